@@ -1,0 +1,28 @@
+"""The vocabulary of a Ray cluster's execution, and the merge rule. No I/O."""
+
+from rayscope.model.attempt import (
+    PHASES,
+    STATES,
+    TERMINAL_STATES,
+    Attempt,
+    TaskError,
+    merge_attempts,
+)
+from rayscope.model.entity import KINDS, Entity, Kind, merge_entities
+from rayscope.model.records import Drop, RecordBatch, Span
+
+__all__ = [
+    "KINDS",
+    "PHASES",
+    "STATES",
+    "TERMINAL_STATES",
+    "Attempt",
+    "Drop",
+    "Entity",
+    "Kind",
+    "RecordBatch",
+    "Span",
+    "TaskError",
+    "merge_attempts",
+    "merge_entities",
+]

@@ -1,0 +1,154 @@
+"""A task attempt, and how two partial accounts of one become one.
+
+The owner and the executor of a task report independently, a batch may come twice, in any order or
+not at all, and the GCS tells it again. So an attempt is a record that only grows, and every part of
+it is a semilattice: the *least* of two known values wins, unknown loses to known. For state times
+that is the earliest; for fields, which hardly ever conflict, it makes the choice independent of the
+order of arrival. Hence merging is commutative, associative and idempotent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+#: Ray's ``TaskStatus`` in the order in which Ray reports the current state: the last one in this order
+#: that has a time is the state of the attempt (``protobuf_to_task_state_dict`` in Ray's
+#: ``util/state/common.py``).
+STATES: tuple[str, ...] = (
+    "PENDING_ARGS_AVAIL",
+    "PENDING_NODE_ASSIGNMENT",
+    "PENDING_OBJ_STORE_MEM_AVAIL",
+    "PENDING_ARGS_FETCH",
+    "SUBMITTED_TO_WORKER",
+    "PENDING_ACTOR_TASK_ARGS_FETCH",
+    "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY",
+    "GETTING_AND_PINNING_ARGS",
+    "RUNNING",
+    "RUNNING_IN_RAY_GET",
+    "RUNNING_IN_RAY_WAIT",
+    "FINISHED",
+    "FAILED",
+)
+TERMINAL_STATES = frozenset({"FINISHED", "FAILED"})
+_RANK = {state: rank for rank, state in enumerate(STATES)}
+
+#: Spans that Ray's worker reports once for each attempt; kept as columns, not as rows.
+#: ``total`` is Ray's ``task::<name>`` span around the other three.
+PHASES: tuple[str, ...] = ("deserialize", "execute", "store", "total")
+
+
+class TaskError(NamedTuple):
+    """Why an attempt failed, as Ray says it. ``time_ns`` orders competing accounts."""
+
+    time_ns: int
+    type: str
+    message: str
+
+
+#: Scalar fields of an attempt: strings and integers, None while unknown, least known value wins.
+SCALARS: tuple[str, ...] = (
+    "name",
+    "func_name",
+    "type",
+    "language",
+    "job_id",
+    "parent_task_id",
+    "actor_id",
+    "placement_group_id",
+    "required_resources",
+    "label_selector",
+    "runtime_env",
+    "call_site",
+    "node_id",
+    "worker_id",
+    "worker_pid",
+    "actor_repr_name",
+    "stdout_file",
+    "stderr_file",
+    "stdout_start",
+    "stdout_end",
+    "stderr_start",
+    "stderr_end",
+)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt of one task. Ids are Ray's hex; times are ns since the epoch.
+
+    ``required_resources``, ``label_selector`` and ``runtime_env`` are JSON texts with sorted keys.
+    ``states`` maps a Ray state to the earliest time it was entered; ``phases`` maps one of
+    :data:`PHASES` to its (begin, end).
+    """
+
+    task_id: str
+    attempt: int = 0
+    name: str | None = None
+    func_name: str | None = None
+    type: str | None = None
+    language: str | None = None
+    job_id: str | None = None
+    parent_task_id: str | None = None
+    actor_id: str | None = None
+    placement_group_id: str | None = None
+    required_resources: str | None = None
+    label_selector: str | None = None
+    runtime_env: str | None = None
+    call_site: str | None = None
+    node_id: str | None = None
+    worker_id: str | None = None
+    worker_pid: int | None = None
+    actor_repr_name: str | None = None
+    stdout_file: str | None = None
+    stderr_file: str | None = None
+    stdout_start: int | None = None
+    stdout_end: int | None = None
+    stderr_start: int | None = None
+    stderr_end: int | None = None
+    states: dict[str, int] = field(default_factory=dict)
+    phases: dict[str, tuple[int, int]] = field(default_factory=dict)
+    error: TaskError | None = None
+
+    @property
+    def state(self) -> str | None:
+        """The attempt's state by Ray's own rule, or None if no state was reported."""
+        return max(self.states, key=lambda state: _RANK.get(state, -1)) if self.states else None
+
+    @property
+    def has_definition(self) -> bool:
+        """Whether the submitter's account (name, parent, type) has arrived."""
+        return self.type is not None
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the attempt finished or failed."""
+        return "FINISHED" in self.states or "FAILED" in self.states
+
+
+def merge_attempts(into: Attempt, other: Attempt) -> Attempt:
+    """Merge ``other`` into ``into`` (changed in place and returned) by the merge rule.
+
+    Both must describe the same (task_id, attempt). ``other`` is not changed and shares nothing with
+    the result afterwards.
+    """
+    for name in SCALARS:
+        new = getattr(other, name)
+        if new is None:
+            continue
+        old = getattr(into, name)
+        if old is None or new < old:
+            setattr(into, name, new)
+    states = into.states
+    for state, time_ns in other.states.items():
+        known = states.get(state)
+        if known is None or time_ns < known:
+            states[state] = time_ns
+    phases = into.phases
+    for phase, interval in other.phases.items():
+        seen = phases.get(phase)
+        if seen is None or interval < seen:
+            phases[phase] = interval
+    if other.error is not None and (into.error is None or other.error < into.error):
+        into.error = other.error
+    return into

@@ -1,0 +1,96 @@
+"""Actors, nodes, workers, jobs and placement groups: things with an identity and a life.
+
+All five merge in the same way (see :mod:`rayscope.model.attempt` for why): fixed fields keep the least
+known value, transitions are a set keyed by (time, state), and a snapshot, which says what something is
+*now* and not when it became so, is a register that keeps the newest observation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+Kind = Literal["actor", "node", "worker", "job", "placement_group"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+#: States that nothing follows: they win over any other account, however late that one is.
+#: (A Ray job id or submission id, actor id, node id, worker id and placement group id are never re-used.)
+FINAL_STATES: Mapping[Kind, frozenset[str]] = {
+    "actor": frozenset({"DEAD"}),
+    "node": frozenset({"DEAD"}),
+    "worker": frozenset({"DEAD"}),
+    "job": frozenset({"FINISHED", "SUCCEEDED", "FAILED", "STOPPED"}),
+    "placement_group": frozenset({"REMOVED"}),
+}
+
+Value = str | int | float | bool
+
+
+@dataclass(slots=True)
+class Entity:
+    """One actor, node, worker, job or placement group.
+
+    ``fields``: what never changes (class name, pid of a worker, ...), JSON texts for structures.
+    ``transitions``: (time_ns, state) -> what came with it (node_id, pid, death cause, ...).
+    ``observed_ns``, ``observed``: the newest snapshot; ``observed["state"]`` where it tells one.
+    """
+
+    kind: Kind
+    id: str
+    fields: dict[str, Value] = field(default_factory=dict)
+    transitions: dict[tuple[int, str], dict[str, Value]] = field(default_factory=dict)
+    observed_ns: int = 0
+    observed: dict[str, Value] = field(default_factory=dict)
+
+    def current(self) -> dict[str, Value]:
+        """Everything known, latest account on top; ``state`` is present once any is known.
+
+        The order of accounts: fixed fields, then transitions by time, then the newest snapshot if it is
+        newer than the last transition; and a final state stays.
+        """
+        final = FINAL_STATES[self.kind]
+        # (is final, time, state) orders accounts, so that a late or clock-skewed report revives nobody.
+        accounts: list[tuple[tuple[bool, int, str], dict[str, Value]]] = [
+            ((state in final, time_ns, state), {**extra, "state": state})
+            for (time_ns, state), extra in self.transitions.items()
+        ]
+        if self.observed:
+            state = str(self.observed.get("state", ""))
+            accounts.append(((state in final, self.observed_ns, state), self.observed))
+        merged: dict[str, Value] = dict(self.fields)
+        for _, account in sorted(accounts, key=lambda item: item[0]):
+            merged.update(account)
+        return merged
+
+
+def _least(into: dict[str, Value], other: Mapping[str, Value]) -> None:
+    for name, new in other.items():
+        old = into.get(name)
+        if old is None or _order(new) < _order(old):
+            into[name] = new
+
+
+def _order(value: Value) -> tuple[str, Value]:
+    """A total order over mixed values (numbers before texts)."""
+    return ("", value) if isinstance(value, (int, float)) else ("s", value)
+
+
+def merge_entities(into: Entity, other: Entity) -> Entity:
+    """Merge ``other`` into ``into`` (changed in place and returned) by the merge rule."""
+    _least(into.fields, other.fields)
+    for key, extra in other.transitions.items():
+        seen = into.transitions.get(key)
+        if seen is None:
+            into.transitions[key] = dict(extra)
+        else:
+            _least(seen, extra)
+    if (other.observed_ns, _canonical(other.observed)) > (into.observed_ns, _canonical(into.observed)):
+        into.observed_ns = other.observed_ns
+        into.observed = dict(other.observed)
+    return into
+
+
+def _canonical(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True, default=str)

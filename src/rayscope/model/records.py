@@ -1,0 +1,52 @@
+"""What a source hands on: a batch of records, all of one Ray session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rayscope.model.attempt import Attempt
+from rayscope.model.entity import Entity
+
+
+class Span(NamedTuple):
+    """A named stretch of time inside a task attempt. A set element: equal spans are one span.
+
+    ``extra`` is JSON text ('' when there is none). ``task_id`` is '' for spans outside any task.
+    """
+
+    task_id: str
+    attempt: int
+    name: str
+    begin_ns: int
+    end_ns: int
+    extra: str = ""
+
+
+class Drop(NamedTuple):
+    """Something that Ray or we lost, as counted by ``source`` (a node's agent, the GCS, us).
+
+    ``count`` is a running total of that source: of two accounts the larger one holds.
+    """
+
+    source: str
+    reason: str
+    count: int
+    observed_ns: int
+
+
+@dataclass(slots=True)
+class RecordBatch:
+    """Records of one session, from one event batch or one snapshot.
+
+    ``attempts`` and ``entities`` may hold several partial accounts of the same thing.
+    ``unknown`` counts what a decoder did not know: event types, fields, enum values.
+    """
+
+    session: str
+    attempts: list[Attempt] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    entities: list[Entity] = field(default_factory=list)
+    drops: list[Drop] = field(default_factory=list)
+    unknown: dict[str, int] = field(default_factory=dict)
+    events: int = 0
