@@ -23,7 +23,8 @@ class Span(NamedTuple):
     extra: str = ""
 
 
-class Drop(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Drop:
     """Something that Ray or we lost, as counted by ``source`` (a node's agent, the GCS, us).
 
     ``count`` is a running total of that source: of two accounts the larger one holds.

@@ -1,0 +1,47 @@
+"""The ``rayscope`` command: its sub-commands and nothing else."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rayscope import __version__
+from rayscope.cli import attach, env, run, serve, sql, start
+
+app = typer.Typer(
+    name="rayscope",
+    help="See what an unmodified Ray cluster is doing, why it is slow, and what it did after it is gone.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_show_locals=False,
+)
+
+#: What follows the first argument belongs to the program that we start.
+_PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+app.command("run", context_settings=_PASS_ON)(run.run)
+app.command("start", context_settings=_PASS_ON)(start.start)
+app.command("env")(env.env)
+app.command("serve")(serve.serve)
+app.command("attach")(attach.attach)
+app.command("sql")(sql.sql)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rayscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """See what an unmodified Ray cluster is doing, why it is slow, and what it did after it is gone."""
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,67 @@
+"""Options that several commands share, and the settings that come of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rayscope.cli.console import fail, say
+
+if TYPE_CHECKING:
+    from rayscope.server.settings import Settings
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Where sessions are kept (RAYSCOPE_DATA_DIR; ~/.rayscope)."),
+]
+Host = Annotated[
+    str | None,
+    typer.Option("--host", help="Address to bind (RAYSCOPE_HOST; 127.0.0.1). Any other needs a token."),
+]
+Port = Annotated[int | None, typer.Option("--port", help="Port to bind (RAYSCOPE_PORT; 8700).")]
+Token = Annotated[
+    str | None, typer.Option("--token", help="What clients must show (RAYSCOPE_TOKEN).", show_default=False)
+]
+GenerateToken = Annotated[
+    bool, typer.Option("--generate-token", help="Make a token, print it, and ask clients for it.")
+]
+ServerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        help="URL of the server, or its ingest URL as `rayscope env` prints it on the server's machine.",
+    ),
+]
+
+
+def settings_from(
+    data_dir: Path | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    token: str | None = None,
+    generate_token: bool = False,
+) -> Settings:
+    """Settings from the environment with the given options over them. Exits on what cannot be."""
+    from pydantic import ValidationError
+
+    from rayscope.server.settings import Settings, new_token
+
+    given: dict[str, Any] = {"data_dir": data_dir, "host": host, "port": port, "token": token}
+    given = {name: value for name, value in given.items() if value is not None}
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "setting"
+        fail(
+            f"{name} cannot be {first['input']!r}: {first['msg']}.",
+            f"Correct --{name.replace('_', '-')} or RAYSCOPE_{name.upper()}.",
+        )
+    if generate_token:
+        if settings.token:
+            fail("A token is set already.", "Give either a token or --generate-token.")
+        settings = settings.model_copy(update={"token": new_token()})
+        say(f"token {settings.token}")
+    return settings

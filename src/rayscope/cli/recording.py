@@ -1,0 +1,119 @@
+"""What Ray must be told so that it records itself: every name and value, in one place.
+
+Two ways lead to a Ray process: the environment, which the node's processes inherit from whoever starts the
+node, and the system configuration, which a head node hands to every raylet, worker and driver.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK
+
+# Read by the dashboard agent of each node: where it posts the node's events.
+EXPORT_ADDR = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
+# Read by the same: which kinds it may send; its default leaves out profile events.
+EXPOSABLE_TYPES = "RAY_DASHBOARD_AGGREGATOR_AGENT_EXPOSABLE_EVENT_TYPES"
+# Read by workers and drivers: send task events to the node's agent, not to the GCS alone.
+WORKER_EVENTS = "enable_core_worker_ray_event_to_aggregator"
+# Read by the GCS and raylets: send events of actors, nodes, jobs and workers.
+CLUSTER_EVENTS = "enable_ray_event"
+# Read by drivers and workers at import: spans of ray.get, ray.put and ray.wait. Its presence counts,
+# not its value: RAY_PROFILING=0 switches it on too.
+PROFILING = "RAY_PROFILING"
+# Spans that one task may report, 1,000 by default. -1 (no limit) crashes the GCS of Ray 2.60.
+MAX_SPANS = "task_events_max_num_profile_events_per_task"
+MAX_SPANS_VALUE = 10_000
+# A system configuration value ``x`` is read from the environment as ``RAY_x``.
+CONFIG_PREFIX = "RAY_"
+
+
+def system_config(profile: bool = True) -> dict[str, Any]:
+    """What a head node needs in ``--system-config``."""
+    config: dict[str, Any] = {WORKER_EVENTS: True, CLUSTER_EVENTS: True}
+    if profile:
+        config[MAX_SPANS] = MAX_SPANS_VALUE
+    return config
+
+
+def node_env(ingest_url: str, profile: bool = True) -> dict[str, str]:
+    """What a node's processes need in their environment."""
+    env = {
+        EXPORT_ADDR: ingest_url,
+        EXPOSABLE_TYPES: "ALL",
+        f"{CONFIG_PREFIX}{WORKER_EVENTS}": "1",
+        f"{CONFIG_PREFIX}{CLUSTER_EVENTS}": "1",
+    }
+    if profile:
+        env[PROFILING] = "1"
+        env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)
+    return env
+
+
+def child_env(
+    ingest_url: str,
+    *,
+    profile: bool = True,
+    hook: bool = True,
+    environ: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The whole environment of a program that may start a cluster of its own.
+
+    A span limit that the user set stays, unless it is one that crashes Ray. ``hook`` tells whether the
+    program's interpreter can import ours; ``ray.init()`` fails on a hook that it cannot.
+    """
+    base = dict(os.environ if environ is None else environ)
+    limit = f"{CONFIG_PREFIX}{MAX_SPANS}"
+    env = {**base, **node_env(ingest_url, profile)}
+    if base.get(limit, "").isdigit():
+        env[limit] = base[limit]
+    if hook:
+        before = base.get(RUNTIME_ENV_HOOK, "")
+        if before and before != HOOK:
+            env[CHAINED_HOOK] = before
+        env[RUNTIME_ENV_HOOK] = HOOK
+        env[DRAIN_URL] = drain_url(ingest_url)
+    return env
+
+
+def drain_url(ingest_url: str) -> str:
+    """Where to ask whether all events have arrived; the key is that of ``ingest_url``."""
+    return ingest_url.replace("/api/ingest/", "/api/drain/", 1).removesuffix("/ray-events")
+
+
+def ingest_url(server: str, key: str) -> str:
+    """The ingest URL of the server at ``server``; one that is an ingest URL already stays."""
+    if "/api/ingest/" in server:
+        return server
+    return f"{server.rstrip('/')}/api/ingest/{key}/ray-events"
+
+
+def merge_system_config(args: Sequence[str], ours: Mapping[str, Any]) -> list[str]:
+    """``ray start`` arguments with ``ours`` in ``--system-config``; the user's own values win.
+
+    Raises ValueError for a ``--system-config`` that is no JSON object.
+    """
+    merged: dict[str, Any] = dict(ours)
+    rest: list[str] = []
+    remaining = iter(args)
+    for argument in remaining:
+        name, equals, value = argument.partition("=")
+        if name != "--system-config":
+            rest.append(argument)
+            continue
+        text = value if equals else next(remaining, "")
+        theirs = json.loads(text)
+        if not isinstance(theirs, dict):
+            raise ValueError("it is no JSON object")
+        merged.update(theirs)
+    return [*rest, f"--system-config={json.dumps(merged, separators=(',', ':'))}"]
+
+
+def is_loopback_url(url: str) -> bool:
+    """Whether only this machine can reach ``url``."""
+    host = (urlsplit(url).hostname or "").lower()
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,0 +1,126 @@
+"""Finding the server of a data directory, or starting one."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rayscope.cli.api import Api, ApiError
+from rayscope.cli.console import fail, say
+
+if TYPE_CHECKING:
+    from rayscope.server.settings import Settings
+
+#: How many ports above the wanted one are tried.
+_PORTS_TRIED = 100
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server that runs: ``own`` if it is ours to stop."""
+
+    url: str
+    ingest_url: str
+    own: bool
+
+
+def running_server(data_dir: Path) -> Serving | None:
+    """The server that has ``data_dir`` open, or None. A file that a killed server left does not count."""
+    try:
+        known = json.loads((data_dir.expanduser() / "server.json").read_text(encoding="utf-8"))
+        serving = Serving(str(known["url"]), str(known["ingest_url"]), own=False)
+        pid = int(known["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        pass  # somebody else's process: it lives
+    try:
+        with Api(serving.url) as api:
+            api.health()
+    except ApiError:
+        return None
+    return serving
+
+
+def free_port(host: str, wanted: int) -> int:
+    """``wanted`` if it is free on ``host``, else the next one that is. Exits if none is."""
+    if wanted == 0:
+        return 0
+    for port in range(wanted, min(wanted + _PORTS_TRIED, 65536)):
+        if _is_free(host, port):
+            return port
+    fail(f"Ports {wanted} to {wanted + _PORTS_TRIED - 1} are all in use.", "Choose another with --port.")
+
+
+def _is_free(host: str, port: int) -> bool:
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        # Any other trouble (a host that is not ours) is for the server to explain.
+        return error.errno != errno.EADDRINUSE
+    return True
+
+
+@contextlib.contextmanager
+def started_server(settings: Settings, *, next_port: bool) -> Iterator[Serving]:
+    """A server of ours while the block runs. Exits with the reason if it cannot start.
+
+    ``next_port``: take the next free port if the wanted one is taken, and say so.
+    """
+    from rayscope.server.runner import Server, StartError
+
+    if next_port:
+        port = free_port(settings.host, settings.port)
+        if port != settings.port:
+            say(f"port {settings.port} is taken, using {port}")
+            settings = settings.model_copy(update={"port": port})
+    server = Server(settings)
+    try:
+        server.start()
+    except StartError as error:
+        fail(error.message, error.remedy)
+    try:
+        yield Serving(server.url, server.ingest_url, own=True)
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def any_server(settings: Settings) -> Iterator[Serving]:
+    """The server of the data directory if one runs, else one of ours while the block runs."""
+    found = running_server(settings.folder)
+    if found is not None:
+        yield found
+        return
+    with started_server(settings, next_port=True) as serving:
+        yield serving
+
+
+def until_stopped() -> None:
+    """Return at Ctrl-C or SIGTERM."""
+    stopped = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        while not stopped.wait(3600):
+            pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

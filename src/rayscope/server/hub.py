@@ -1,0 +1,303 @@
+"""What the server runs beside HTTP: the recorder, and one poller for each cluster it can reach."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from rayscope.model import RecordBatch
+from rayscope.server.settings import Settings, ingest_key
+from rayscope.sources.auth import ray_token
+from rayscope.sources.discovery import local_gcs_addresses
+from rayscope.sources.gcs import GcsClient, GcsError
+from rayscope.sources.poller import Poller
+from rayscope.store import query
+from rayscope.store.catalog import LIVE_NS, Catalog, Retention
+from rayscope.store.errors import NotFound, StoreError
+from rayscope.store.recorder import Recorder
+from rayscope.store.session_file import SessionFile
+from rayscope.store.spool import Spool
+
+log = logging.getLogger("rayscope.server")
+
+#: After this long without any answer a cluster is taken for gone, and its poller ends.
+_GONE_S = 60.0
+_WATCH_S = 3.0
+_RECONCILE_S = 30.0
+
+
+@dataclass
+class _Cluster:
+    session: str
+    address: str
+    poller: Poller
+    client: GcsClient
+    #: Polls tasks all the time (a cluster that sends no events), not only to mend gaps.
+    snapshots: bool
+    reconciled_drops: int = 0
+    reconciled_at: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+
+class Hub:
+    """Everything behind the routes. :meth:`start` before use, :meth:`stop` at the end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        folder = settings.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.key = ingest_key(folder)
+        self.catalog = Catalog(folder, memory_limit=settings.memory_limit)
+        self.spool = Spool(
+            folder / "spool",
+            max_bytes=settings.max_spool_bytes,
+            min_free_bytes=settings.min_free_bytes,
+            fsync=settings.fsync,
+        )
+        retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
+        self.recorder = Recorder(self.catalog, self.spool, retention)
+        self._clusters: dict[str, _Cluster] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
+        self._cache: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def start(self) -> None:
+        """Replay the spool, begin to write and to look for the clusters of live sessions."""
+        self.recorder.start()
+        self._watcher.start()
+
+    def stop(self) -> None:
+        """Stop polling, flush and close."""
+        self._stopping.set()
+        with self._lock:
+            clusters = list(self._clusters.values())
+        for cluster in clusters:
+            self._end(cluster)
+        if self._watcher.is_alive():
+            self._watcher.join(5)
+        self.recorder.stop()
+
+    # Clusters.
+
+    def attach(self, address: str) -> str:
+        """Begin snapshots of a cluster; returns its session. Raises GcsError (with the remedy)."""
+        client = GcsClient(address, token=ray_token())
+        try:
+            info = client.cluster_info()
+        except GcsError:
+            client.close()
+            raise
+        self._begin(info.session, info.gcs_address, client, snapshots=True, ray_version=info.ray_version)
+        return info.session
+
+    def _begin(
+        self,
+        session: str,
+        address: str,
+        client: GcsClient,
+        *,
+        snapshots: bool,
+        ray_version: str | None = None,
+    ) -> None:
+        about = self.catalog.add(session)
+        about.gcs_address = address
+        about.ray_version = ray_version or about.ray_version
+        with self._lock:
+            known = self._clusters.get(session)
+            if known is not None:
+                known.snapshots = known.snapshots or snapshots
+                client.close()
+                return
+            cluster: _Cluster
+            poller = Poller(
+                client,
+                lambda batch: self._on_batch(cluster, batch),
+                tasks=lambda: self._wants_tasks(cluster),
+                token=ray_token(),
+            )
+            cluster = self._clusters[session] = _Cluster(session, address, poller, client, snapshots)
+            poller.start()
+
+    def _on_batch(self, cluster: _Cluster, batch: RecordBatch) -> None:
+        sends_events = "events" in self.catalog.about(cluster.session).recording
+        # Entities come from the GCS in any case; it is the tasks that make a recording a snapshot.
+        recording = "snapshot" if cluster.snapshots and not sends_events else "gcs"
+        self.recorder.submit_records(batch, recording)
+
+    def _wants_tasks(self, cluster: _Cluster) -> bool:
+        """With events at hand tasks are polled only to mend what the stream lost."""
+        about = self.catalog.about(cluster.session)
+        if "events" not in about.recording:
+            return cluster.snapshots or time.monotonic() - cluster.started > 10
+        now = time.monotonic()
+        if now - cluster.reconciled_at < _RECONCILE_S:
+            return False
+        lost = about.dropped_total
+        if lost <= cluster.reconciled_drops and not self.unresolved(cluster.session):
+            return False
+        cluster.reconciled_drops, cluster.reconciled_at = lost, now
+        return True
+
+    def unresolved(self, session: str) -> int:
+        """Attempts of a session whose definition has not arrived."""
+        try:
+            return int(self.cached(session, "dropped", query.dropped)["unresolved_attempts"])
+        except StoreError:
+            return 0
+
+    def _watch(self) -> None:
+        """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""
+        while not self._stopping.wait(_WATCH_S):
+            now_ns = time.time_ns()
+            with self._lock:
+                known = dict(self._clusters)
+            for cluster in known.values():
+                status = cluster.poller.status
+                last_s = (now_ns - status.last_success_ns) / 1e9
+                if not status.ok and last_s > _GONE_S and time.monotonic() - cluster.started > _GONE_S:
+                    log.info("%s at %s is gone", cluster.session, cluster.address)
+                    with self._lock:
+                        self._clusters.pop(cluster.session, None)
+                    self._end(cluster)
+            live = [
+                name
+                for name in self.catalog.names()
+                if name not in known and now_ns - self.catalog.about(name).last_ns < LIVE_NS
+            ]
+            if not live:
+                continue
+            try:
+                local = local_gcs_addresses()
+            except OSError:
+                continue
+            for session in live:
+                address = local.get(session) or self.catalog.about(session).gcs_address
+                if address:
+                    self._try_begin(session, address)
+
+    def _try_begin(self, session: str, address: str) -> bool:
+        client = None
+        try:
+            client = GcsClient(address, token=ray_token(), timeout_s=3)
+            info = client.cluster_info()
+        except GcsError as error:
+            log.info("the GCS of %s cannot be read: %s", session, error.message)
+            if client is not None:
+                client.close()
+            return False
+        if info.session != session:
+            client.close()
+            return False
+        self._begin(session, address, client, snapshots=False, ray_version=info.ray_version)
+        return True
+
+    @staticmethod
+    def _end(cluster: _Cluster) -> None:
+        cluster.poller.stop()
+        cluster.client.close()
+
+    def drain(self, session: str, timeout_s: float) -> bool:
+        """Take in all that a session still has to say: called before a local cluster is killed.
+
+        Reads the GCS once in full, waits until events have stopped coming, and flushes. Returns whether
+        all of it was done in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        with self._lock:
+            cluster = self._clusters.get(session)
+        if cluster is None:
+            with contextlib.suppress(OSError, StoreError):
+                address = local_gcs_addresses().get(session)
+                if address is not None:
+                    self.catalog.add(session)
+                    self._try_begin(session, address)
+            with self._lock:
+                cluster = self._clusters.get(session)
+        complete = cluster is not None
+        quiet_since, seen = time.monotonic(), self.recorder.last_batch_ns
+        while time.monotonic() < deadline:
+            if self.recorder.last_batch_ns != seen:
+                seen, quiet_since = self.recorder.last_batch_ns, time.monotonic()
+            if time.monotonic() - quiet_since > 0.5:
+                break
+            time.sleep(0.05)
+        if cluster is not None:
+            try:
+                cluster.poller.poll_now()
+            except (GcsError, StoreError) as error:
+                log.info("the last snapshot of %s failed: %s", session, error)
+                complete = False
+        return self.recorder.flush(max(1.0, deadline - time.monotonic())) and complete
+
+    # Sessions.
+
+    def resolve(self, session: str | None) -> str:
+        """The session asked for, or the one heard from last. Raises NotFound."""
+        if session:
+            return self.catalog.about(session).session
+        names = self.catalog.names()
+        if not names:
+            raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT")
+        return names[0]
+
+    def read(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
+        """Run one query on a session. Raises StoreError, also for what DuckDB says of a broken file."""
+        try:
+            with self.catalog.reading(session) as file:
+                return function(file)
+        except duckdb.Error as error:
+            raise StoreError(
+                f"The record of {session} cannot be read now: {str(error).splitlines()[0][:300]}",
+                "Try again; if it stays so, see the server's log.",
+                "unreadable",
+            ) from error
+
+    def cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
+        """The same, for costly questions of many viewers: at most a tenth of the time goes into each."""
+        now = time.monotonic()
+        known = self._cache.get((session, name))
+        if known is not None and now < known[0]:
+            return known[1]
+        value = self.read(session, function)
+        took = time.monotonic() - now
+        if len(self._cache) > 1000:
+            self._cache.clear()
+        self._cache[(session, name)] = (time.monotonic() + min(30.0, max(0.5, took * 10)), value)
+        return value
+
+    def last_ns(self, session: str) -> int:
+        """Until when a running attempt has run: now while the session lives, else its last sign of life."""
+        last = self.catalog.about(session).last_ns
+        return time.time_ns() if time.time_ns() - last < LIVE_NS else last
+
+    def recording(self, session: str) -> str:
+        """How a session is recorded: ``events``, ``snapshot`` or ``events+snapshot``."""
+        kinds = set(self.catalog.about(session).recording)
+        named = [kind for kind in ("events", "snapshot") if kind in kinds]
+        return "+".join(named) or ("snapshot" if kinds else "events")
+
+    def cannot_see(self, session: str) -> list[str]:
+        """Codes of what this way of recording cannot see (docs/api.md explains them)."""
+        about = self.catalog.about(session)
+        codes = []
+        if "events" not in about.recording:
+            codes += ["between_snapshots", "older_than_gcs_limit"]
+        with self._lock:
+            cluster = self._clusters.get(session)
+        live = time.time_ns() - about.last_ns < LIVE_NS
+        if cluster is None:
+            if live:
+                codes.append("gcs_unreachable")
+        elif not cluster.poller.status.ok and cluster.poller.status.error:
+            codes.append("gcs_unreachable")
+        elif cluster.poller.status.job_api_error:
+            codes.append("job_api_unreachable")
+        return codes

@@ -1,0 +1,193 @@
+"""A server in this process: lock the data directory, bind, serve in a thread, stop cleanly."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import ipaddress
+import os
+import socket
+import threading
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import uvicorn
+
+from rayscope.server.app import create_app
+from rayscope.server.hub import Hub
+from rayscope.server.settings import Settings
+
+
+class StartError(Exception):
+    """The server cannot start; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class Server:
+    """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.url = ""
+        self.ingest_url = ""
+        self.hub: Hub | None = None
+        self._lock_file: IO[str] | None = None
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._socket: socket.socket | None = None
+
+    def start(self) -> None:
+        """Bind and serve in a background thread. Raises StartError, then nothing is left behind."""
+        settings = self.settings
+        if not settings.is_loopback and not settings.token:
+            raise StartError(
+                f"On {settings.host} anyone who reaches this machine could read your jobs' names and errors.",
+                "Give a token (--token TOKEN or --generate-token), or keep to --host 127.0.0.1.",
+            )
+        try:
+            self._lock()
+            self._bind()
+            self.hub = Hub(settings)
+        except BaseException:
+            self._release()
+            raise
+        self.hub.start()
+        config = uvicorn.Config(
+            create_app(self.hub),
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=3,
+            server_header=False,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._serve, name="rayscope-http", daemon=True)
+        self._thread.start()
+        self._write_about(settings.folder)
+
+    def _serve(self) -> None:
+        if self._server is not None and self._socket is not None:
+            # Signals stay the process's own: uvicorn would take Ctrl-C away from a script we run.
+            self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+            with contextlib.suppress(SystemExit):
+                self._server.run(sockets=[self._socket])
+
+    def attach(self, address: str) -> str:
+        """Begin snapshots of the GCS at ``address``; returns the session. Raises GcsError."""
+        if self.hub is None:
+            raise RuntimeError("the server is not started")
+        return self.hub.attach(address)
+
+    def stop(self) -> None:
+        """Stop serving, flush and close. Safe to call twice."""
+        if self._server is not None:
+            self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join(10)
+        if self.hub is not None:
+            self.hub.stop()
+            self.hub = None
+        self._release()
+
+    def _lock(self) -> None:
+        folder = self.settings.folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock_file = open(folder / "lock", "a+")  # noqa: SIM115 - held as long as the server lives
+        except OSError as error:
+            raise StartError(
+                f"The data directory {folder} cannot be used: {error.strerror}.",
+                "Give another one with --data-dir.",
+            ) from error
+        try:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._lock_file.close()
+            self._lock_file = None
+            running = read_about(folder)
+            where = f" at {running['url']}" if running else ""
+            raise StartError(
+                f"Another Rayscope server{where} is using {folder}.",
+                "Use that one, stop it, or give another --data-dir.",
+            ) from error
+
+    def _bind(self) -> None:
+        settings = self.settings
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((settings.host, settings.port))
+        except (OSError, OverflowError) as error:
+            bound.close()
+            raise StartError(
+                f"Cannot listen on {settings.host}:{settings.port}: {getattr(error, 'strerror', error)}.",
+                "Give another port with --port (0 takes a free one).",
+            ) from error
+        self._socket = bound
+        port = bound.getsockname()[1]
+        self.url = f"http://{_url_host(settings.host)}:{port}"
+
+    def _write_about(self, folder: Path) -> None:
+        if self.hub is None:
+            return
+        port = self.url.rpartition(":")[2]
+        self.ingest_url = (
+            f"http://{_reachable_host(self.settings.host)}:{port}/api/ingest/{self.hub.key}/ray-events"
+        )
+        about = {"pid": os.getpid(), "url": self.url, "ingest_url": self.ingest_url}
+        path = folder / "server.json"
+        path.touch(mode=0o600)
+        path.write_bytes(msgspec.json.encode(about))
+
+    def _release(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._lock_file is not None:
+            with contextlib.suppress(OSError):
+                (self.settings.folder / "server.json").unlink(missing_ok=True)
+            self._lock_file.close()
+            self._lock_file = None
+
+
+def read_about(folder: Path) -> dict[str, str] | None:
+    """``server.json`` of the server on a data directory: pid, url, ingest_url; None if there is none."""
+    try:
+        about: dict[str, str] = msgspec.json.decode((folder / "server.json").read_bytes())
+        return about
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _url_host(host: str) -> str:
+    if _is_wildcard(host):
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _reachable_host(host: str) -> str:
+    """The address under which other nodes reach us."""
+    if not _is_wildcard(host):
+        return _url_host(host)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(
+                ("192.0.2.1", 9)
+            )  # sends nothing: asks the kernel which of our addresses it would use
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"

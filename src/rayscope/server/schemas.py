@@ -1,0 +1,266 @@
+"""The shapes of the answers, for the OpenAPI description. Answers are encoded by msgspec."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+
+class ErrorDetail(BaseModel):
+    """What went wrong and what to do about it."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class ErrorAnswer(BaseModel):
+    """The body of every error answer."""
+
+    error: ErrorDetail
+
+
+class DroppedBy(BaseModel):
+    """A loss that ``source`` counted."""
+
+    source: str
+    reason: str
+    count: int
+
+
+class Dropped(BaseModel):
+    """What is missing from the record."""
+
+    total: int
+    by: list[DroppedBy]
+    unresolved_attempts: int
+
+
+class SessionItem(BaseModel):
+    """One Ray session."""
+
+    session: str
+    recording: str
+    state: str
+    error: str | None
+    first_ns: int
+    last_ns: int
+    tasks: int
+    attempts: int
+    states: dict[str, int]
+    actors: int
+    nodes: int
+    jobs: int
+    disk_bytes: int
+    ray_version: str | None
+    gcs_address: str | None
+    dropped_total: int
+
+
+class SessionPage(BaseModel):
+    """A page of sessions."""
+
+    items: list[SessionItem]
+    next: str | None
+    total: int
+    dropped: Dropped
+
+
+class TaskItem(BaseModel):
+    """One attempt of a task."""
+
+    task_id: str
+    attempt: int
+    name: str | None
+    func_name: str | None
+    type: str | None
+    state: str
+    job_id: str | None
+    actor_id: str | None
+    parent_task_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    worker_pid: int | None
+    placement_group_id: str | None
+    error_type: str | None
+    error_message: str | None
+    created_ns: int | None
+    start_ns: int | None
+    end_ns: int | None
+    duration_ns: int | None
+
+
+class TaskPage(BaseModel):
+    """A page of task attempts."""
+
+    items: list[TaskItem]
+    next: str | None
+    total: int
+    dropped: Dropped
+
+
+class StateTime(BaseModel):
+    """When a state was entered."""
+
+    state: str
+    time_ns: int
+
+
+class Phase(BaseModel):
+    """A phase of the execution: deserialize, execute, store, total."""
+
+    name: str
+    begin_ns: int
+    end_ns: int
+
+
+class TaskFailure(BaseModel):
+    """Ray's error type and the whole text."""
+
+    type: str
+    message: str | None
+
+
+class AttemptDetail(TaskItem):
+    """Everything known of an attempt."""
+
+    states: list[StateTime]
+    phases: list[Phase]
+    error: TaskFailure | None
+    required_resources: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    language: str | None
+    actor_repr_name: str | None
+    stdout_file: str | None
+    stderr_file: str | None
+    stdout_start: int | None
+    stdout_end: int | None
+    stderr_start: int | None
+    stderr_end: int | None
+
+
+class Parent(BaseModel):
+    """The task that submitted this one."""
+
+    task_id: str
+    name: str | None
+    state: str | None
+
+
+class SpanItem(BaseModel):
+    """A measured stretch of time inside an attempt."""
+
+    name: str
+    attempt: int
+    begin_ns: int
+    end_ns: int
+    extra: str | None
+
+
+class TaskDetail(BaseModel):
+    """Everything known of a task."""
+
+    task_id: str
+    attempts: list[AttemptDetail]
+    parent: Parent | None
+    call_path: list[str]
+    children: list[TaskItem]
+    children_total: int
+    spans: list[SpanItem]
+    spans_total: int
+
+
+class FunctionItem(BaseModel):
+    """A function's attempts and running times."""
+
+    func_name: str
+    type: str | None
+    attempts: int
+    finished: int
+    failed: int
+    running: int
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    total_ns: int
+
+
+class FailureItem(BaseModel):
+    """A failed attempt."""
+
+    task_id: str
+    attempt: int
+    name: str | None
+    error_type: str | None
+    error_message: str | None
+    end_ns: int | None
+
+
+class IngestError(BaseModel):
+    """Why the store cannot be written."""
+
+    message: str
+    remedy: str
+
+
+class Ingest(BaseModel):
+    """How recording goes."""
+
+    events: int
+    batches: int
+    pending_batches: int
+    rejected_batches: int
+    unknown: dict[str, int]
+    last_batch_ns: int | None
+    behind_ns: int
+    error: IngestError | None
+
+
+class Summary(BaseModel):
+    """A session at a glance."""
+
+    session: str
+    recording: str
+    tasks: int
+    attempts: int
+    states: dict[str, int]
+    first_ns: int | None
+    last_ns: int | None
+    functions: list[FunctionItem]
+    failures: list[FailureItem]
+    dropped: Dropped
+    ingest: Ingest
+    cannot_see: list[str]
+
+
+class NodeCounts(BaseModel):
+    """Nodes by life."""
+
+    alive: int
+    dead: int
+
+
+class ClusterAnswer(BaseModel):
+    """How many of everything."""
+
+    session: str
+    recording: str
+    nodes: NodeCounts
+    resources_total: dict[str, float]
+    tasks: dict[str, int]
+    actors: dict[str, int]
+    jobs: dict[str, int]
+    workers: dict[str, int]
+    placement_groups: dict[str, int]
+
+
+class SqlAnswer(BaseModel):
+    """Rows of a SQL query."""
+
+    columns: list[tuple[str, str]]
+    rows: list[list[Any]]
+    truncated: bool
+    elapsed_ns: int

@@ -1,0 +1,166 @@
+"""Who may talk to the server: Host, Origin and token, checked before anything else looks at a request.
+
+- *Host* must be an IP address, ``localhost`` or a name that the operator allowed: a page of another site
+  that points its own name at our address (DNS rebinding) is turned away.
+- *Origin*, where a browser sends one, must be our own: no page of another site can act through a visitor.
+- *Token*: everything under ``/api`` but health, login and ingest (whose key is in its path) needs it, if
+  the server has one; it has to have one on any address but loopback.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+COOKIE = "rayscope_token"
+_OPEN_PATHS = ("/api/health", "/api/login")
+_KEYED_PATHS = ("/api/ingest/", "/api/drain/")
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: The UI's own files and nothing else; Mantine sets style attributes.
+_HEADERS = [
+    (
+        b"content-security-policy",
+        b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        b"object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+def error_body(code: str, message: str, remedy: str) -> bytes:
+    """The body of every error answer."""
+    return msgspec.json.encode({"error": {"code": code, "message": message, "remedy": remedy}})
+
+
+def matches(given: str, secret: str) -> bool:
+    """Compare without telling by its time how much was right."""
+    return hmac.compare_digest(given.encode(), secret.encode())
+
+
+class Guard:
+    """ASGI middleware; see the module's docstring."""
+
+    def __init__(self, app: App, *, token: str | None, allowed_hosts: str = "") -> None:
+        self._app = app
+        self._token = token
+        names = {"localhost", socket.gethostname().lower()}
+        self._names = names | {name.strip().lower() for name in allowed_hosts.split(",") if name.strip()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        refused = self._refuse(scope, headers)
+        if refused is None:
+            await self._app(scope, receive, _with_headers(send))
+            return
+        status, code, message, remedy = refused
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 4000 + status, "reason": code})
+            return
+        body = error_body(code, message, remedy)
+        await send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": [
+                    (b"content-type", b"application/json"),
+                    (b"content-length", str(len(body)).encode()),
+                    *_HEADERS,
+                ],
+            }
+        )
+        await send({"type": "http.response.body", "body": body})
+
+    def _refuse(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str, str] | None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._host_allowed(host):
+            return (
+                403,
+                "bad_host",
+                f"This server is not known as {host[:100]!r}.",
+                "Call it by its IP address or localhost, or allow the name with RAYSCOPE_ALLOWED_HOSTS.",
+            )
+        origin = headers.get(b"origin")
+        if origin is not None and not _same_origin(origin.decode("latin-1"), host):
+            return (
+                403,
+                "bad_origin",
+                "A page of another site may not call this server.",
+                "Open the UI at this server's own address.",
+            )
+        path: str = scope["path"]
+        if (
+            self._token is None
+            or not path.startswith("/api/")
+            or path in _OPEN_PATHS
+            or path.startswith(_KEYED_PATHS)
+        ):
+            return None
+        if self._token_given(headers):
+            return None
+        return (
+            401,
+            "unauthorized",
+            "This server needs a token.",
+            "Send `Authorization: Bearer TOKEN`, or log in; the server printed its token at its start.",
+        )
+
+    def _host_allowed(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            return False
+        if not name:
+            return False
+        if name.rstrip(".").lower() in self._names:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _token_given(self, headers: dict[bytes, bytes]) -> bool:
+        token = self._token or ""
+        authorization = headers.get(b"authorization", b"").decode("latin-1")
+        scheme, _, value = authorization.partition(" ")
+        if scheme.lower() == "bearer" and matches(value.strip(), token):
+            return True
+        try:
+            cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+        except CookieError:
+            return False
+        return cookie is not None and matches(cookie.value, token)
+
+
+def _same_origin(origin: str, host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def _with_headers(send: Send) -> Send:
+    async def wrapped(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), *_HEADERS]
+        await send(message)
+
+    return wrapped

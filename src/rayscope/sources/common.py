@@ -1,0 +1,94 @@
+"""What every decoder of Ray's task data needs: nil ids, phases, error texts, redaction.
+
+The functions run once or more for each event, so they avoid work in the usual case. The GCS snapshot
+(protobuf) and the event stream (JSON) both use them; that is why both give equal records for one task.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+#: What stands in for a value that may be a secret.
+REDACTED = "<redacted>"
+
+_NIL = frozenset("f" * length for length in (8, 32, 36, 48, 56))
+# The worker's spans around one attempt (``ray/_raylet.pyx``, ``execute_task``) -> our phase names.
+_PHASES = {
+    "task:deserialize_arguments": "deserialize",
+    "task:execute": "execute",
+    "task:store_outputs": "store",
+}
+# Ray's own pattern (``remove_ansi_escape_codes`` in ``ray/util/state/common.py``), so texts compare equal.
+_ANSI = re.compile(r"\x1b[^m]*m")
+# ``user:password@`` or ``token@`` in a URL; ``git@`` is the name that every Git host uses, no secret.
+_USERINFO = re.compile(r"(://)(?!git@)[^/@\s\"'?#]+@")
+_URL_SECRET = re.compile(
+    r"([?&](?:[\w-]*(?:token|signature|secret|password|credential|api[_-]?key)[\w-]*|sig)=)[^&#\s\"']+", re.I
+)
+
+
+def is_nil(id_hex: str) -> bool:
+    """Whether a hex id is Ray's nil: empty, or all ones in one of Ray's id lengths.
+
+    A driver's task id (ones, then the job id) is not nil.
+    """
+    return not id_hex or id_hex in _NIL
+
+
+def clean_error(text: str) -> str:
+    """An error text without ANSI escapes, as Ray's state API shows it."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def phase_of(event_name: str) -> str | None:
+    """The phase (one of ``model.PHASES``) that a profile event delimits; None for any other event."""
+    if not event_name.startswith("task:"):
+        return None
+    if event_name.startswith("task::"):
+        return "total"
+    return _PHASES.get(event_name)
+
+
+def canonical_json(mapping: Mapping[str, Any]) -> str:
+    """JSON text with sorted keys and no blanks: equal mappings give equal texts."""
+    return json.dumps(mapping, sort_keys=True, separators=(",", ":")) if mapping else "{}"
+
+
+def redact_text(text: str) -> str:
+    """``text`` with credentials in URLs (user info, token-like query parameters) replaced."""
+    if "://" not in text:
+        return text
+    return _URL_SECRET.sub(rf"\1{REDACTED}", _USERINFO.sub(rf"\1{REDACTED}@", text))
+
+
+def _redact(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: dict.fromkeys(inner, REDACTED)
+            if key == "env_vars" and isinstance(inner, dict)
+            else (REDACTED if key == "env_vars" and inner else _redact(inner))
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_redact(item) for item in value]
+    return redact_text(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=1024)
+def redact_runtime_env(serialized: str) -> str | None:
+    """A runtime environment as canonical JSON without secrets; None for an empty one.
+
+    Values of ``env_vars`` become ``<redacted>`` (the names stay), credentials in URLs too. A text that
+    is no JSON is not shown at all.
+    """
+    if serialized in ("", "{}"):
+        return None
+    try:
+        parsed = json.loads(serialized)
+    except ValueError:
+        return json.dumps(REDACTED)
+    return canonical_json(_redact(parsed)) if isinstance(parsed, dict) else json.dumps(REDACTED)

@@ -1,0 +1,85 @@
+"""What a node's dashboard agent lost of the event stream: its own counters are the only mark of a gap.
+
+The agent serves them as Prometheus text on the node's ``metrics_export_port``, without authentication
+(names: ``ray/dashboard/modules/aggregator/`` in Ray's source).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import httpx
+
+from rayscope.model import Drop
+
+_TIMEOUT_S = 3.0
+_MAX_BYTES = 32 * 2**20
+_PREFIX = "ray_aggregator_agent_"
+# Counters of events that are gone. ``filtered_events`` are left out on request, not lost.
+_LOSSES = (
+    "queue_dropped_events",
+    "publish_failures",
+    "events_buffer_add_failures",
+    "task_metadata_buffer_dropped_attempts",
+)
+
+
+def read_agent_drops(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[Drop]:
+    """The loss counters of the agent at ``host:port`` that are above zero, one :class:`Drop` for each.
+
+    An agent that cannot be reached gives none: the node table says whether the node lives. The text is
+    read as a stream, at most ``timeout_s`` seconds and 32 MiB of it.
+    """
+    shown = f"[{host}]" if ":" in host else host
+    lines: list[str] = []
+    deadline = time.monotonic() + timeout_s
+    try:
+        with (
+            httpx.Client(timeout=timeout_s, trust_env=False) as client,
+            client.stream("GET", f"http://{shown}:{port}/metrics") as response,
+        ):
+            if response.status_code != 200:
+                return []
+            size = 0
+            for line in response.iter_lines():
+                size += len(line)
+                if line.startswith(_PREFIX):
+                    lines.append(line)
+                if size > _MAX_BYTES or time.monotonic() > deadline:
+                    break
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return []
+    return parse_drops(lines, f"agent {shown}:{port}", time.time_ns())
+
+
+def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
+    """Prometheus text lines to the losses in them, label sets summed."""
+    counts: dict[str, float] = {}
+    for line in lines:
+        if not line.startswith(_PREFIX):
+            continue
+        name, _, rest = line.partition("{")
+        if rest:
+            value = rest.rpartition("}")[2]
+        else:
+            name, _, value = line.partition(" ")
+        reason = _loss(name[len(_PREFIX) :])
+        if reason is None:
+            continue
+        try:
+            counts[reason] = counts.get(reason, 0.0) + float(value.split()[0])
+        except (ValueError, IndexError):
+            continue
+    return [
+        Drop(source, reason, int(count), now_ns) for reason, count in sorted(counts.items()) if count >= 1
+    ]
+
+
+def _loss(name: str) -> str | None:
+    """The loss that a metric counts. Exporters append ``_total`` to a counter's name, some twice."""
+    while name.endswith("_total"):
+        name = name[: -len("_total")]
+    if name.endswith("task_metadata_buffer_dropped_attempts"):
+        return name  # one for each publisher
+    return name if name in _LOSSES else None

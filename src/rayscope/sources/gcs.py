@@ -1,0 +1,245 @@
+"""A client for the tables of Ray's global control service (GCS).
+
+It speaks gRPC over Ray's generated stubs and never joins the cluster: no ``ray.init()``, no driver, no
+job of ours in the tables. Replies are handed on as protobuf; :mod:`rayscope.sources.snapshot` reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rayscope.sources.address import AddressError, resolve
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),  # 100,000 attempts are about 70 MB
+    ("grpc.max_send_message_length", -1),
+    ("grpc.initial_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 5_000),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_retries", 0),
+)
+_REFUSED_REMEDY = (
+    "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the token that the cluster was started with "
+    "(on the head node: ~/.ray/auth_token)."
+)
+
+
+class GcsError(Exception):
+    """The GCS could not be read. ``message`` says what happened, ``remedy`` what to do about it.
+
+    ``code`` is one of ``bad_address``, ``unreachable``, ``unauthenticated``, ``deadline``, ``not_gcs``,
+    ``failed``.
+    """
+
+    def __init__(self, message: str, remedy: str, code: str = "failed") -> None:
+        super().__init__(f"{message} {remedy}")
+        self.message = message
+        self.remedy = remedy
+        self.code = code
+
+
+@dataclass(frozen=True)
+class ClusterInfo:
+    """What a cluster says about itself. ``dashboard_url`` is None where no dashboard runs."""
+
+    session: str
+    gcs_address: str
+    ray_version: str | None = None
+    dashboard_url: str | None = None
+
+
+class GcsClient:
+    """Reads the GCS at ``address`` (``host:port``, or ``auto`` for the one on this machine).
+
+    ``token`` is Ray's (see :mod:`rayscope.sources.auth`), ``timeout_s`` bounds each call. Every method
+    raises :class:`GcsError`; the constructor does only for an address that cannot be one. Thread-safe.
+    """
+
+    def __init__(self, address: str = "auto", token: str | None = None, timeout_s: float = 10) -> None:
+        # Imported late: Ray's package costs a second, and the command line's other uses do not need it.
+        import grpc
+        from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
+
+        try:
+            self.address = resolve(address)
+        except AddressError as error:
+            raise GcsError(error.message, error.remedy, "bad_address") from None
+        self.timeout_s = timeout_s
+        self._grpc: Any = grpc
+        self._messages: Any = gcs_service_pb2
+        self._stubs: Any = gcs_service_pb2_grpc
+        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
+        self._has_token = bool(token)
+        self._channel: Any = grpc.insecure_channel(self.address, options=_OPTIONS)
+        self._methods: dict[tuple[str, str], Any] = {}
+
+    def close(self) -> None:
+        """Close the connection. Calls in flight fail."""
+        self._channel.close()
+
+    def __enter__(self) -> GcsClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def cluster_info(self) -> ClusterInfo:
+        """Session name, Ray version and dashboard address, from the cluster's internal key-value store."""
+        session = self.session_name()
+        dashboard = (self.internal_kv(b"dashboard", b"dashboard") or b"").decode(errors="replace")
+        return ClusterInfo(session, self.address, self._ray_version(), _http_url(dashboard))
+
+    def session_name(self) -> str:
+        """The Ray session that the cluster runs now; another one after a restart of the head node."""
+        session = self.internal_kv(b"session_name", b"session")
+        if not session:
+            raise GcsError(
+                f"The service at {self.address} answers like a GCS but names no Ray session.",
+                "Wait until the head node has started, then try again.",
+                "not_gcs",
+            )
+        return session.decode()
+
+    def _ray_version(self) -> str | None:
+        try:
+            metadata = json.loads(self.internal_kv(b"CLUSTER_METADATA", b"cluster") or b"{}")
+            version = metadata.get("ray_version")
+        except (ValueError, AttributeError):
+            return None
+        return str(version) if version else None
+
+    def internal_kv(self, key: bytes, namespace: bytes) -> bytes | None:
+        """One value of Ray's internal key-value store, None if there is none."""
+        reply = self._call("InternalKVGcsService", "InternalKVGet", {"key": key, "namespace": namespace})
+        return bytes(reply.value) or None
+
+    def task_events(self, *, limit: int | None = None, job_id: str | None = None) -> Any:
+        """``GetTaskEventsReply``: all task attempts that the GCS holds (100,000 by its default), drivers too.
+
+        With ``limit`` the rest is counted in ``num_truncated``. ``job_id`` (hex) keeps one job.
+        """
+        request: dict[str, Any] = {"filters": {"exclude_driver": False}}
+        if limit is not None:
+            request["limit"] = limit
+        if job_id is not None:
+            # predicate 0 is EQUAL
+            request["filters"]["job_filters"] = [{"job_id": bytes.fromhex(job_id)}]
+        # A reply of 70 MB takes a busy GCS several seconds.
+        return self._call("TaskInfoGcsService", "GetTaskEvents", request, timeout_s=max(30, self.timeout_s))
+
+    def actors(self) -> Any:
+        """The ``ActorTableData`` of all actors that the GCS remembers, dead ones too."""
+        return self._call("ActorInfoGcsService", "GetAllActorInfo", {}).actor_table_data
+
+    def nodes(self) -> Any:
+        """The ``GcsNodeInfo`` of all nodes, dead ones too."""
+        return self._call("NodeInfoGcsService", "GetAllNodeInfo", {}).node_info_list
+
+    def workers(self) -> Any:
+        """The ``WorkerTableData`` of all worker processes and drivers, dead ones too."""
+        return self._call("WorkerInfoGcsService", "GetAllWorkerInfo", {}).worker_table_data
+
+    def jobs(self) -> Any:
+        """The ``JobTableData`` of all drivers, with what the job API knows of those that it started."""
+        # is_running_tasks would make the GCS ask every driver.
+        request = {"skip_is_running_tasks_field": True}
+        return self._call("JobInfoGcsService", "GetAllJobInfo", request).job_info_list
+
+    def placement_groups(self) -> Any:
+        """The ``PlacementGroupTableData`` of all placement groups, removed ones too."""
+        reply = self._call("PlacementGroupInfoGcsService", "GetAllPlacementGroup", {})
+        return reply.placement_group_table_data
+
+    def available_resources(self) -> dict[str, dict[str, float]]:
+        """Node id (hex) -> resources that are free now."""
+        reply = self._call("NodeResourceInfoGcsService", "GetAllAvailableResources", {})
+        return {
+            bytes(item.node_id).hex(): dict(item.resources_available)
+            for item in getattr(reply, "resources_list", ())
+        }
+
+    def _call(self, service: str, method: str, fields: dict[str, Any], timeout_s: float | None = None) -> Any:
+        request_type = getattr(self._messages, f"{method}Request")
+        known = {
+            name: value for name, value in fields.items() if name in request_type.DESCRIPTOR.fields_by_name
+        }
+        rpc = self._methods.get((service, method))
+        if rpc is None:
+            rpc = getattr(getattr(self._stubs, f"{service}Stub")(self._channel), method)
+            self._methods[(service, method)] = rpc
+        timeout = self.timeout_s if timeout_s is None else timeout_s
+        started = time.monotonic()
+        try:
+            reply = rpc(request_type(**known), timeout=timeout, metadata=self._metadata)
+        except self._grpc.RpcError as error:
+            raise self._explain(error, method, time.monotonic() - started) from None
+        except ValueError as error:  # a closed channel
+            raise GcsError(f"Cannot ask the GCS at {self.address}: {error}", "Open a new client.") from None
+        status = getattr(reply, "status", None)
+        # 0 is OK; 17 is NotFound, which a missing key answers (``StatusCode`` in Ray's common/status.h).
+        if status is not None and status.code not in (0, 17):
+            raise GcsError(
+                f"The GCS at {self.address} refused {method}: {status.message or status.code}.",
+                "See gcs_server.out in the session's log directory on the head node.",
+            )
+        return reply
+
+    def _explain(self, error: Any, method: str, elapsed_s: float) -> GcsError:
+        code = error.code()
+        details = (error.details() or "").strip()
+        codes = self._grpc.StatusCode
+        if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
+            what = "refused our token" if self._has_token else "wants an authentication token"
+            return GcsError(f"The GCS at {self.address} {what}.", _REFUSED_REMEDY, "unauthenticated")
+        if code is codes.UNIMPLEMENTED or (code is codes.UNKNOWN and "http" in details.lower()):
+            return GcsError(
+                f"The service at {self.address} speaks gRPC but is no Ray GCS (it does not know {method}).",
+                "Give the GCS address of the head node, usually port 6379.",
+                "not_gcs",
+            )
+        if code is codes.DEADLINE_EXCEEDED:
+            return GcsError(
+                f"The GCS at {self.address} did not answer {method} within {elapsed_s:.0f} s.",
+                "It is overloaded, or a firewall drops the packets: try again, or from the head node.",
+                "deadline",
+            )
+        if code is codes.UNAVAILABLE and _not_http2(details):
+            return GcsError(
+                f"The service at {self.address} is not a Ray GCS (it does not speak gRPC).",
+                "Give the GCS address of the head node, usually port 6379, not the dashboard's.",
+                "not_gcs",
+            )
+        if code in (codes.UNAVAILABLE, codes.CANCELLED):
+            return GcsError(
+                f"Cannot reach a Ray GCS at {self.address}: {_short(details)}.",
+                "Check that the cluster runs and that this is the address that `ray start --head` printed "
+                "(host:port, usually port 6379).",
+                "unreachable",
+            )
+        return GcsError(
+            f"The GCS at {self.address} answered {method} with {code.name}: {_short(details)}.",
+            "See gcs_server.out in the session's log directory on the head node.",
+        )
+
+
+def _not_http2(details: str) -> bool:
+    lowered = details.lower()
+    return any(
+        sign in lowered for sign in ("http2", "http/1", "settings frame", "trying to connect an http1")
+    )
+
+
+def _short(details: str) -> str:
+    """The last part of gRPC's chain of causes, without its own punctuation."""
+    if "Failed to connect to remote host: " in details:
+        details = details.rpartition("Failed to connect to remote host: ")[2]
+    return details[:200].rstrip(". ") or "no reason given"
+
+
+def _http_url(address: str) -> str | None:
+    if not address or ":" not in address:
+        return None
+    return address if address.startswith("http") else f"http://{address}"

@@ -1,0 +1,159 @@
+"""Submitted jobs, from Ray's job REST API: their outcome is in no event and in no driver's record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from rayscope.model import Entity
+from rayscope.model.entity import Value
+from rayscope.sources.auth import bearer
+from rayscope.sources.common import canonical_json, clean_error, redact_runtime_env, redact_text
+
+_TIMEOUT_S = 5.0
+
+
+class JobApiError(Exception):
+    """The job API could not be read. ``message`` says what happened, ``remedy`` what to do about it."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(f"{message} {remedy}")
+        self.message = message
+        self.remedy = remedy
+
+
+class JobApi:
+    """Ray's job API behind ``dashboard_url`` (``http://host:port``). Thread-safe."""
+
+    def __init__(self, dashboard_url: str, token: str | None = None, timeout_s: float = _TIMEOUT_S) -> None:
+        self.url = dashboard_url.rstrip("/")
+        # trust_env off: a proxy of the environment does not reach inside the cluster.
+        self._http = httpx.Client(timeout=timeout_s, headers=bearer(token), trust_env=False)
+        self._has_token = token is not None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def submissions(self, now_ns: int | None = None) -> list[Entity]:
+        """All submitted jobs as they are now. Raises :class:`JobApiError`."""
+        url = f"{self.url}/api/jobs/"
+        try:
+            response = self._http.get(url)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise JobApiError(
+                f"Cannot reach Ray's job API at {url}: {type(error).__name__}: {error}.",
+                "Check that the cluster's dashboard runs and can be reached from here.",
+            ) from None
+        if response.status_code in (401, 403):
+            raise JobApiError(
+                f"Ray's job API at {url} {'refused our token' if self._has_token else 'wants a token'}.",
+                "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
+            )
+        try:
+            rows = response.json() if response.status_code == 200 else None
+        except ValueError:
+            rows = None
+        if not isinstance(rows, list):
+            raise JobApiError(
+                f"{url} answered {response.status_code} and no list of jobs.",
+                "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",
+            )
+        observed_ns = time.time_ns() if now_ns is None else now_ns
+        return [
+            submission(row, observed_ns)
+            for row in rows
+            if isinstance(row, dict) and row.get("type") == "SUBMISSION" and row.get("submission_id")
+        ]
+
+
+def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
+    """One ``JobDetails`` of the job API. Its id is the driver's job id once there is one."""
+    submission_id = str(row["submission_id"])
+    fields: dict[str, Value | None] = {
+        "type": "SUBMISSION",
+        "submission_id": submission_id,
+        "entrypoint": redact_text(row.get("entrypoint") or ""),
+        "runtime_env": redact_runtime_env(canonical_json(row.get("runtime_env") or {})),
+        "metadata": redact_text(canonical_json(row["metadata"])) if row.get("metadata") else None,
+    }
+    observed: dict[str, Value | None] = {
+        "state": str(row.get("status") or "PENDING"),
+        "message": clean_error(row.get("message") or ""),
+        "error_type": row.get("error_type"),
+        "exit_code": row.get("driver_exit_code"),
+        "start_ns": _ms_to_ns(row.get("start_time")),
+        "end_ns": _ms_to_ns(row.get("end_time")),
+        "driver_node_id": row.get("driver_node_id"),
+    }
+    return Entity(
+        "job",
+        str(row.get("job_id") or submission_id),
+        fields=_known(fields),
+        observed_ns=now_ns,
+        observed=_known(observed),
+    )
+
+
+def _known(values: Mapping[str, Value | None]) -> dict[str, Value]:
+    return {name: value for name, value in values.items() if value is not None and value != ""}
+
+
+def _ms_to_ns(value: Any) -> int | None:
+    return int(value) * 1_000_000 if value else None
+
+
+def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
+    """One entity for each job: a driver that belongs to a submission is shown with the submission's outcome.
+
+    The GCS says of any driver that ended that it SUCCEEDED; only the job API knows its exit code. Of
+    several drivers of one submission the last one stands for it, as in Ray. A submission without a driver
+    (it waits, or failed before it had one) has its submission id for an id.
+    """
+    by_submission = {str(job.fields["submission_id"]): job for job in api_jobs}
+    last_driver: dict[str, str] = {}
+    for job in gcs_jobs:
+        owner = job.fields.get("submission_id")
+        if owner is not None:
+            last_driver[str(owner)] = max(last_driver.get(str(owner), ""), job.id)
+    joined = []
+    for job in gcs_jobs:
+        owner = str(job.fields.get("submission_id", ""))
+        api = by_submission.get(owner)
+        if api is None or last_driver[owner] != job.id:
+            joined.append(job)
+            continue
+        joined.append(
+            Entity(
+                "job",
+                job.id,
+                fields={**job.fields, **api.fields},
+                transitions=job.transitions,
+                observed_ns=max(job.observed_ns, api.observed_ns),
+                observed=dict(api.observed),
+            )
+        )
+    # A driver's job id that the GCS list, read a moment earlier, does not have yet is kept as well.
+    known = {job.id for job in gcs_jobs}
+    joined.extend(
+        job for job in api_jobs if job.id not in known and str(job.fields["submission_id"]) not in last_driver
+    )
+    return joined
+
+
+def aliases(jobs: list[Entity]) -> list[Entity]:
+    """For each submission that has a driver, the record under its submission id, marked as standing for it.
+
+    Before its driver registers, a submission is known by its submission id alone, and that record stays in
+    a store. The field ``alias_of`` (the driver's job id) tells a reader to leave it out.
+    """
+    found = []
+    for job in jobs:
+        submission_id = job.fields.get("submission_id")
+        if job.fields.get("type") == "SUBMISSION" and submission_id and submission_id != job.id:
+            alias = {**job.fields, "alias_of": job.id}
+            found.append(Entity("job", str(submission_id), alias, {}, job.observed_ns, dict(job.observed)))
+    return found

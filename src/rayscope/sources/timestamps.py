@@ -1,0 +1,23 @@
+"""RFC 3339 timestamps, as protobuf writes them in JSON, to integer nanoseconds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+
+
+@lru_cache(maxsize=4096)
+def _second_ns(text: str) -> int:
+    return int(datetime.fromisoformat(text + "+00:00").timestamp()) * 1_000_000_000
+
+
+def parse_ns(timestamp: str) -> int:
+    """``2026-11-21T11:33:35.116135455Z`` to ns since the epoch, exactly.
+
+    protobuf writes UTC with 0, 3, 6 or 9 decimals. Events come in runs of the same second, so the
+    calendar part is looked up, not computed. Raises ValueError for anything else.
+    """
+    if timestamp[-1:] != "Z":
+        raise ValueError(f"not a UTC timestamp: {timestamp!r}")
+    fraction = timestamp[20:-1]
+    return _second_ns(timestamp[:19]) + (int(fraction.ljust(9, "0")) if fraction else 0)

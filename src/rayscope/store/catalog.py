@@ -1,0 +1,247 @@
+"""The sessions in a data directory: where their files are, which are open, which to drop.
+
+DATA_DIR/sessions/<session>/record.duckdb   the record
+DATA_DIR/sessions/<session>/about.json      what the list of sessions shows without opening it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from rayscope.store.errors import NotFound, StoreError
+from rayscope.store.session_file import SessionFile
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+#: Ended sessions kept open for readers; each costs a few MB.
+_OPEN_READERS = 8
+LIVE_NS = 30 * 10**9
+
+
+class About(msgspec.Struct):
+    """What is known of a session without opening its record. Times in ns."""
+
+    session: str
+    first_ns: int = 0
+    last_ns: int = 0
+    recording: list[str] = []
+    ray_version: str | None = None
+    gcs_address: str | None = None
+    tasks: int = 0
+    attempts: int = 0
+    states: dict[str, int] = {}
+    actors: int = 0
+    nodes: int = 0
+    jobs: int = 0
+    dropped_total: int = 0
+    events: int = 0
+    batches: int = 0
+    unknown: dict[str, int] = {}
+    note: str | None = None
+
+
+class Retention(msgspec.Struct):
+    """What to keep: the newest sessions within all three limits. Live sessions always stay."""
+
+    max_age_s: float = 30 * 86400
+    max_bytes: int = 20 << 30
+    max_sessions: int = 200
+
+
+class Catalog:
+    """All sessions of one data directory. Thread-safe."""
+
+    def __init__(self, data_dir: Path, *, memory_limit: str = "512MB", read_only: bool = False) -> None:
+        self.folder = data_dir / "sessions"
+        self._memory_limit = memory_limit
+        self._read_only = read_only
+        if not read_only:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._open: OrderedDict[str, SessionFile] = OrderedDict()
+        self._users: dict[str, int] = {}
+        self._pinned: set[str] = set()
+        self._about: dict[str, About] = {}
+        self._load()
+
+    def _load(self) -> None:
+        if not self.folder.is_dir():
+            return
+        for entry in os.scandir(self.folder):
+            if entry.is_dir() and _NAME.fullmatch(entry.name):
+                path = Path(entry.path) / "about.json"
+                try:
+                    about = msgspec.json.decode(path.read_bytes(), type=About)
+                except (OSError, msgspec.MsgspecError):
+                    stamp = entry.stat().st_mtime_ns
+                    about = About(entry.name, first_ns=stamp, last_ns=stamp)
+                self._about[entry.name] = about
+
+    def names(self) -> list[str]:
+        """All sessions, newest sign of life first."""
+        with self._lock:
+            return sorted(self._about, key=lambda name: (-self._about[name].last_ns, name))
+
+    def about(self, session: str) -> About:
+        """Raises NotFound."""
+        with self._lock:
+            try:
+                return self._about[session]
+            except KeyError:
+                raise NotFound(f"No session {session[:80]!r} is recorded here.") from None
+
+    def add(self, session: str) -> About:
+        """Begin a session, or give the known one. Raises StoreError for a name that is no session's."""
+        with self._lock:
+            known = self._about.get(session)
+            if known is None:
+                if not _NAME.fullmatch(session):
+                    raise StoreError(
+                        f"{session[:80]!r} is no Ray session name.",
+                        "Check what sends these events.",
+                        "bad_session",
+                    )
+                (self.folder / session).mkdir(parents=True, exist_ok=True)
+                known = self._about[session] = About(session, first_ns=time.time_ns(), last_ns=time.time_ns())
+            return known
+
+    def save_about(self, session: str) -> None:
+        """Write a session's ``about.json``."""
+        path = self.folder / session / "about.json"
+        part = path.with_suffix(".part")
+        with contextlib.suppress(OSError):
+            part.write_bytes(msgspec.json.encode(self.about(session)))
+            part.replace(path)
+
+    def path(self, session: str) -> Path:
+        """The record's file. Raises NotFound for an unknown session, so no path is built from a request."""
+        self.about(session)
+        return self.folder / session / "record.duckdb"
+
+    def open_for_writing(self, session: str) -> SessionFile:
+        """The session's file, kept open until :meth:`release`. A damaged one is moved aside and told."""
+        try:
+            with self._lock:
+                file = self._opened(session)
+                self._pinned.add(session)
+                return file
+        except StoreError as error:
+            if error.code != "corrupt":
+                raise
+            path = self.path(session)
+            aside = path.with_name(f"record.damaged-{time.time_ns()}.duckdb")
+            path.rename(aside)
+            wal = path.with_name(path.name + ".wal")
+            if wal.exists():
+                wal.rename(aside.with_name(aside.name + ".wal"))
+            self.about(
+                session
+            ).note = f"The record was damaged and is kept as {aside.name}; what came later is recorded anew."
+            with self._lock:
+                file = self._opened(session)
+                self._pinned.add(session)
+                return file
+
+    def release(self, session: str) -> None:
+        """The session is not written any more; its file may be closed when others are read."""
+        with self._lock:
+            self._pinned.discard(session)
+            self._close_some()
+
+    def reopen(self, session: str) -> None:
+        """Close a file whose connection is broken, so that the next use opens it again."""
+        with self._lock:
+            file = self._open.pop(session, None)
+        if file is not None:
+            file.close()
+
+    @contextlib.contextmanager
+    def reading(self, session: str) -> Iterator[SessionFile]:
+        """The session's file for one query. Raises NotFound or StoreError."""
+        with self._lock:
+            file = self._opened(session)
+            self._users[session] = self._users.get(session, 0) + 1
+        try:
+            yield file
+        finally:
+            with self._lock:
+                self._users[session] -= 1
+                self._close_some()
+
+    def _opened(self, session: str) -> SessionFile:
+        file = self._open.get(session)
+        if file is None:
+            path = self.path(session)
+            if self._read_only and not path.exists():
+                raise NotFound(f"Session {session} has no record yet.")
+            file = self._open[session] = SessionFile(
+                path, memory_limit=self._memory_limit, read_only=self._read_only
+            )
+        self._open.move_to_end(session)
+        return file
+
+    def _close_some(self) -> None:
+        idle = [n for n in self._open if n not in self._pinned and not self._users.get(n)]
+        for name in idle[: max(0, len(idle) - _OPEN_READERS)]:
+            self._open.pop(name).close()
+
+    def disk_bytes(self, session: str) -> int:
+        """What the session takes on disk."""
+        total = 0
+        for entry in os.scandir(self.folder / self.about(session).session):
+            with contextlib.suppress(OSError):
+                total += entry.stat().st_size if entry.is_file() else 0
+        return total
+
+    def apply_retention(self, retention: Retention, now_ns: int) -> list[str]:
+        """Drop the oldest ended sessions beyond the limits (whole files: nothing shrinks a DuckDB file).
+
+        Returns the names of what was dropped.
+        """
+        dropped = []
+        kept_bytes = 0
+        kept = 0
+        for name in self.names():
+            about = self.about(name)
+            size = self.disk_bytes(name)
+            live = now_ns - about.last_ns < LIVE_NS
+            too_old = now_ns - about.last_ns > retention.max_age_s * 1e9
+            if live or not (
+                too_old or kept_bytes + size > retention.max_bytes or kept + 1 > retention.max_sessions
+            ):
+                kept_bytes += size
+                kept += 1
+                continue
+            if self.remove(name):
+                dropped.append(name)
+        return dropped
+
+    def remove(self, session: str) -> bool:
+        """Drop a session's record unless it is in use. Returns whether it is gone."""
+        with self._lock:
+            if session in self._pinned or self._users.get(session):
+                return False
+            file = self._open.pop(session, None)
+            if file is not None:
+                file.close()
+            folder = self.folder / self.about(session).session
+            del self._about[session]
+        shutil.rmtree(folder, ignore_errors=True)
+        return True
+
+    def close(self) -> None:
+        """Close every file."""
+        with self._lock:
+            for file in self._open.values():
+                file.close()
+            self._open.clear()
+            self._pinned.clear()

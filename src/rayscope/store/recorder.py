@@ -1,0 +1,303 @@
+"""Takes batches in, makes them durable, merges and writes them: the one way into the store.
+
+``submit`` (event batches over HTTP) returns once the batch is on disk in the spool; ``submit_records``
+(snapshots, which can be read again) goes straight to memory. One writer thread merges both and flushes
+about once a second. After a crash the spool is replayed; merging is idempotent, so it does not matter how
+far the writer had come.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from rayscope.model import RecordBatch
+from rayscope.sources import ray_events
+from rayscope.store.catalog import Catalog, Retention
+from rayscope.store.errors import StoreError
+from rayscope.store.session_writer import SessionWriter
+from rayscope.store.spool import Spool
+
+log = logging.getLogger("rayscope.store")
+
+FLUSH_S = 1.0
+#: A flush may take this share of the writer's time, so that a huge record is flushed less often.
+_FLUSH_SHARE = 0.25
+#: Decoded events that may wait in memory; what comes beyond waits in the spool alone.
+_MAX_QUEUED_EVENTS = 60_000
+#: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
+_MAX_HELD = 300_000
+_RETENTION_S = 600.0
+_IDLE_RELEASE_S = 120.0
+
+
+class Recording(Protocol):
+    """What a server needs of the way into a store; another store implements this and a query side."""
+
+    def submit(self, body: bytes) -> None:
+        """Make an event batch durable. Raises MalformedBatch or SpoolFull."""
+
+    def submit_records(self, batch: RecordBatch, recording: str) -> None:
+        """Take records that need not survive a crash, from source ``recording``."""
+
+    def flush(self, timeout_s: float) -> bool:
+        """Write all that was submitted before the call. Returns whether that was done in time."""
+
+
+class Recorder:
+    """The spool, the writer thread and the sessions of one data directory. See :class:`Recording`."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        spool: Spool,
+        retention: Retention,
+        *,
+        on_session: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.catalog = catalog
+        self.spool = spool
+        self._retention = retention
+        self._on_session = on_session
+        self._queue: collections.deque[tuple[str | None, list[RecordBatch] | None, str]] = collections.deque()
+        self._queued_events = 0
+        self._wake = threading.Condition()
+        self._writers: dict[str, SessionWriter] = {}
+        self._unwritten: collections.deque[tuple[float, str]] = collections.deque()
+        self._stopping = False
+        self._flush_wanted = 0
+        self._flush_done = 0
+        self.error: StoreError | None = None
+        self.rejected = 0
+        self.last_batch_ns = 0
+        self._oldest_queued_ns = 0
+        for name in spool.waiting():
+            self._queue.append((name, None, "events"))
+        self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
+
+    def start(self) -> None:
+        """Start the writer thread; it replays first what an earlier process left in the spool."""
+        self._thread.start()
+
+    def submit(self, body: bytes) -> None:
+        """See :class:`Recording`. Invalid events among valid ones are set aside, the rest is kept."""
+        try:
+            batches, invalid = ray_events.decode_checked(body)
+            for batch in batches:
+                self.catalog.add(batch.session)
+        except (ray_events.MalformedBatch, StoreError) as error:
+            self.rejected += 1
+            self.spool.reject(body, str(error))
+            if isinstance(error, StoreError):
+                raise ray_events.MalformedBatch(error.message) from error
+            raise
+        if invalid:
+            self.spool.reject(b"[" + b",".join(invalid) + b"]", "events that could not be read")
+        name = self.spool.put(body)
+        events = sum(batch.events for batch in batches)
+        with self._wake:
+            self.last_batch_ns = time.time_ns()
+            if self._queued_events > _MAX_QUEUED_EVENTS:
+                self._queue.append((name, None, "events"))
+            else:
+                self._queued_events += events
+                self._queue.append((name, batches, "events"))
+            self._wake.notify()
+
+    def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
+        """See :class:`Recording`."""
+        self.catalog.add(batch.session)
+        with self._wake:
+            self._queue.append((None, [batch], recording))
+            self._wake.notify()
+
+    def flush(self, timeout_s: float = 10.0) -> bool:
+        """See :class:`Recording`."""
+        deadline = time.monotonic() + timeout_s
+        with self._wake:
+            self._flush_wanted += 1
+            mine = self._flush_wanted
+            self._wake.notify_all()
+            while self._flush_done < mine:
+                left = deadline - time.monotonic()
+                if left <= 0 or not self._thread.is_alive():
+                    return False
+                self._wake.wait(min(left, 0.5))
+        return True
+
+    @property
+    def pending_batches(self) -> int:
+        """Batches that are durable but not in the store yet."""
+        return len(self._queue) + len(self._unwritten)
+
+    def behind_ns(self) -> int:
+        """How old the oldest batch is that the store does not have yet; 0 when it has all."""
+        with self._wake:
+            oldest = self._unwritten[0][0] if self._unwritten else None
+        return 0 if oldest is None else int((time.monotonic() - oldest) * 1e9)
+
+    def stop(self, timeout_s: float = 30.0) -> None:
+        """Flush, checkpoint and close. What cannot be written stays in the spool."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+        self.catalog.close()
+
+    # The writer thread.
+
+    def _run(self) -> None:
+        next_flush = time.monotonic() + FLUSH_S
+        next_retention = time.monotonic() + 5.0
+        while True:
+            with self._wake:
+                now = time.monotonic()
+                wanted = self._flush_wanted
+                can_read = self.error is None or self._held() < _MAX_HELD
+                idle = not self._stopping and wanted == self._flush_done and now < next_flush
+                if idle and not (self._queue and can_read):
+                    self._wake.wait(min(next_flush - now, 0.5))
+                stopping = self._stopping
+            self._drain_queue(time.monotonic() + 0.2, everything=stopping or wanted > self._flush_done)
+            now = time.monotonic()
+            if now >= next_flush or stopping or wanted > self._flush_done:
+                began = time.monotonic()
+                ok = self._flush(everything=stopping or wanted > self._flush_done)
+                took = time.monotonic() - began
+                next_flush = time.monotonic() + max(FLUSH_S, took * (1 / _FLUSH_SHARE - 1))
+                if not ok:
+                    next_flush = time.monotonic() + 2.0
+                if ok or stopping:
+                    with self._wake:
+                        self._flush_done = wanted
+                        self._wake.notify_all()
+            if stopping:
+                break
+            if now >= next_retention:
+                next_retention = now + _RETENTION_S
+                self._retain()
+        for writer in self._writers.values():
+            if writer.file is not None:
+                writer.file.checkpoint()
+            writer.close()
+            self.catalog.save_about(writer.session)
+
+    def _held(self) -> int:
+        return sum(writer.pending for writer in self._writers.values())
+
+    def _drain_queue(self, until: float, *, everything: bool) -> None:
+        while self._queue and (everything or time.monotonic() < until):
+            if self.error is not None and self._held() >= _MAX_HELD:
+                return
+            with self._wake:
+                name, batches, recording = self._queue.popleft()
+                if name is not None and batches is not None:
+                    self._queued_events -= sum(batch.events for batch in batches)
+            now = time.monotonic()
+            if batches is None:
+                batches = self._read_spooled(name or "")
+            for batch in batches:
+                self._merge(batch, recording, now)
+            if name is not None:
+                self._unwritten.append((now, name))
+
+    def _read_spooled(self, name: str) -> list[RecordBatch]:
+        try:
+            return ray_events.decode(self.spool.get(name))
+        except (OSError, ray_events.MalformedBatch) as error:
+            log.warning("spooled batch %s cannot be read again: %s", name, error)
+            return []
+
+    def _merge(self, batch: RecordBatch, recording: str, now: float) -> None:
+        try:
+            about = self.catalog.add(batch.session)
+        except StoreError as error:
+            log.warning("%s", error.message)
+            return
+        writer = self._writers.get(batch.session)
+        if writer is None:
+            writer = self._writers[batch.session] = SessionWriter(
+                batch.session, lambda: self.catalog.open_for_writing(batch.session)
+            )
+            self._on_session(batch.session)
+        writer.add(batch, now)
+        about.last_ns = time.time_ns()
+        if recording not in about.recording:
+            about.recording = sorted({*about.recording, recording})
+        if recording == "events":
+            about.events += batch.events
+            about.batches += 1
+        for what, count in batch.unknown.items():
+            if what in about.unknown or len(about.unknown) < 1000:
+                about.unknown[what] = about.unknown.get(what, 0) + count
+
+    def _flush(self, *, everything: bool) -> bool:
+        error: StoreError | None = None
+        now = time.monotonic()
+        for session, writer in list(self._writers.items()):
+            try:
+                if writer.oldest_pending() is not None or writer.file is None:
+                    writer.flush(now, everything=everything)
+                    self._count(writer)
+            except StoreError as problem:
+                error = problem
+                log.warning("session %s: %s %s", session, problem.message, problem.remedy)
+                # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
+                writer.close()
+                self.catalog.reopen(session)
+                self._writers[session].file = None
+        self.error = error
+        self._drop_spooled()
+        if error is None:
+            self._release_idle()
+        return error is None
+
+    def _drop_spooled(self) -> None:
+        oldest = [
+            since for writer in self._writers.values() if (since := writer.oldest_pending()) is not None
+        ]
+        limit = min(oldest) if oldest else float("inf")
+        while self._unwritten and self._unwritten[0][0] < limit:
+            _, name = self._unwritten[0]
+            self.spool.done(name)
+            self._unwritten.popleft()
+
+    def _release_idle(self) -> None:
+        """Close the files of sessions that ended, so that only live ones hold memory."""
+        for session, writer in list(self._writers.items()):
+            idle_s = (time.time_ns() - self.catalog.about(session).last_ns) / 1e9
+            if idle_s > _IDLE_RELEASE_S and writer.oldest_pending() is None:
+                if writer.file is not None:
+                    writer.file.checkpoint()
+                del self._writers[session]
+                self.catalog.save_about(session)
+                self.catalog.release(session)
+
+    def _count(self, writer: SessionWriter) -> None:
+        if writer.file is None:
+            return
+        about = self.catalog.about(writer.session)
+        with writer.file.reader() as cursor:
+            states = cursor.execute(
+                "SELECT coalesce(state, 'NIL'), count(*) FROM attempts GROUP BY 1"
+            ).fetchall()
+            counts = cursor.execute(
+                "SELECT (SELECT count(*) FROM attempts WHERE attempt = 0), "
+                "(SELECT count(*) FROM actor_rows), "
+                "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM job_rows), "
+                "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops)"
+            ).fetchone()
+        about.states = dict(states)
+        about.attempts = sum(about.states.values())
+        if counts:
+            about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts
+        self.catalog.save_about(writer.session)
+
+    def _retain(self) -> None:
+        for session in self.catalog.apply_retention(self._retention, time.time_ns()):
+            log.info("dropped session %s (retention)", session)

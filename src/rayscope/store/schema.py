@@ -1,0 +1,218 @@
+"""The layout of a session's DuckDB file, its version, and the documented views.
+
+``attempts`` has no primary key: its rows are unique because one writer looks up before it inserts (see
+docs/decisions/0002). A task id is split into its first 8 bytes (``task_hi``, random) and the rest
+(``task_lo``, the actor or job, few distinct values, so it compresses to nearly nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rayscope.model import PHASES, STATES
+from rayscope.model.attempt import SCALARS
+
+SCHEMA_VERSION = 1
+
+#: Integer scalars of an attempt; the others are texts.
+_INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"}
+STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
+PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
+
+#: (column, DuckDB type) of table ``attempts``, in order.
+ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("state", "VARCHAR"),
+    ("path_id", "BIGINT"),
+    ("parent_hi", "UBIGINT"),
+    ("parent_lo", "VARCHAR"),
+    *((name, "BIGINT" if name in _INTEGERS else "VARCHAR") for name in SCALARS if name != "parent_task_id"),
+    *((name, "BIGINT") for name in STATE_COLUMNS),
+    *((name, "BIGINT") for name in PHASE_COLUMNS),
+    ("error_ns", "BIGINT"),
+    ("error_type", "VARCHAR"),
+    ("error_message", "VARCHAR"),
+)
+
+SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("name", "VARCHAR"),
+    ("begin_ns", "BIGINT"),
+    ("end_ns", "BIGINT"),
+    ("extra", "VARCHAR"),
+)
+
+#: Entity kind -> its table's typed columns (what ``Entity.current()`` gives); each table also has ``id``,
+#: and ``doc``, the whole record for merging.
+ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "actor": (
+        ("state", "VARCHAR"),
+        ("class_name", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("ray_namespace", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("node_id", "VARCHAR"),
+        ("worker_id", "VARCHAR"),
+        ("pid", "BIGINT"),
+        ("repr_name", "VARCHAR"),
+        ("is_detached", "BOOLEAN"),
+        ("num_restarts", "BIGINT"),
+        ("max_restarts", "BIGINT"),
+        ("required_resources", "VARCHAR"),
+        ("placement_group_id", "VARCHAR"),
+        ("label_selector", "VARCHAR"),
+        ("runtime_env", "VARCHAR"),
+        ("call_site", "VARCHAR"),
+        ("death_reason", "VARCHAR"),
+        ("death_cause", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+    ),
+    "node": (
+        ("state", "VARCHAR"),
+        ("node_ip", "VARCHAR"),
+        ("node_name", "VARCHAR"),
+        ("hostname", "VARCHAR"),
+        ("is_head", "BOOLEAN"),
+        ("instance_id", "VARCHAR"),
+        ("instance_type", "VARCHAR"),
+        ("labels", "VARCHAR"),
+        ("resources_total", "VARCHAR"),
+        ("death_reason", "VARCHAR"),
+        ("death_message", "VARCHAR"),
+        ("metrics_export_port", "BIGINT"),
+        ("dashboard_agent_port", "BIGINT"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+    ),
+    "worker": (
+        ("state", "VARCHAR"),
+        ("worker_type", "VARCHAR"),
+        ("node_id", "VARCHAR"),
+        ("pid", "BIGINT"),
+        ("ip", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("exit_type", "VARCHAR"),
+        ("exit_detail", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+    ),
+    "job": (
+        ("state", "VARCHAR"),
+        ("type", "VARCHAR"),
+        ("submission_id", "VARCHAR"),
+        ("entrypoint", "VARCHAR"),
+        ("driver_pid", "BIGINT"),
+        ("driver_ip", "VARCHAR"),
+        ("driver_node_id", "VARCHAR"),
+        ("message", "VARCHAR"),
+        ("error_type", "VARCHAR"),
+        ("exit_code", "BIGINT"),
+        ("runtime_env", "VARCHAR"),
+        ("metadata", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+    ),
+    "placement_group": (
+        ("state", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("strategy", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("creator_actor_id", "VARCHAR"),
+        ("is_detached", "BOOLEAN"),
+        ("bundles", "VARCHAR"),
+        ("stats", "VARCHAR"),
+        ("created_ns", "BIGINT"),
+    ),
+}
+
+#: Entity kind -> (view name, id column) as users see them.
+ENTITY_VIEWS: dict[str, tuple[str, str]] = {
+    "actor": ("actors", "actor_id"),
+    "node": ("nodes", "node_id"),
+    "worker": ("workers", "worker_id"),
+    "job": ("jobs", "job_id"),
+    "placement_group": ("placement_groups", "placement_group_id"),
+}
+
+
+def _columns(columns: tuple[tuple[str, str], ...]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns)
+
+
+def hex_id(prefix: str) -> str:
+    """SQL for a task's whole hex id from its two parts; NULL stays NULL."""
+    return f"lpad(to_hex({prefix}_hi), 16, '0') || {prefix}_lo"
+
+
+_TASK_ID = f"lower({hex_id('task')})"
+_PARENT_ID = f"lower({hex_id('parent')})"
+
+#: Ray overrides the name of an actor's method by the actor's repr, unless the user named the task
+#: (``protobuf_to_task_state_dict``).
+SHOWN_NAME = (
+    "CASE WHEN actor_repr_name IS NOT NULL AND type = 'ACTOR_TASK' AND name = func_name "
+    "THEN actor_repr_name || '.' || split_part(name, '.', -1) ELSE name END"
+)
+CREATED = (
+    "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
+    "finished_ns, failed_ns, total_begin_ns)"
+)
+START = "running_ns"
+#: Ray's ``end_time_ms``: of FINISHED and FAILED the later state in its order.
+END = "coalesce(failed_ns, finished_ns)"
+
+
+TABLES: tuple[str, ...] = (
+    "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",
+    f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS)})",
+    f"CREATE TABLE IF NOT EXISTS span_rows ({_columns(SPAN_COLUMNS)})",
+    "CREATE TABLE IF NOT EXISTS paths (path_id BIGINT, parent_path_id BIGINT, name VARCHAR, depth INTEGER)",
+    "CREATE TABLE IF NOT EXISTS drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT)",
+    *(
+        f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
+        for kind, columns in ENTITY_COLUMNS.items()
+    ),
+)
+
+_STATE_ROWS = ", ".join(
+    f"{{'state': '{state}', 'time_ns': {column}}}"
+    for state, column in zip(STATES, STATE_COLUMNS, strict=True)
+)
+
+
+def _entity_view(kind: str) -> str:
+    view, id_column = ENTITY_VIEWS[kind]
+    columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
+    return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {columns} FROM {kind}_rows"
+
+
+VIEWS: tuple[str, ...] = (
+    f"CREATE OR REPLACE VIEW tasks AS SELECT {_TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
+    f"func_name, type, state, {_PARENT_ID} AS parent_task_id, "
+    + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", "parent_task_id"})
+    + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, {END} - {START} AS duration_ns, "
+    + ", ".join(STATE_COLUMNS[:-3])  # running, finished and failed are start_ns and end_ns
+    + ", finished_ns, failed_ns, "
+    + ", ".join(PHASE_COLUMNS)
+    + ", error_type, error_message, path_id FROM attempts",
+    f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "
+    f"FROM (SELECT {_TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts) "
+    "WHERE s.time_ns IS NOT NULL",
+    # The phases of every attempt, and whatever else was measured inside it.
+    f"CREATE OR REPLACE VIEW spans AS SELECT {_TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
+    "end_ns - begin_ns AS duration_ns, extra FROM span_rows "
+    + " ".join(
+        f"UNION ALL SELECT {_TASK_ID}, attempt, 'task:{phase}', {phase}_begin_ns, {phase}_end_ns, "
+        f"{phase}_end_ns - {phase}_begin_ns, NULL FROM attempts WHERE {phase}_begin_ns IS NOT NULL"
+        for phase in PHASES
+    ),
+    *(_entity_view(kind) for kind in ENTITY_COLUMNS),
+)
+
+#: From version N to N + 1: statements to run on a file of version N.
+MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {}

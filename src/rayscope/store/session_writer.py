@@ -1,0 +1,285 @@
+"""What one session has received and not written yet: merges in memory, writes each attempt about once.
+
+The parts of an attempt (definition, states from owner and executor, profile) come within a second or two
+of each other. Holding an attempt until it is settled, a few seconds at most, turns nearly every write
+into a plain append; a part that comes later is merged with the stored row, by the same merge function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rayscope.model import KINDS, Attempt, Drop, Entity, RecordBatch, Span, merge_attempts, merge_entities
+from rayscope.store.paths import PathIndex
+from rayscope.store.rows import TaskKey
+from rayscope.store.session_file import SessionFile
+
+#: How long an attempt that is not settled may wait for its other parts, when there are many.
+LINGER_S = 3.0
+#: With fewer changed attempts than this everything is written at each flush: fresher, and cheap.
+EAGER_BELOW = 3_000
+#: Unfinished attempts that stay in memory after they are written, so that their end needs no look-up.
+KEEP_CLEAN = 100_000
+_MAX_WAITING_PARENTS = 200_000
+
+
+class _Held:
+    """An attempt in memory. ``stored``: whether the file has a row of it (None: not looked up yet)."""
+
+    __slots__ = ("attempt", "dirty_since", "path", "stored")
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+        self.stored: bool | None = None
+        self.dirty_since: float | None = None
+        self.path: int | None = None
+
+
+class SessionWriter:
+    """The write side of one session. Used by the writer thread alone.
+
+    ``open_file`` opens the session's file at the first flush (it may raise StoreError, and is tried again
+    at the next).
+    """
+
+    def __init__(self, session: str, open_file: Callable[[], SessionFile]) -> None:
+        self.session = session
+        self._open_file = open_file
+        self.file: SessionFile | None = None
+        self._held: dict[TaskKey, _Held] = {}
+        self._dirty: dict[TaskKey, _Held] = {}
+        self._spans: set[Span] = set()
+        self._spans_since: float | None = None
+        self._entities: dict[tuple[str, str], Entity] = {}
+        self._early_entities: list[Entity] = []
+        self._dirty_entities: set[tuple[str, str]] = set()
+        self._drops: dict[tuple[str, str], Drop] = {}
+        self._drops_dirty = False
+        self._paths: PathIndex | None = None
+        self._waiting_parents: set[str] = set()
+        self._other_since: float | None = None
+
+    @property
+    def pending(self) -> int:
+        """Changed attempts that are not written yet."""
+        return len(self._dirty)
+
+    def oldest_pending(self) -> float | None:
+        """When the oldest change that is not written yet arrived (monotonic s), None if all is written."""
+        times = [held.dirty_since for held in self._dirty.values() if held.dirty_since is not None]
+        times += [since for since in (self._spans_since, self._other_since) if since is not None]
+        return min(times) if times else None
+
+    def add(self, batch: RecordBatch, now: float) -> None:
+        """Merge a batch into memory. ``now``: monotonic s, when it arrived."""
+        held, dirty = self._held, self._dirty
+        for part in batch.attempts:
+            key = (part.task_id, part.attempt)
+            entry = held.get(key)
+            if entry is None:
+                entry = held[key] = _Held(part)
+            else:
+                merge_attempts(entry.attempt, part)
+            if entry.dirty_since is None:
+                entry.dirty_since = now
+                dirty[key] = entry
+        if batch.spans:
+            self._spans.update(batch.spans)
+            if self._spans_since is None:
+                self._spans_since = now
+        if batch.entities:
+            if self.file is None:
+                # What the file knows must come first, or an old account could look new.
+                self._early_entities.extend(batch.entities)
+            else:
+                self._merge_entities(batch.entities)
+            if self._other_since is None:
+                self._other_since = now
+        for drop in batch.drops:
+            key_drop = (drop.source, drop.reason)
+            known = self._drops.get(key_drop)
+            if known is None or drop.count > known.count:
+                self._drops[key_drop] = drop
+                self._drops_dirty = True
+
+    def _merge_entities(self, entities: Iterable[Entity]) -> None:
+        for part in entities:
+            if not part.id:
+                continue
+            key = (part.kind, part.id)
+            entity = self._entities.get(key)
+            if entity is None:
+                self._entities[key] = part
+                self._dirty_entities.add(key)
+                continue
+            same = (
+                part.observed == entity.observed
+                and part.fields.items() <= entity.fields.items()
+                and part.transitions.keys() <= entity.transitions.keys()
+            )
+            merge_entities(entity, part)
+            if not same:
+                self._dirty_entities.add(key)
+
+    def open(self) -> SessionFile:
+        """The session's file, opened and its small tables loaded if it is not yet. Raises StoreError."""
+        if self.file is None:
+            file = self._open_file()
+            self._paths = PathIndex(file.load_paths())
+            self._waiting_parents = set(file.load_unresolved_parents())
+            for kind in KINDS:
+                for entity in file.load_entities(kind):
+                    self._entities[(kind, entity.id)] = entity
+            for drop in file.load_drops():
+                known = self._drops.get((drop.source, drop.reason))
+                if known is None or drop.count > known.count:
+                    self._drops[(drop.source, drop.reason)] = drop
+            self.file = file
+            self._merge_entities(self._early_entities)
+            self._early_entities = []
+        return self.file
+
+    def flush(self, now: float, *, everything: bool = False) -> int:
+        """Write what is settled or has waited long enough. Returns how many attempts were written.
+
+        Raises StoreError; then nothing is lost, and the next flush tries again.
+        """
+        file = self.open()
+        paths = self._paths
+        if paths is None:  # pragma: no cover - open() sets it
+            raise RuntimeError("the session file is not open")
+        due = self._due(now, everything)
+        self._look_up(file, due)
+        self._resolve_paths(file, paths, due)
+        entries = list(due.values())
+        file.write(
+            attempts=[entry.attempt for entry in entries],
+            path_ids=[entry.path for entry in entries],
+            replaced=[key for key, entry in due.items() if entry.stored],
+            spans=self._spans,
+            entities=[self._entities[key] for key in self._dirty_entities],
+            drops=list(self._drops.values()) if self._drops_dirty else (),
+            paths=paths.fresh,
+        )
+        paths.fresh = []
+        self._spans = set()
+        self._spans_since = self._other_since = None
+        self._dirty_entities.clear()
+        self._drops_dirty = False
+        for key, entry in due.items():
+            entry.stored = True
+            entry.dirty_since = None
+            self._dirty.pop(key, None)
+            if entry.attempt.is_terminal and _settled(entry.attempt):
+                self._held.pop(key, None)
+        self._forget_some()
+        return len(due)
+
+    def _due(self, now: float, everything: bool) -> dict[TaskKey, _Held]:
+        if everything or len(self._dirty) < EAGER_BELOW:
+            return dict(self._dirty)
+        limit = now - LINGER_S
+        return {
+            key: entry
+            for key, entry in self._dirty.items()
+            if _settled(entry.attempt) or (entry.dirty_since is not None and entry.dirty_since <= limit)
+        }
+
+    def _look_up(self, file: SessionFile, due: dict[TaskKey, _Held]) -> None:
+        """Merge what the file already has of the attempts that memory has seen for the first time."""
+        unknown = [key for key, entry in due.items() if entry.stored is None]
+        for stored, path in file.load_attempts(unknown):
+            key = (stored.task_id, stored.attempt)
+            entry = due[key]
+            entry.stored = True
+            entry.path = path
+            before = _copy(stored)
+            merge_attempts(entry.attempt, stored)
+            if entry.attempt == before:
+                # Told again what is known: nothing to write.
+                entry.dirty_since = None
+                del due[key]
+                self._dirty.pop(key, None)
+                if entry.attempt.is_terminal:
+                    self._held.pop(key, None)
+        for key in unknown:
+            if key in due and due[key].stored is None:
+                due[key].stored = False
+
+    def _resolve_paths(self, file: SessionFile, paths: PathIndex, due: dict[TaskKey, _Held]) -> None:
+        unresolved = {key: entry for key, entry in due.items() if entry.path is None}
+        # Parents and children often come in one flush: go round until nothing more resolves.
+        asked = False
+        while unresolved:
+            progress = False
+            for key, entry in list(unresolved.items()):
+                path = paths.resolve(entry.attempt)
+                if path is not None:
+                    entry.path = path
+                    paths.remember(key[0], path)
+                    del unresolved[key]
+                    progress = True
+            if progress or not unresolved:
+                continue
+            if asked:
+                break
+            asked = True
+            parents = {
+                entry.attempt.parent_task_id
+                for entry in unresolved.values()
+                if entry.attempt.parent_task_id is not None
+            }
+            for stored, path in file.load_task_attempts(parents):
+                if path is not None:
+                    paths.remember(stored.task_id, path)
+        for entry in unresolved.values():
+            parent = entry.attempt.parent_task_id
+            if parent is not None and len(self._waiting_parents) < _MAX_WAITING_PARENTS:
+                self._waiting_parents.add(parent)
+        self._wake_children(file, paths, due)
+
+    def _wake_children(self, file: SessionFile, paths: PathIndex, due: dict[TaskKey, _Held]) -> None:
+        """Stored children whose parent has just become known get their path too, generation by generation."""
+        ready = {key[0] for key, entry in due.items() if entry.path is not None} & self._waiting_parents
+        while ready:
+            self._waiting_parents -= ready
+            woken = set()
+            for child, _ in file.load_children(ready):
+                key = (child.task_id, child.attempt)
+                if key in due:
+                    continue
+                entry = self._held.get(key) or _Held(child)
+                merge_attempts(entry.attempt, child)
+                entry.stored = True
+                entry.path = paths.resolve(entry.attempt)
+                if entry.path is not None:
+                    paths.remember(child.task_id, entry.path)
+                    due[key] = entry
+                    if child.task_id in self._waiting_parents:
+                        woken.add(child.task_id)
+            ready = woken
+
+    def _forget_some(self) -> None:
+        clean = len(self._held) - len(self._dirty)
+        if clean <= KEEP_CLEAN:
+            return
+        for key in [key for key, entry in self._held.items() if entry.dirty_since is None][: clean // 2]:
+            del self._held[key]
+
+    def close(self) -> None:
+        """Close the file; what is not written stays in the spool."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+
+def _settled(attempt: Attempt) -> bool:
+    """Whether no more parts are expected: it is defined, has ended and its execution was described."""
+    if not attempt.is_terminal or not attempt.has_definition:
+        return False
+    return "total" in attempt.phases or "FAILED" in attempt.states
+
+
+def _copy(attempt: Attempt) -> Attempt:
+    copied = Attempt(attempt.task_id, attempt.attempt)
+    return merge_attempts(copied, attempt)

@@ -1,0 +1,469 @@
+"""What we read from the GCS equals what Ray's own state API says, field by field, on a live cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rayscope.model import Attempt, Entity, RecordBatch
+from rayscope.sources import snapshot
+from rayscope.sources.auth import ray_token
+from rayscope.sources.common import is_nil, redact_runtime_env, redact_text
+from rayscope.sources.discovery import local_gcs_addresses
+from rayscope.sources.gcs import GcsClient, GcsError
+from rayscope.sources.jobs import JobApi, JobApiError
+from rayscope.sources.poller import Poller
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+
+WORKLOAD = Path(__file__).with_name("snapshot_workload.py")
+Row = dict[str, Any]
+
+
+@dataclass
+class Cluster:
+    process: subprocess.Popen[str]
+    home: Path
+    gcs_address: str
+    session: str
+    dashboard: str
+    token: str
+
+    def ask(self, command: str) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.strip() == "done":
+                return
+        raise AssertionError("the workload ended")
+
+    def lists(self) -> dict[str, list[Row]]:
+        path = self.home / "lists.json"
+        self.ask(f"list {path}")
+        rows: dict[str, list[Row]] = json.loads(path.read_text())
+        return rows
+
+    def client(self) -> GcsClient:
+        return GcsClient(self.gcs_address, self.token)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    # Short paths: Ray's sockets live in there, and a socket's path has 107 characters at most.
+    with tempfile.TemporaryDirectory(prefix="rs", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        home = Path(folder)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
+        environment["HOME"] = folder
+        with (home / "err.log").open("w") as errors:
+            process = subprocess.Popen(
+                [sys.executable, str(WORKLOAD), str(home / "ray"), str(port)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=environment,
+            )
+            try:
+                assert process.stdout is not None
+                for line in process.stdout:
+                    if line.startswith('{"gcs_address"'):
+                        yield Cluster(process, home, **json.loads(line))
+                        break
+                else:
+                    raise AssertionError((home / "err.log").read_text()[-4000:])
+            finally:
+                assert process.stdin is not None
+                process.stdin.close()
+                try:
+                    process.wait(60)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+
+def not_nil(text: str | None) -> str | None:
+    return None if text is None or is_nil(text) else text
+
+
+def ms(time_ns: Any) -> int | None:
+    return None if not time_ns else int(time_ns) // 1_000_000
+
+
+def sane_ms(value: Any) -> int | None:
+    """Ray's list gives 0, -1 and -1 as 64 bits for a time that it does not know."""
+    return None if value in (None, 0, -1, 2**64 - 1) else int(value)
+
+
+def parsed(text: Any) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def ours_task(attempt: Attempt, spans: Counter[tuple[str, int]]) -> Row:
+    name = attempt.name or ""
+    if attempt.actor_repr_name and attempt.type == "ACTOR_TASK" and name == attempt.func_name:
+        name = f"{attempt.actor_repr_name}.{name.split('.')[-1]}"  # Ray's list does so for display
+    log = {
+        key: getattr(attempt, key)
+        for key in ("stdout_file", "stderr_file", "stdout_start", "stdout_end", "stderr_start", "stderr_end")
+        if getattr(attempt, key) is not None
+    }
+    failed = attempt.error if attempt.state == "FAILED" else None
+    return {
+        "name": name,
+        "func_or_class_name": attempt.func_name or "",
+        "type": attempt.type,
+        "language": attempt.language,
+        "state": attempt.state,
+        "job_id": attempt.job_id,
+        "actor_id": attempt.actor_id,
+        "parent_task_id": attempt.parent_task_id,
+        "placement_group_id": attempt.placement_group_id,
+        "node_id": attempt.node_id,
+        "worker_pid": attempt.worker_pid,
+        "required_resources": parsed(attempt.required_resources),
+        "label_selector": parsed(attempt.label_selector) or {},
+        "runtime_env": attempt.runtime_env,
+        "call_site": attempt.call_site,
+        "task_log_info": log or None,
+        "error_type": failed.type if failed else None,
+        "error_message": failed.message if failed else None,
+        "events": sorted((state, time_ns // 10**6) for state, time_ns in attempt.states.items()),
+        # Ray drops nothing here, so neither may we: phases other than the least of several are the one loss.
+        "spans": spans[(attempt.task_id, attempt.attempt)] + len(attempt.phases),
+    }
+
+
+def theirs_task(row: Row) -> Row:
+    profile = row["profiling_data"] or {}
+    log = dict(row["task_log_info"] or {})
+    return {
+        **{key: row[key] for key in ("name", "func_or_class_name", "type", "language", "state", "job_id")},
+        "actor_id": not_nil(row["actor_id"]),
+        "parent_task_id": not_nil(row["parent_task_id"]),
+        "placement_group_id": not_nil(row["placement_group_id"]),
+        "node_id": not_nil(row["node_id"]),
+        "worker_pid": row["worker_pid"] or None,
+        "required_resources": row["required_resources"],
+        "label_selector": row["label_selector"] or {},
+        "runtime_env": redact_runtime_env((row["runtime_env_info"] or {}).get("serialized_runtime_env", "")),
+        "call_site": row["call_site"] or None,
+        "task_log_info": log or None,
+        "error_type": row["error_type"] or None,
+        "error_message": row["error_message"],
+        "events": sorted((event["state"], int(event["created_ms"])) for event in row["events"]),
+        "spans": len(profile.get("events", ())),
+    }
+
+
+def ours_entity(entity: Entity) -> Row:
+    now = entity.current()
+
+    def value(name: str, default: Any = "") -> Any:
+        return now.get(name, default)
+
+    if entity.kind == "actor":
+        return {
+            **{key: value(key) for key in ("class_name", "state", "name", "ray_namespace", "repr_name")},
+            **{key: value(key, None) for key in ("job_id", "node_id", "pid", "placement_group_id")},
+            **{key: value(key) for key in ("is_detached", "num_restarts", "call_site")},
+            "required_resources": parsed(value("required_resources")),
+            "label_selector": parsed(value("label_selector", "{}")),
+            "runtime_env": value("runtime_env", None),
+            "death_cause": parsed(value("death_cause", None)),
+        }
+    if entity.kind == "node":
+        return {
+            **{key: value(key) for key in ("node_ip", "state", "node_name")},
+            "is_head_node": value("is_head"),
+            "resources_total": parsed(value("resources_total")),
+            "labels": parsed(value("labels")),
+            "death_message": value("death_message"),
+            "start": ms(value("start_ns", None)),
+            "end": ms(value("end_ns", None)),
+        }
+    if entity.kind == "worker":
+        return {
+            **{key: value(key) for key in ("worker_type", "node_id", "ip", "pid")},
+            "is_alive": value("state") == "ALIVE",
+            **{key: value(key, None) for key in ("exit_type", "exit_detail")},
+            **{
+                key: ms(value(f"{key}_ns", None))
+                for key in ("start", "end", "launch", "launched")
+            },
+        }
+    if entity.kind == "job":
+        return {
+            **{key: value(key, None) for key in ("type", "submission_id", "error_type")},
+            "status": value("state"),
+            "entrypoint": value("entrypoint"),
+            "message": value("message", None),
+            "exit_code": value("exit_code", None),
+            "runtime_env": value("runtime_env", None),
+            "metadata": parsed(value("metadata", "{}")),
+            "start": ms(value("start_ns", None)),
+            "end": ms(value("end_ns", None)),
+        }
+    return {
+        **{key: value(key) for key in ("name", "state", "is_detached")},
+        "creator_job_id": value("job_id"),
+        "bundles": parsed(value("bundles")),
+        "stats": parsed(value("stats")),
+    }
+
+
+def theirs_entity(kind: str, row: Row) -> Row:
+    if kind == "actor":
+        cause = row["death_cause"]
+        for context in (cause or {}).values():
+            context.pop("serialized_exception", None)
+        keys = ("class_name", "state", "name", "ray_namespace", "repr_name", "is_detached", "num_restarts")
+        return {
+            **{key: row[key] for key in keys},
+            **{key: not_nil(row[key]) for key in ("job_id", "node_id", "placement_group_id")},
+            "pid": row["pid"] or None,
+            "call_site": row["call_site"] or "",
+            "required_resources": row["required_resources"],
+            "label_selector": row["label_selector"] or {},
+            "runtime_env": redact_runtime_env(row["serialized_runtime_env"]),
+            "death_cause": cause or None,
+        }
+    if kind == "node":
+        message = row["state_message"] or ""
+        return {
+            **{key: row[key] for key in ("node_ip", "state", "node_name", "is_head_node")},
+            "resources_total": row["resources_total"],
+            "labels": row["labels"],
+            "death_message": message.partition(": ")[2],
+            "start": sane_ms(row["start_time_ms"]),
+            "end": sane_ms(row["end_time_ms"]),
+        }
+    if kind == "worker":
+        return {
+            **{key: row[key] for key in ("worker_type", "node_id", "ip", "pid", "is_alive")},
+            "exit_type": row["exit_type"],
+            "exit_detail": row["exit_detail"] or None,
+            "start": sane_ms(row["start_time_ms"]),
+            "end": sane_ms(row["end_time_ms"]),
+            "launch": sane_ms(row["worker_launch_time_ms"]),
+            "launched": sane_ms(row["worker_launched_time_ms"]),
+        }
+    if kind == "job":
+        return {
+            "type": str(row["type"]).rpartition(".")[2],
+            "submission_id": row["submission_id"],
+            "status": str(row["status"]).rpartition(".")[2],
+            "entrypoint": redact_text(row["entrypoint"]),
+            "message": row["message"],
+            "error_type": row["error_type"],
+            "exit_code": row["driver_exit_code"],
+            "runtime_env": redact_runtime_env(json.dumps(row["runtime_env"] or {})),
+            "metadata": row["metadata"] or {},
+            "start": sane_ms(row["start_time"]),
+            "end": sane_ms(row["end_time"]),
+        }
+    stats = row["stats"]
+    return {
+        **{key: row[key] for key in ("name", "state", "is_detached", "creator_job_id")},
+        "bundles": [
+            {
+                "index": int(bundle["bundle_id"].get("bundle_index", 0)),
+                "resources": bundle["unit_resources"],
+                "node_id": not_nil(bundle["node_id"]),
+            }
+            for bundle in row["bundles"]
+        ],
+        "stats": {key: value if key == "scheduling_state" else float(value) for key, value in stats.items()},
+    }
+
+
+def by_identity(batch: RecordBatch) -> dict[tuple[str, str], Row]:
+    spans = Counter((span.task_id, span.attempt) for span in batch.spans)
+    rows = {
+        ("task", f"{attempt.task_id}:{attempt.attempt}"): ours_task(attempt, spans) for attempt in batch.attempts
+    }
+    for entity in batch.entities:
+        if not entity.fields.get("alias_of") and not entity.fields.get("is_internal"):
+            rows[(entity.kind, entity.id)] = ours_entity(entity)
+    return rows
+
+
+def their_identity(kind: str, row: Row) -> str:
+    if kind == "task":
+        return f"{row['task_id']}:{row['attempt_number']}"
+    if kind == "job":
+        return str(row["job_id"] or row["submission_id"])
+    return str(row[f"{kind}_id"])
+
+
+def test_every_field_equals_what_the_state_api_says(cluster: Cluster) -> None:
+    """Read, ask Ray, read again; what stayed the same between our two reads must equal Ray's answer."""
+    client, api = cluster.client(), JobApi(cluster.dashboard, cluster.token)
+    for _ in range(3):
+        before = by_identity(snapshot.read(client, cluster.session, api_jobs=api.submissions()))
+        lists = cluster.lists()
+        after = by_identity(snapshot.read(client, cluster.session, api_jobs=api.submissions()))
+        if before == after:
+            break
+        time.sleep(2)
+    steady = {key for key in before if before[key] == after.get(key)}
+    compared: Counter[str] = Counter()
+    differences: list[str] = []
+    seen = set()
+    for kind, rows in lists.items():
+        for row in rows:
+            key = (kind, their_identity(kind, row))
+            seen.add(key)
+            if key not in steady:
+                if key not in after and key not in before:
+                    differences.append(f"{key}: missing")
+                continue
+            theirs = theirs_task(row) if kind == "task" else theirs_entity(kind, row)
+            for field, value in theirs.items():
+                compared[kind] += 1
+                if before[key][field] != value:
+                    differences.append(f"{key}.{field}: ours {before[key][field]!r}, Ray's {value!r}")
+    differences += [f"{key}: Ray does not list it" for key in steady - seen]
+    print(f"compared {dict(compared)} fields of {len(seen)} records, {len(differences)} differ")
+    assert not differences, "\n".join(differences[:40])
+    assert len(steady) >= 0.9 * len(seen)
+    assert compared["task"] > 1000
+    assert sum(compared.values()) > 1500
+    for kind in ("actor", "node", "worker", "job", "placement_group"):
+        assert compared[kind] > 0, kind
+
+
+def test_the_workload_was_worth_reading(cluster: Cluster) -> None:
+    batch = snapshot.read(cluster.client(), cluster.session)
+    by_name: dict[str, list[Attempt]] = {}
+    for attempt in batch.attempts:
+        by_name.setdefault(attempt.name or "", []).append(attempt)
+    assert sorted(attempt.attempt for attempt in by_name["failing"]) == [0, 1, 2]
+    assert "\x1b" not in (by_name["failing"][0].error or ("", "", ""))[2]
+    assert by_name["branch-0"][0].phases.keys() == {"deserialize", "execute", "store", "total"}
+    assert {attempt.type for attempt in batch.attempts} == {
+        "NORMAL_TASK",
+        "ACTOR_TASK",
+        "ACTOR_CREATION_TASK",
+        "DRIVER_TASK",
+    }
+    actors = [entity.current() for entity in batch.entities if entity.kind == "actor"]
+    assert {actor["state"] for actor in actors} >= {"ALIVE", "DEAD"}
+    reasons = [str(actor.get("death_reason", "")) for actor in actors]
+    assert any("cannot start" in reason for reason in reasons)
+    groups = {entity.current()["state"] for entity in batch.entities if entity.kind == "placement_group"}
+    assert groups == {"CREATED", "REMOVED", "PENDING"}
+    assert batch.unknown == {}
+    assert "very-secret" not in repr(batch)
+    assert "user:pass" not in repr(batch)
+
+
+def test_jobs_show_the_submissions_outcome(cluster: Cluster) -> None:
+    api = JobApi(cluster.dashboard, cluster.token)
+    batch = snapshot.read_entities(cluster.client(), cluster.session, api_jobs=api.submissions())
+    jobs = {
+        str(entity.fields["submission_id"]): entity
+        for entity in batch.entities
+        if entity.kind == "job" and "submission_id" in entity.fields and "alias_of" not in entity.fields
+    }
+    assert set(jobs) == {"good-job", "bad-job", "shell-job"}
+    assert jobs["good-job"].current()["state"] == "SUCCEEDED"
+    assert jobs["bad-job"].current()["state"] == "FAILED"
+    assert jobs["bad-job"].current()["exit_code"] == 3
+    assert jobs["bad-job"].id != "bad-job"
+    assert jobs["shell-job"].id == "shell-job"
+    # Without the job API the GCS still tells the outcome of those that had a driver.
+    alone = snapshot.read_entities(cluster.client(), cluster.session)
+    bad = next(entity for entity in alone.entities if entity.fields.get("submission_id") == "bad-job")
+    assert bad.current()["exit_code"] == 3
+
+
+def test_cluster_info_and_discovery(cluster: Cluster) -> None:
+    info = cluster.client().cluster_info()
+    assert info.session == cluster.session
+    assert info.dashboard_url == cluster.dashboard
+    assert info.ray_version
+    assert local_gcs_addresses()[cluster.session] == cluster.gcs_address
+    free = cluster.client().available_resources()
+    assert len(free) == 2
+
+
+def test_ray_token_is_found_where_ray_keeps_it(cluster: Cluster) -> None:
+    assert cluster.token
+    assert ray_token({"HOME": str(cluster.home)}) == cluster.token
+
+
+@pytest.mark.parametrize("token", [None, "wrong"])
+def test_wrong_token_is_named(cluster: Cluster, token: str | None) -> None:
+    with pytest.raises(GcsError) as error:
+        GcsClient(cluster.gcs_address, token).cluster_info()
+    assert error.value.code == "unauthenticated"
+    assert "RAY_AUTH_TOKEN" in error.value.remedy
+    with pytest.raises(JobApiError) as refused:
+        JobApi(cluster.dashboard, token).submissions()
+    assert "token" in refused.value.message
+
+
+def test_wrong_service_is_named(cluster: Cluster) -> None:
+    with pytest.raises(GcsError) as web:
+        GcsClient(cluster.dashboard.removeprefix("http://"), cluster.token).cluster_info()
+    assert web.value.code == "not_gcs"
+    node = cluster.client().nodes()[0]
+    with pytest.raises(GcsError) as raylet:
+        GcsClient(f"{node.node_manager_address}:{node.node_manager_port}", cluster.token).cluster_info()
+    assert raylet.value.code == "not_gcs"
+
+
+def test_poller_hands_on_changes_once(cluster: Cluster) -> None:
+    batches: list[RecordBatch] = []
+    poller = Poller(cluster.client(), batches.append, token=cluster.token)
+    poller.poll_now()
+    full = snapshot.read(cluster.client(), cluster.session)
+    assert {(a.task_id, a.attempt) for b in batches for a in b.attempts} >= {
+        (a.task_id, a.attempt) for a in full.attempts
+    }
+    assert poller.status.ok
+    assert poller.status.session == cluster.session
+    assert poller.status.job_api_error is None
+    batches.clear()
+    poller.poll_now()
+    assert sum(len(batch.attempts) for batch in batches) <= 0.1 * len(full.attempts)
+    poller.stop()
+
+
+def test_poller_thread_and_a_dying_node(cluster: Cluster) -> None:
+    """Last: it ends the second node."""
+    batches: list[RecordBatch] = []
+    poller = Poller(cluster.client(), batches.append, token=cluster.token, tasks=False).start()
+    cluster.ask("kill-node")
+    deadline = time.monotonic() + 60
+    dead: list[Entity] = []
+    while not dead and time.monotonic() < deadline:
+        time.sleep(0.5)
+        dead = [
+            entity
+            for batch in list(batches)
+            for entity in batch.entities
+            if entity.kind == "node" and entity.observed["state"] == "DEAD"
+        ]
+    started = time.monotonic()
+    poller.stop()
+    assert time.monotonic() - started < 2
+    assert dead[0].observed["death_reason"] == "EXPECTED_TERMINATION"
+    assert poller.status.mode == "entities"
+    assert not any(batch.attempts for batch in batches)

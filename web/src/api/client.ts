@@ -1,0 +1,85 @@
+import { connectionEvents } from './connection';
+
+/**
+ * The only place that talks to the server.
+ *
+ * Times are integers of ns since the epoch, beyond 2^53: `JSON.parse` rounds them to multiples of 256 ns.
+ * That is far below what is shown (ms), and durations are small and exact, so nothing here parses numbers
+ * by itself. Never send such a rounded time back as an exact key: cursors are opaque strings for that.
+ */
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly remedy: string | null,
+  ) {
+    super(message);
+    this.name = 'ApiError';
+  }
+}
+
+export type Params = Record<string, string | number | null | undefined>;
+
+export function apiPath(path: string, params: Params = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
+  }
+  const search = query.toString();
+  return search ? `/api${path}?${search}` : `/api${path}`;
+}
+
+async function request(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { credentials: 'same-origin', ...init });
+  } catch (error) {
+    if (!(error instanceof DOMException && error.name === 'AbortError')) connectionEvents.failed();
+    throw error;
+  }
+  // A proxy in between answers for a server that is away.
+  if (response.status === 502 || response.status === 504) connectionEvents.failed();
+  else connectionEvents.answered();
+  if (response.ok) return response;
+  throw await toError(response);
+}
+
+async function toError(response: Response): Promise<ApiError> {
+  let told: { code?: unknown; message?: unknown; remedy?: unknown } = {};
+  try {
+    const body: unknown = await response.json();
+    if (typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object') {
+      told = body.error ?? {};
+    }
+  } catch {
+    // Not ours, or cut off: the status has to do.
+  }
+  return new ApiError(
+    response.status,
+    typeof told.code === 'string' ? told.code : `http_${response.status}`,
+    typeof told.message === 'string' ? told.message : `${response.status} ${response.statusText}`,
+    typeof told.remedy === 'string' ? told.remedy : null,
+  );
+}
+
+export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
+  try {
+    const response = await request(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
+    return (await response.json()) as T;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) connectionEvents.unauthorized();
+    throw error;
+  }
+}
+
+/** Trades the token for a cookie; throws ApiError 401 if it is wrong. */
+export async function login(token: string): Promise<void> {
+  await request('/api/login', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ token }),
+  });
+  connectionEvents.loggedIn();
+}

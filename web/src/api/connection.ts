@@ -1,0 +1,58 @@
+import { useSyncExternalStore } from 'react';
+
+/** Whether the server answers, as seen from the requests that the pages make anyway. */
+export interface Connection {
+  /** When the last answer came, ms since the epoch; null before the first one. */
+  lastAnswer: number | null;
+  /** Requests in a row that got no answer. */
+  failures: number;
+  /** The server answered 401: the login page takes over. */
+  needsLogin: boolean;
+}
+
+/** Time between refreshes, and the longest one while the server is away. ms. */
+export const REFRESH = 2_000;
+export const REFRESH_AWAY = 10_000;
+/** A session that is over seldom changes. */
+export const REFRESH_ENDED = 5_000;
+/** Older data than this is called stale. ms. */
+export const STALE_AFTER = 15_000;
+
+let connection: Connection = { lastAnswer: null, failures: 0, needsLogin: false };
+const listeners = new Set<() => void>();
+
+function set(next: Connection): void {
+  connection = next;
+  for (const listener of listeners) listener();
+}
+
+export const connectionEvents = {
+  answered(): void {
+    set({ ...connection, lastAnswer: Date.now(), failures: 0 });
+  },
+  failed(): void {
+    set({ ...connection, failures: connection.failures + 1 });
+  },
+  unauthorized(): void {
+    if (!connection.needsLogin) set({ ...connection, lastAnswer: Date.now(), failures: 0, needsLogin: true });
+  },
+  loggedIn(): void {
+    set({ ...connection, needsLogin: false });
+  },
+};
+
+/** 2 s while the server answers, then 4, 8, 10, 10, ... s. Several queries fail at once: count rounds. */
+export function refreshInterval(base: number = REFRESH, failures: number = connection.failures): number {
+  if (failures === 0) return base;
+  return Math.min(REFRESH_AWAY, REFRESH * 2 ** Math.min(Math.ceil(failures / 3), 3));
+}
+
+export function useConnection(): Connection {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => connection,
+  );
+}

@@ -1,0 +1,67 @@
+import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
+import { ApiError, get } from './client';
+import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
+import type { Cluster, Item, Page, Session, Summary, TaskDetail } from './types';
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The interval is the retry, and the server may well be on this machine while the network is down.
+      retry: false,
+      networkMode: 'always',
+      refetchInterval: () => refreshInterval(),
+      staleTime: 1_000,
+    },
+  },
+});
+
+export function useSessions() {
+  return useQuery({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: 1000 }, signal),
+  });
+}
+
+export function useSummary(session: string) {
+  return useQuery({
+    queryKey: ['summary', session],
+    queryFn: ({ signal }) => get<Summary>('/summary', { session }, signal),
+  });
+}
+
+export function useCluster(session: string) {
+  return useQuery({
+    queryKey: ['cluster', session],
+    queryFn: ({ signal }) => get<Cluster>('/cluster', { session }, signal),
+    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  });
+}
+
+/** How often the pages of a session refresh: less often once it is over. */
+export function useSessionInterval(session: string): number {
+  const sessions = useSessions();
+  const found = sessions.data?.items.find((item) => item.session === session);
+  return found?.state === 'ended' ? REFRESH_ENDED : REFRESH;
+}
+
+export function useTask(session: string, taskId: string | undefined) {
+  return useQuery({
+    queryKey: ['task', session, taskId],
+    queryFn: ({ signal }) => get<TaskDetail>(`/tasks/${encodeURIComponent(taskId ?? '')}`, { session }, signal),
+    enabled: taskId !== undefined,
+    refetchInterval: (query) =>
+      query.state.error instanceof ApiError && query.state.error.status === 404
+        ? refreshInterval(REFRESH_ENDED)
+        : refreshInterval(),
+  });
+}
+
+/** The choices of a filter: all nodes, all jobs (the first 1000). */
+export function useChoices(session: string, path: '/nodes' | '/jobs') {
+  return useQuery({
+    queryKey: ['choices', path, session],
+    queryFn: ({ signal }) => get<Page<Item>>(path, { session, limit: 1000 }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: () => refreshInterval(10_000),
+  });
+}

@@ -1,0 +1,143 @@
+/** The answers of the HTTP API (docs/api.md), as far as the UI reads them. */
+
+/** Nanoseconds. Times since the epoch are off by up to 256 ns (see client.ts), durations are exact. */
+export type Ns = number;
+
+export interface Dropped {
+  total: number;
+  by: { source: string; reason: string; count: number }[];
+  unresolved_attempts: number;
+}
+
+export interface Page<T> {
+  items: T[];
+  next: string | null;
+  total: number;
+  dropped?: Dropped;
+}
+
+export interface Session {
+  session: string;
+  recording: 'events' | 'snapshot' | 'events+snapshot';
+  state: 'live' | 'ended' | 'unreadable';
+  error: string | null;
+  first_ns: Ns | null;
+  last_ns: Ns | null;
+  tasks: number | null;
+  attempts: number | null;
+  states: Record<string, number> | null;
+  actors: number | null;
+  nodes: number | null;
+  jobs: number | null;
+  disk_bytes: number | null;
+  ray_version: string | null;
+  gcs_address: string | null;
+  dropped_total: number | null;
+}
+
+export interface FunctionStats {
+  func_name: string | null;
+  type: string | null;
+  attempts: number;
+  finished: number;
+  failed: number;
+  running: number;
+  p50_ns: Ns | null;
+  p95_ns: Ns | null;
+  max_ns: Ns | null;
+  total_ns: Ns | null;
+}
+
+export interface Summary {
+  session: string;
+  recording: Session['recording'];
+  tasks: number;
+  attempts: number;
+  states: Record<string, number>;
+  first_ns: Ns | null;
+  last_ns: Ns | null;
+  functions: FunctionStats[];
+  failures: {
+    task_id: string;
+    attempt: number;
+    name: string | null;
+    error_type: string | null;
+    error_message: string | null;
+    end_ns: Ns | null;
+  }[];
+  dropped: Dropped | null;
+  ingest: {
+    events: number;
+    batches: number;
+    pending_batches: number;
+    rejected_batches: number;
+    unknown: Record<string, number>;
+    last_batch_ns: Ns | null;
+    behind_ns: Ns | null;
+    error: string | null;
+  } | null;
+  cannot_see: string[];
+}
+
+export interface Task {
+  task_id: string;
+  attempt: number;
+  name: string | null;
+  func_name: string | null;
+  type: string | null;
+  state: string | null;
+  job_id: string | null;
+  actor_id: string | null;
+  parent_task_id: string | null;
+  node_id: string | null;
+  worker_id: string | null;
+  worker_pid: number | null;
+  placement_group_id: string | null;
+  error_type: string | null;
+  error_message: string | null;
+  created_ns: Ns | null;
+  start_ns: Ns | null;
+  end_ns: Ns | null;
+  duration_ns: Ns | null;
+}
+
+export interface TaskAttempt extends Task {
+  states: { state: string; time_ns: Ns }[];
+  phases: { name: string; begin_ns: Ns; end_ns: Ns }[];
+  error: { type: string | null; message: string | null } | null;
+  required_resources: unknown;
+  label_selector: unknown;
+  runtime_env: unknown;
+  call_site: string | null;
+  language: string | null;
+  actor_repr_name?: string | null;
+  stdout_file: string | null;
+  stderr_file: string | null;
+  stdout_start?: number | null;
+  stdout_end?: number | null;
+  stderr_start?: number | null;
+  stderr_end?: number | null;
+}
+
+export interface TaskDetail {
+  task_id: string;
+  attempts: TaskAttempt[];
+  parent: { task_id: string; name: string | null; state: string | null } | null;
+  call_path: string[];
+  children: Task[];
+  children_total: number;
+  spans: { name: string; attempt: number; begin_ns: Ns; end_ns: Ns; extra: unknown }[];
+  spans_total: number;
+}
+
+/** An actor, worker, node, job or placement group: what Ray tells of it, by Ray's names. */
+export type Item = Record<string, unknown>;
+
+export interface Cluster {
+  session: string;
+  nodes: { alive: number; dead: number };
+  resources_total: Record<string, number>;
+  actors: Record<string, number>;
+  jobs: Record<string, number>;
+  placement_groups: Record<string, number>;
+}

@@ -1,0 +1,198 @@
+import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { get, type Params } from './client';
+import { refreshInterval } from './connection';
+import { countNew, reuseRows, updateInPlace } from './merge';
+import type { Page } from './types';
+
+export const PAGE_SIZE = 200;
+/** How many of the loaded rows are searched when new ones are counted. */
+const LOOK_BACK = 1_000;
+
+export interface LiveList<T> {
+  rows: T[];
+  total: number | null;
+  loading: boolean;
+  /** The rows still are those of the filters before. */
+  outdated: boolean;
+  error: Error | null;
+  hasMore: boolean;
+  loadingMore: boolean;
+  loadMore: () => void;
+  /** Rows that came above while nothing may move; PAGE_SIZE means that many or more. */
+  newRows: number;
+  /** Show the newest first page now. */
+  showNew: () => void;
+  /** Tell which rows are on screen and whether they must stay where they are. */
+  watch: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
+}
+
+type Data<T> = InfiniteData<Page<T>, string | null>;
+
+/**
+ * A list that pages by keyset and stays live. At the top the first page is replaced by each refresh; once
+ * scrolled down (or with a drawer open) the pages on screen are refreshed in place, and new rows are counted.
+ */
+export function useLiveList<T extends object>(
+  path: string,
+  params: Params,
+  keyOf: (row: T) => string,
+  interval: number,
+): LiveList<T> {
+  const client = useQueryClient();
+  const paramsKey = JSON.stringify(params);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: equal params must give the same key.
+  const queryKey = useMemo(() => ['list', path, params], [path, paramsKey]);
+  const fetchPage = useCallback(
+    (cursor: string | null, signal: AbortSignal) =>
+      get<Page<T>>(path, { ...(queryKey[2] as Params), limit: PAGE_SIZE, cursor }, signal),
+    [path, queryKey],
+  );
+  const query = useInfiniteQuery<Page<T>, Error, Data<T>, typeof queryKey, string | null>({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
+    initialPageParam: null,
+    getNextPageParam: (last) => last.next,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    structuralSharing: false,
+    refetchInterval: (state) => (state.state.data === undefined ? refreshInterval() : false),
+  });
+
+  const view = useRef({ firstRow: 0, lastRow: 0, frozen: false });
+  const head = useRef<Page<T> | null>(null);
+  const [newRows, setNewRows] = useState(0);
+  const [pollError, setPollError] = useState<Error | null>(null);
+
+  const takeHead = useCallback(
+    (page: Page<T>) => {
+      client.setQueryData<Data<T>>(queryKey, (data) => {
+        const first = data?.pages[0];
+        if (data === undefined || first === undefined) return data;
+        const items = reuseRows(first.items, page.items, keyOf);
+        const unmoved =
+          items.length === first.items.length &&
+          page.next !== null &&
+          items.every((row, at) => keyOf(row) === keyOf(first.items[at] as T));
+        if (unmoved && data.pages.length > 1) {
+          return { ...data, pages: [{ ...page, items, next: first.next }, ...data.pages.slice(1)] };
+        }
+        return { pages: [{ ...page, items }], pageParams: [null] };
+      });
+      setNewRows(0);
+    },
+    [client, queryKey, keyOf],
+  );
+
+  const updatePage = useCallback(
+    (at: number, page: Page<T>) => {
+      client.setQueryData<Data<T>>(queryKey, (data) => {
+        const before = data?.pages[at];
+        if (data === undefined || before === undefined) return data;
+        const items = updateInPlace(before.items, page.items, keyOf) as T[];
+        const pages = data.pages.slice();
+        pages[at] = { ...before, items };
+        // The total stands in the first page.
+        const first = pages[0];
+        if (first !== undefined) pages[0] = { ...first, total: page.total, dropped: page.dropped };
+        return { ...data, pages };
+      });
+    },
+    [client, queryKey, keyOf],
+  );
+
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout>;
+    head.current = null;
+    setNewRows(0);
+    setPollError(null);
+
+    async function refresh(): Promise<void> {
+      const before = client.getQueryData<Data<T>>(queryKey);
+      if (before === undefined || document.hidden) return;
+      const page = await fetchPage(null, abort.signal);
+      if (abort.signal.aborted) return;
+      head.current = page;
+      if (!view.current.frozen) {
+        takeHead(page);
+        return;
+      }
+      const shown: T[] = [];
+      for (const loaded of before.pages) {
+        shown.push(...loaded.items);
+        if (shown.length >= LOOK_BACK) break;
+      }
+      setNewRows(countNew(shown, page.items, keyOf));
+      updatePage(0, page);
+      for (const at of pagesOnScreen(before, view.current)) {
+        if (at === 0) continue;
+        const cursor = before.pageParams[at];
+        if (cursor) updatePage(at, await fetchPage(cursor, abort.signal));
+        if (abort.signal.aborted) return;
+      }
+    }
+
+    function schedule(): void {
+      timer = setTimeout(() => {
+        refresh()
+          .then(() => setPollError(null))
+          .catch((error: Error) => setPollError(error))
+          .finally(() => {
+            if (!abort.signal.aborted) schedule();
+          });
+      }, refreshInterval(interval));
+    }
+    schedule();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [client, queryKey, fetchPage, keyOf, takeHead, updatePage, interval]);
+
+  const pages = query.data?.pages;
+  const rows = useMemo(() => unique(pages?.flatMap((page) => page.items) ?? [], keyOf), [pages, keyOf]);
+  const { fetchNextPage, hasNextPage, isFetchingNextPage, isPlaceholderData } = query;
+  return {
+    rows,
+    total: pages?.[0]?.total ?? null,
+    loading: query.isPending,
+    outdated: isPlaceholderData,
+    error: query.error ?? pollError,
+    hasMore: hasNextPage,
+    loadingMore: isFetchingNextPage,
+    loadMore: useCallback(() => {
+      if (hasNextPage && !isFetchingNextPage && !isPlaceholderData) void fetchNextPage();
+    }, [fetchNextPage, hasNextPage, isFetchingNextPage, isPlaceholderData]),
+    newRows,
+    showNew: useCallback(() => {
+      if (head.current !== null) takeHead(head.current);
+    }, [takeHead]),
+    watch: useCallback((next) => {
+      view.current = next;
+    }, []),
+  };
+}
+
+/** A row may come twice when it moved between two pages: the first one stays. */
+function unique<T>(rows: T[], keyOf: (row: T) => string): T[] {
+  const seen = new Set<string>();
+  return rows.filter((row) => {
+    const key = keyOf(row);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+/** At most the pages of the first and the last row on screen: a screen is shorter than a page. */
+function pagesOnScreen<T>(data: Data<T>, view: { firstRow: number; lastRow: number }): number[] {
+  const found = new Set<number>();
+  let begin = 0;
+  data.pages.forEach((page, at) => {
+    const end = begin + page.items.length;
+    if (view.firstRow < end && view.lastRow >= begin) found.add(at);
+    begin = end;
+  });
+  return [...found].slice(0, 2);
+}

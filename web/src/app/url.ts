@@ -1,0 +1,140 @@
+/** All of the UI's state that a link carries: parsed from and formatted to a URL, nothing else. */
+
+export const VIEWS = [
+  'tasks',
+  'functions',
+  'failures',
+  'actors',
+  'workers',
+  'nodes',
+  'jobs',
+  'placement-groups',
+] as const;
+export type View = (typeof VIEWS)[number];
+
+/** Filters are the query parameters of the API's list endpoints, by their names there. */
+export const FILTERS = [
+  'q',
+  'state',
+  'func_name',
+  'name',
+  'type',
+  'node_id',
+  'job_id',
+  'error_type',
+  'actor_id',
+  'worker_id',
+  'parent_task_id',
+  'placement_group_id',
+  'since_ns',
+  'until_ns',
+] as const;
+export type FilterName = (typeof FILTERS)[number];
+export type Filters = Partial<Record<FilterName, string>>;
+
+export interface SessionsUrl {
+  page: 'sessions';
+  lang?: string;
+}
+
+export interface SessionUrl {
+  page: 'session';
+  session: string;
+  view: View;
+  filters: Filters;
+  /** FIELD or -FIELD; absent is the view's own order. */
+  sort?: string;
+  /** The task that the drawer shows, and which of its attempts (the last one if absent). */
+  task?: string;
+  attempt?: number;
+  /** The actor, node, ... that the drawer shows. */
+  item?: string;
+  /** Whether the drawer takes the whole width. */
+  wide?: boolean;
+  lang?: string;
+}
+
+export interface UnknownUrl {
+  page: 'unknown';
+  lang?: string;
+}
+
+export type Url = SessionsUrl | SessionUrl | UnknownUrl;
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // a stray % that somebody typed
+  }
+}
+
+export function parseUrl(pathname: string, search: string): Url {
+  const parts = pathname.split('/').filter((part) => part !== '');
+  const query = new URLSearchParams(search);
+  const lang = query.get('lang') ?? undefined;
+  if (parts.length === 0) return { page: 'sessions', lang };
+  const [head, session, view = 'tasks'] = parts;
+  if (head !== 's' || session === undefined || parts.length > 3 || !isView(view)) return { page: 'unknown', lang };
+  const filters: Filters = {};
+  for (const name of FILTERS) {
+    const value = query.get(name);
+    if (value) filters[name] = value;
+  }
+  const attempt = query.get('attempt');
+  return {
+    page: 'session',
+    session: decode(session),
+    view,
+    filters,
+    sort: query.get('sort') || undefined,
+    task: query.get('task') || undefined,
+    attempt: attempt !== null && /^\d+$/.test(attempt) ? Number(attempt) : undefined,
+    item: query.get('item') || undefined,
+    wide: query.get('wide') === '1' || undefined,
+    lang,
+  };
+}
+
+function isView(name: string): name is View {
+  return (VIEWS as readonly string[]).includes(name);
+}
+
+export function formatUrl(url: Url): string {
+  const query = new URLSearchParams();
+  let path = '/';
+  if (url.page === 'session') {
+    path = `/s/${encodeURIComponent(url.session)}${url.view === 'tasks' ? '' : `/${url.view}`}`;
+    for (const name of FILTERS) {
+      const value = url.filters[name];
+      if (value) query.set(name, value);
+    }
+    if (url.sort) query.set('sort', url.sort);
+    if (url.task) query.set('task', url.task);
+    if (url.attempt !== undefined) query.set('attempt', String(url.attempt));
+    if (url.item) query.set('item', url.item);
+    if (url.wide) query.set('wide', '1');
+  }
+  if (url.lang) query.set('lang', url.lang);
+  const search = query.toString();
+  return search ? `${path}?${search}` : path;
+}
+
+/** Same session and language, another view, nothing filtered or open. */
+export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
+  return { page: 'session', session: url.session, view, filters, lang: url.lang };
+}
+
+export function withFilter(url: SessionUrl, name: FilterName, value: string | undefined): SessionUrl {
+  const filters = { ...url.filters };
+  if (value) filters[name] = value;
+  else delete filters[name];
+  return { ...url, filters };
+}
+
+/** The states in the filter, toggled by one. */
+export function toggleState(filter: string | undefined, state: string): string | undefined {
+  const states = new Set((filter ?? '').split(',').filter((name) => name !== ''));
+  if (!states.delete(state)) states.add(state);
+  return states.size > 0 ? [...states].join(',') : undefined;
+}

@@ -1,0 +1,18 @@
+/** localStorage that may be switched off. Keys are prefixed. */
+const PREFIX = 'rayscope.';
+
+export function load(key: string): string | null {
+  try {
+    return localStorage.getItem(PREFIX + key);
+  } catch {
+    return null;
+  }
+}
+
+export function save(key: string, value: string): void {
+  try {
+    localStorage.setItem(PREFIX + key, value);
+  } catch {
+    // Nothing is lost but a preference.
+  }
+}

@@ -1,0 +1,122 @@
+import { ScrollArea, Tooltip } from '@mantine/core';
+import {
+  IconAlertOctagon,
+  IconBriefcase,
+  IconCpu,
+  IconFunction,
+  IconListDetails,
+  IconPuzzle,
+  IconServer2,
+  IconUser,
+} from '@tabler/icons-react';
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useCluster, useSummary } from '../api/queries';
+import { Link } from '../app/Link';
+import { toView, type View } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { Banners } from '../components/Banners';
+import { ErrorPanel } from '../components/small';
+import { count } from '../lib/format';
+import { EntityView } from './EntityView';
+import { FunctionsView } from './FunctionsView';
+import { SummaryStrip } from './SummaryStrip';
+import { TaskDrawer } from './TaskDrawer';
+import { FailuresView, TasksView } from './TasksView';
+
+const NAV: { group: 'work' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
+  { group: 'work', view: 'tasks', icon: IconListDetails },
+  { group: 'work', view: 'functions', icon: IconFunction },
+  { group: 'work', view: 'failures', icon: IconAlertOctagon },
+  { group: 'cluster', view: 'actors', icon: IconUser },
+  { group: 'cluster', view: 'workers', icon: IconCpu },
+  { group: 'cluster', view: 'nodes', icon: IconServer2 },
+  { group: 'cluster', view: 'jobs', icon: IconBriefcase },
+  { group: 'cluster', view: 'placement-groups', icon: IconPuzzle },
+];
+
+export function SessionPage() {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const summary = useSummary(url.session);
+  useEffect(() => {
+    document.title = `${t(`nav.${url.view}`)} · ${url.session} · Rayscope`;
+    return () => {
+      document.title = 'Rayscope';
+    };
+  }, [t, url.view, url.session]);
+
+  const work = url.view === 'tasks' || url.view === 'functions' || url.view === 'failures';
+  return (
+    <div className="rs-body">
+      <Nav />
+      <main className="rs-main rs-session-page">
+        {summary.data && <Banners summary={summary.data} />}
+        {summary.error !== null && summary.data === undefined ? (
+          <ErrorPanel error={summary.error} onRetry={() => void summary.refetch()} />
+        ) : (
+          <>
+            {work && <SummaryStrip summary={summary.data} />}
+            {url.view === 'tasks' && <TasksView summary={summary.data} />}
+            {url.view === 'functions' && <FunctionsView summary={summary.data} />}
+            {url.view === 'failures' && <FailuresView summary={summary.data} />}
+            {!work && <EntityView key={url.view} view={url.view} />}
+          </>
+        )}
+      </main>
+      {url.task !== undefined && <TaskDrawer taskId={url.task} />}
+    </div>
+  );
+}
+
+function Nav() {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const summary = useSummary(url.session);
+  const cluster = useCluster(url.session);
+  const sum = (counts: object | undefined) =>
+    counts === undefined ? null : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
+  const numbers: Partial<Record<View, number | null>> = {
+    tasks: summary.data?.attempts ?? null,
+    failures: summary.data === undefined ? null : (summary.data.states.FAILED ?? 0),
+    actors: sum(cluster.data?.actors),
+    nodes: sum(cluster.data?.nodes),
+    jobs: sum(cluster.data?.jobs),
+    'placement-groups': sum(cluster.data?.placement_groups),
+  };
+  return (
+    <nav className="rs-nav" aria-label={t('nav.label')}>
+      <ScrollArea type="never" h="100%">
+        {(['work', 'cluster'] as const).map((group) => (
+          <div key={group} className="rs-nav-group">
+            <div className="rs-nav-title">{t(`nav.${group}`)}</div>
+            {NAV.filter((entry) => entry.group === group).map(({ view, icon: Icon }) => {
+              const number = numbers[view];
+              return (
+                <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
+                  <div>
+                    <Link
+                      to={toView(url, view)}
+                      className="rs-nav-link"
+                      current={url.view === view}
+                      testId={`nav-${view}`}
+                      label={t(`nav.${view}`)}
+                    >
+                      <Icon size={17} stroke={1.7} aria-hidden />
+                      <span className="rs-nav-text rs-ellipsis">{t(`nav.${view}`)}</span>
+                      {number !== null && number !== undefined && (
+                        <span className="rs-nav-number rs-num" data-bad={(view === 'failures' && number > 0) || undefined}>
+                          {count(number)}
+                        </span>
+                      )}
+                    </Link>
+                  </div>
+                </Tooltip>
+              );
+            })}
+          </div>
+        ))}
+      </ScrollArea>
+    </nav>
+  );
+}

@@ -1,0 +1,122 @@
+import { Skeleton } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Summary } from '../api/types';
+import { Link } from '../app/Link';
+import { toggleState, toView, withFilter } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { orderedStates, StackedBar } from '../components/StackedBar';
+import { useStateName } from '../components/small';
+import { count, duration, nanosBetween } from '../lib/format';
+import { RUNNING_STATES, stateColor } from '../theme/tokens';
+
+/** The session in a few figures, and its states as chips that filter the tasks. */
+export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
+  const { t } = useTranslation();
+  if (summary === undefined) {
+    return (
+      <div className="rs-summary">
+        <div className="rs-stats">
+          {[0, 1, 2, 3, 4, 5].map((at) => (
+            <div key={at} className="rs-stat">
+              <Skeleton height={10} width={60} mb={8} />
+              <Skeleton height={18} width={80} />
+            </div>
+          ))}
+        </div>
+        <Skeleton height={6} mt={10} />
+        <div className="rs-chips" />
+      </div>
+    );
+  }
+  const states = summary.states;
+  const of = (names: readonly string[]) => names.reduce((sum, name) => sum + (states[name] ?? 0), 0);
+  const running = of(RUNNING_STATES);
+  const failed = states.FAILED ?? 0;
+  const ended = failed + (states.FINISHED ?? 0);
+  const waiting = Math.max(0, summary.attempts - running - ended);
+  const top = summary.functions[0];
+  const time = summary.functions.reduce((sum, row) => sum + (row.total_ns ?? 0), 0);
+  return (
+    <section className="rs-summary" data-testid="summary">
+      <div className="rs-stats">
+        <Stat
+          name={t('summary.attempts')}
+          value={count(summary.attempts)}
+          note={t('summary.attemptsHint', { tasks: count(summary.tasks) })}
+        />
+        <Stat name={t('summary.running')} value={count(running)} />
+        <Stat name={t('summary.waiting')} value={count(waiting)} />
+        <Stat
+          name={t('summary.failed')}
+          value={count(failed)}
+          bad={failed > 0}
+          note={ended > 0 && failed > 0 ? t('summary.failedShare', { share: percent(failed / ended) }) : undefined}
+        />
+        <Stat
+          name={t('summary.slowest')}
+          value={top?.func_name ?? '–'}
+          wide
+          note={
+            top === undefined
+              ? undefined
+              : t('summary.slowestHint', {
+                  total: duration(top.total_ns),
+                  share: percent(time > 0 ? (top.total_ns ?? 0) / time : 0),
+                  p95: duration(top.p95_ns),
+                })
+          }
+        />
+        <Stat name={t('summary.p95')} value={duration(top?.p95_ns)} note={top?.func_name ? t('summary.p95Hint', { name: top.func_name }) : undefined} />
+        <Stat name={t('summary.span')} value={duration(nanosBetween(summary.first_ns, summary.last_ns))} />
+      </div>
+      <StackedBar states={states} />
+      <StateChips states={states} />
+    </section>
+  );
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
+
+function Stat(props: { name: string; value: ReactNode; note?: string; bad?: boolean; wide?: boolean }) {
+  return (
+    <div className="rs-stat" data-wide={props.wide || undefined} title={props.note}>
+      <div className="rs-stat-name">{props.name}</div>
+      <div className="rs-stat-value rs-num" data-bad={props.bad || undefined}>
+        {props.value}
+      </div>
+    </div>
+  );
+}
+
+function StateChips({ states }: { states: Record<string, number> }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const name = useStateName();
+  const chosen = new Set((url.filters.state ?? '').split(','));
+  const shown = orderedStates(states);
+  // A state in the filter stays on screen, also when nothing is in it any more.
+  for (const state of chosen) {
+    if (state !== '' && !shown.some(([known]) => known === state)) shown.push([state, 0]);
+  }
+  const base = url.view === 'tasks' ? url : toView(url, 'tasks');
+  return (
+    <div className="rs-chips">
+      {shown.length === 0 && <span className="rs-dim">{t('summary.noStates')}</span>}
+      {shown.map(([state, number]) => (
+        <Link
+          key={state}
+          to={withFilter(base, 'state', toggleState(base.filters.state, state))}
+          className="rs-chip"
+          current={url.view === 'tasks' && chosen.has(state)}
+          title={`${state}\n${t('summary.filterState', { state: name(state) })}`}
+          testId={`state-chip-${state}`}
+        >
+          <span className="rs-dot" style={{ background: stateColor(state) }} />
+          {name(state)}
+          <span className="rs-num rs-chip-number">{count(number)}</span>
+        </Link>
+      ))}
+    </div>
+  );
+}

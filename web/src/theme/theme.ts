@@ -1,0 +1,27 @@
+import { type CSSVariablesResolver, createTheme } from '@mantine/core';
+import { cssVariables, fonts, sizes } from './tokens';
+
+export const theme = createTheme({
+  fontFamily: fonts.text,
+  fontFamilyMonospace: fonts.mono,
+  primaryColor: 'blue',
+  primaryShade: { light: 7, dark: 5 },
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
+  headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.25rem' }, h2: { fontSize: '1rem' } } },
+  components: {
+    Tooltip: { defaultProps: { openDelay: 350, withArrow: true, maw: 480, multiline: true, fz: 'xs' } },
+    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+  },
+});
+
+export const cssVariablesResolver: CSSVariablesResolver = () => ({
+  variables: {
+    '--rs-row-height': `${sizes.rowHeight}px`,
+    '--rs-table-head-height': `${sizes.tableHeadHeight}px`,
+    '--rs-drawer-width': `${sizes.drawer}px`,
+  },
+  light: { ...cssVariables('light'), '--mantine-color-body': cssVariables('light')['--rs-page'] ?? '' },
+  dark: { ...cssVariables('dark'), '--mantine-color-body': cssVariables('dark')['--rs-page'] ?? '' },
+});

@@ -1,0 +1,84 @@
+/** Every colour, size and type choice of the UI. Components use these or the CSS variables made of them. */
+
+type Shades = { light: string; dark: string };
+
+/**
+ * One colour for each of Ray's task states. Waiting is warm, on its way is teal, running is blue to violet
+ * (blocked in ray.get or ray.wait still holds a worker), and the ends are green and red.
+ */
+export const stateColors: Record<string, Shades> = {
+  PENDING_ARGS_AVAIL: { light: '#a3845c', dark: '#b89b74' },
+  PENDING_NODE_ASSIGNMENT: { light: '#d9930d', dark: '#e3a93b' },
+  PENDING_OBJ_STORE_MEM_AVAIL: { light: '#d9730d', dark: '#e68a3c' },
+  PENDING_ARGS_FETCH: { light: '#b5a415', dark: '#c9b93c' },
+  SUBMITTED_TO_WORKER: { light: '#6b95a8', dark: '#7fa9bb' },
+  PENDING_ACTOR_TASK_ARGS_FETCH: { light: '#3f9c93', dark: '#55b3aa' },
+  PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY: { light: '#2b8a83', dark: '#3fa59d' },
+  GETTING_AND_PINNING_ARGS: { light: '#17a2b8', dark: '#35bccf' },
+  RUNNING: { light: '#2f6fed', dark: '#5b8ff5' },
+  RUNNING_IN_RAY_GET: { light: '#6f5bd6', dark: '#8f7dee' },
+  RUNNING_IN_RAY_WAIT: { light: '#a04fc9', dark: '#b974dd' },
+  FINISHED: { light: '#2f9e5b', dark: '#46b574' },
+  FAILED: { light: '#d6373d', dark: '#f0656a' },
+};
+
+/** States of actors, nodes, workers, jobs and placement groups, by what they mean. */
+export const toneColors = {
+  good: { light: '#2f9e5b', dark: '#46b574' },
+  bad: { light: '#d6373d', dark: '#f0656a' },
+  busy: { light: '#2f6fed', dark: '#5b8ff5' },
+  waiting: { light: '#d9930d', dark: '#e3a93b' },
+  quiet: { light: '#868e99', dark: '#8b939e' },
+} satisfies Record<string, Shades>;
+
+export type Tone = keyof typeof toneColors;
+
+/** Surfaces and lines; text colours are Mantine's. */
+export const surfaceColors = {
+  page: { light: '#f7f8fa', dark: '#14171c' },
+  panel: { light: '#ffffff', dark: '#1a1e24' },
+  raised: { light: '#ffffff', dark: '#20252c' },
+  hover: { light: '#f1f4f8', dark: '#232931' },
+  selected: { light: '#e6effe', dark: '#1f3052' },
+  line: { light: '#e2e6eb', dark: '#2c333c' },
+  lineSoft: { light: '#eef0f3', dark: '#252b33' },
+  muted: { light: '#5d6673', dark: '#98a1ad' },
+} satisfies Record<string, Shades>;
+
+export const sizes = {
+  rowHeight: 32,
+  tableHeadHeight: 32,
+  header: 48,
+  nav: 196,
+  navNarrow: 52,
+  /** Below this width the navigation shows icons alone. */
+  narrow: '62em',
+  drawer: 720,
+};
+
+export const fonts = {
+  text: 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif',
+  mono: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace',
+};
+
+const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** The CSS variables of one colour scheme: `--rs-page`, `--rs-tone-good`, `--rs-state-RUNNING`, ... */
+export function cssVariables(scheme: 'light' | 'dark'): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const [name, shades] of Object.entries(surfaceColors)) variables[`--rs-${kebab(name)}`] = shades[scheme];
+  for (const [name, shades] of Object.entries(toneColors)) variables[`--rs-tone-${name}`] = shades[scheme];
+  for (const [name, shades] of Object.entries(stateColors)) variables[`--rs-state-${name}`] = shades[scheme];
+  return variables;
+}
+
+/** The CSS colour of a task state; one that this UI does not know yet is grey. */
+export function stateColor(state: string | null): string {
+  return state !== null && state in stateColors ? `var(--rs-state-${state})` : 'var(--rs-tone-quiet)';
+}
+
+/** Ray's task states in the order in which a task goes through them. */
+export const STATE_ORDER: readonly string[] = Object.keys(stateColors);
+
+/** What the summary counts as running; the rest but the ends is waiting. */
+export const RUNNING_STATES: readonly string[] = ['RUNNING', 'RUNNING_IN_RAY_GET', 'RUNNING_IN_RAY_WAIT'];

@@ -1,0 +1,25 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    // The Python package serves these; hatch_build.py runs the build and stamps the result.
+    outDir: '../src/rayscope/server/static',
+    emptyOutDir: true,
+    target: 'es2022',
+    reportCompressedSize: true,
+    // The server's CSP has no data: for fonts or scripts.
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      output: {
+        // Our code changes with each release, these libraries seldom do.
+        codeSplitting: { groups: [{ name: 'vendor', test: /node_modules/ }] },
+      },
+    },
+  },
+  server: {
+    proxy: { '/api': process.env.RAYSCOPE_URL ?? 'http://127.0.0.1:8269' },
+  },
+  test: { environment: 'node', include: ['src/**/*.test.ts'] },
+});
