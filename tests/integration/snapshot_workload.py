@@ -143,13 +143,14 @@ def submit_jobs(address: str, headers: dict[str, str]) -> None:
 
 def write_lists(path: Path, address: str) -> None:
     from ray.util.state import (
+        StateApiClient,
         list_actors,
         list_jobs,
         list_nodes,
         list_placement_groups,
-        list_tasks,
         list_workers,
     )
+    from ray.util.state.common import ListApiOptions, StateResource
 
     def rows(function: Any) -> list[Any]:
         return [
@@ -157,8 +158,11 @@ def write_lists(path: Path, address: str) -> None:
             for row in function(address=address, detail=True, limit=10000, raise_on_missing_output=False)
         ]
 
+    # list_tasks() leaves drivers out.
+    options = ListApiOptions(limit=10000, detail=True, exclude_driver=False)
+    tasks = StateApiClient(address).list(StateResource.TASKS, options, raise_on_missing_output=False)
     lists = {
-        "task": rows(list_tasks),
+        "task": [row if isinstance(row, dict) else row.asdict() for row in tasks],
         "actor": rows(list_actors),
         "node": rows(list_nodes),
         "worker": rows(list_workers),

@@ -20,7 +20,7 @@ import pytest
 from rayscope.model import Attempt, Entity, RecordBatch
 from rayscope.sources import snapshot
 from rayscope.sources.auth import ray_token
-from rayscope.sources.common import is_nil, redact_runtime_env, redact_text
+from rayscope.sources.common import clean_error, is_nil, phase_of, redact_runtime_env, redact_text
 from rayscope.sources.discovery import local_gcs_addresses
 from rayscope.sources.gcs import GcsClient, GcsError
 from rayscope.sources.jobs import JobApi, JobApiError
@@ -144,13 +144,20 @@ def ours_task(attempt: Attempt, spans: Counter[tuple[str, int]]) -> Row:
         "error_type": failed.type if failed else None,
         "error_message": failed.message if failed else None,
         "events": sorted((state, time_ns // 10**6) for state, time_ns in attempt.states.items()),
-        # Ray drops nothing here, so neither may we: phases other than the least of several are the one loss.
-        "spans": spans[(attempt.task_id, attempt.attempt)] + len(attempt.phases),
+        "spans": spans[(attempt.task_id, attempt.attempt)],
+        "phases": {name: [begin / 1e6, end / 1e6] for name, (begin, end) in attempt.phases.items()},
     }
 
 
 def theirs_task(row: Row) -> Row:
-    profile = row["profiling_data"] or {}
+    events = (row["profiling_data"] or {}).get("events", ())
+    phases: dict[str, list[int]] = {}
+    for event in events:
+        phase = phase_of(event["event_name"])
+        if phase is not None:
+            # A generator stores each of its outputs; the first one is kept. Ray's list gives ms as floats.
+            interval = [event["start_time"], event["end_time"]]
+            phases[phase] = min(phases.get(phase, interval), interval)
     log = dict(row["task_log_info"] or {})
     return {
         **{key: row[key] for key in ("name", "func_or_class_name", "type", "language", "state", "job_id")},
@@ -167,7 +174,8 @@ def theirs_task(row: Row) -> Row:
         "error_type": row["error_type"] or None,
         "error_message": row["error_message"],
         "events": sorted((event["state"], int(event["created_ms"])) for event in row["events"]),
-        "spans": len(profile.get("events", ())),
+        "spans": sum(phase_of(event["event_name"]) is None for event in events),
+        "phases": phases,
     }
 
 
@@ -202,10 +210,7 @@ def ours_entity(entity: Entity) -> Row:
             **{key: value(key) for key in ("worker_type", "node_id", "ip", "pid")},
             "is_alive": value("state") == "ALIVE",
             **{key: value(key, None) for key in ("exit_type", "exit_detail")},
-            **{
-                key: ms(value(f"{key}_ns", None))
-                for key in ("start", "end", "launch", "launched")
-            },
+            **{key: ms(value(f"{key}_ns", None)) for key in ("start", "end", "launch", "launched")},
         }
     if entity.kind == "job":
         return {
@@ -257,7 +262,7 @@ def theirs_entity(kind: str, row: Row) -> Row:
         return {
             **{key: row[key] for key in ("worker_type", "node_id", "ip", "pid", "is_alive")},
             "exit_type": row["exit_type"],
-            "exit_detail": row["exit_detail"] or None,
+            "exit_detail": clean_error(row["exit_detail"] or "") or None,
             "start": sane_ms(row["start_time_ms"]),
             "end": sane_ms(row["end_time_ms"]),
             "launch": sane_ms(row["worker_launch_time_ms"]),
@@ -269,7 +274,7 @@ def theirs_entity(kind: str, row: Row) -> Row:
             "submission_id": row["submission_id"],
             "status": str(row["status"]).rpartition(".")[2],
             "entrypoint": redact_text(row["entrypoint"]),
-            "message": row["message"],
+            "message": clean_error(row["message"] or "") or None,
             "error_type": row["error_type"],
             "exit_code": row["driver_exit_code"],
             "runtime_env": redact_runtime_env(json.dumps(row["runtime_env"] or {})),
@@ -288,14 +293,15 @@ def theirs_entity(kind: str, row: Row) -> Row:
             }
             for bundle in row["bundles"]
         ],
-        "stats": {key: value if key == "scheduling_state" else float(value) for key, value in stats.items()},
+        "stats": {key: value if key == "scheduling_state" else int(value) for key, value in stats.items()},
     }
 
 
 def by_identity(batch: RecordBatch) -> dict[tuple[str, str], Row]:
     spans = Counter((span.task_id, span.attempt) for span in batch.spans)
     rows = {
-        ("task", f"{attempt.task_id}:{attempt.attempt}"): ours_task(attempt, spans) for attempt in batch.attempts
+        ("task", f"{attempt.task_id}:{attempt.attempt}"): ours_task(attempt, spans)
+        for attempt in batch.attempts
     }
     for entity in batch.entities:
         if not entity.fields.get("alias_of") and not entity.fields.get("is_internal"):

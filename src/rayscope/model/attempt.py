@@ -118,7 +118,7 @@ class Attempt:
     @property
     def has_definition(self) -> bool:
         """Whether the submitter's account (name, parent, type) has arrived."""
-        return self.type is not None
+        return self.name is not None
 
     @property
     def is_terminal(self) -> bool:

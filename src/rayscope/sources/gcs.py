@@ -7,6 +7,7 @@ job of ours in the tables. Replies are handed on as protobuf; :mod:`rayscope.sou
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,8 @@ class GcsClient:
     """
 
     def __init__(self, address: str = "auto", token: str | None = None, timeout_s: float = 10) -> None:
+        # gRPC's own log would print each lost connection on our terminal; we report them as GcsError.
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         # Imported late: Ray's package costs a second, and the command line's other uses do not need it.
         import grpc
         from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc

@@ -29,6 +29,9 @@ _DECODER = msgspec.json.Decoder(list[Event])
 _EVENT_DECODER = msgspec.json.Decoder(Event)
 _RAW_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
 _WORKER_ID_BYTES = 28
+_DRIVER_TASK = "f" * 40
+_CREATION_TASK = "f" * 16
+_NIL_TASK = "f" * 48
 #: Fields whose keys are the user's own names.
 _MAPS = frozenset(
     {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
@@ -172,12 +175,22 @@ def _task_definition(event: TaskDefinition) -> Attempt:
     )
 
 
+def _undefined(task_id: str, number: int) -> Attempt:
+    """An attempt, with what its id alone tells: nobody defines drivers and restarts of actors."""
+    attempt = Attempt(task_id, number)
+    if task_id.startswith(_DRIVER_TASK):
+        attempt.type = "DRIVER_TASK"
+    elif task_id.startswith(_CREATION_TASK):
+        attempt.type, attempt.actor_id = "ACTOR_CREATION_TASK", task_id[16:]
+    return attempt
+
+
 def _int(value: Int64 | None) -> int | None:
     return None if value is None else int(value)
 
 
 def _task_lifecycle(event: TaskLifecycle, envelope: Event) -> Attempt:
-    attempt = Attempt(event.task_id.hex(), event.task_attempt)
+    attempt = _undefined(event.task_id.hex(), event.task_attempt)
     states = attempt.states
     for transition in event.state_transitions:
         state = str(transition.state)
@@ -214,6 +227,14 @@ def _task_profile(event: TaskProfile, batch: RecordBatch) -> None:
     if profile is None:
         return
     task_id = event.task_id.hex()
+    if task_id == _NIL_TASK:
+        # The coroutines of an async actor run outside of any task, as far as Ray's profiler knows.
+        extra = canonical_json({"worker_id": profile.component_id.hex()})
+        batch.spans.extend(
+            Span("", 0, item.event_name, int(item.start_time), int(item.end_time), extra)
+            for item in profile.events
+        )
+        return
     phases: dict[str, tuple[int, int]] = {}
     for item in profile.events:
         interval = (int(item.start_time), int(item.end_time))
@@ -226,7 +247,8 @@ def _task_profile(event: TaskProfile, batch: RecordBatch) -> None:
         elif phase not in phases or interval < phases[phase]:
             phases[phase] = interval
     if phases:
-        attempt = Attempt(task_id, event.attempt_number, phases=phases)
+        attempt = _undefined(task_id, event.attempt_number)
+        attempt.phases = phases
         attempt.job_id = _hex(event.job_id)
         if profile.component_type == "worker" and len(profile.component_id) == _WORKER_ID_BYTES:
             attempt.worker_id = _hex(profile.component_id)

@@ -17,7 +17,15 @@ import msgspec
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.store.errors import BadQuery, NotFound
 from rayscope.store.rows import join_id, split_id
-from rayscope.store.schema import CREATED, END, ENTITY_COLUMNS, ENTITY_VIEWS, SHOWN_NAME, START
+from rayscope.store.schema import (
+    CREATED,
+    END,
+    ENTITY_COLUMNS,
+    ENTITY_VIEWS,
+    NOT_DRIVER,
+    SHOWN_NAME,
+    START,
+)
 from rayscope.store.session_file import SessionFile
 
 Row = dict[str, Any]
@@ -124,6 +132,9 @@ def _like(text: str) -> str:
 
 def _attempt_filters(filters: Mapping[str, Any]) -> _Where:
     where = _Where([], [])
+    if filters.get("type") != "DRIVER_TASK":
+        # A driver is a job, not a task; Ray's own list leaves it out too.
+        where.add(NOT_DRIVER)
     for name in _EQUALS:
         if filters.get(name):
             where.add(f"{name} = ?", filters[name])
@@ -192,7 +203,9 @@ def list_attempts(
         counted = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone()
         total = counted[0] if counted else 0
         if cursor:
-            _, value, high, low, attempt = _decode_cursor(cursor, sort, 5)
+            # A running attempt's duration is that of the first page, or rows would move between pages.
+            _, value, high, low, attempt, last_ns = _decode_cursor(cursor, sort, 6)
+            key = _SORTS[name].replace("$last", str(int(last_ns)))
             where.add(
                 f"({key}, task_hi, task_lo, attempt) {'<' if descending else '>'} "
                 "(?, ?::UBIGINT, ?, ?::INTEGER)",
@@ -208,17 +221,35 @@ def list_attempts(
                 where.values,
             )
         )
+        _name_restarts(reader, found)
     following = None
     if len(found) > limit:
         found.pop()
         last = found[-1]
         following = _encode_cursor(
-            [sort, last["sort_key"], last["task_hi"], last["task_lo"], last["attempt"]]
+            [sort, *(last[column] for column in ("sort_key", "task_hi", "task_lo", "attempt")), last_ns]
         )
     for row in found:
         del row["sort_key"]
         _item(row, last_ns)
     return Page(found, following, total)
+
+
+def _name_restarts(reader: duckdb.DuckDBPyConnection, found: list[Row]) -> None:
+    """Name the attempts by which Ray restarts an actor: nobody defines those, but the actor has a class."""
+    nameless = [r for r in found if r["name"] is None and r["type"] == "ACTOR_CREATION_TASK"]
+    if not nameless:
+        return
+    actors = dict(
+        reader.execute(
+            "SELECT id, class_name FROM actor_rows WHERE list_contains(?, id)",
+            [[row["actor_id"] for row in nameless]],
+        ).fetchall()
+    )
+    for row in nameless:
+        class_name = actors.get(row["actor_id"])
+        if class_name is not None:
+            row["name"] = row["func_name"] = f"{class_name}.__init__"
 
 
 _DETAIL_EXTRA = (
@@ -412,7 +443,7 @@ def failures(file: SessionFile, limit: int = 20) -> list[Row]:
             reader.execute(
                 f"SELECT task_hi, task_lo, attempt, {SHOWN_NAME} AS name, error_type, "
                 f"left(error_message, {_MESSAGE_CHARS}) AS error_message, {END} AS end_ns FROM attempts "
-                f"WHERE state = 'FAILED' ORDER BY failed_ns DESC LIMIT {int(limit)}"
+                f"WHERE state = 'FAILED' AND {NOT_DRIVER} ORDER BY failed_ns DESC LIMIT {int(limit)}"
             )
         )
     for row in found:
@@ -426,7 +457,8 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
     with file.reader() as reader:
         result["tasks"] = dict(
             reader.execute(
-                "SELECT coalesce(state, 'NIL'), count(*) FROM attempts GROUP BY 1 ORDER BY 1"
+                f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} "
+                "GROUP BY 1 ORDER BY 1"
             ).fetchall()
         )
         for kind, (view, _) in ENTITY_VIEWS.items():
@@ -462,7 +494,9 @@ def dropped(file: SessionFile) -> Row:
     """What is missing from the record: what Ray counted as lost, and attempts whose definition is missing."""
     with file.reader() as reader:
         by = _rows(reader.execute("SELECT source, reason, count FROM drops WHERE count > 0 ORDER BY 1, 2"))
-        counted = reader.execute("SELECT count(*) FROM attempts WHERE type IS NULL").fetchone()
+        counted = reader.execute(
+            "SELECT count(*) FROM attempts WHERE name IS NULL AND type IS NULL"
+        ).fetchone()
     return {
         "total": sum(row["count"] for row in by),
         "by": by,

@@ -19,6 +19,7 @@ from rayscope.model import RecordBatch
 from rayscope.sources import ray_events
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import StoreError
+from rayscope.store.schema import NOT_DRIVER
 from rayscope.store.session_writer import SessionWriter
 from rayscope.store.spool import Spool
 
@@ -284,10 +285,10 @@ class Recorder:
         about = self.catalog.about(writer.session)
         with writer.file.reader() as cursor:
             states = cursor.execute(
-                "SELECT coalesce(state, 'NIL'), count(*) FROM attempts GROUP BY 1"
+                f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} GROUP BY 1"
             ).fetchall()
             counts = cursor.execute(
-                "SELECT (SELECT count(*) FROM attempts WHERE attempt = 0), "
+                f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
                 "(SELECT count(*) FROM actor_rows), "
                 "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM job_rows), "
                 "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops)"

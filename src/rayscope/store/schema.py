@@ -163,6 +163,8 @@ CREATED = (
     "finished_ns, failed_ns, total_begin_ns)"
 )
 START = "running_ns"
+#: Drivers run as tasks of their own; lists and counts leave them out.
+NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
 #: Ray's ``end_time_ms``: of FINISHED and FAILED the later state in its order.
 END = "coalesce(failed_ns, finished_ns)"
 

@@ -1,0 +1,73 @@
+"""The program that we run: its signals and its exit status are what they would be without us."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import psutil
+
+
+def exit_status(returncode: int) -> int:
+    """A process's return code as a shell tells it: 128+N for one that signal N ended."""
+    return 128 - returncode if returncode < 0 else returncode
+
+
+class Child:
+    """A started program with our standard streams and in our process group.
+
+    While :meth:`wait` waits, SIGTERM and SIGHUP are passed on. Ctrl-C at a terminal reaches the program by
+    itself, since it is in the terminal's foreground group, and must not end us before it; without a terminal
+    SIGINT was meant for us alone and is passed on too.
+    """
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+        """Start ``command``. Raises OSError if the system cannot."""
+        self._passed_on = [signal.SIGTERM, signal.SIGHUP]
+        if not _has_terminal():
+            self._passed_on.append(signal.SIGINT)
+        self._process = subprocess.Popen(list(command), env=dict(env))
+        self._before: dict[int, Any] = {}
+        for number in {*self._passed_on, signal.SIGINT}:
+            self._before[number] = signal.signal(number, self._on_signal)
+
+    @property
+    def pid(self) -> int:
+        """The program's process id."""
+        return self._process.pid
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number in self._passed_on:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    def wait(self) -> int:
+        """Wait for its end; its exit status as a shell tells it."""
+        try:
+            return exit_status(self._process.wait())
+        finally:
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
+
+    def family(self) -> set[int]:
+        """The process ids of the program and all that it started and that still lives."""
+        try:
+            process = psutil.Process(self._process.pid)
+            return {process.pid, *(one.pid for one in process.children(recursive=True))}
+        except psutil.Error:
+            return set()
+
+
+def _has_terminal() -> bool:
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        try:
+            if stream.isatty():
+                return True
+        except (AttributeError, ValueError):
+            continue
+    return False

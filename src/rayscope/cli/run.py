@@ -1,0 +1,143 @@
+"""``rayscope run``: run a Ray program unmodified, with everything recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from rayscope.cli import recording, summary
+from rayscope.cli.api import Api, ApiError
+from rayscope.cli.child import Child
+from rayscope.cli.console import fail, say, stderr, warn
+from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
+from rayscope.cli.serving import Serving, any_server, until_stopped
+from rayscope.cli.target import TargetError, can_import_hook, command_for
+from rayscope.cli.watch import Watch, has_grown
+
+#: How long the last events of a cluster that still runs may take to arrive, s.
+_DRAIN_S = 5.0
+#: How long the server may take to merge what has arrived, s.
+_MERGE_S = 10.0
+
+
+def run(
+    target: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCRIPT [ARGS]...",
+            help="A Python file, -m MODULE, or a command such as `ray job submit`; what follows belongs to it.",
+            show_default=False,
+        ),
+    ],
+    data_dir: DataDir = None,
+    host: Host = None,
+    port: Port = None,
+    token: Token = None,
+    generate_token: GenerateToken = False,
+    leave: Annotated[
+        bool, typer.Option("--exit", help="End with the script instead of serving until Ctrl-C.")
+    ] = False,
+    no_profile: Annotated[
+        bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
+    ] = False,
+) -> None:
+    """Run any Ray program unmodified and see what it does. Options of ours come before SCRIPT."""
+    try:
+        command = command_for(target)
+    except TargetError as error:
+        fail(error.message, error.remedy)
+    settings = settings_from(data_dir, host, port, token, generate_token)
+    with any_server(settings) as serving, Api(serving.url, settings.token) as api:
+        stderr().print(f"Rayscope: {serving.url}")
+        status = _record(command, serving, api, profile=not no_profile)
+        if serving.own and not leave:
+            say(f"serving {serving.url} until Ctrl-C")
+            until_stopped()
+    raise typer.Exit(status)
+
+
+def _record(command: list[str], serving: Serving, api: Api, *, profile: bool) -> int:
+    """Run ``command`` to its end and tell what it did; its exit status."""
+    hook = can_import_hook(command)
+    if not hook:
+        warn(
+            f"the Python of {command[0]} has no rayscope: a cluster that it starts itself may lose its last "
+            "second. Install rayscope there to keep it."
+        )
+    env = recording.child_env(serving.ingest_url, profile=profile, hook=hook)
+    try:
+        before = api.sessions()
+    except ApiError as error:
+        fail(error.message, error.remedy)
+    try:
+        child = Child(command, env)
+    except OSError as error:
+        fail(f"Cannot run {command[0]}: {error.strerror}.", "Check that it can be executed.")
+    with Watch(api, child.family, before) as watch:
+        status = child.wait()
+    try:
+        _conclude(api, serving, before, watch)
+    except ApiError as error:
+        warn(f"no summary: {error.message} {error.remedy}")
+    return status
+
+
+def _conclude(
+    api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]], watch: Watch
+) -> None:
+    """Wait for what is still under way, then print a summary of each session that the program used."""
+    from rayscope.sources.discovery import local_gcs_addresses
+
+    clusters = {**watch.clusters, **local_gcs_addresses()}
+    alive = set(local_gcs_addresses())
+    drain = recording.drain_url(serving.ingest_url)
+    used = [name for name, now in api.sessions().items() if has_grown(name, before, {name: now})]
+    for session in used or [name for name in clusters if name in alive]:
+        if session in alive or api.sessions().get(session, {}).get("state") == "live" and session in clusters:
+            _drain(api, drain, session, alive)
+    _await_merge(api)
+    now = api.sessions()
+    used = [name for name in now if has_grown(name, before, now)]
+    if not used:
+        _explain_nothing(watch)
+        return
+    for session in reversed(used):  # the newest last, where the eye is
+        summary.show(stderr(), api.summary(session), serving.url)
+
+
+def _drain(api: Api, url: str, session: str, alive: set[str]) -> None:
+    """A cluster that is gone has drained itself; for one that still runs, ask."""
+    if session not in alive:
+        return
+    try:
+        if not api.drain(url, session, _DRAIN_S):
+            warn(f"{session}: events may still be under way, the summary may be short of them")
+    except ApiError as error:
+        warn(f"{session}: {error.message} {error.remedy}")
+
+
+def _await_merge(api: Api) -> None:
+    deadline = time.monotonic() + _MERGE_S
+    while api.health().get("pending_batches") and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _explain_nothing(watch: Watch) -> None:
+    """Say why there is no record."""
+    if watch.refused:
+        warn("no session was recorded: " + " ".join(watch.refused))
+    elif watch.clusters:
+        listed = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))
+        warn(
+            f"no session was recorded: the program had no driver in the clusters that run here ({listed}), or was "
+            "too short to be seen there. A cluster started without recording: rayscope attach ADDRESS."
+        )
+    else:
+        warn(
+            "no session was recorded: the program started no Ray cluster on this machine and joined none. If it "
+            "should have, check that it calls ray.init() and that `ray[default]` is installed where it runs; for a "
+            "cluster elsewhere: rayscope attach HOST:PORT."
+        )

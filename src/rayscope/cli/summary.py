@@ -1,0 +1,128 @@
+"""What a session did, as a few tables at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+_SLOWEST = 10
+_FAILURES = 5
+_MESSAGE_CHARS = 160
+
+
+def duration(ns: int | None) -> str:
+    """A length of time with three digits and a unit that fits: ``12.3 ms``; ``-`` if unknown."""
+    if ns is None:
+        return "-"
+    seconds = ns / 1e9
+    if seconds >= 3600:
+        return f"{seconds / 3600:.3g} h"
+    if seconds >= 100:
+        return f"{seconds / 60:.3g} min"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{ns} ns"
+
+
+def session_url(url: str, session: str) -> str:
+    """Where the UI shows a session."""
+    return f"{url.rstrip('/')}/?session={session}"
+
+
+def show(console: Console, summary: Mapping[str, Any], url: str) -> None:
+    """Print ``summary`` (the body of ``GET /api/summary``)."""
+    parts: list[Any] = [_states(summary)]
+    if summary.get("functions"):
+        parts.append(_functions(summary["functions"]))
+    if summary.get("failures"):
+        parts.append(_failures(summary["failures"]))
+    parts.append(_losses(summary))
+    parts.append(Text(session_url(url, summary["session"]), style="underline"))
+    console.print(
+        Panel(Group(*parts), title=str(summary["session"]), title_align="left", border_style="cyan"),
+        soft_wrap=False,
+    )
+
+
+def _states(summary: Mapping[str, Any]) -> Text:
+    tasks, attempts = summary.get("tasks") or 0, summary.get("attempts") or 0
+    line = Text(f"{tasks:,} task{'' if tasks == 1 else 's'}", style="bold")
+    if attempts != tasks:
+        line.append(f" in {attempts:,} attempts", style="not bold")
+    separator = ": "
+    for state, count in sorted((summary.get("states") or {}).items(), key=lambda item: -item[1]):
+        line.append(separator, style="not bold")
+        style = {"FINISHED": "green", "FAILED": "red"}.get(state, "yellow")
+        line.append(f"{count:,} {state}", style=f"not bold {style}")
+        separator = ", "
+    first, last = summary.get("first_ns"), summary.get("last_ns")
+    if first is not None and last is not None:
+        line.append(f" over {duration(last - first)}", style="not bold")
+    return line
+
+
+def _functions(functions: list[Mapping[str, Any]]) -> Table:
+    table = Table(title="Slowest functions", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("name", overflow="fold")
+    for column in ("calls", "failed", "p50", "p95", "total"):
+        table.add_column(column, justify="right", no_wrap=True)
+    ranked = sorted(functions, key=lambda one: -(one.get("total_ns") or 0))
+    for one in ranked[:_SLOWEST]:
+        failed = one.get("failed") or 0
+        table.add_row(
+            Text(str(one.get("func_name") or "?")),
+            f"{one.get('attempts') or 0:,}",
+            Text(f"{failed:,}", style="red" if failed else "dim"),
+            duration(one.get("p50_ns")),
+            duration(one.get("p95_ns")),
+            duration(one.get("total_ns")),
+        )
+    if len(ranked) > _SLOWEST:
+        table.caption = f"and {len(ranked) - _SLOWEST} more"
+        table.caption_justify = "left"
+    return table
+
+
+def _failures(failures: list[Mapping[str, Any]]) -> Table:
+    table = Table(title="Newest failures", title_justify="left", title_style="bold red", box=None, pad_edge=False)
+    table.add_column("name", overflow="fold")
+    table.add_column("error", overflow="fold")
+    for one in failures[:_FAILURES]:
+        what = str(one.get("error_type") or "unknown error")
+        message = _gist(str(one.get("error_message") or ""))
+        attempt = one.get("attempt") or 0
+        name = str(one.get("name") or "?") + (f" (attempt {attempt})" if attempt else "")
+        table.add_row(Text(name), Text(f"{what}: {message}" if message else what))
+    return table
+
+
+def _gist(message: str) -> str:
+    """The line of an error text that says most: a traceback's last, else the first."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    line = lines[-1] if "Traceback" in message or "ray::" in lines[0] else lines[0]
+    return line if len(line) <= _MESSAGE_CHARS else line[: _MESSAGE_CHARS - 1] + "…"
+
+
+def _losses(summary: Mapping[str, Any]) -> Text:
+    dropped = summary.get("dropped") or {}
+    losses = [
+        f"{one['count']:,} by {one['source']} ({one['reason']})" for one in dropped.get("by") or [] if one["count"]
+    ]
+    if dropped.get("total") and not losses:
+        losses.append(f"{dropped['total']:,}")
+    if dropped.get("unresolved_attempts"):
+        losses.append(f"the definition of {dropped['unresolved_attempts']:,} attempts never came")
+    rejected = (summary.get("ingest") or {}).get("rejected_batches") or 0
+    if rejected:
+        losses.append(f"{rejected:,} batches could not be read (set aside in rejected/)")
+    if losses:
+        return Text(f"Dropped: {'; '.join(losses)}.", style="yellow")
+    return Text("Nothing dropped.", style="dim")

@@ -1,0 +1,97 @@
+"""What `rayscope run` is asked to run: a script, a module or a command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_PROBE = "import rayscope.tracer.hook"
+
+
+class TargetError(ValueError):
+    """The arguments name nothing that can be run. ``remedy`` says what to give."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+def command_for(args: Sequence[str]) -> list[str]:
+    """The command line that ``args`` mean.
+
+    ``-m module ...`` and Python files run with our own interpreter, anything else is a command on PATH
+    (or beside our interpreter, as `ray` is in an environment that is not activated) or a path to one.
+    """
+    if args and args[0] == "--":
+        args = args[1:]
+    if not args:
+        raise TargetError("Nothing to run.", "Give a script: rayscope run SCRIPT [ARGS...]")
+    first = args[0]
+    if first == "-m":
+        if len(args) < 2:
+            raise TargetError("-m needs a module.", "For example: rayscope run -m my_package.train")
+        return [sys.executable, *args]
+    if first.startswith("-"):
+        raise TargetError(f"No such option: {first}.", "See rayscope run --help.")
+    path = Path(first)
+    if path.is_file() and (path.suffix in (".py", ".pyz", ".zip") or not os.access(path, os.X_OK)):
+        return [sys.executable, *args]
+    if path.is_dir() and (path / "__main__.py").is_file():
+        return [sys.executable, *args]
+    found = shutil.which(first) or shutil.which(first, path=str(Path(sys.executable).parent))
+    if found is None:
+        what = "file" if path.suffix == ".py" or os.sep in first else "file or command"
+        raise TargetError(f"No such {what}: {first}.", f"The working directory is {Path.cwd()}.")
+    return [found, *args[1:]]
+
+
+def can_import_hook(command: Sequence[str]) -> bool:
+    """Whether the Python that ``command`` will run can import our driver hook.
+
+    Ours can. Another one is asked; for a command that is no Python (a shell script, make) the ones on PATH
+    are. ``ray.init()`` fails on a hook that cannot be imported, so in doubt the answer is no.
+    """
+    interpreter = _interpreter(Path(command[0]))
+    if interpreter is not None:
+        return _same(interpreter, Path(sys.executable)) or _imports(str(interpreter))
+    if Path(command[0]).name in ("uv", "uvx", "poetry", "pdm", "hatch", "conda", "pixi", "docker", "podman"):
+        return False  # they choose an interpreter that we cannot know
+    candidates = [found for name in ("python", "python3") if (found := shutil.which(name))]
+    return bool(candidates) and all(
+        _same(Path(found), Path(sys.executable)) or _imports(found) for found in candidates
+    )
+
+
+def _interpreter(path: Path) -> Path | None:
+    """The Python that runs ``path``: itself, or the one in its first line. None if it is no Python."""
+    if path.name.startswith("python"):
+        return path
+    try:
+        with path.open("rb") as file:
+            line = file.readline(512)
+    except OSError:
+        return None
+    if not line.startswith(b"#!"):
+        return None
+    words = line[2:].decode(errors="replace").split()
+    if words and Path(words[0]).name == "env":
+        words = [found] if len(words) > 1 and (found := shutil.which(words[1])) else []
+    return Path(words[0]) if words and Path(words[0]).name.startswith("python") else None
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two interpreters share an environment: links of one folder (a link leads out of it)."""
+    return one.parent.resolve() == other.parent.resolve() and one.resolve() == other.resolve()
+
+
+def _imports(python: str) -> bool:
+    try:
+        done = subprocess.run([python, "-c", _PROBE], capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0

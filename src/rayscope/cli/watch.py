@@ -1,0 +1,134 @@
+"""While a program runs: which sessions it uses, and snapshots of those that were started without recording."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rayscope.cli.api import Api, ApiError
+from rayscope.cli.console import say, warn
+
+#: How often we look, s.
+PERIOD_S = 2.0
+#: How long a session of the program may be silent before it is taken for one without recording, s.
+PATIENCE_S = 3.0
+
+#: (GCS addresses by session, pids of drivers of the GCS at an address)
+FindClusters = Callable[[], dict[str, str]]
+FindDrivers = Callable[[str], set[int]]
+
+
+def clusters_in_reach() -> dict[str, str]:
+    """Session -> GCS address on this machine, and the one that RAY_ADDRESS names (under its address)."""
+    from rayscope.sources.address import AddressError, resolve
+    from rayscope.sources.discovery import local_gcs_addresses
+
+    found = local_gcs_addresses()
+    named = os.environ.get("RAY_ADDRESS", "").strip()
+    if named and named not in ("auto", "local"):
+        try:
+            address = resolve(named)
+        except AddressError:
+            return found
+        if address not in found.values():
+            found[address] = address
+    return found
+
+
+def drivers_of(address: str) -> set[int]:
+    """The pids of the live drivers of a cluster; empty if it does not tell."""
+    from rayscope.sources.auth import ray_token
+    from rayscope.sources.gcs import GcsClient, GcsError
+
+    try:
+        with GcsClient(address, ray_token(), timeout_s=3) as client:
+            return {int(job.driver_pid) for job in client.jobs() if not job.is_dead}
+    except GcsError:
+        return set()
+
+
+class Watch:
+    """Looks every :data:`PERIOD_S` in a thread of its own; use as a context manager."""
+
+    def __init__(
+        self,
+        api: Api,
+        family: Callable[[], set[int]],
+        before: Mapping[str, Mapping[str, Any]],
+        find_clusters: FindClusters = clusters_in_reach,
+        find_drivers: FindDrivers = drivers_of,
+    ) -> None:
+        self._api = api
+        self._family = family
+        self._before = before
+        self._find_clusters = find_clusters
+        self._find_drivers = find_drivers
+        self._seen: dict[str, float] = {}
+        self._settled: set[str] = set()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rayscope-watch", daemon=True)
+        #: session -> GCS address, of every cluster seen while the program ran
+        self.clusters: dict[str, str] = {}
+        #: why a cluster that the program used could not be attached to
+        self.refused: list[str] = []
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        while not self._stop.wait(PERIOD_S):
+            try:
+                self.look()
+            except Exception as error:  # the watch must not end because of one odd process or answer
+                self.refused.append(f"Looking for clusters failed: {error}")
+                return
+
+    def look(self) -> None:
+        """Look once."""
+        self.clusters.update(self._find_clusters())
+        open_questions = {s: a for s, a in self.clusters.items() if s not in self._settled}
+        if not open_questions:
+            return
+        try:
+            recorded = self._api.sessions()
+        except ApiError:
+            return
+        now = time.monotonic()
+        for session, address in open_questions.items():
+            if has_grown(session, self._before, recorded):
+                self._settled.add(session)
+                continue
+            if not self._find_drivers(address) & self._family():
+                continue
+            if now - self._seen.setdefault(session, now) >= PATIENCE_S:
+                self._attach(session, address)
+
+    def _attach(self, session: str, address: str) -> None:
+        self._settled.add(session)
+        try:
+            name = self._api.attach(address)
+        except ApiError as error:
+            self.refused.append(f"{error.message} {error.remedy}")
+            warn(f"cannot record the cluster at {address}: {error.message} {error.remedy}")
+            return
+        say(f"{name} was started without recording: snapshot mode (what its GCS tells, asked again and again)")
+
+
+def has_grown(
+    session: str, before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Whether ``session`` is new in ``now`` or was heard from since ``before``."""
+    if session not in now:
+        return False
+    if session not in before:
+        return True
+    keys = ("last_ns", "attempts", "tasks", "actors", "jobs")
+    return any(now[session].get(key) != before[session].get(key) for key in keys)
