@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import ray
 from ray.job_submission import JobStatus, JobSubmissionClient
 from ray.util.placement_group import placement_group, remove_placement_group
@@ -172,6 +173,13 @@ def write_lists(path: Path, address: str) -> None:
     path.write_text(json.dumps(lists, default=str))
 
 
+def end_raylet(starter: subprocess.Popen[bytes]) -> None:
+    """Ask the node's raylet to end, as a drained machine would; `ray start --block` then ends too."""
+    for child in psutil.Process(starter.pid).children(recursive=True):
+        if child.name() == "raylet":
+            child.terminate()
+
+
 def main() -> None:
     temp_dir, dashboard_port = sys.argv[1], int(sys.argv[2])
     context = ray.init(
@@ -218,16 +226,18 @@ def main() -> None:
             if command == "list":
                 write_lists(Path(argument), dashboard)
             elif command == "kill-node":
-                second.terminate()
-                second.wait(30)
+                end_raylet(second)
             else:
                 break
             print("done", flush=True)
         del kept
     finally:
         second.terminate()
-        second.wait(30)
         ray.shutdown()
+        try:
+            second.wait(30)
+        except subprocess.TimeoutExpired:
+            second.kill()
 
 
 if __name__ == "__main__":

@@ -55,12 +55,11 @@ class Child:
                 signal.signal(number, handler)
 
     def family(self) -> set[int]:
-        """The process ids of the program and all that it started and that still lives."""
-        try:
-            process = psutil.Process(self._process.pid)
-            return {process.pid, *(one.pid for one in process.children(recursive=True))}
-        except psutil.Error:
-            return set()
+        """The process ids of the program and of all that it started and that still lives."""
+        pids = {self._process.pid}
+        with contextlib.suppress(psutil.Error):
+            pids.update(one.pid for one in psutil.Process(self._process.pid).children(recursive=True))
+        return pids
 
 
 def _has_terminal() -> bool:

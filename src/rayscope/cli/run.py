@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +15,7 @@ from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
 from rayscope.cli.serving import Serving, any_server, until_stopped
 from rayscope.cli.target import TargetError, can_import_hook, command_for
-from rayscope.cli.watch import Watch, has_grown
+from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 
 #: How long the last events of a cluster that still runs may take to arrive, s.
 _DRAIN_S = 5.0
@@ -28,7 +28,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="SCRIPT [ARGS]...",
-            help="A Python file, -m MODULE, or a command such as `ray job submit`; what follows belongs to it.",
+            help="A Python file, -m MODULE or a command (`ray job submit`); what follows belongs to it.",
             show_default=False,
         ),
     ],
@@ -85,19 +85,12 @@ def _record(command: list[str], serving: Serving, api: Api, *, profile: bool) ->
     return status
 
 
-def _conclude(
-    api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]], watch: Watch
-) -> None:
+def _conclude(api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]], watch: Watch) -> None:
     """Wait for what is still under way, then print a summary of each session that the program used."""
-    from rayscope.sources.discovery import local_gcs_addresses
-
-    clusters = {**watch.clusters, **local_gcs_addresses()}
-    alive = set(local_gcs_addresses())
-    drain = recording.drain_url(serving.ingest_url)
-    used = [name for name, now in api.sessions().items() if has_grown(name, before, {name: now})]
-    for session in used or [name for name in clusters if name in alive]:
-        if session in alive or api.sessions().get(session, {}).get("state") == "live" and session in clusters:
-            _drain(api, drain, session, alive)
+    _drain(api, serving, clusters_in_reach())
+    watch.look(patience_s=0)
+    if watch.attached:
+        _drain(api, serving, watch.attached)
     _await_merge(api)
     now = api.sessions()
     used = [name for name in now if has_grown(name, before, now)]
@@ -108,15 +101,12 @@ def _conclude(
         summary.show(stderr(), api.summary(session), serving.url)
 
 
-def _drain(api: Api, url: str, session: str, alive: set[str]) -> None:
-    """A cluster that is gone has drained itself; for one that still runs, ask."""
-    if session not in alive:
-        return
-    try:
+def _drain(api: Api, serving: Serving, alive: Iterable[str]) -> None:
+    """Wait for the last events of clusters that still run; those that are gone have drained themselves."""
+    url = recording.drain_url(serving.ingest_url)
+    for session in set(alive) & set(api.sessions()):
         if not api.drain(url, session, _DRAIN_S):
-            warn(f"{session}: events may still be under way, the summary may be short of them")
-    except ApiError as error:
-        warn(f"{session}: {error.message} {error.remedy}")
+            warn(f"{session}: events may still be under way, and the summary may be short of them")
 
 
 def _await_merge(api: Api) -> None:
@@ -132,12 +122,12 @@ def _explain_nothing(watch: Watch) -> None:
     elif watch.clusters:
         listed = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))
         warn(
-            f"no session was recorded: the program had no driver in the clusters that run here ({listed}), or was "
-            "too short to be seen there. A cluster started without recording: rayscope attach ADDRESS."
+            "no session was recorded: the program had no driver in the clusters that run here "
+            f"({listed}). To look at one of them: rayscope attach ADDRESS."
         )
     else:
         warn(
-            "no session was recorded: the program started no Ray cluster on this machine and joined none. If it "
-            "should have, check that it calls ray.init() and that `ray[default]` is installed where it runs; for a "
-            "cluster elsewhere: rayscope attach HOST:PORT."
+            "no session was recorded: the program started no Ray cluster on this machine and joined none. "
+            "If it should have, check that it calls ray.init() and that `ray[default]` is installed where "
+            "it runs; for a cluster elsewhere: rayscope attach HOST:PORT."
         )

@@ -67,8 +67,14 @@ def _states(summary: Mapping[str, Any]) -> Text:
     return line
 
 
+def _table(title: str, style: str) -> Table:
+    return Table(title=title, title_justify="left", title_style=style, box=None, pad_edge=False)
+
+
 def _functions(functions: list[Mapping[str, Any]]) -> Table:
-    table = Table(title="Slowest functions", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(
+        title="Slowest functions", title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
     table.add_column("name", overflow="fold")
     for column in ("calls", "failed", "p50", "p95", "total"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -90,7 +96,7 @@ def _functions(functions: list[Mapping[str, Any]]) -> Table:
 
 
 def _failures(failures: list[Mapping[str, Any]]) -> Table:
-    table = Table(title="Newest failures", title_justify="left", title_style="bold red", box=None, pad_edge=False)
+    table = _table("Newest failures", "bold red")
     table.add_column("name", overflow="fold")
     table.add_column("error", overflow="fold")
     for one in failures[:_FAILURES]:
@@ -114,7 +120,9 @@ def _gist(message: str) -> str:
 def _losses(summary: Mapping[str, Any]) -> Text:
     dropped = summary.get("dropped") or {}
     losses = [
-        f"{one['count']:,} by {one['source']} ({one['reason']})" for one in dropped.get("by") or [] if one["count"]
+        f"{one['count']:,} by {one['source']} ({one['reason']})"
+        for one in dropped.get("by") or []
+        if one["count"]
     ]
     if dropped.get("total") and not losses:
         losses.append(f"{dropped['total']:,}")

@@ -1,4 +1,4 @@
-"""While a program runs: which sessions it uses, and snapshots of those that were started without recording."""
+"""While a program runs: its sessions, and snapshots of those started without recording."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ PERIOD_S = 2.0
 #: How long a session of the program may be silent before it is taken for one without recording, s.
 PATIENCE_S = 3.0
 
-#: (GCS addresses by session, pids of drivers of the GCS at an address)
+#: GCS addresses by session.
 FindClusters = Callable[[], dict[str, str]]
-FindDrivers = Callable[[str], set[int]]
+#: A GCS address and a time (ms) -> pids of the drivers that live or came after that time.
+FindDrivers = Callable[[str, int], set[int]]
 
 
 def clusters_in_reach() -> dict[str, str]:
@@ -38,14 +39,16 @@ def clusters_in_reach() -> dict[str, str]:
     return found
 
 
-def drivers_of(address: str) -> set[int]:
-    """The pids of the live drivers of a cluster; empty if it does not tell."""
+def drivers_of(address: str, since_ms: int) -> set[int]:
+    """The pids of a cluster's drivers that live or started since ``since_ms``; empty if it does not tell."""
     from rayscope.sources.auth import ray_token
     from rayscope.sources.gcs import GcsClient, GcsError
 
     try:
         with GcsClient(address, ray_token(), timeout_s=3) as client:
-            return {int(job.driver_pid) for job in client.jobs() if not job.is_dead}
+            return {
+                int(job.driver_pid) for job in client.jobs() if not job.is_dead or job.start_time >= since_ms
+            }
     except GcsError:
         return set()
 
@@ -66,12 +69,16 @@ class Watch:
         self._before = before
         self._find_clusters = find_clusters
         self._find_drivers = find_drivers
+        self._since_ms = int(time.time() * 1000)
         self._seen: dict[str, float] = {}
+        self._pids: set[int] = set()
         self._settled: set[str] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rayscope-watch", daemon=True)
         #: session -> GCS address, of every cluster seen while the program ran
         self.clusters: dict[str, str] = {}
+        #: sessions that we attached to: they were started without recording
+        self.attached: set[str] = set()
         #: why a cluster that the program used could not be attached to
         self.refused: list[str] = []
 
@@ -91,8 +98,9 @@ class Watch:
                 self.refused.append(f"Looking for clusters failed: {error}")
                 return
 
-    def look(self) -> None:
-        """Look once."""
+    def look(self, patience_s: float = PATIENCE_S) -> None:
+        """Look once; ``patience_s`` 0 attaches at once (the program is gone, all that came has come)."""
+        self._pids |= self._family()
         self.clusters.update(self._find_clusters())
         open_questions = {s: a for s, a in self.clusters.items() if s not in self._settled}
         if not open_questions:
@@ -106,9 +114,9 @@ class Watch:
             if has_grown(session, self._before, recorded):
                 self._settled.add(session)
                 continue
-            if not self._find_drivers(address) & self._family():
+            if not self._find_drivers(address, self._since_ms) & self._pids:
                 continue
-            if now - self._seen.setdefault(session, now) >= PATIENCE_S:
+            if now - self._seen.setdefault(session, now) >= patience_s:
                 self._attach(session, address)
 
     def _attach(self, session: str, address: str) -> None:
@@ -119,7 +127,10 @@ class Watch:
             self.refused.append(f"{error.message} {error.remedy}")
             warn(f"cannot record the cluster at {address}: {error.message} {error.remedy}")
             return
-        say(f"{name} was started without recording: snapshot mode (what its GCS tells, asked again and again)")
+        self.attached.add(name)
+        say(
+            f"{name} was started without recording: snapshot mode (what its GCS tells, asked again and again)"
+        )
 
 
 def has_grown(

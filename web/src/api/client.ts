@@ -66,7 +66,10 @@ async function toError(response: Response): Promise<ApiError> {
 
 export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
   try {
-    const response = await request(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
+    const response = await request(apiPath(path, params), {
+      signal,
+      headers: { Accept: 'application/json' },
+    });
     return (await response.json()) as T;
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) connectionEvents.unauthorized();

@@ -13,7 +13,11 @@ function sameRow(a: object, b: object): boolean {
 }
 
 /** `fresh`, but with the old object for each row that did not change, so that it is not drawn again. */
-export function reuseRows<T extends object>(old: readonly T[], fresh: readonly T[], keyOf: (row: T) => string): T[] {
+export function reuseRows<T extends object>(
+  old: readonly T[],
+  fresh: readonly T[],
+  keyOf: (row: T) => string,
+): T[] {
   const known = new Map(old.map((row) => [keyOf(row), row]));
   return fresh.map((row) => {
     const before = known.get(keyOf(row));

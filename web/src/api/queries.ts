@@ -47,7 +47,8 @@ export function useSessionInterval(session: string): number {
 export function useTask(session: string, taskId: string | undefined) {
   return useQuery({
     queryKey: ['task', session, taskId],
-    queryFn: ({ signal }) => get<TaskDetail>(`/tasks/${encodeURIComponent(taskId ?? '')}`, { session }, signal),
+    queryFn: ({ signal }) =>
+      get<TaskDetail>(`/tasks/${encodeURIComponent(taskId ?? '')}`, { session }, signal),
     enabled: taskId !== undefined,
     refetchInterval: (query) =>
       query.state.error instanceof ApiError && query.state.error.status === 404

@@ -1,5 +1,4 @@
-import { Anchor, MantineProvider } from '@mantine/core';
-import { localStorageColorSchemeManager } from '@mantine/core';
+import { Anchor, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { IconMapQuestion } from '@tabler/icons-react';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';

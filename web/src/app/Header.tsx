@@ -1,5 +1,12 @@
 import { ActionIcon, Menu, Tooltip, useMantineColorScheme } from '@mantine/core';
-import { IconCheck, IconChevronRight, IconDeviceDesktop, IconLanguage, IconMoon, IconSun } from '@tabler/icons-react';
+import {
+  IconCheck,
+  IconChevronRight,
+  IconDeviceDesktop,
+  IconLanguage,
+  IconMoon,
+  IconSun,
+} from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { STALE_AFTER, useConnection } from '../api/connection';
@@ -51,9 +58,7 @@ function SessionSwitch({ session }: { session: string }) {
         {others.slice(0, 50).map((item) => (
           <Menu.Item
             key={item.session}
-            onClick={() =>
-              url.page === 'session' && go(toView({ ...url, session: item.session }, url.view))
-            }
+            onClick={() => url.page === 'session' && go(toView({ ...url, session: item.session }, url.view))}
             leftSection={
               <span
                 className="rs-dot"
@@ -102,8 +107,18 @@ function ConnectionState() {
   const hint = failures === 0 ? t('connection.hintConnected') : t('connection.hintAway', { age: ageText });
   return (
     <Tooltip label={hint}>
-      <span className="rs-connection" data-testid="connection-state" data-state={state} role="status" aria-live="polite">
-        <span className="rs-dot" data-pulse={state === 'reconnecting' || undefined} style={{ background: `var(--rs-tone-${tone})` }} />
+      <span
+        className="rs-connection"
+        data-testid="connection-state"
+        data-state={state}
+        role="status"
+        aria-live="polite"
+      >
+        <span
+          className="rs-dot"
+          data-pulse={state === 'reconnecting' || undefined}
+          style={{ background: `var(--rs-tone-${tone})` }}
+        />
         <span className="rs-connection-text">{t(`connection.${state}`)}</span>
         {state === 'stale' && <span className="rs-num rs-dim">{ageText}</span>}
       </span>
@@ -149,7 +164,12 @@ function ThemeSwitch() {
   return (
     <Menu position="bottom-end" shadow="md">
       <Menu.Target>
-        <ActionIcon size={30} aria-label={t('theme.label')} title={t('theme.label')} data-testid="theme-switch">
+        <ActionIcon
+          size={30}
+          aria-label={t('theme.label')}
+          title={t('theme.label')}
+          data-testid="theme-switch"
+        >
           <Current size={18} />
         </ActionIcon>
       </Menu.Target>

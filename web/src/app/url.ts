@@ -75,7 +75,8 @@ export function parseUrl(pathname: string, search: string): Url {
   const lang = query.get('lang') ?? undefined;
   if (parts.length === 0) return { page: 'sessions', lang };
   const [head, session, view = 'tasks'] = parts;
-  if (head !== 's' || session === undefined || parts.length > 3 || !isView(view)) return { page: 'unknown', lang };
+  if (head !== 's' || session === undefined || parts.length > 3 || !isView(view))
+    return { page: 'unknown', lang };
   const filters: Filters = {};
   for (const name of FILTERS) {
     const value = query.get(name);

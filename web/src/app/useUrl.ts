@@ -37,14 +37,11 @@ export function useSessionUrl(): readonly [
   (change: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => void,
 ] {
   const url = useUrl();
-  const change = useCallback(
-    (next: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => {
-      // Read again: two changes may come before one render.
-      const now = parseUrl(window.location.pathname, window.location.search);
-      if (now.page === 'session') go(next(now), options);
-    },
-    [],
-  );
+  const change = useCallback((next: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => {
+    // Read again: two changes may come before one render.
+    const now = parseUrl(window.location.pathname, window.location.search);
+    if (now.page === 'session') go(next(now), options);
+  }, []);
   if (url.page !== 'session') throw new Error('not inside a session');
   return [url, change] as const;
 }

@@ -1,5 +1,11 @@
 import { Anchor } from '@mantine/core';
-import { IconAlertTriangle, IconCamera, IconClockExclamation, IconFilterX, IconHelpCircle } from '@tabler/icons-react';
+import {
+  IconAlertTriangle,
+  IconCamera,
+  IconClockExclamation,
+  IconFilterX,
+  IconHelpCircle,
+} from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
@@ -72,7 +78,9 @@ export function Banners({ summary }: { summary: Summary }) {
       )}
       {unknown.length > 0 && (
         <Banner testId="banner-unknown" tone="quiet" icon={<IconHelpCircle size={16} />}>
-          {t('banner.unknown', { what: unknown.map(([what, number]) => `${what} (${count(number)})`).join(', ') })}
+          {t('banner.unknown', {
+            what: unknown.map(([what, number]) => `${what} (${count(number)})`).join(', '),
+          })}
         </Banner>
       )}
       {codes.length > 0 && (
@@ -90,14 +98,22 @@ export function Banners({ summary }: { summary: Summary }) {
             </ul>
           }
         >
-          {summary.recording === 'snapshot' ? t('banner.snapshot') : `${t('banner.cannotSee')}: ${explain(codes[0] ?? '')}`}
+          {summary.recording === 'snapshot'
+            ? t('banner.snapshot')
+            : `${t('banner.cannotSee')}: ${explain(codes[0] ?? '')}`}
         </Banner>
       )}
     </div>
   );
 }
 
-function Banner(props: { testId: string; tone: Tone; icon: ReactNode; children: ReactNode; details?: ReactNode }) {
+function Banner(props: {
+  testId: string;
+  tone: Tone;
+  icon: ReactNode;
+  children: ReactNode;
+  details?: ReactNode;
+}) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   return (
@@ -111,7 +127,13 @@ function Banner(props: { testId: string; tone: Tone; icon: ReactNode; children: 
       <div className="rs-banner-text">
         <span>{props.children}</span>{' '}
         {props.details && (
-          <Anchor component="button" type="button" size="sm" onClick={() => setOpen(!open)} aria-expanded={open}>
+          <Anchor
+            component="button"
+            type="button"
+            size="sm"
+            onClick={() => setOpen(!open)}
+            aria-expanded={open}
+          >
             {t(open ? 'common.hideDetails' : 'common.details')}
           </Anchor>
         )}

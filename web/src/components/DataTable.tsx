@@ -2,14 +2,23 @@ import { ActionIcon, Checkbox, Loader, Popover, ScrollArea, Skeleton, Stack, Too
 import { IconArrowDown, IconArrowUp, IconArrowUpBar, IconColumns3 } from '@tabler/icons-react';
 import {
   type ColumnDef,
+  type ColumnVisibilityState,
   columnVisibilityFeature,
   type Row,
   tableFeatures,
   useTable,
-  type VisibilityState,
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  memo,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTyping } from '../lib/keys';
 import { load, save } from '../lib/storage';
@@ -52,15 +61,15 @@ export interface DataTableProps<T extends object> {
 
 /** The choice of columns of one table, kept in the browser. */
 export function useColumnChoice<T>(id: string, columns: Column<T>[]) {
-  const [choice, setChoice] = useState<VisibilityState>(() => {
+  const [choice, setChoice] = useState<ColumnVisibilityState>(() => {
     try {
       const stored: unknown = JSON.parse(load(`columns.${id}`) ?? '{}');
-      return typeof stored === 'object' && stored !== null ? (stored as VisibilityState) : {};
+      return typeof stored === 'object' && stored !== null ? (stored as ColumnVisibilityState) : {};
     } catch {
       return {};
     }
   });
-  const visibility = useMemo<VisibilityState>(
+  const visibility = useMemo<ColumnVisibilityState>(
     () => Object.fromEntries(columns.map((column) => [column.id, choice[column.id] ?? !column.optional])),
     [columns, choice],
   );
@@ -145,7 +154,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   latest.current = { rows, cursor, openKey, onOpen, keyOf };
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
+        return;
       const now = latest.current;
       if (now.onOpen === undefined) return;
       const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
@@ -206,7 +216,10 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         tabIndex={0}
         onScroll={(event) => setScrolled(event.currentTarget.scrollTop > 4)}
       >
-        <div className="rs-table-inner" style={{ '--rs-columns': template, minWidth: least } as React.CSSProperties}>
+        <div
+          className="rs-table-inner"
+          style={{ '--rs-columns': template, minWidth: least } as React.CSSProperties}
+        >
           {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
           {/* biome-ignore lint/a11y/useFocusableInteractive: the buttons inside take the focus. */}
           <div className="rs-table-head" role="row">
@@ -224,7 +237,11 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
                 const row = rows[item.index];
                 if (row === undefined) {
                   return (
-                    <div key="more" className="rs-table-more" style={{ transform: `translateY(${item.start}px)` }}>
+                    <div
+                      key="more"
+                      className="rs-table-more"
+                      style={{ transform: `translateY(${item.start}px)` }}
+                    >
                       <Loader size={14} /> {t('table.loadingMore')}
                     </div>
                   );
@@ -294,7 +311,13 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
       {props.columns.map((column) => (
         // biome-ignore lint/a11y/useSemanticElements: see above.
         // biome-ignore lint/a11y/useFocusableInteractive: the row is what is selected.
-        <div key={column.id} className="rs-cell" role="gridcell" data-column={column.id} data-align={column.align}>
+        <div
+          key={column.id}
+          className="rs-cell"
+          role="gridcell"
+          data-column={column.id}
+          data-align={column.align}
+        >
           {column.cell(props.original)}
         </div>
       ))}
@@ -354,7 +377,7 @@ function HeaderCell<T>(props: {
 
 function ColumnChooser<T>(props: {
   columns: Column<T>[];
-  visibility: VisibilityState;
+  visibility: ColumnVisibilityState;
   onChange: (column: string, shown: boolean) => void;
 }) {
   const { t } = useTranslation();

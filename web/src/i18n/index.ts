@@ -8,7 +8,11 @@ export const LANGUAGES = { en: 'English', zh: '简体中文' } as const;
 export type Language = keyof typeof LANGUAGES;
 
 /** The first of these that names a language we have: the URL, the last choice, the browser; else English. */
-export function chooseLanguage(url: string | null, stored: string | null, browser: readonly string[]): Language {
+export function chooseLanguage(
+  url: string | null,
+  stored: string | null,
+  browser: readonly string[],
+): Language {
   for (const wanted of [url, stored, ...browser]) {
     const language = wanted?.toLowerCase().split(/[-_]/)[0];
     if (language === 'en' || language === 'zh') return language;

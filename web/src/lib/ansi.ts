@@ -13,7 +13,10 @@ export function stripAnsi(text: string): string {
 export function gist(message: string): string {
   const lines = stripAnsi(message).split('\n');
   const told = lines.find(
-    (line) => line.trim() !== '' && !/^(\s|ray::|Traceback \(most recent)/.test(line) && !/^The above exception/.test(line),
+    (line) =>
+      line.trim() !== '' &&
+      !/^(\s|ray::|Traceback \(most recent)/.test(line) &&
+      !/^The above exception/.test(line),
   );
   return (told ?? lines.find((line) => line.trim() !== '') ?? '').trim();
 }

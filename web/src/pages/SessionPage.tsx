@@ -46,7 +46,8 @@ export function SessionPage() {
     };
   }, [t, url.view, url.session]);
 
-  const work = url.view === 'tasks' || url.view === 'functions' || url.view === 'failures';
+  const { view } = url;
+  const work = view === 'tasks' || view === 'functions' || view === 'failures';
   return (
     <div className="rs-body">
       <Nav />
@@ -60,7 +61,7 @@ export function SessionPage() {
             {url.view === 'tasks' && <TasksView summary={summary.data} />}
             {url.view === 'functions' && <FunctionsView summary={summary.data} />}
             {url.view === 'failures' && <FailuresView summary={summary.data} />}
-            {!work && <EntityView key={url.view} view={url.view} />}
+            {!work && <EntityView key={view} view={view} />}
           </>
         )}
       </main>
@@ -75,7 +76,9 @@ function Nav() {
   const summary = useSummary(url.session);
   const cluster = useCluster(url.session);
   const sum = (counts: object | undefined) =>
-    counts === undefined ? null : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
+    counts === undefined
+      ? null
+      : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
   const numbers: Partial<Record<View, number | null>> = {
     tasks: summary.data?.attempts ?? null,
     failures: summary.data === undefined ? null : (summary.data.states.FAILED ?? 0),
@@ -105,7 +108,10 @@ function Nav() {
                       <Icon size={17} stroke={1.7} aria-hidden />
                       <span className="rs-nav-text rs-ellipsis">{t(`nav.${view}`)}</span>
                       {number !== null && number !== undefined && (
-                        <span className="rs-nav-number rs-num" data-bad={(view === 'failures' && number > 0) || undefined}>
+                        <span
+                          className="rs-nav-number rs-num"
+                          data-bad={(view === 'failures' && number > 0) || undefined}
+                        >
                           {count(number)}
                         </span>
                       )}

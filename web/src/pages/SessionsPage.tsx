@@ -77,7 +77,9 @@ function SessionRow({ session }: { session: Session }) {
               <span className="rs-tag">{t(`sessions.recording.${session.recording}`)}</span>
             </Tooltip>
           )}
-          {session.ray_version && <span className="rs-tag">{t('sessions.ray', { version: session.ray_version })}</span>}
+          {session.ray_version && (
+            <span className="rs-tag">{t('sessions.ray', { version: session.ray_version })}</span>
+          )}
           {(session.dropped_total ?? 0) > 0 && (
             <Tooltip label={t('sessions.droppedHint')}>
               <Badge
@@ -100,7 +102,9 @@ function SessionRow({ session }: { session: Session }) {
             <StackedBar states={session.states ?? {}} />
             <div className="rs-session-when">
               <Time ns={session.first_ns} />
-              {lasted !== null && <span className="rs-dim"> · {t('sessions.lasted', { duration: duration(lasted) })}</span>}
+              {lasted !== null && (
+                <span className="rs-dim"> · {t('sessions.lasted', { duration: duration(lasted) })}</span>
+              )}
             </div>
           </div>
           <dl className="rs-figures">

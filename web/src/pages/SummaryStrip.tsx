@@ -51,7 +51,9 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
           name={t('summary.failed')}
           value={count(failed)}
           bad={failed > 0}
-          note={ended > 0 && failed > 0 ? t('summary.failedShare', { share: percent(failed / ended) }) : undefined}
+          note={
+            ended > 0 && failed > 0 ? t('summary.failedShare', { share: percent(failed / ended) }) : undefined
+          }
         />
         <Stat
           name={t('summary.slowest')}
@@ -67,7 +69,11 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
                 })
           }
         />
-        <Stat name={t('summary.p95')} value={duration(top?.p95_ns)} note={top?.func_name ? t('summary.p95Hint', { name: top.func_name }) : undefined} />
+        <Stat
+          name={t('summary.p95')}
+          value={duration(top?.p95_ns)}
+          note={top?.func_name ? t('summary.p95Hint', { name: top.func_name }) : undefined}
+        />
         <Stat name={t('summary.span')} value={duration(nanosBetween(summary.first_ns, summary.last_ns))} />
       </div>
       <StackedBar states={states} />

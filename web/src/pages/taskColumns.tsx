@@ -8,10 +8,15 @@ import { nanosBetween } from '../lib/format';
 export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
 
 export function useTypeName(t: TFunction, exists: (key: string) => boolean): (type: string | null) => string {
-  return (type) => (type === null ? '–' : exists(`type.${type}`) ? t(`type.${type}` as 'type.DRIVER_TASK') : type);
+  return (type) =>
+    type === null ? '–' : exists(`type.${type}`) ? t(`type.${type}` as 'type.DRIVER_TASK') : type;
 }
 
-export function TaskName({ task }: { task: { name: string | null; func_name?: string | null; task_id: string } }) {
+export function TaskName({
+  task,
+}: {
+  task: { name: string | null; func_name?: string | null; task_id: string };
+}) {
   const name = task.name ?? task.func_name;
   return name ? (
     <span className="rs-ellipsis rs-name" title={name}>
@@ -47,9 +52,28 @@ function ErrorStart({ message }: { message: string | null }) {
 /** The columns of the task table. */
 export function taskColumns(t: TFunction, typeName: (type: string | null) => string): Column<Task>[] {
   return [
-    { id: 'state', header: t('column.state'), width: 168, sort: 'state', cell: (task) => <TaskState state={task.state} /> },
-    { id: 'name', header: t('column.name'), width: 200, grow: true, sort: 'name', cell: (task) => <TaskName task={task} /> },
-    { id: 'func_name', header: t('column.func_name'), width: 200, optional: true, cell: (task) => text(task.func_name) },
+    {
+      id: 'state',
+      header: t('column.state'),
+      width: 168,
+      sort: 'state',
+      cell: (task) => <TaskState state={task.state} />,
+    },
+    {
+      id: 'name',
+      header: t('column.name'),
+      width: 200,
+      grow: true,
+      sort: 'name',
+      cell: (task) => <TaskName task={task} />,
+    },
+    {
+      id: 'func_name',
+      header: t('column.func_name'),
+      width: 200,
+      optional: true,
+      cell: (task) => text(task.func_name),
+    },
     { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
     {
       id: 'attempt',
@@ -74,32 +98,104 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       align: 'right',
       cell: (task) => <Duration ns={nanosBetween(task.created_ns, task.start_ns)} />,
     },
-    { id: 'created', header: t('column.created'), width: 124, align: 'right', sort: 'created_ns', cell: (task) => <Time ns={task.created_ns} /> },
-    { id: 'start', header: t('column.start'), width: 124, align: 'right', sort: 'start_ns', optional: true, cell: (task) => <Time ns={task.start_ns} /> },
-    { id: 'end', header: t('column.end'), width: 124, align: 'right', sort: 'end_ns', optional: true, cell: (task) => <Time ns={task.end_ns} /> },
+    {
+      id: 'created',
+      header: t('column.created'),
+      width: 124,
+      align: 'right',
+      sort: 'created_ns',
+      cell: (task) => <Time ns={task.created_ns} />,
+    },
+    {
+      id: 'start',
+      header: t('column.start'),
+      width: 124,
+      align: 'right',
+      sort: 'start_ns',
+      optional: true,
+      cell: (task) => <Time ns={task.start_ns} />,
+    },
+    {
+      id: 'end',
+      header: t('column.end'),
+      width: 124,
+      align: 'right',
+      sort: 'end_ns',
+      optional: true,
+      cell: (task) => <Time ns={task.end_ns} />,
+    },
     { id: 'node', header: t('column.node'), width: 104, cell: (task) => <CopyId id={task.node_id} /> },
     {
       id: 'pid',
       header: t('column.pid'),
       width: 72,
       align: 'right',
-      cell: (task) => (task.worker_pid === null ? <Dash /> : <span className="rs-num">{task.worker_pid}</span>),
+      cell: (task) =>
+        task.worker_pid === null ? <Dash /> : <span className="rs-num">{task.worker_pid}</span>,
     },
-    { id: 'worker', header: t('column.worker'), width: 104, optional: true, cell: (task) => <CopyId id={task.worker_id} /> },
-    { id: 'job', header: t('column.job'), width: 100, optional: true, cell: (task) => <CopyId id={task.job_id} /> },
-    { id: 'actor', header: t('column.actor'), width: 104, optional: true, cell: (task) => <CopyId id={task.actor_id} /> },
-    { id: 'parent', header: t('column.parent'), width: 112, optional: true, cell: (task) => <CopyId id={task.parent_task_id} /> },
-    { id: 'placement_group', header: t('column.placement_group'), width: 112, optional: true, cell: (task) => <CopyId id={task.placement_group_id} /> },
-    { id: 'error_type', header: t('column.error_type'), width: 160, optional: true, cell: (task) => text(task.error_type) },
+    {
+      id: 'worker',
+      header: t('column.worker'),
+      width: 104,
+      optional: true,
+      cell: (task) => <CopyId id={task.worker_id} />,
+    },
+    {
+      id: 'job',
+      header: t('column.job'),
+      width: 100,
+      optional: true,
+      cell: (task) => <CopyId id={task.job_id} />,
+    },
+    {
+      id: 'actor',
+      header: t('column.actor'),
+      width: 104,
+      optional: true,
+      cell: (task) => <CopyId id={task.actor_id} />,
+    },
+    {
+      id: 'parent',
+      header: t('column.parent'),
+      width: 112,
+      optional: true,
+      cell: (task) => <CopyId id={task.parent_task_id} />,
+    },
+    {
+      id: 'placement_group',
+      header: t('column.placement_group'),
+      width: 112,
+      optional: true,
+      cell: (task) => <CopyId id={task.placement_group_id} />,
+    },
+    {
+      id: 'error_type',
+      header: t('column.error_type'),
+      width: 160,
+      optional: true,
+      cell: (task) => text(task.error_type),
+    },
   ];
 }
 
 /** The columns of the list of failures: what and why first. */
 export function failureColumns(t: TFunction): Column<Task>[] {
   return [
-    { id: 'end', header: t('column.end'), width: 124, sort: 'end_ns', cell: (task) => <Time ns={task.end_ns} /> },
+    {
+      id: 'end',
+      header: t('column.end'),
+      width: 124,
+      sort: 'end_ns',
+      cell: (task) => <Time ns={task.end_ns} />,
+    },
     { id: 'error_type', header: t('column.error_type'), width: 190, cell: (task) => text(task.error_type) },
-    { id: 'name', header: t('column.name'), width: 200, sort: 'name', cell: (task) => <TaskName task={task} /> },
+    {
+      id: 'name',
+      header: t('column.name'),
+      width: 200,
+      sort: 'name',
+      cell: (task) => <TaskName task={task} />,
+    },
     {
       id: 'error_message',
       header: t('column.error_message'),
@@ -107,10 +203,22 @@ export function failureColumns(t: TFunction): Column<Task>[] {
       grow: true,
       cell: (task) => <ErrorStart message={task.error_message} />,
     },
-    { id: 'attempt', header: t('column.attempt'), width: 68, align: 'right', cell: (task) => <span className="rs-num">{task.attempt}</span> },
+    {
+      id: 'attempt',
+      header: t('column.attempt'),
+      width: 68,
+      align: 'right',
+      cell: (task) => <span className="rs-num">{task.attempt}</span>,
+    },
     { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
-    { id: 'duration', header: t('column.duration'), width: 92, align: 'right', sort: 'duration_ns', cell: (task) => <Duration ns={task.duration_ns} /> },
+    {
+      id: 'duration',
+      header: t('column.duration'),
+      width: 92,
+      align: 'right',
+      sort: 'duration_ns',
+      cell: (task) => <Duration ns={task.duration_ns} />,
+    },
     { id: 'node', header: t('column.node'), width: 104, cell: (task) => <CopyId id={task.node_id} /> },
   ];
 }
-

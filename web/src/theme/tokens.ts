@@ -66,7 +66,8 @@ const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.to
 /** The CSS variables of one colour scheme: `--rs-page`, `--rs-tone-good`, `--rs-state-RUNNING`, ... */
 export function cssVariables(scheme: 'light' | 'dark'): Record<string, string> {
   const variables: Record<string, string> = {};
-  for (const [name, shades] of Object.entries(surfaceColors)) variables[`--rs-${kebab(name)}`] = shades[scheme];
+  for (const [name, shades] of Object.entries(surfaceColors))
+    variables[`--rs-${kebab(name)}`] = shades[scheme];
   for (const [name, shades] of Object.entries(toneColors)) variables[`--rs-tone-${name}`] = shades[scheme];
   for (const [name, shades] of Object.entries(stateColors)) variables[`--rs-state-${name}`] = shades[scheme];
   return variables;

@@ -1,0 +1,81 @@
+# Every way to run something here. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := $(VENV)/.installed
+# Where `make demo` keeps its record.
+DATA ?= .rayscope
+PORT ?= 8700
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(SETUP) ## Install the locked dependencies and Rayscope into .venv, and build the UI
+
+$(SETUP): pyproject.toml uv.lock hatch_build.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/python -m uv sync --frozen --quiet
+	@touch $@
+
+.PHONY: ui
+ui: $(SETUP) ## Build the UI again if its sources changed
+	@$(BIN)/python hatch_build.py
+
+.PHONY: demo
+demo: $(SETUP) ui ## Start a local Ray, run a real workload under Rayscope, print the URL
+	$(BIN)/rayscope run --data-dir $(DATA) --port $(PORT) examples/quickstart.py
+
+.PHONY: test
+test: lint test-web test-py ## Install what is missing and run every check and test
+
+.PHONY: lint
+lint: $(SETUP) ## Formatting, lint, types, the one-way rooms
+	$(BIN)/ruff format --check src tests benchmarks examples hatch_build.py
+	$(BIN)/ruff check src tests benchmarks examples hatch_build.py
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: test-web
+test-web: $(SETUP) ## Types, lint and unit tests of the UI
+	$(BIN)/python hatch_build.py npm run check
+	$(BIN)/python hatch_build.py npm test
+
+.PHONY: test-py
+test-py: $(SETUP) ui system ## Unit, property, integration and end-to-end tests
+	$(BIN)/python -m pytest
+
+.PHONY: test-unit
+test-unit: $(SETUP) ## The tests that need neither Ray nor a browser
+	$(BIN)/python -m pytest tests/unit tests/test_architecture.py
+
+.PHONY: format
+format: $(SETUP) ## Format and mend what can be mended
+	$(BIN)/ruff format src tests benchmarks examples hatch_build.py
+	$(BIN)/ruff check --fix src tests benchmarks examples hatch_build.py
+
+.PHONY: system
+system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font)
+	@if ! command -v chromium >/dev/null 2>&1 || ! fc-list 2>/dev/null | grep -qi cjk; then \
+	  echo "Installing chromium and fonts-noto-cjk with apt"; \
+	  SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$SUDO apt-get update -qq && \
+	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-noto-cjk fontconfig >/dev/null; \
+	fi
+
+.PHONY: bench
+bench: $(SETUP) ## Run the benchmarks (about 20 minutes); docs/benchmarks.md quotes them
+	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/overhead.py
+
+.PHONY: build
+build: $(SETUP) ## Wheel and sdist into dist/
+	$(BIN)/python -m build
+
+.PHONY: clean
+clean: ## Remove what was installed and built
+	rm -rf $(VENV) dist build web/node_modules src/rayscope/server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,79 @@
+"""``rayscope env``: what to set where Ray is started by somebody else."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from rayscope.cli import recording
+from rayscope.cli.console import warn
+from rayscope.cli.options import DataDir, ServerUrl
+from rayscope.cli.server_address import ingest_url_for
+
+
+class Shell(str, Enum):
+    """What the settings are printed for."""
+
+    sh = "sh"
+    fish = "fish"
+    json = "json"
+    k8s = "k8s"
+
+
+def env(
+    server: ServerUrl = None,
+    data_dir: DataDir = None,
+    shell: Annotated[Shell, typer.Option("--shell", help="What to print it for.")] = Shell.sh,
+    no_profile: Annotated[
+        bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
+    ] = False,
+) -> None:
+    """Print the environment and the `ray start` flags with which Ray records itself."""
+    url, _ = ingest_url_for(server, data_dir)
+    if shell is Shell.k8s and recording.is_loopback_url(url):
+        warn(
+            "pods cannot reach a server on loopback: start it with "
+            "rayscope serve --host 0.0.0.0 --generate-token, and give its address with --server."
+        )
+    typer.echo(render(shell, url, profile=not no_profile), nl=False)
+
+
+def render(shell: Shell, url: str, *, profile: bool) -> str:
+    """The settings for ``shell``, ending in a newline."""
+    variables = recording.node_env(url, profile)
+    config = json.dumps(recording.system_config(profile), separators=(",", ":"))
+    flag = f"ray start --head --system-config={shlex.quote(config)}"
+    if shell is Shell.json:
+        return json.dumps({"env": variables, "system_config": json.loads(config)}, indent=2) + "\n"
+    if shell is Shell.k8s:
+        return _kuberay(variables, config)
+    assign = "set -gx {} {}" if shell is Shell.fish else "export {}={}"
+    lines = [assign.format(name, shlex.quote(value)) for name, value in variables.items()]
+    lines += ["# On the head node (the others take it from there):", f"#   {flag}"]
+    return "\n".join(lines) + "\n"
+
+
+def _kuberay(variables: dict[str, str], config: str) -> str:
+    """A part of a RayCluster. KubeRay puts rayStartParams into a shell command: hence the inner quotes."""
+    lines = [f"- name: {name}\n  value: {json.dumps(value)}" for name, value in variables.items()]
+    pod = "\n".join(lines)
+    container = "template:\n  spec:\n    containers:\n      - name: {}\n        env:\n" + _indent(pod, 10)
+    quoted = json.dumps(f"'{config}'")
+    return (
+        "# Merge into your RayCluster: flags at the head, environment at every container that runs Ray.\n"
+        "spec:\n"
+        "  headGroupSpec:\n"
+        "    rayStartParams:\n"
+        f"      system-config: {quoted}\n"
+        + _indent(container.format("ray-head"), 4)
+        + "\n  workerGroupSpecs:\n"
+        "    - groupName: workers\n" + _indent(container.format("ray-worker"), 6) + "\n"
+    )
+
+
+def _indent(text: str, spaces: int) -> str:
+    return "\n".join(" " * spaces + line for line in text.splitlines())

@@ -1,0 +1,28 @@
+"""``rayscope serve``: the server alone."""
+
+from __future__ import annotations
+
+from rayscope.cli.console import fail, say
+from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
+from rayscope.cli.serving import running_server, started_server, until_stopped
+
+
+def serve(
+    data_dir: DataDir = None,
+    host: Host = None,
+    port: Port = None,
+    token: Token = None,
+    generate_token: GenerateToken = False,
+) -> None:
+    """Serve the UI and the API, and take in what clusters send, until Ctrl-C."""
+    settings = settings_from(data_dir, host, port, token, generate_token)
+    found = running_server(settings.folder)
+    if found is not None:
+        fail(
+            f"A server for {settings.folder} runs already at {found.url}.",
+            "Use it, or give another --data-dir.",
+        )
+    with started_server(settings, next_port=False) as serving:
+        say(serving.url)
+        say("`rayscope env` prints what Ray needs to record itself here; Ctrl-C stops")
+        until_stopped()

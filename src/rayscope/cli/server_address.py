@@ -1,0 +1,36 @@
+"""The ingest URL that Ray is given, with a server that runs or without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rayscope.cli import recording
+from rayscope.cli.console import fail
+from rayscope.cli.options import settings_from
+from rayscope.cli.serving import running_server
+
+
+def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str | None]:
+    """(the ingest URL, the server's URL or None if none answers for this data directory).
+
+    ``server`` may be the server's URL, and then the key is this machine's, or a whole ingest URL. Without
+    it the server of the data directory is taken; if none runs, the place where one will be.
+    """
+    from rayscope.server.settings import ingest_key
+
+    if server is not None and not server.startswith(("http://", "https://")):
+        fail(f"{server!r} is no URL.", "Give --server as http://HOST:PORT or as the whole ingest URL.")
+    if server is not None and "/api/ingest/" in server:
+        return server, server.partition("/api/ingest/")[0]
+    settings = settings_from(data_dir)
+    found = running_server(settings.folder)
+    if server is None and found is not None:
+        return found.ingest_url, found.url
+    if server is not None and found is None and not (settings.folder / "key").is_file():
+        fail(
+            f"The key of the server at {server} is not known here.",
+            "Give its ingest URL instead: `rayscope env` prints it on the server's machine.",
+        )
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    key = ingest_key(settings.folder)
+    return recording.ingest_url(server or f"http://{settings.host}:{settings.port}", key), server

@@ -1,0 +1,107 @@
+"""``rayscope sql``: one SELECT over a recorded session."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from rayscope.cli.api import Api, ApiError
+from rayscope.cli.console import fail, stdout, warn
+from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.serving import running_server
+
+#: Exit status for a query that was refused or failed.
+SQL_ERROR = 1
+
+
+class Format(str, Enum):
+    """How rows are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+def sql(
+    query: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, or - to read it from stdin.")],
+    session: Annotated[
+        str | None, typer.Option("--session", help="Which session; the newest unless told.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.table,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many rows.")] = 1000,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Ask a session in SQL: through the running server, or straight from the data directory without one."""
+    if query == "-":
+        query = sys.stdin.read()
+    settings = settings_from(data_dir, token=token)
+    if server is None:
+        found = running_server(settings.folder)
+        server = found.url if found is not None else None
+    if server is not None:
+        columns, rows, truncated = _from_server(server, settings.token, query, session, limit)
+    else:
+        columns, rows, truncated = _from_files(settings.folder, query, session, limit, settings.sql_timeout_s)
+    _print(form, columns, rows)
+    if truncated:
+        warn(f"there are more than {limit:,} rows: give a larger --limit, or aggregate")
+
+
+Rows = tuple[list[str], list[list[Any]], bool]
+
+
+def _from_server(url: str, token: str | None, query: str, session: str | None, limit: int) -> Rows:
+    try:
+        with Api(url, token) as api:
+            answer = api.sql(query, session, limit)
+    except ApiError as error:
+        fail(error.message, error.remedy, SQL_ERROR)
+    names = [column["name"] for column in answer["columns"]]
+    return names, answer["rows"], bool(answer["truncated"])
+
+
+def _from_files(folder: Path, query: str, session: str | None, limit: int, timeout_s: float) -> Rows:
+    from rayscope.store.errors import StoreError
+    from rayscope.store.sql import run_sql
+
+    if not folder.is_dir():
+        fail(
+            f"There is no data directory {folder}.",
+            "Record something with rayscope run, or name the directory with --data-dir.",
+            SQL_ERROR,
+        )
+    try:
+        result = run_sql(folder, query, session, limit, timeout_s)
+    except StoreError as error:
+        fail(error.message, error.remedy, SQL_ERROR)
+    return [name for name, _ in result.columns], result.rows, result.truncated
+
+
+def _print(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    if form is Format.json:
+        json.dump([dict(zip(columns, row, strict=True)) for row in rows], sys.stdout, ensure_ascii=False)
+        sys.stdout.write("\n")
+    elif form is Format.csv:
+        writer = csv.writer(sys.stdout)
+        writer.writerow(columns)
+        writer.writerows(rows)
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in columns:
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            table.add_row(
+                *(Text("NULL", style="dim") if value is None else Text(str(value)) for value in row)
+            )
+        stdout().print(table)

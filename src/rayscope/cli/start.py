@@ -1,0 +1,125 @@
+"""``rayscope start``: `ray start` with recording switched on."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from rayscope.cli import recording
+from rayscope.cli.api import Api, ApiError
+from rayscope.cli.child import Child
+from rayscope.cli.console import fail, say, warn
+from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.server_address import ingest_url_for
+
+#: Ray's `ray` command, by module: it may not be on PATH.
+_RAY = [sys.executable, "-m", "ray.scripts.scripts", "start"]
+_DEFAULT_PORT = "6379"
+#: How often we look for the new head, and for how long after `ray start` has returned, s.
+_LOOK_S = 1.0
+_GRACE_S = 15.0
+
+
+def start(
+    ray_args: Annotated[
+        list[str],
+        typer.Argument(metavar="-- RAY_START_ARGS...", help="What `ray start` takes.", show_default=False),
+    ],
+    server: ServerUrl = None,
+    data_dir: DataDir = None,
+    token: Token = None,
+    no_profile: Annotated[
+        bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
+    ] = False,
+) -> None:
+    """Start a Ray node that records itself: rayscope start -- --head --port=6379."""
+    args = ray_args[1:] if ray_args and ray_args[0] == "--" else list(ray_args)
+    url, server_url = ingest_url_for(server, data_dir)
+    head = "--head" in args
+    if server_url is None:
+        warn(
+            "no server runs for this data directory. Ray keeps up to 100,000 events a node until one does; "
+            "start it: rayscope serve" + (f" --data-dir {data_dir}" if data_dir else "")
+        )
+    elif not head and recording.is_loopback_url(url) and not _is_local(option(args, "--address") or ""):
+        warn(
+            f"the server's address {server_url} is this machine's own, but the head is elsewhere: start "
+            "the server with --host 0.0.0.0 --generate-token, and give its ingest URL with --server."
+        )
+    if head:
+        try:
+            args = recording.merge_system_config(args, recording.system_config(not no_profile))
+        except ValueError as error:
+            fail(f"--system-config cannot be read: {error}.", "Give a JSON object.")
+    known = _addresses() if head and server_url else {}
+    child = Child([*_RAY, *args], {**os.environ, **recording.node_env(url, not no_profile)})
+    if not head or server_url is None:
+        raise typer.Exit(child.wait())
+    ended = threading.Event()
+    api = Api(server_url, settings_from(data_dir, token=token).token)
+    introducing = threading.Thread(
+        target=_introduce, args=(api, option(args, "--port") or _DEFAULT_PORT, set(known), ended), daemon=True
+    )
+    introducing.start()
+    status = child.wait()
+    ended.set()
+    if status == 0:
+        introducing.join(timeout=_GRACE_S + 1)
+    raise typer.Exit(status)
+
+
+def option(args: Sequence[str], name: str) -> str | None:
+    """The value of ``--name value`` or ``--name=value`` in ``args``, None if it is not there."""
+    for position, argument in enumerate(args):
+        if argument == name and position + 1 < len(args):
+            return args[position + 1]
+        if argument.startswith(f"{name}="):
+            return argument.partition("=")[2]
+    return None
+
+
+def _addresses() -> dict[str, str]:
+    from rayscope.sources.discovery import local_gcs_addresses
+
+    return local_gcs_addresses()
+
+
+def _is_local(address: str) -> bool:
+    """Whether ``address`` is one of this machine's."""
+    import socket
+
+    import psutil
+
+    host = address.rpartition(":")[0].strip("[]")
+    if address in ("auto", "local") or host in ("localhost", "127.0.0.1", "::1"):
+        return True
+    own = {one.address for found in psutil.net_if_addrs().values() for one in found}
+    try:
+        return bool({info[4][0] for info in socket.getaddrinfo(host, None)} & own)
+    except OSError:
+        return False
+
+
+def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> None:
+    """Tell the server of the new head, so that it asks the GCS for what the events do not carry."""
+    problem = ""
+    looks_left = int(_GRACE_S / _LOOK_S)
+    while looks_left > 0:
+        new = {session: address for session, address in _addresses().items() if session not in known}
+        for address in new.values():
+            if address.rpartition(":")[2] != port and port != "0":
+                continue
+            try:
+                say(f"recording {api.attach(address)} at {api.url}")
+                return
+            except ApiError as error:
+                problem = f"{error.message} {error.remedy}"
+        if ended.wait(_LOOK_S):
+            looks_left -= 1
+            threading.Event().wait(_LOOK_S if looks_left else 0)
+    warn(f"the server was not told of the new cluster: {problem or 'its GCS was not found'}")

@@ -1,0 +1,57 @@
+import { bytes } from '../lib/format';
+import { CopyId, Dash, Duration, ItemState, Time } from './small';
+
+/** Any value of the API, as its name says it should be read. */
+export function Value({ name, value }: { name: string; value: unknown }) {
+  if (value === null || value === undefined || value === '') return <Dash />;
+  if (name === 'state') return <ItemState state={String(value)} />;
+  if (typeof value === 'number') {
+    if (name === 'duration_ns') return <Duration ns={value} />;
+    if (name.endsWith('_ns')) return <Time ns={value} />;
+    if (name.endsWith('_bytes')) return <span className="rs-num">{bytes(value)}</span>;
+    return <span className="rs-num">{value}</span>;
+  }
+  if (typeof value === 'boolean') return <span className="rs-mono">{String(value)}</span>;
+  if (typeof value === 'string') {
+    if (name.endsWith('_id') && /^[0-9a-f]{8,}$/i.test(value)) return <CopyId id={value} full />;
+    return <span className="rs-break">{value}</span>;
+  }
+  return <Json value={value} />;
+}
+
+/** A structure: one key a line if it is flat, else indented JSON. */
+export function Json({ value }: { value: unknown }) {
+  const parsed = typeof value === 'string' ? parse(value) : value;
+  if (isEmpty(parsed)) return <Dash />;
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
+    const entries = Object.entries(parsed);
+    if (entries.every(([, item]) => typeof item !== 'object' || item === null)) {
+      return (
+        <span className="rs-pairs">
+          {entries.map(([name, item]) => (
+            <span key={name} className="rs-pair">
+              <span className="rs-dim">{name}</span> {String(item)}
+            </span>
+          ))}
+        </span>
+      );
+    }
+  }
+  return (
+    <pre className="rs-pre">{typeof parsed === 'string' ? parsed : JSON.stringify(parsed, null, 2)}</pre>
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+export function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return true;
+  if (typeof value === 'string') return value === '{}' || value === '[]' || value === 'null';
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}

@@ -1,0 +1,269 @@
+import { IconFilterX, IconMoodEmpty } from '@tabler/icons-react';
+import { useCallback, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSessionInterval } from '../api/queries';
+import type { Item } from '../api/types';
+import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
+import { Link } from '../app/Link';
+import { type FilterName, toView, type View } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import type { Column } from '../components/columns';
+import { DataTable } from '../components/DataTable';
+import { Drawer, Field, Fields, Section } from '../components/Drawer';
+import { CopyId, Dash, Empty, ErrorPanel, ItemState, Time } from '../components/small';
+import { Value } from '../components/Value';
+import { count } from '../lib/format';
+import { SearchField } from './FilterBar';
+
+type EntityViewName = Exclude<View, 'tasks' | 'functions' | 'failures'>;
+
+/** Of each kind: where it is listed, its id, the columns that matter first, and how its tasks are found. */
+const KINDS: Record<
+  EntityViewName,
+  { path: string; id: string; first: string[]; tasks?: FilterName; searchable: boolean }
+> = {
+  actors: {
+    path: '/actors',
+    id: 'actor_id',
+    first: [
+      'state',
+      'class_name',
+      'name',
+      'actor_id',
+      'pid',
+      'node_id',
+      'job_id',
+      'num_restarts',
+      'start_ns',
+      'end_ns',
+    ],
+    tasks: 'actor_id',
+    searchable: true,
+  },
+  workers: {
+    path: '/workers',
+    id: 'worker_id',
+    first: [
+      'state',
+      'worker_type',
+      'worker_id',
+      'pid',
+      'node_id',
+      'job_id',
+      'start_ns',
+      'end_ns',
+      'exit_type',
+      'exit_detail',
+    ],
+    tasks: 'worker_id',
+    searchable: false,
+  },
+  nodes: {
+    path: '/nodes',
+    id: 'node_id',
+    first: [
+      'state',
+      'node_name',
+      'hostname',
+      'node_ip_address',
+      'node_ip',
+      'node_id',
+      'is_head_node',
+      'resources',
+      'resources_total',
+      'start_ns',
+      'end_ns',
+    ],
+    tasks: 'node_id',
+    searchable: true,
+  },
+  jobs: {
+    path: '/jobs',
+    id: 'job_id',
+    first: ['state', 'job_id', 'submission_id', 'type', 'entrypoint', 'start_ns', 'end_ns', 'message'],
+    tasks: 'job_id',
+    searchable: false,
+  },
+  'placement-groups': {
+    path: '/placement_groups',
+    id: 'placement_group_id',
+    first: [
+      'state',
+      'name',
+      'placement_group_id',
+      'strategy',
+      'bundles',
+      'creator_job_id',
+      'job_id',
+      'start_ns',
+      'end_ns',
+    ],
+    tasks: 'placement_group_id',
+    searchable: true,
+  },
+};
+
+const GROWS = new Set([
+  'class_name',
+  'entrypoint',
+  'exit_detail',
+  'node_name',
+  'message',
+  'bundles',
+  'resources',
+  'resources_total',
+]);
+
+/** Actors, workers, nodes, jobs and placement groups: a plain table of whatever Ray tells of them. */
+export function EntityView({ view }: { view: EntityViewName }) {
+  const kind = KINDS[view];
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const interval = useSessionInterval(url.session);
+  const { state, job_id, node_id, name } = url.filters;
+  const params = { session: url.session, state, job_id, node_id, name, sort: url.sort };
+  const keyOf = useCallback(
+    (item: Item) => String(item[kind.id] ?? item.submission_id ?? JSON.stringify(item)),
+    [kind.id],
+  );
+  const list = useLiveList<Item>(kind.path, params, keyOf, interval);
+
+  // Columns are what the first rows have; a set that grew stays, so that nothing jumps.
+  const names = useMemo(() => {
+    const found = new Set<string>();
+    for (const item of list.rows.slice(0, 100)) for (const field of Object.keys(item)) found.add(field);
+    return [...found].sort().join('\n');
+  }, [list.rows]);
+  const columns = useMemo<Column<Item>[]>(() => {
+    const known = names.split('\n').filter((field) => field !== '');
+    const first = kind.first.filter((field) => known.length === 0 || known.includes(field));
+    const rest = known.filter((field) => !first.includes(field));
+    const growing =
+      first.find((field) => GROWS.has(field)) ?? first.find((field) => field === 'name') ?? kind.id;
+    return [
+      ...first.map((field) => column(field, field === growing, false)),
+      ...rest.map((field) => column(field, false, true)),
+    ];
+  }, [names, kind]);
+
+  const open = useCallback(
+    (item: Item, how: { follow: boolean }) =>
+      change((before) => ({ ...before, item: keyOf(item) }), { replace: how.follow }),
+    [change, keyOf],
+  );
+  const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
+  const filtered = Object.keys(url.filters).length > 0;
+  const close = useCallback(
+    () => change((before) => ({ ...before, item: undefined, wide: undefined })),
+    [change],
+  );
+  return (
+    <>
+      <div className="rs-filters">
+        <h1 className="rs-view-title">{t(`nav.${view}`)}</h1>
+        {kind.searchable && <SearchField filter="name" placeholder={t('filter.name')} />}
+        <div className="rs-filters-right">
+          <span
+            className="rs-num rs-dim rs-loaded"
+            data-testid="table-count"
+            data-total={list.total ?? undefined}
+          >
+            {list.total !== null && t('table.all', { n: count(list.total), total: count(list.total) })}
+          </span>
+        </div>
+      </div>
+      {list.error !== null && list.rows.length === 0 ? (
+        <ErrorPanel error={list.error} />
+      ) : (
+        <DataTable
+          id={view}
+          listKey={JSON.stringify(url.filters)}
+          testId={`${view}-table`}
+          rowTestId={`${view}-row`}
+          label={t(`nav.${view}`)}
+          columns={columns}
+          rows={list.rows}
+          keyOf={keyOf}
+          openKey={url.item}
+          onOpen={open}
+          loading={list.loading}
+          outdated={list.outdated}
+          hasMore={list.hasMore}
+          loadingMore={list.loadingMore}
+          onNearEnd={list.loadMore}
+          newRows={list.newRows}
+          newRowsMax={PAGE_SIZE}
+          onShowNew={list.showNew}
+          onView={list.watch}
+          empty={
+            filtered ? (
+              <Empty icon={<IconFilterX size={26} />} title={t('table.emptyFiltered')} />
+            ) : (
+              <Empty icon={<IconMoodEmpty size={26} />} title={t(`entity.empty.${view}`)}>
+                {t('table.emptyLive')}
+              </Empty>
+            )
+          }
+        />
+      )}
+      {shown !== undefined && (
+        <Drawer
+          testId="item-drawer"
+          title={String(
+            shown.class_name || shown.name || shown.node_name || shown.entrypoint || shown[kind.id] || '',
+          )}
+          subtitle={<ItemState state={typeof shown.state === 'string' ? shown.state : null} />}
+          onClose={close}
+        >
+          {kind.tasks !== undefined && typeof shown[kind.id] === 'string' && (
+            <p className="rs-drawer-links">
+              <Link to={toView(url, 'tasks', { [kind.tasks]: String(shown[kind.id]) })}>
+                {t('entity.tasksOf')}
+              </Link>
+            </p>
+          )}
+          <Section title={t('entity.fields')}>
+            <Fields>
+              {[...kind.first, ...Object.keys(shown).filter((field) => !kind.first.includes(field))]
+                .filter((field) => field in shown)
+                .map((field) => (
+                  <Field key={field} name={field} raw>
+                    <Value name={field} value={shown[field]} />
+                  </Field>
+                ))}
+            </Fields>
+          </Section>
+        </Drawer>
+      )}
+    </>
+  );
+}
+
+function column(field: string, grow: boolean, optional: boolean): Column<Item> {
+  const time = field.endsWith('_ns');
+  const id = field.endsWith('_id');
+  const width = field === 'state' ? 136 : time ? 132 : id ? 120 : /^(pid|num_|is_)/.test(field) ? 96 : 180;
+  return {
+    id: field,
+    // Ray's own names: what the reader finds in Ray's documentation too.
+    header: field.replace(/_ns$/, '').replaceAll('_', ' '),
+    width: grow ? Math.max(width, 220) : width,
+    grow,
+    optional,
+    cell: (item) => <Cell name={field} value={item[field]} />,
+  };
+}
+
+function Cell({ name, value }: { name: string; value: unknown }) {
+  if (value === null || value === undefined || value === '') return <Dash />;
+  if (name === 'state') return <ItemState state={String(value)} />;
+  if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
+  if (name.endsWith('_id') && typeof value === 'string') return <CopyId id={value} />;
+  if (typeof value === 'number') return <span className="rs-num">{value}</span>;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return (
+    <span className="rs-ellipsis" title={text}>
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,165 @@
+import { IconFunction } from '@tabler/icons-react';
+import { useCallback, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { FunctionStats, Summary } from '../api/types';
+import { toView } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import type { Column } from '../components/columns';
+import { DataTable } from '../components/DataTable';
+import { Dash, Duration, Empty } from '../components/small';
+import { count } from '../lib/format';
+import { useTypeName } from './taskColumns';
+
+const functionKey = (row: FunctionStats) => `${row.func_name ?? ''}|${row.type ?? ''}`;
+const NONE: FunctionStats[] = [];
+/** What the API answers at most. */
+const TOP = 50;
+
+/** Where the time goes: the answer to "why is my job slow?". */
+export function FunctionsView({ summary }: { summary: Summary | undefined }) {
+  const [url, change] = useSessionUrl();
+  const { t, i18n } = useTranslation();
+  const typeName = useTypeName(t, i18n.exists);
+  const functions = summary?.functions ?? NONE;
+  const most = functions.reduce((found, row) => Math.max(found, row.total_ns ?? 0), 0);
+  const all = functions.reduce((sum, row) => sum + (row.total_ns ?? 0), 0);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: typeName changes with the language alone.
+  const columns = useMemo<Column<FunctionStats>[]>(() => {
+    const number = (
+      field: 'attempts' | 'failed' | 'running' | 'finished',
+      width: number,
+    ): Column<FunctionStats> => ({
+      id: field,
+      header: t(`column.${field}`),
+      width,
+      align: 'right',
+      sort: field,
+      cell: (row) => (
+        <span
+          className="rs-num"
+          data-bad={(field === 'failed' && row.failed > 0) || undefined}
+          data-zero={row[field] === 0 || undefined}
+        >
+          {count(row[field])}
+        </span>
+      ),
+    });
+    const time = (
+      field: 'p50_ns' | 'p95_ns' | 'max_ns' | 'total_ns',
+      id: 'p50' | 'p95' | 'max' | 'total',
+    ): Column<FunctionStats> => ({
+      id,
+      header: t(`column.${id}`),
+      width: 96,
+      align: 'right',
+      sort: field,
+      cell: (row) => <Duration ns={row[field]} />,
+    });
+    return [
+      {
+        id: 'name',
+        header: t('column.func_name'),
+        width: 220,
+        grow: true,
+        sort: 'func_name',
+        cell: (row) =>
+          row.func_name ? (
+            <span className="rs-ellipsis rs-name" title={row.func_name}>
+              {row.func_name}
+            </span>
+          ) : (
+            <span className="rs-dim">{t('common.unknown')}</span>
+          ),
+      },
+      {
+        id: 'type',
+        header: t('column.type'),
+        width: 120,
+        cell: (row) => (row.type ? typeName(row.type) : <Dash />),
+      },
+      {
+        id: 'share',
+        header: t('column.share'),
+        width: 150,
+        cell: (row) => {
+          const share = all > 0 ? (row.total_ns ?? 0) / all : 0;
+          return (
+            <span className="rs-share">
+              <span className="rs-share-track">
+                <span
+                  className="rs-share-bar"
+                  style={{ width: `${most > 0 ? (100 * (row.total_ns ?? 0)) / most : 0}%` }}
+                />
+              </span>
+              <span className="rs-num rs-share-number">{(share * 100).toFixed(share >= 0.1 ? 0 : 1)}%</span>
+            </span>
+          );
+        },
+      },
+      time('total_ns', 'total'),
+      number('attempts', 92),
+      number('failed', 76),
+      number('running', 80),
+      { ...number('finished', 88), optional: true },
+      time('p50_ns', 'p50'),
+      time('p95_ns', 'p95'),
+      time('max_ns', 'max'),
+    ];
+  }, [t, i18n.language, most, all]);
+
+  const sort = url.sort ?? '-total_ns';
+  const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
+  const open = useCallback(
+    (row: FunctionStats) => {
+      const name = row.func_name;
+      if (name !== null) {
+        change((before) => ({
+          ...toView(before, 'tasks', { func_name: name, ...(row.type ? { type: row.type } : {}) }),
+          sort: '-duration_ns',
+        }));
+      }
+    },
+    [change],
+  );
+  return (
+    <>
+      <div className="rs-filters">
+        <span className="rs-dim">{t('functions.top', { n: count(functions.length) })}</span>
+        {functions.length >= TOP && <span className="rs-dim">{t('functions.truncated')}</span>}
+      </div>
+      <DataTable
+        id="functions"
+        testId="function-table"
+        rowTestId="function-row"
+        label={t('nav.functions')}
+        columns={columns}
+        rows={rows}
+        keyOf={functionKey}
+        sort={sort}
+        onSort={(next) => change((before) => ({ ...before, sort: next === '-total_ns' ? undefined : next }))}
+        onOpen={open}
+        loading={summary === undefined}
+        empty={
+          <Empty icon={<IconFunction size={26} />} title={t('functions.empty')}>
+            {t('table.emptyLive')}
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+function sorted(rows: FunctionStats[], sort: string): FunctionStats[] {
+  const down = sort.startsWith('-');
+  const field = (down ? sort.slice(1) : sort) as keyof FunctionStats;
+  return rows.slice().sort((a, b) => {
+    const left = a[field] ?? null;
+    const right = b[field] ?? null;
+    if (left === right) return 0;
+    if (left === null) return 1; // unknown last, whichever way
+    if (right === null) return -1;
+    const order = typeof left === 'string' ? left.localeCompare(String(right)) : left - Number(right);
+    return down ? -order : order;
+  });
+}

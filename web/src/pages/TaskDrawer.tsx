@@ -1,0 +1,414 @@
+import { SegmentedControl, Skeleton } from '@mantine/core';
+import { IconChevronRight } from '@tabler/icons-react';
+import { useCallback, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../api/client';
+import { useSummary, useTask } from '../api/queries';
+import type { TaskAttempt, TaskDetail } from '../api/types';
+import { Link } from '../app/Link';
+import { toView } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { Drawer, Field, Fields, Section } from '../components/Drawer';
+import { CopyButton, CopyId, Duration, ErrorPanel, TaskState, Time, useStateName } from '../components/small';
+import { isEmpty, Json } from '../components/Value';
+import { stripAnsi } from '../lib/ansi';
+import { count, duration, fullTime, nanosBetween } from '../lib/format';
+import { segments } from '../lib/timeline';
+import { stateColor } from '../theme/tokens';
+import { useTypeName } from './taskColumns';
+
+/** Children and spans that are drawn; the API has more, and says how many. */
+const SHOWN = 100;
+
+export function TaskDrawer({ taskId }: { taskId: string }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const task = useTask(url.session, taskId);
+  const close = useCallback(
+    () => change((before) => ({ ...before, task: undefined, attempt: undefined, wide: undefined })),
+    [change],
+  );
+  const attempts = task.data?.attempts ?? [];
+  const attempt =
+    attempts.find((candidate) => candidate.attempt === url.attempt) ?? attempts[attempts.length - 1];
+  return (
+    <Drawer
+      testId="task-drawer"
+      title={<span className="rs-break">{attempt?.name ?? attempt?.func_name ?? taskId}</span>}
+      subtitle={
+        attempt && (
+          <>
+            <TaskState state={attempt.state} />
+            <Duration ns={attempt.duration_ns} />
+            <CopyId id={taskId} />
+          </>
+        )
+      }
+      onClose={close}
+    >
+      {task.data === undefined && task.error !== null && (
+        <ErrorPanel
+          error={task.error}
+          title={task.error instanceof ApiError && task.error.status === 404 ? t('task.missing') : undefined}
+          onRetry={() => void task.refetch()}
+        />
+      )}
+      {task.isPending && task.error === null && (
+        <div className="rs-section">
+          {[90, 70, 80, 50, 65].map((width) => (
+            <Skeleton key={width} height={12} width={`${width}%`} mb={12} />
+          ))}
+        </div>
+      )}
+      {task.data && attempt && (
+        <>
+          {attempts.length > 1 && (
+            <div className="rs-attempts">
+              <SegmentedControl
+                size="xs"
+                aria-label={t('task.attemptsOf')}
+                data-testid="attempt-tabs"
+                value={String(attempt.attempt)}
+                onChange={(value) =>
+                  change((before) => ({ ...before, attempt: Number(value) }), { replace: true })
+                }
+                data={attempts.map((each) => ({
+                  value: String(each.attempt),
+                  label: (
+                    <span className="rs-state">
+                      <span className="rs-dot" style={{ background: stateColor(each.state) }} />
+                      {t('task.attempt', { n: each.attempt })}
+                    </span>
+                  ),
+                }))}
+              />
+            </div>
+          )}
+          <AttemptView task={task.data} attempt={attempt} />
+        </>
+      )}
+    </Drawer>
+  );
+}
+
+function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
+  const [url] = useSessionUrl();
+  const { t, i18n } = useTranslation();
+  const typeName = useTypeName(t, i18n.exists);
+  const spans = task.spans.filter((span) => span.attempt === attempt.attempt);
+  const toTask = (id: string) => ({ ...url, task: id, attempt: undefined });
+  return (
+    <>
+      {(attempt.error !== null || attempt.state === 'FAILED') && <ErrorView attempt={attempt} />}
+      {attempt.type === null && <p className="rs-note">{t('task.unresolved')}</p>}
+
+      <Section title={t('task.timeline')} testId="task-timeline">
+        <Timeline attempt={attempt} />
+      </Section>
+
+      {attempt.phases.length > 0 && (
+        <Section title={t('task.phases')}>
+          <Bars
+            bars={attempt.phases.map((phase) => ({
+              ...phase,
+              name: i18n.exists(`task.phase.${phase.name}`)
+                ? t(`task.phase.${phase.name}` as 'task.phase.total')
+                : phase.name,
+              label: phase.name,
+            }))}
+          />
+        </Section>
+      )}
+
+      <Section title={t('task.callPath')}>
+        <CallPath task={task} />
+        {task.parent !== null && (
+          <p className="rs-line">
+            <span className="rs-dim">{t('task.parent')}</span>
+            <Link to={toTask(task.parent.task_id)} testId="task-parent">
+              {task.parent.name ?? task.parent.task_id}
+            </Link>
+            <TaskState state={task.parent.state} />
+          </p>
+        )}
+      </Section>
+
+      <Section title={t('task.identity')}>
+        <Fields>
+          <Field name={t('column.task_id')}>
+            <CopyId id={task.task_id} full />
+          </Field>
+          <Field name={t('column.func_name')}>
+            {attempt.func_name ? (
+              <Link
+                to={toView(url, 'tasks', { func_name: attempt.func_name })}
+                title={t('task.sameFunction')}
+              >
+                {attempt.func_name}
+              </Link>
+            ) : (
+              '–'
+            )}
+          </Field>
+          <Field name={t('column.type')}>{typeName(attempt.type)}</Field>
+          <Field name={t('column.created')}>
+            <span className="rs-num">{fullTime(attempt.created_ns) || '–'}</span>
+          </Field>
+          <Field name={t('column.start')}>
+            <span className="rs-num">{fullTime(attempt.start_ns) || '–'}</span>
+          </Field>
+          <Field name={t('column.end')}>
+            <span className="rs-num">{fullTime(attempt.end_ns) || '–'}</span>
+          </Field>
+          <Field name={t('column.job')}>
+            <CopyId id={attempt.job_id} full />
+          </Field>
+          <Field name={t('column.node')}>
+            <CopyId id={attempt.node_id} />
+          </Field>
+          <Field name={t('column.worker')}>
+            <CopyId id={attempt.worker_id} />
+            {attempt.worker_pid !== null && <span className="rs-num rs-dim"> PID {attempt.worker_pid}</span>}
+          </Field>
+          {attempt.actor_id && (
+            <Field name={t('column.actor')}>
+              <CopyId id={attempt.actor_id} /> {attempt.actor_repr_name}
+            </Field>
+          )}
+          {attempt.placement_group_id && (
+            <Field name={t('column.placement_group')}>
+              <CopyId id={attempt.placement_group_id} />
+            </Field>
+          )}
+          {attempt.language && <Field name={t('task.language')}>{attempt.language}</Field>}
+          {!isEmpty(attempt.required_resources) && (
+            <Field name={t('task.resources')}>
+              <Json value={attempt.required_resources} />
+            </Field>
+          )}
+          {!isEmpty(attempt.label_selector) && (
+            <Field name={t('task.labelSelector')}>
+              <Json value={attempt.label_selector} />
+            </Field>
+          )}
+          {!isEmpty(attempt.runtime_env) && (
+            <Field name={t('task.runtimeEnv')}>
+              <Json value={attempt.runtime_env} />
+            </Field>
+          )}
+          {(attempt.stdout_file || attempt.stderr_file) && (
+            <Field name={t('task.logs')}>
+              <LogFile file={attempt.stdout_file} />
+              <LogFile file={attempt.stderr_file} />
+            </Field>
+          )}
+        </Fields>
+        {attempt.call_site && (
+          <>
+            <h4 className="rs-minor">{t('task.callSite')}</h4>
+            <pre className="rs-pre">{attempt.call_site}</pre>
+          </>
+        )}
+      </Section>
+
+      {task.children_total > 0 && (
+        <Section
+          title={t('task.children')}
+          testId="task-children"
+          right={
+            <>
+              <span className="rs-dim rs-num">
+                {task.children.length < task.children_total
+                  ? t('task.childrenSome', {
+                      shown: count(task.children.length),
+                      total: count(task.children_total),
+                    })
+                  : count(task.children_total)}
+              </span>
+              <Link to={toView(url, 'tasks', { parent_task_id: task.task_id })}>{t('task.childrenAll')}</Link>
+            </>
+          }
+        >
+          <div className="rs-mini-list">
+            {task.children.map((child) => (
+              <Link
+                key={`${child.task_id}:${child.attempt}`}
+                to={{ ...url, task: child.task_id, attempt: child.attempt }}
+                className="rs-mini-row"
+              >
+                <TaskState state={child.state} />
+                <span className="rs-ellipsis rs-mini-name" title={child.name ?? child.task_id}>
+                  {child.name ?? child.task_id}
+                </span>
+                <Duration ns={child.duration_ns} />
+              </Link>
+            ))}
+          </div>
+        </Section>
+      )}
+
+      {spans.length > 0 && (
+        <Section
+          title={t('task.spans')}
+          right={
+            task.spans_total > Math.min(spans.length, SHOWN) && (
+              <span className="rs-dim rs-num">
+                {t('task.spansSome', {
+                  shown: count(Math.min(spans.length, SHOWN)),
+                  total: count(task.spans_total),
+                })}
+              </span>
+            )
+          }
+        >
+          <Bars
+            bars={spans.slice(0, SHOWN).map((span) => ({ ...span, label: text(span.extra) || span.name }))}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+const text = (value: unknown) =>
+  isEmpty(value) ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+
+function LogFile({ file }: { file: string | null }) {
+  if (!file) return null;
+  return (
+    <span className="rs-log">
+      <span className="rs-mono rs-break">{file}</span>
+      <CopyButton text={file} />
+    </span>
+  );
+}
+
+function ErrorView({ attempt }: { attempt: TaskAttempt }) {
+  const { t } = useTranslation();
+  const message = stripAnsi(attempt.error?.message ?? '');
+  return (
+    <section className="rs-failure" data-testid="task-error">
+      <div className="rs-section-head">
+        <h3>{attempt.error?.type ?? attempt.error_type ?? t('task.error')}</h3>
+        {message !== '' && <CopyButton text={message} />}
+      </div>
+      {message === '' ? (
+        <p className="rs-line">{t('task.errorGone')}</p>
+      ) : (
+        <pre className="rs-pre rs-traceback">{message}</pre>
+      )}
+    </section>
+  );
+}
+
+function CallPath({ task }: { task: TaskDetail }) {
+  const { t } = useTranslation();
+  const path = task.call_path.length > 0 ? task.call_path : [t('common.unknown')];
+  return (
+    <div className="rs-path" data-testid="call-path">
+      {path.map((name, depth) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a function may call itself; the depth tells them apart.
+        <span key={depth} className="rs-path-step">
+          {depth > 0 && <IconChevronRight size={12} className="rs-dim" aria-hidden />}
+          <span className={depth === path.length - 1 ? 'rs-path-here' : undefined}>{name}</span>
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function Timeline({ attempt }: { attempt: TaskAttempt }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const name = useStateName();
+  // While it runs, the last state lasts until the session's last sign of life.
+  const lastSeen = useSummary(url.session).data?.last_ns ?? null;
+  const parts = useMemo(
+    () => segments(attempt.states, attempt.end_ns, lastSeen),
+    [attempt.states, attempt.end_ns, lastSeen],
+  );
+  if (parts.length === 0) return <p className="rs-line rs-dim">{t('task.timelineEmpty')}</p>;
+  const all = parts.reduce((sum, part) => sum + (part.spent ?? 0), 0);
+  return (
+    <>
+      <div className="rs-timeline">
+        {parts.map(
+          (part) =>
+            part.spent !== null &&
+            part.spent > 0 && (
+              <span
+                key={part.state}
+                title={`${name(part.state)}: ${duration(part.spent)}`}
+                style={{ flexGrow: part.spent / all, background: stateColor(part.state) }}
+              />
+            ),
+        )}
+      </div>
+      <table className="rs-plain-table rs-timeline-table">
+        <thead>
+          <tr>
+            <th>{t('column.state')}</th>
+            <th data-align="right">{t('task.entered')}</th>
+            <th data-align="right">{t('task.spent')}</th>
+            <th data-align="right">%</th>
+          </tr>
+        </thead>
+        <tbody>
+          {parts.map((part) => (
+            <tr key={part.state}>
+              <td>
+                <TaskState state={part.state} />
+              </td>
+              <td data-align="right">
+                <Time ns={part.begin} />
+              </td>
+              <td data-align="right">
+                {part.spent === null ? '–' : <Duration ns={part.spent} />}
+                {part.open && <span className="rs-dim"> {t('task.still')}</span>}
+              </td>
+              <td data-align="right" className="rs-num rs-dim">
+                {part.spent === null || all === 0 ? '' : `${Math.round((100 * part.spent) / all)}`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+interface Bar {
+  name: string;
+  label: string;
+  begin_ns: number;
+  end_ns: number;
+}
+
+/** Named stretches of time under one another, to one scale. */
+function Bars({ bars }: { bars: Bar[] }) {
+  const begin = Math.min(...bars.map((bar) => bar.begin_ns));
+  const end = Math.max(...bars.map((bar) => bar.end_ns));
+  const all = Math.max(1, end - begin);
+  return (
+    <div className="rs-bars">
+      {bars.map((bar, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: spans have no ids; equal ones are one span.
+        <div key={at} className="rs-bar-row" title={`${bar.label}\n${fullTime(bar.begin_ns)}`}>
+          <span className="rs-ellipsis rs-bar-name">{bar.name}</span>
+          <span className="rs-bar-track">
+            <span
+              className="rs-bar"
+              style={{
+                left: `${(100 * (bar.begin_ns - begin)) / all}%`,
+                width: `${(100 * (bar.end_ns - bar.begin_ns)) / all}%`,
+              }}
+            />
+          </span>
+          <span className="rs-bar-number">
+            <Duration ns={nanosBetween(bar.begin_ns, bar.end_ns)} />
+          </span>
+        </div>
+      ))}
+    </div>
+  );
+}
