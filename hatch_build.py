@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,13 +165,40 @@ def _npm(node: Node, args: list[str], web: Path) -> None:
     run = subprocess.run([*node.command, *args], cwd=web, env=env, capture_output=True, text=True)
     if run.returncode == 0:
         return
-    tail = "\n".join((run.stdout + run.stderr).strip().splitlines()[-30:])
+    told = (run.stdout + run.stderr).strip().splitlines()
+    if len(told) > 40:  # the reason stands at the beginning or at the end
+        told = [*told[:20], "...", *told[-20:]]
     remedy = (
         "Check that the npm registry can be reached (npm's `registry` and proxy settings are used)"
         if args[0] == "ci"
         else f"Run `npm ci && npm run build` in {web} to see all of it"
     )
     raise UiBuildError(
-        f"`npm {' '.join(args)}` failed with exit code {run.returncode}:\n{tail}\n\n"
+        f"`npm {' '.join(args)}` failed with exit code {run.returncode}:\n" + "\n".join(told) + "\n\n"
         f"{remedy}, or set {SKIP}=1 to build without the UI."
     )
+
+
+def main(arguments: list[str]) -> int:
+    """``python hatch_build.py`` builds the UI if it is stale; ``... npm ARGS`` runs npm in ``web/``."""
+    root = Path(__file__).parent
+    try:
+        if not arguments:
+            if needs_build(root):
+                print("Building the web UI")
+                build(root)
+            return 0
+        node = node_on_path() or node_from_pypi()
+        if node is None:
+            raise UiBuildError("There is no node: run `make setup`, which installs one from PyPI.")
+        if not (root / "web" / "node_modules").is_dir():
+            _npm(node, ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], root / "web")
+        env = dict(os.environ, CI="1", PATH=os.pathsep.join([node.bin_dir, os.environ.get("PATH", "")]))
+        return subprocess.run([*node.command, *arguments[1:]], cwd=root / "web", env=env).returncode
+    except UiBuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

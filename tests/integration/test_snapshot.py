@@ -319,7 +319,7 @@ def their_identity(kind: str, row: Row) -> str:
 
 def test_every_field_equals_what_the_state_api_says(cluster: Cluster) -> None:
     """Read, ask Ray, read again; what stayed the same between our two reads must equal Ray's answer."""
-    client, api = cluster.client(), JobApi(cluster.dashboard, cluster.token)
+    client, api = cluster.client(), JobApi(cluster.dashboard, cluster.token, session=cluster.session)
     for _ in range(3):
         before = by_identity(snapshot.read(client, cluster.session, api_jobs=api.submissions()))
         lists = cluster.lists()
@@ -380,7 +380,7 @@ def test_the_workload_was_worth_reading(cluster: Cluster) -> None:
 
 
 def test_jobs_show_the_submissions_outcome(cluster: Cluster) -> None:
-    api = JobApi(cluster.dashboard, cluster.token)
+    api = JobApi(cluster.dashboard, cluster.token, session=cluster.session)
     batch = snapshot.read_entities(cluster.client(), cluster.session, api_jobs=api.submissions())
     jobs = {
         str(entity.fields["submission_id"]): entity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import textwrap
 from enum import Enum
 from typing import Annotated
 
@@ -59,9 +60,7 @@ def render(shell: Shell, url: str, *, profile: bool) -> str:
 
 def _kuberay(variables: dict[str, str], config: str) -> str:
     """A part of a RayCluster. KubeRay puts rayStartParams into a shell command: hence the inner quotes."""
-    lines = [f"- name: {name}\n  value: {json.dumps(value)}" for name, value in variables.items()]
-    pod = "\n".join(lines)
-    container = "template:\n  spec:\n    containers:\n      - name: {}\n        env:\n" + _indent(pod, 10)
+    pod = "\n".join(f"- name: {name}\n  value: {json.dumps(value)}" for name, value in variables.items())
     quoted = json.dumps(f"'{config}'")
     return (
         "# Merge into your RayCluster: flags at the head, environment at every container that runs Ray.\n"
@@ -69,11 +68,13 @@ def _kuberay(variables: dict[str, str], config: str) -> str:
         "  headGroupSpec:\n"
         "    rayStartParams:\n"
         f"      system-config: {quoted}\n"
-        + _indent(container.format("ray-head"), 4)
-        + "\n  workerGroupSpecs:\n"
-        "    - groupName: workers\n" + _indent(container.format("ray-worker"), 6) + "\n"
+        f"{_template('ray-head', pod, 4)}\n"
+        "  workerGroupSpecs:\n"
+        "    - groupName: workers\n"
+        f"{_template('ray-worker', pod, 6)}\n"
     )
 
 
-def _indent(text: str, spaces: int) -> str:
-    return "\n".join(" " * spaces + line for line in text.splitlines())
+def _template(container: str, env_list: str, spaces: int) -> str:
+    head = f"template:\n  spec:\n    containers:\n      - name: {container}\n        env:\n"
+    return textwrap.indent(head + textwrap.indent(env_list, " " * 10), " " * spaces)

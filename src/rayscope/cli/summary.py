@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from rich.text import Text
 _SLOWEST = 10
 _FAILURES = 5
 _MESSAGE_CHARS = 160
+#: The last line of a traceback: a class name, perhaps with its module, and what it says.
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:: |$)")
 
 
 def duration(ns: int | None) -> str:
@@ -72,9 +75,7 @@ def _table(title: str, style: str) -> Table:
 
 
 def _functions(functions: list[Mapping[str, Any]]) -> Table:
-    table = Table(
-        title="Slowest functions", title_justify="left", title_style="bold", box=None, pad_edge=False
-    )
+    table = _table("Slowest functions", "bold")
     table.add_column("name", overflow="fold")
     for column in ("calls", "failed", "p50", "p95", "total"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -109,11 +110,12 @@ def _failures(failures: list[Mapping[str, Any]]) -> Table:
 
 
 def _gist(message: str) -> str:
-    """The line of an error text that says most: a traceback's last, else the first."""
+    """The line of an error text that says most: a traceback's last ``SomeError: ...``, else the first."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return ""
-    line = lines[-1] if "Traceback" in message or "ray::" in lines[0] else lines[0]
+    raised = [line for line in lines[1:] if _RAISED.match(line)]
+    line = raised[-1] if raised else lines[0]
     return line if len(line) <= _MESSAGE_CHARS else line[: _MESSAGE_CHARS - 1] + "…"
 
 

@@ -26,10 +26,23 @@ class JobApiError(Exception):
 
 
 class JobApi:
-    """Ray's job API behind ``dashboard_url`` (``http://host:port``). Thread-safe."""
+    """Ray's job API behind ``dashboard_url`` (``http://host:port``). Thread-safe.
 
-    def __init__(self, dashboard_url: str, token: str | None = None, timeout_s: float = _TIMEOUT_S) -> None:
+    With ``session`` its answers are taken only from that session's dashboard: a cluster names its dashboard
+    by an address like 127.0.0.1:8265, where seen from here, or without a dashboard of its own, another
+    cluster's may answer.
+    """
+
+    def __init__(
+        self,
+        dashboard_url: str,
+        token: str | None = None,
+        *,
+        session: str | None = None,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> None:
         self.url = dashboard_url.rstrip("/")
+        self.session = session
         # trust_env off: a proxy of the environment does not reach inside the cluster.
         self._http = httpx.Client(timeout=timeout_s, headers=bearer(token), trust_env=False)
         self._has_token = token is not None
@@ -40,7 +53,27 @@ class JobApi:
 
     def submissions(self, now_ns: int | None = None) -> list[Entity]:
         """All submitted jobs as they are now. Raises :class:`JobApiError`."""
-        url = f"{self.url}/api/jobs/"
+        if self.session is not None:
+            version = self._get("/api/version")
+            other = version.get("session_name") if isinstance(version, dict) else None
+            if other is not None and other != self.session:
+                raise JobApiError(
+                    f"The dashboard at {self.url} belongs to another cluster ({other}).",
+                    "Run Rayscope on the head node, or start Ray with a dashboard port of its own and "
+                    "--dashboard-host=0.0.0.0.",
+                )
+        rows = self._get("/api/jobs/")
+        if not isinstance(rows, list):
+            raise self._no_job_api("no list of jobs")
+        observed_ns = time.time_ns() if now_ns is None else now_ns
+        return [
+            submission(row, observed_ns)
+            for row in rows
+            if isinstance(row, dict) and row.get("type") == "SUBMISSION" and row.get("submission_id")
+        ]
+
+    def _get(self, path: str) -> Any:
+        url = self.url + path
         try:
             response = self._http.get(url)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -54,20 +87,17 @@ class JobApi:
                 "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
             )
         try:
-            rows = response.json() if response.status_code == 200 else None
+            if response.status_code == 200:
+                return response.json()
         except ValueError:
-            rows = None
-        if not isinstance(rows, list):
-            raise JobApiError(
-                f"{url} answered {response.status_code} and no list of jobs.",
-                "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",
-            )
-        observed_ns = time.time_ns() if now_ns is None else now_ns
-        return [
-            submission(row, observed_ns)
-            for row in rows
-            if isinstance(row, dict) and row.get("type") == "SUBMISSION" and row.get("submission_id")
-        ]
+            pass
+        raise self._no_job_api(f"status {response.status_code} and no JSON")
+
+    def _no_job_api(self, answer: str) -> JobApiError:
+        return JobApiError(
+            f"{self.url} answered {answer}.",
+            "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",
+        )
 
 
 def submission(row: Mapping[str, Any], now_ns: int) -> Entity:

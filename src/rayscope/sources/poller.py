@@ -180,7 +180,7 @@ class Poller:
                 _LOG.info("the cluster at %s runs a new session, %s", self._client.address, session)
                 self._info = self._client.cluster_info()
             self._changes = Changes(self._client, session)
-            self._api_jobs = None
+            self._api_jobs, self._agents = None, []
         return self._changes
 
     def _hand_on(self, batches: Iterator[RecordBatch]) -> float:
@@ -207,13 +207,14 @@ class Poller:
 
     def _read_jobs(self) -> tuple[list[Entity] | None, str | None]:
         url = self._info.dashboard_url if self._info is not None else None
-        if self._job_api is not None and self._job_api.url != url:
+        session = self._info.session if self._info is not None else None
+        if self._job_api is not None and (self._job_api.url, self._job_api.session) != (url, session):
             self._job_api.close()
             self._job_api = None
         if url is None:
             return None, "The cluster runs no dashboard, so submitted jobs without a driver are not seen."
         if self._job_api is None:
-            self._job_api = JobApi(url, self._token)
+            self._job_api = JobApi(url, self._token, session=session)
         try:
             return self._job_api.submissions(), None
         except JobApiError as error:

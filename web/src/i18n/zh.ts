@@ -106,7 +106,7 @@ export const zh: Translation = {
   state: {
     PENDING_ARGS_AVAIL: '等待参数',
     PENDING_NODE_ASSIGNMENT: '等待节点',
-    PENDING_OBJ_STORE_MEM_AVAIL: '等待对象内存',
+    PENDING_OBJ_STORE_MEM_AVAIL: '等待内存',
     PENDING_ARGS_FETCH: '拉取参数',
     SUBMITTED_TO_WORKER: '已发往 Worker',
     PENDING_ACTOR_TASK_ARGS_FETCH: 'Actor 拉取参数',

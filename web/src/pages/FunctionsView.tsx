@@ -51,7 +51,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
     ): Column<FunctionStats> => ({
       id,
       header: t(`column.${id}`),
-      width: 96,
+      width: 104,
       align: 'right',
       sort: field,
       cell: (row) => <Duration ns={row[field]} />,
@@ -81,7 +81,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       {
         id: 'share',
         header: t('column.share'),
-        width: 150,
+        width: 132,
         cell: (row) => {
           const share = all > 0 ? (row.total_ns ?? 0) / all : 0;
           return (
@@ -98,9 +98,9 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         },
       },
       time('total_ns', 'total'),
-      number('attempts', 92),
+      number('attempts', 98),
       number('failed', 76),
-      number('running', 80),
+      number('running', 92),
       { ...number('finished', 88), optional: true },
       time('p50_ns', 'p50'),
       time('p95_ns', 'p95'),

@@ -27,11 +27,11 @@ export function SessionsPage() {
       )}
       {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={84} mb={8} radius="sm" />)}
       {items?.length === 0 && <NothingYet />}
-      <div role="list">
+      <ul className="rs-plain">
         {items?.map((session) => (
           <SessionRow key={session.session} session={session} />
         ))}
-      </div>
+      </ul>
     </main>
   );
 }
@@ -45,9 +45,7 @@ function SessionRow({ session }: { session: Session }) {
   const lasted = nanosBetween(session.first_ns, session.last_ns);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside takes the keys.
-    // biome-ignore lint/a11y/useSemanticElements: rows of cards, not bullets.
-    <div
-      role="listitem"
+    <li
       className="rs-session"
       data-testid="session-row"
       data-session={session.session}
@@ -121,7 +119,7 @@ function SessionRow({ session }: { session: Session }) {
           <span className="rs-break">{session.error ?? t('error.session')}</span>
         </div>
       )}
-    </div>
+    </li>
   );
 }
 

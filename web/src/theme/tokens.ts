@@ -49,10 +49,8 @@ export const sizes = {
   rowHeight: 32,
   tableHeadHeight: 32,
   header: 48,
-  nav: 196,
+  nav: 204,
   navNarrow: 52,
-  /** Below this width the navigation shows icons alone. */
-  narrow: '62em',
   drawer: 720,
 };
 

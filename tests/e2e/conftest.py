@@ -1,0 +1,93 @@
+"""A real server, a real Ray job recorded by it, and Chromium."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from rayscope.cli.recording import child_env
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Recorded:
+    """A server and the job that runs under it."""
+
+    server: Server
+    job: subprocess.Popen[str]
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def finish(self) -> None:
+        """Wait for the job, its last events included."""
+        out, _ = self.job.communicate(timeout=120)
+        assert self.job.returncode == 0, out
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
+    server.start()
+    # Ray's sockets need a short path.
+    ray_dir = tempfile.mkdtemp(prefix="rs-")
+    job = subprocess.Popen(
+        [sys.executable, str(HERE / "workload.py"), ray_dir],
+        env=child_env(server.ingest_url),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield Recorded(server, job)
+    finally:
+        if job.poll() is None:
+            job.terminate()
+            job.wait(30)
+        server.stop()
+        shutil.rmtree(ray_dir, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = shutil.which("chromium")
+    assert executable, "chromium is missing: run `make system`"
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=executable,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US")
+    context.set_default_timeout(20_000)
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+
+    def console(message: Any) -> None:
+        # A request that fails because the server is down or wants a token is what some tests provoke.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            problems.append(message.text)
+
+    opened.on("console", console)
+    yield opened
+    context.close()
+    assert not problems, problems

@@ -1,0 +1,248 @@
+"""Chromium against a real server that records a real Ray job."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from tests.e2e.conftest import Recorded
+
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
+
+
+def _session(recorded: Recorded) -> str:
+    items = httpx.get(f"{recorded.url}/api/sessions").json()["items"]
+    return str(items[0]["session"])
+
+
+def _count(page: Page) -> int:
+    """The total that the table tells."""
+    text = page.get_by_test_id("table-count").first.inner_text()
+    return int(re.findall(r"[\d,]+", text)[-1].replace(",", ""))
+
+
+def test_a_live_job_is_watched(recorded: Recorded, page: Page) -> None:
+    page.goto(recorded.url)
+    row = page.get_by_test_id("session-row").first
+    row.wait_for(timeout=60_000)
+    row.click()
+    expect(page).to_have_url(re.compile(r"/s/session_"))
+    page.get_by_test_id("task-row").first.wait_for(timeout=60_000)
+    expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
+    first = _count(page)
+    # Without a reload the table follows the job.
+    page.wait_for_function(
+        "before => Number([...document.querySelector('[data-testid=table-count]').innerText"
+        ".matchAll(/[\\d,]+/g)].pop()[0].replaceAll(',', '')) > before",
+        arg=first,
+        timeout=60_000,
+    )
+    recorded.finish()
+    expect(page.get_by_test_id("state-chip-FAILED")).to_contain_text("6", timeout=15_000)
+
+
+def test_what_the_page_counts_is_what_ran(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.get_by_test_id("task-row").first.wait_for()
+    # 10 branches with 3 leaves, 6 waves of 60 leaves, 6 adds, 6 steps, 6 failures, one actor.
+    assert _count(page) == 10 + 30 + 360 + 6 + 6 + 6 + 1
+    expect(page.get_by_test_id("state-chip-FINISHED")).to_contain_text("413")
+
+
+def test_why_is_my_job_slow_takes_two_clicks(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.get_by_test_id("nav-functions").click()
+    slowest = page.get_by_test_id("function-table").get_by_role("row").filter(has_text="slow_step")
+    expect(slowest).to_contain_text("6")
+    slowest.click()
+    expect(page).to_have_url(re.compile("func_name=slow_step"))
+    page.get_by_test_id("task-row").first.wait_for()
+    expect(page.get_by_test_id("table-count").first).to_contain_text("6")
+    assert _count(page) == 6
+
+
+def test_a_failure_is_explained(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.get_by_test_id("state-chip-FAILED").click()
+    expect(page).to_have_url(re.compile("state=FAILED"))
+    page.get_by_test_id("task-row").first.click()
+    drawer = page.get_by_test_id("task-drawer")
+    expect(drawer).to_contain_text("broken")
+    error = page.get_by_test_id("task-error")
+    expect(error).to_contain_text('has no <title> & no "body"')
+    expect(page).to_have_url(re.compile("task=[0-9a-f]{48}"))
+    # The link alone shows the same to a colleague.
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.get_by_test_id("task-error")).to_contain_text("ValueError")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("task-drawer")).to_have_count(0)
+
+
+def test_family_is_linked(recorded: Recorded, page: Page) -> None:
+    session = _session(recorded)
+    page.goto(f"{recorded.url}/s/{session}?func_name=branch")
+    page.get_by_test_id("task-row").first.click()
+    children = page.get_by_test_id("task-children")
+    expect(children).to_contain_text("leaf")
+    children.get_by_text("leaf").first.click()
+    expect(page.get_by_test_id("call-path")).to_contain_text("branch")
+    expect(page.get_by_test_id("task-parent")).to_contain_text("branch")
+
+
+def test_search_sort_and_deep_link(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.get_by_test_id("task-row").first.wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("counter")
+    expect(page).to_have_url(re.compile("q=counter"))
+    expect(page.get_by_test_id("table-count").first).to_contain_text("7")
+    assert _count(page) == 7  # 6 adds and the creation
+    page.goto(f"{recorded.url}/s/{_session(recorded)}?sort=-duration_ns")
+    expect(page.get_by_test_id("task-row").first).to_contain_text(re.compile("slow_step|leaf|branch|Counter"))
+
+
+def test_two_languages_and_two_themes(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/{_session(recorded)}?lang=zh")
+    page.get_by_test_id("task-row").first.wait_for()
+    expect(page.get_by_test_id("connection-state")).to_contain_text("已连接")
+    assert page.evaluate("document.documentElement.lang").startswith("zh")
+    page.get_by_test_id("lang-switch").click()
+    page.get_by_test_id("lang-en").click()
+    expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
+    page.get_by_test_id("theme-switch").click()
+    page.get_by_test_id("theme-dark").click()
+    scheme = "document.documentElement.getAttribute('data-mantine-color-scheme')"
+    assert page.evaluate(scheme) == "dark"
+
+
+def test_every_list_opens(recorded: Recorded, page: Page) -> None:
+    base = f"{recorded.url}/s/{_session(recorded)}"
+    for view, text in (
+        ("actors", "Counter"),
+        ("workers", "Worker"),
+        ("nodes", "Head"),
+        ("jobs", "workload.py"),
+        ("placement-groups", ""),
+    ):
+        page.goto(f"{base}/{view}")
+        if text:
+            expect(page.locator("main")).to_contain_text(text, ignore_case=True)
+        else:
+            expect(page.locator("main")).to_contain_text(re.compile("placement group", re.I))
+
+
+def _many(session: str, number: int) -> list[bytes]:
+    """Events of ``number`` finished tasks in Ray's JSON, 1,000 tasks a batch."""
+    import base64
+
+    def b64(text: str) -> str:
+        return base64.b64encode(bytes.fromhex(text)).decode()
+
+    job, parent = b64("01000000"), b64("f" * 40 + "01000000")
+    batches = []
+    for start in range(0, number, 1000):
+        events = []
+        for index in range(start, min(start + 1000, number)):
+            task = b64(f"{index + 1:016x}{'f' * 24}01000000")
+            stamp = f"2026-01-01T00:{index // 60000:02d}:{index // 1000 % 60:02d}.{index % 1000:03d}Z"
+            events.append(
+                {
+                    "eventType": "TASK_DEFINITION_EVENT",
+                    "sessionName": session,
+                    "timestamp": stamp,
+                    "taskDefinitionEvent": {
+                        "taskId": task,
+                        "taskType": "NORMAL_TASK",
+                        "taskName": f"step-{index % 7}",
+                        "taskFunc": {"pythonFunctionDescriptor": {"functionName": f"step_{index % 7}"}},
+                        "jobId": job,
+                        "parentTaskId": parent,
+                    },
+                }
+            )
+            events.append(
+                {
+                    "eventType": "TASK_LIFECYCLE_EVENT",
+                    "sessionName": session,
+                    "timestamp": stamp,
+                    "taskLifecycleEvent": {
+                        "taskId": task,
+                        "jobId": job,
+                        "stateTransitions": [
+                            {"state": state, "timestamp": stamp}
+                            for state in ("PENDING_ARGS_AVAIL", "RUNNING", "FINISHED")
+                        ],
+                    },
+                }
+            )
+        batches.append(json.dumps(events).encode())
+    return batches
+
+
+def test_100_000_tasks_stay_smooth(recorded: Recorded, page: Page) -> None:
+    session = "session_2026-01-01_00-00-00_000000_1"
+    with httpx.Client(timeout=30) as client:
+        for body in _many(session, 100_000):
+            assert client.post(recorded.server.ingest_url, content=body).status_code == 204
+    hub = recorded.server.hub
+    assert hub is not None
+    assert hub.recorder.flush(60)
+    page.goto(f"{recorded.url}/s/{session}?sort=created_ns")
+    page.get_by_test_id("task-row").first.wait_for()
+    expect(page.get_by_test_id("table-count").first).to_contain_text("100,000")
+    table = page.get_by_test_id("task-table")
+    for _ in range(20):
+        table.hover()
+        page.mouse.wheel(0, 6000)
+        page.wait_for_timeout(60)
+    expect(page.get_by_test_id("table-count").first).to_contain_text(re.compile(r"[1-9][\d,]{3,} of 100,000"))
+    # However far one scrolls, only what is on the screen is in the document.
+    assert page.get_by_test_id("task-row").count() < 120
+    assert page.evaluate("document.querySelectorAll('*').length") < 5000
+
+
+def test_a_server_that_goes_and_comes_back(browser: Browser, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data", port=0)
+    server = Server(settings)
+    server.start()
+    port = int(server.url.rpartition(":")[2])
+    page = browser.new_page(locale="en-US")
+    page.goto(server.url)
+    expect(page.get_by_test_id("sessions-empty")).to_contain_text("rayscope run")
+    expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
+    server.stop()
+    expect(page.get_by_test_id("connection-state")).not_to_contain_text("Connected", timeout=20_000)
+    again = Server(settings.model_copy(update={"port": port}))
+    again.start()
+    try:
+        expect(page.get_by_test_id("connection-state")).to_contain_text("Connected", timeout=30_000)
+    finally:
+        page.close()
+        again.stop()
+
+
+def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
+    server = Server(Settings(data_dir=tmp_path / "data", port=0, token="open sesame"))
+    server.start()
+    page = browser.new_page(locale="en-US")
+    try:
+        page.goto(server.url)
+        page.get_by_test_id("login-token").fill("wrong")
+        page.get_by_test_id("login-submit").click()
+        expect(page.get_by_test_id("login")).to_contain_text("not the token of this server")
+        page.get_by_test_id("login-token").fill("open sesame")
+        page.get_by_test_id("login-submit").click()
+        expect(page.get_by_test_id("sessions-empty")).to_be_visible()
+    finally:
+        page.close()
+        server.stop()

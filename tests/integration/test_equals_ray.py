@@ -1,0 +1,277 @@
+"""The record that Ray's events leave equals what Ray's own state API says, attempt by attempt.
+
+Two nodes, one of everything, 20,000 short tasks. Ray's side is its whole task table, converted by Ray's own
+``protobuf_to_task_state_dict`` (which is what ``list_tasks`` does, behind its cap of 10,000); ours is what
+the SQL views give. The cluster has a token that the server does not know, so the record of tasks is that of
+the events alone; then the server is told the token, and by itself reads what events do not carry.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rayscope.cli.recording import node_env, system_config
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from rayscope.sources.common import clean_error, is_nil, redact_runtime_env, redact_text
+from rayscope.sources.gcs import GcsClient
+from rayscope.store.sql import query
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+
+WORKLOAD = Path(__file__).parent / "workloads" / "everything.py"
+TOKEN = "token-of-this-tests-cluster-00000000"
+SHORT_TASKS = int(os.environ.get("RAYSCOPE_TEST_SHORT_TASKS", "20000"))
+Row = dict[str, Any]
+Key = tuple[str, int]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(condition: Callable[[], Any], what: str, timeout_s: float = 90) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"timed out: {what}"
+        time.sleep(0.2)
+    return found
+
+
+@dataclass
+class Cluster:
+    """Two raylets of one Ray session and a driver, all of them children of this process."""
+
+    home: Path
+    ingest_url: str
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+        self.env = {key: value for key, value in os.environ.items() if not key.startswith("RAY")}
+        self.env |= {"HOME": str(self.home), "TMPDIR": str(self.home), "RAY_AUTH_MODE": "token"}
+        self.env |= {"RAY_AUTH_TOKEN": TOKEN, **node_env(self.ingest_url)}
+        free = ["--node-ip-address=127.0.0.1", "--min-worker-port=0", "--max-worker-port=0", "--block"]
+        free += [f"--dashboard-agent-listen-port={free_port()}", "--object-store-memory=100000000"]
+        self.run(
+            *["head", "--head", f"--port={self.gcs.rpartition(':')[2]}", "--num-cpus=3", *free],
+            *[f"--temp-dir={self.home / 'r'}", f"--ray-client-server-port={free_port()}", "--disable-usage-stats"],
+            *["--include-dashboard=true", f"--dashboard-port={self.dashboard.rpartition(':')[2]}"],
+            f"--system-config={json.dumps(system_config())}",
+        )
+        self.client = GcsClient(self.gcs, TOKEN)
+        wait_until(self.alive_nodes, "the head node")
+        free[4] = f"--dashboard-agent-listen-port={free_port()}"
+        self.run("second", f"--address={self.gcs}", "--num-cpus=2", '--resources={"second": 8}', *free)
+        wait_until(lambda: self.alive_nodes() == 2, "the second node")
+        self.session = self.client.session_name()
+        command = [sys.executable, str(WORKLOAD), self.gcs, f"http://{self.dashboard}", str(SHORT_TASKS)]
+        with (self.home / "driver.log").open("w") as log:
+            self.driver = subprocess.Popen(
+                command, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self.processes.append(self.driver)
+        self.answer("ready")
+
+    def run(self, name: str, *arguments: str) -> None:
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments]
+        with (self.home / f"{name}.log").open("w") as log:
+            self.processes.append(
+                subprocess.Popen(command, env=self.env, stdout=log, stderr=subprocess.STDOUT, text=True)
+            )
+
+    def alive_nodes(self) -> int:
+        for process in self.processes:
+            logs = "".join(path.read_text()[-2000:] for path in self.home.glob("*.log"))
+            assert process.poll() is None, logs
+        try:
+            return sum(node.state == 0 for node in self.client.nodes())
+        except Exception:
+            return 0
+
+    def answer(self, expected: str) -> None:
+        assert self.driver.stdout is not None
+        for line in self.driver.stdout:
+            if line.strip() == expected:
+                return
+        raise AssertionError((self.home / "driver.log").read_text()[-4000:])
+
+    def lists(self) -> dict[str, list[Row]]:
+        path = self.home / "lists.json"
+        assert self.driver.stdin is not None
+        self.driver.stdin.write(f"list {path}\n")
+        self.driver.stdin.flush()
+        self.answer("done")
+        rows: dict[str, list[Row]] = json.loads(path.read_text())
+        return rows
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in reversed(self.processes):
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@dataclass
+class Recorded:
+    cluster: Cluster
+    server: Server
+
+    def rows(self, sql: str) -> list[Row]:
+        hub = self.server.hub
+        assert hub is not None
+        session = self.cluster.session
+        answer = hub.read(session, lambda file: query(file, sql, limit=1_000_000))
+        assert not answer.truncated
+        names = [name for name, _ in answer.columns]
+        return [dict(zip(names, row, strict=True)) for row in answer.rows]
+
+    def attempts(self) -> dict[Key, Row]:
+        found = self.rows("FROM tasks WHERE type IS DISTINCT FROM 'DRIVER_TASK'")
+        return {(row["task_id"], row["attempt"]): row for row in found}
+
+    def summary(self) -> Row:
+        found: Row = httpx.get(f"{self.server.url}/api/summary", timeout=30).raise_for_status().json()
+        return found
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    # A short path: Ray's sockets live in there, and a socket's path has 107 characters at most.
+    with (
+        tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("HOME", folder)  # no token of this user's
+        for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
+            patch.delenv(name, raising=False)
+        server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
+        server.start()
+        cluster = Cluster(Path(folder), server.ingest_url)
+        try:
+            cluster.start()
+            yield Recorded(cluster, server)
+        finally:
+            cluster.stop()
+            server.stop()
+
+
+def ray_tasks(cluster: Cluster) -> dict[Key, Row]:
+    from ray.util.state.common import protobuf_to_task_state_dict
+
+    reply = cluster.client.task_events()
+    assert not reply.num_status_task_events_dropped
+    rows = [protobuf_to_task_state_dict(event) for event in reply.events_by_task]
+    return {(row["task_id"], row["attempt_number"]): row for row in rows if row["type"] != "DRIVER_TASK"}
+
+
+def known(value: Any) -> Any:
+    """Ray's nil ids, empty texts and empty maps are unknown."""
+    return None if value is None or value in ("", {}) or (isinstance(value, str) and is_nil(value)) else value
+
+
+def ms(time_ns: int | None) -> int | None:
+    return None if time_ns is None else time_ns // 1_000_000
+
+
+def parsed(text: str | None) -> Any:
+    return known(json.loads(text)) if text else None
+
+
+def our_task(row: Row) -> Row:
+    same = "name type parent_task_id job_id actor_id node_id worker_id state placement_group_id worker_pid"
+    logs = "stdout_file stderr_file stdout_start stdout_end stderr_start stderr_end"
+    failed = row["state"] == "FAILED"
+    return {
+        **{name: row[name] for name in same.split()},
+        "func_or_class_name": row["func_name"],
+        "language": row["language"],
+        "call_site": row["call_site"],
+        "runtime_env": row["runtime_env"],
+        "required_resources": parsed(row["required_resources"]),
+        "label_selector": parsed(row["label_selector"]),
+        # Ray tells an error only where the attempt failed in the end.
+        "error_type": row["error_type"] if failed else None,
+        "error_message": row["error_message"] if failed else None,
+        "creation_time_ms": ms(row["pending_args_avail_ns"]),
+        "start_time_ms": ms(row["start_ns"]),
+        "end_time_ms": ms(row["end_ns"]),
+        **{name: row[name] for name in logs.split()},
+    }
+
+
+def their_task(row: Row) -> Row:
+    ours_alone = {"runtime_env", "stdout_file", "stderr_file", "stdout_start", "stdout_end", "stderr_start"}
+    names = our_task(Counter(state="FAILED")).keys() - ours_alone - {"stderr_end"}
+    theirs = {name: known(row.get(name)) for name in names}
+    for name in ("creation_time_ms", "start_time_ms", "end_time_ms"):
+        theirs[name] = None if theirs[name] is None else int(theirs[name])
+    theirs["worker_pid"] = theirs["worker_pid"] or None
+    environment = (row["runtime_env_info"] or {}).get("serialized_runtime_env", "")
+    return {**theirs, "runtime_env": redact_runtime_env(environment), **(row["task_log_info"] or {})}
+
+
+def settle(recorded: Recorded) -> tuple[dict[Key, Row], dict[Key, Row]]:
+    """Wait until nothing changes on either side; Ray's answer is framed by two equal ones of ours."""
+
+    def steady() -> Any:
+        before = recorded.attempts()
+        theirs = ray_tasks(recorded.cluster)
+        time.sleep(3)  # more than the second after which workers report
+        if recorded.summary()["ingest"]["pending_batches"]:
+            return None
+        after = recorded.attempts()
+        return (after, theirs) if before == after and theirs == ray_tasks(recorded.cluster) else None
+
+    found: tuple[dict[Key, Row], dict[Key, Row]] = wait_until(steady, "both sides at rest", 180)
+    return found
+
+
+def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
+    ours, theirs = settle(recorded)
+    assert recorded.summary()["recording"] == "events"
+    differences: list[str] = []
+    differing: set[Key] = set()
+    known_to_us_alone: Counter[str] = Counter()
+    for key, row in theirs.items():
+        if key not in ours:
+            differing.add(key)
+            differences.append(f"{key} {row['name']} {row['state']}: missing")
+            continue
+        mine = our_task(ours[key])
+        for name, value in their_task(row).items():
+            if value is None and mine[name] is not None:
+                known_to_us_alone[name] += 1
+            elif mine[name] != value:
+                differing.add(key)
+                differences.append(f"{key} {row['name']}.{name}: ours {mine[name]!r}, Ray's {value!r}"[:600])
+    extra = [row for key, row in ours.items() if key not in theirs]
+    print(
+        f"\ncompared {len(theirs)} attempts, {len(differing)} differ; "
+        f"fields that only we know: {dict(known_to_us_alone)}; attempts that only we have: {len(extra)}"
+    )
+    for row in extra[:20]:
+        print("  only ours:", row["task_id"], row["attempt"], row["name"], row["type"], row["state"])
+    print("\n".join(differences[:40]))
+    assert not differences
+    assert len(theirs) >= SHORT_TASKS

@@ -1,0 +1,229 @@
+"""`rayscope run` and `rayscope start` on real clusters: nothing lost, nothing changed for the script."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+import rayscope
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+#: Beginning of every script: a cluster of its own, with its own arguments.
+LOCAL = """
+import sys, ray
+ray.init(num_cpus=2, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+@ray.remote
+def double(x):
+    return 2 * x
+"""
+#: The same for a cluster that runs already.
+JOINING = """
+import ray, sys
+ray.init(address=sys.argv[1] if len(sys.argv) > 1 else "auto", log_to_driver=False)
+@ray.remote
+def triple(x):
+    return 3 * x
+assert ray.get([triple.remote(i) for i in range(50)])[-1] == 147
+print("joined")
+"""
+
+
+@dataclass
+class Lab:
+    """A place for one test: its data directory, Ray's temporary directory, and the environment."""
+
+    folder: Path
+    ray_dir: Path
+    env: dict[str, str]
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def rayscope(self, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "rayscope.cli", *args],
+            cwd=self.folder,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    def script(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def sql(self, query: str) -> list[dict[str, str]]:
+        done = self.rayscope("sql", query, "--format", "csv")
+        assert done.returncode == 0, done.stderr
+        return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    # Ray's socket paths must be short.
+    ray_dir = Path(tempfile.mkdtemp(prefix="rs", dir="/tmp"))
+    package_root = str(Path(rayscope.__file__).parents[1])
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH", "")])),
+        "RAYSCOPE_DATA_DIR": str(tmp_path / "data"),
+        "RAYSCOPE_PORT": "0",
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_TMPDIR": str(ray_dir),
+        "COLUMNS": "120",
+    }
+    env.pop("RAY_ADDRESS", None)
+    yield Lab(tmp_path, ray_dir, env)
+    _stop_processes_of(str(ray_dir))
+    shutil.rmtree(ray_dir, ignore_errors=True)
+
+
+def _stop_processes_of(mark: str) -> None:
+    """End what names this test's own directory on its command line, and what that started."""
+    ours = [one for one in psutil.process_iter(["cmdline"]) if mark in " ".join(one.info["cmdline"] or ())]
+    ours += [child for one in ours if one.is_running() for child in one.children(recursive=True)]
+    for process in ours:
+        if process.pid != os.getpid():
+            process.terminate() if process.is_running() else None
+    _, alive = psutil.wait_procs(ours, timeout=5)
+    for process in alive:
+        process.kill()
+
+
+def _free_port() -> str:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
+
+
+def test_two_thousand_tasks_and_an_immediate_end_with_status_3(lab: Lab) -> None:
+    """The hardest end: everything is done in the last second, ray.shutdown() at once, then sys.exit(3)."""
+    text = LOCAL + (
+        "print('sum', sum(ray.get([double.remote(i) for i in range(2000)])))\nray.shutdown()\nsys.exit(3)\n"
+    )
+    done = lab.rayscope("run", "--exit", lab.script("job.py", text), str(lab.ray_dir))
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == "sum 3998000\n"
+    assert "2,000 tasks: 2,000 FINISHED" in done.stderr
+    assert "Nothing dropped." in done.stderr
+    # Every task has both accounts: the owner's (FINISHED) and the executor's (which worker ran it).
+    rows = lab.sql(
+        "SELECT count(*) AS n, count(worker_id) AS on_worker, count(start_ns) AS started FROM tasks "
+        "WHERE state = 'FINISHED' AND func_name = 'double'"
+    )
+    assert rows == [{"n": "2000", "on_worker": "2000", "started": "2000"}]
+
+
+def test_a_script_that_ends_by_an_exception(lab: Lab) -> None:
+    text = LOCAL + "ray.get([double.remote(i) for i in range(300)])\nraise RuntimeError('the script fails')\n"
+    done = lab.rayscope("run", "--exit", lab.script("job.py", text), str(lab.ray_dir))
+    assert done.returncode == 1
+    assert "RuntimeError: the script fails" in done.stderr
+    assert "300 tasks: 300 FINISHED" in done.stderr
+
+
+def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "rayscope.cli", "serve"],
+        cwd=lab.folder,
+        env=lab.env,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        about = _await_json(lab.data / "server.json")
+        gcs, dashboard = _free_port(), _free_port()
+        started = lab.rayscope(
+            *("start", "--", "--head", f"--port={gcs}", f"--dashboard-port={dashboard}", "--num-cpus=2"),
+            *("--dashboard-agent-listen-port=0", f"--temp-dir={lab.ray_dir}"),
+            *("--system-config", '{"task_events_report_interval_ms": 500}'),
+        )
+        assert started.returncode == 0, started.stderr
+        assert "recording session_" in started.stderr
+
+        script = lab.script("join.py", JOINING)
+        address = f"{_node_ip(lab.ray_dir)}:{gcs}"
+        joined = lab.rayscope("run", script, address)  # without --exit: the server is not ours to hold
+        assert joined.returncode == 0, joined.stderr
+        assert joined.stdout == "joined\n"
+        assert f"Rayscope: {about['url']}" in joined.stderr
+        assert "50 tasks: 50 FINISHED" in joined.stderr
+        assert "snapshot mode" not in joined.stderr
+
+        submitted = lab.rayscope(
+            *("run", "ray", "job", "submit", f"--address=http://127.0.0.1:{dashboard}", "--"),
+            *(sys.executable, script),
+        )
+        assert submitted.returncode == 0, submitted.stderr
+        assert "joined" in submitted.stdout
+        summary = httpx.get(f"{about['url']}/api/summary", trust_env=False).json()
+        triple = next(one for one in summary["functions"] if one["func_name"] == "triple")
+        assert (triple["attempts"], triple["finished"]) == (100, 100)
+        assert summary["recording"] == "events+snapshot"
+    finally:
+        server.send_signal(signal.SIGINT)
+        assert server.wait(20) == 0
+
+
+def test_a_cluster_that_was_started_without_recording(lab: Lab) -> None:
+    gcs = _free_port()
+    subprocess.run(
+        [
+            *(
+                sys.executable,
+                "-m",
+                "ray.scripts.scripts",
+                "start",
+                "--head",
+                f"--port={gcs}",
+                "--num-cpus=2",
+            ),
+            *("--include-dashboard=false", f"--temp-dir={lab.ray_dir}", "--dashboard-agent-listen-port=0"),
+        ],
+        env=lab.env,
+        check=True,
+        capture_output=True,
+        timeout=90,
+    )
+    done = lab.rayscope("run", "--exit", lab.script("join.py", JOINING), f"{_node_ip(lab.ray_dir)}:{gcs}")
+    assert done.returncode == 0, done.stderr
+    assert "snapshot mode" in done.stderr
+    assert "50 tasks: 50 FINISHED" in done.stderr
+
+
+def _node_ip(ray_dir: Path) -> str:
+    """The address under which the head in ``ray_dir`` knows itself."""
+    address: str = json.loads((ray_dir / "session_latest" / "node_ip_address.json").read_text())[
+        "node_ip_address"
+    ]
+    return address
+
+
+def _await_json(path: Path, timeout_s: float = 30) -> dict[str, Any]:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if path.is_file() and (text := path.read_text()):
+            found: dict[str, Any] = json.loads(text)
+            return found
+        time.sleep(0.1)
+    raise TimeoutError(f"{path} did not appear")

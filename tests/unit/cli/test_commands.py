@@ -1,0 +1,123 @@
+"""The command line as a user meets it: help, failures with their remedies, SQL over a closed directory."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rayscope.cli.env import Shell, render
+from rayscope.cli.main import app
+from rayscope.cli.serving import free_port, running_server
+from rayscope.cli.start import option
+
+runner = CliRunner()
+URL = "http://10.0.0.1:8700/api/ingest/K/ray-events"
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(tmp_path / "data"))
+
+
+def test_version_and_help() -> None:
+    assert runner.invoke(app, ["--version"]).output.startswith("rayscope ")
+    text = runner.invoke(app, ["--help"]).output
+    for command in ("run", "start", "env", "serve", "attach", "sql"):
+        assert command in text
+        assert runner.invoke(app, [command, "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["run", "nowhere.py"], 2, "No such file: nowhere.py"),
+        (["run", "--port", "99999", "sh"], 2, "port cannot be 99999"),
+        (["run", "--host", "0.0.0.0", "sh", "-c", "true"], 2, "--generate-token"),
+        (["serve", "--host", "0.0.0.0"], 2, "--generate-token"),
+        (["attach", "http://x:8265"], 2, "web address"),
+        (["sql", "SELECT 1"], 1, "rayscope run"),
+        (["env", "--server", "nohost"], 2, "is no URL"),
+        (["env", "--server", "http://10.0.0.1:1"], 2, "rayscope env"),
+        (["start", "--", "--head", "--system-config", "{"], 2, "JSON object"),
+    ],
+)
+def test_failures_tell_the_remedy(args: list[str], code: int, said: str) -> None:
+    result = runner.invoke(app, args)
+    assert result.exit_code == code, result.output
+    assert said in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+
+
+def test_the_environment_for_each_shell() -> None:
+    assert f"export RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR={URL}\n" in render(
+        Shell.sh, URL, profile=True
+    )
+    assert "set -gx RAY_enable_ray_event 1\n" in render(Shell.fish, URL, profile=True)
+    told = json.loads(render(Shell.json, URL, profile=True))
+    assert told["env"]["RAY_PROFILING"] == "1"
+    assert told["system_config"]["enable_ray_event"] is True
+
+
+def test_the_kuberay_snippet_is_yaml_with_a_config_that_the_shell_unquotes() -> None:
+    import shlex
+
+    import yaml
+
+    spec = yaml.safe_load(render(Shell.k8s, URL, profile=True))["spec"]
+    (word,) = shlex.split(spec["headGroupSpec"]["rayStartParams"]["system-config"])
+    assert json.loads(word)["enable_ray_event"] is True
+    for group in (spec["headGroupSpec"], spec["workerGroupSpecs"][0]):
+        (container,) = group["template"]["spec"]["containers"]
+        assert {one["name"]: one["value"] for one in container["env"]}[
+            "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
+        ] == URL
+
+
+def test_env_keeps_one_key(tmp_path: Path) -> None:
+    first = runner.invoke(app, ["env"]).output
+    assert "http://127.0.0.1:8700/api/ingest/" in first
+    assert runner.invoke(app, ["env"]).output == first
+    assert (tmp_path / "data" / "key").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"pid": 1}', '{"pid": 999999999, "url": "u", "ingest_url": "i"}']
+)
+def test_what_a_killed_server_left_is_no_server(tmp_path: Path, text: str) -> None:
+    (tmp_path / "server.json").write_text(text)
+    assert running_server(tmp_path) is None
+
+
+def test_the_next_free_port() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert free_port("127.0.0.1", port) > port
+    assert free_port("127.0.0.1", 0) == 0
+
+
+def test_run_passes_streams_arguments_and_status(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rayscope.cli.watch.clusters_in_reach", dict)
+    monkeypatch.setattr("rayscope.cli.run.clusters_in_reach", dict)
+    script = tmp_path / "job.py"
+    script.write_text("import sys; print(sys.argv[1:]); sys.exit(7)\n")
+    result = runner.invoke(app, ["run", "--port", "0", "--exit", str(script), "--exit", "-x", "--port=3"])
+    assert result.exit_code == 7
+    assert "['--exit', '-x', '--port=3']" in capfd.readouterr().out
+    assert "Rayscope: http://127.0.0.1:" in result.output
+    assert "no session was recorded" in result.output
+
+
+@pytest.mark.parametrize(
+    ("args", "value"),
+    [(["--port", "1"], "1"), (["--port=2", "--head"], "2"), (["--head"], None), (["--ports=2"], None)],
+)
+def test_an_option_of_ray(args: list[str], value: str | None) -> None:
+    assert option(args, "--port") == value

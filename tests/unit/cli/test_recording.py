@@ -1,0 +1,103 @@
+"""What Ray is told: environments, system configuration, URLs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rayscope.cli import recording
+from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK
+
+INGEST = "http://127.0.0.1:8700/api/ingest/KEY/ray-events"
+
+
+def test_a_child_gets_everything_and_keeps_its_own() -> None:
+    env = recording.child_env(INGEST, environ={"PATH": "/bin", "RAY_ADDRESS": "auto"})
+    assert env["PATH"] == "/bin"
+    assert env["RAY_ADDRESS"] == "auto"
+    assert env["RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"] == INGEST
+    assert env["RAY_DASHBOARD_AGGREGATOR_AGENT_EXPOSABLE_EVENT_TYPES"] == "ALL"
+    assert env["RAY_enable_core_worker_ray_event_to_aggregator"] == "1"
+    assert env["RAY_enable_ray_event"] == "1"
+    assert env["RAY_PROFILING"] == "1"
+    assert env[RUNTIME_ENV_HOOK] == HOOK
+    assert env[DRAIN_URL] == "http://127.0.0.1:8700/api/drain/KEY"
+    assert CHAINED_HOOK not in env
+
+
+def test_a_hook_of_the_user_is_chained_once() -> None:
+    env = recording.child_env(INGEST, environ={RUNTIME_ENV_HOOK: "mine.hook"})
+    assert (env[RUNTIME_ENV_HOOK], env[CHAINED_HOOK]) == (HOOK, "mine.hook")
+    again = recording.child_env(INGEST, environ=env)
+    assert (again[RUNTIME_ENV_HOOK], again[CHAINED_HOOK]) == (HOOK, "mine.hook")
+
+
+def test_no_hook_where_the_interpreter_cannot_import_it() -> None:
+    env = recording.child_env(INGEST, hook=False, environ={RUNTIME_ENV_HOOK: "mine.hook"})
+    assert env[RUNTIME_ENV_HOOK] == "mine.hook"
+    assert DRAIN_URL not in env
+
+
+def test_no_profile_leaves_out_spans() -> None:
+    env = recording.child_env(INGEST, profile=False, environ={})
+    # Ray looks at the presence of RAY_PROFILING, not at its value.
+    assert "RAY_PROFILING" not in env
+    assert recording.system_config(profile=False) == {
+        "enable_core_worker_ray_event_to_aggregator": True,
+        "enable_ray_event": True,
+    }
+
+
+@pytest.mark.parametrize(("given", "kept"), [("50", "50"), ("-1", "10000"), ("", "10000"), ("many", "10000")])
+def test_a_span_limit_that_crashes_ray_is_not_passed_on(given: str, kept: str) -> None:
+    name = "RAY_task_events_max_num_profile_events_per_task"
+    assert recording.child_env(INGEST, environ={name: given})[name] == kept
+
+
+def _config(args: list[str]) -> dict[str, object]:
+    (flag,) = [one for one in args if one.startswith("--system-config")]
+    config: dict[str, object] = json.loads(flag.partition("=")[2])
+    return config
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--head", "--system-config", '{"a": 1, "enable_ray_event": false}', "--block"],
+        ["--head", '--system-config={"a": 1, "enable_ray_event": false}', "--block"],
+    ],
+)
+def test_system_config_is_merged_and_the_users_values_win(given: list[str]) -> None:
+    merged = recording.merge_system_config(given, {"enable_ray_event": True, "b": 2})
+    assert merged[:2] == ["--head", "--block"]
+    assert _config(merged) == {"a": 1, "enable_ray_event": False, "b": 2}
+
+
+def test_system_config_is_added_where_there_is_none() -> None:
+    assert _config(recording.merge_system_config(["--head"], {"b": 2})) == {"b": 2}
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", ""])
+def test_a_system_config_that_is_no_object_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        recording.merge_system_config(["--system-config", text], {})
+
+
+def test_the_ingest_url_comes_from_a_server_or_is_one() -> None:
+    assert recording.ingest_url("http://h:1/", "K") == "http://h:1/api/ingest/K/ray-events"
+    assert recording.ingest_url(INGEST, "other") == INGEST
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:1/x", True),
+        ("http://localhost:1", True),
+        ("http://[::1]:1", True),
+        ("http://10.0.0.1:1", False),
+        ("http://example.com", False),
+    ],
+)
+def test_loopback(url: str, expected: bool) -> None:
+    assert recording.is_loopback_url(url) is expected

@@ -1,0 +1,95 @@
+"""The tables at the end of a run."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rayscope.cli.summary import duration, show
+
+SUMMARY: dict[str, Any] = {
+    "session": "session_1",
+    "tasks": 3,
+    "attempts": 4,
+    "states": {"FINISHED": 2, "FAILED": 2},
+    "first_ns": 0,
+    "last_ns": 5_000_000_000,
+    "functions": [
+        {"func_name": "quick", "attempts": 1, "failed": 0, "p50_ns": 1000, "p95_ns": 1000, "total_ns": 1000},
+        {
+            "func_name": "pkg.slow[x]",
+            "attempts": 3,
+            "failed": 2,
+            "p50_ns": 2_000_000,
+            "p95_ns": None,
+            "total_ns": 9_000_000,
+        },
+    ],
+    "failures": [
+        {
+            "name": "slow",
+            "attempt": 1,
+            "error_type": "TASK_EXECUTION_EXCEPTION",
+            "error_message": 'User exception:\nray::slow() (pid=1)\n  File "x.py", line 1, in slow\n'
+            "    raise ValueError('[red]no')\nValueError: [red]no",
+        }
+    ],
+    "dropped": {"total": 0, "by": [], "unresolved_attempts": 0},
+    "ingest": {"rejected_batches": 0},
+}
+
+
+def _shown(summary: dict[str, Any]) -> str:
+    console = Console(file=io.StringIO(), width=120)
+    show(console, summary, "http://127.0.0.1:8700")
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return text
+
+
+def test_everything_that_matters_is_there() -> None:
+    text = _shown(SUMMARY)
+    assert "3 tasks in 4 attempts: 2 FINISHED, 2 FAILED over 5 s" in text
+    assert text.index("pkg.slow[x]") < text.index("quick")  # by total time
+    assert "slow (attempt 1)" in text
+    assert "ValueError: [red]no" in text  # user texts are no markup
+    assert "Nothing dropped." in text
+    assert "http://127.0.0.1:8700/?session=session_1" in text
+
+
+def test_losses_are_told() -> None:
+    dropped = {
+        "total": 7,
+        "by": [{"source": "node abc", "reason": "buffer full", "count": 7}],
+        "unresolved_attempts": 2,
+    }
+    text = " ".join(_shown({**SUMMARY, "dropped": dropped, "ingest": {"rejected_batches": 1}}).split())
+    assert "7 by node abc (buffer full)" in text
+    assert "the definition of 2 attempts never came" in text
+    assert "1 batches could not be read" in text
+    assert "Nothing dropped" not in text
+
+
+def test_an_empty_session() -> None:
+    text = _shown({"session": "s", "tasks": 0, "attempts": 0, "states": {}, "functions": [], "failures": []})
+    assert "0 tasks" in text
+    assert "Slowest" not in text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "-"),
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_500, "1.5 µs"),
+        (12_345_678, "12.3 ms"),
+        (5_130_000_000, "5.13 s"),
+        (150_000_000_000, "2.5 min"),
+        (7_200_000_000_000, "2 h"),
+    ],
+)
+def test_durations(ns: int | None, text: str) -> None:
+    assert duration(ns) == text

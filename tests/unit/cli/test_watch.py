@@ -1,0 +1,75 @@
+"""Which clusters of a program are attached to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayscope.cli.api import ApiError
+from rayscope.cli.watch import Watch, has_grown
+
+
+class FakeApi:
+    """Sessions that the server knows, and what it was asked to attach to."""
+
+    def __init__(self, sessions: dict[str, dict[str, Any]], refuse: bool = False) -> None:
+        self.known = sessions
+        self.refuse = refuse
+        self.asked: list[str] = []
+
+    def sessions(self) -> dict[str, dict[str, Any]]:
+        return self.known
+
+    def attach(self, address: str) -> str:
+        self.asked.append(address)
+        if self.refuse:
+            raise ApiError("It wants a token.", "Set RAY_AUTH_TOKEN.")
+        return "session_a"
+
+
+def _watch(api: FakeApi, drivers: set[int]) -> Watch:
+    return Watch(
+        api,  # type: ignore[arg-type]
+        family=lambda: {10, 11},
+        before={},
+        find_clusters=lambda: {"session_a": "10.0.0.1:6379"},
+        find_drivers=lambda _address, _since_ms: drivers,
+    )
+
+
+def test_a_silent_cluster_of_the_program_is_attached_once() -> None:
+    api = FakeApi({})
+    watch = _watch(api, {11})
+    watch.look()
+    assert api.asked == []  # its first events may be under way
+    watch.look(patience_s=0)
+    watch.look(patience_s=0)
+    assert api.asked == ["10.0.0.1:6379"]
+    assert watch.attached == {"session_a"}
+
+
+def test_a_recorded_cluster_is_left_alone() -> None:
+    api = FakeApi({"session_a": {"last_ns": 1}})
+    watch = _watch(api, {11})
+    watch.look(patience_s=0)
+    assert api.asked == []
+
+
+def test_a_cluster_of_somebody_else_is_left_alone() -> None:
+    api = FakeApi({})
+    _watch(api, {99}).look(patience_s=0)
+    assert api.asked == []
+
+
+def test_a_refusal_is_kept_for_the_end() -> None:
+    api = FakeApi({}, refuse=True)
+    watch = _watch(api, {10})
+    watch.look(patience_s=0)
+    assert watch.refused == ["It wants a token. Set RAY_AUTH_TOKEN."]
+
+
+def test_growth() -> None:
+    before = {"s": {"last_ns": 1, "attempts": 1}}
+    assert not has_grown("s", before, {})
+    assert not has_grown("s", before, before)
+    assert has_grown("s", before, {"s": {"last_ns": 2, "attempts": 1}})
+    assert has_grown("new", before, {"new": {}})
