@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import base64
 import http.client
-import itertools
 import json
 import os
 import queue
@@ -24,7 +23,7 @@ import re
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from datetime import datetime, timezone
 from operator import itemgetter
 from pathlib import Path
@@ -32,6 +31,8 @@ from urllib.parse import urlsplit
 
 DATA = Path(__file__).parent / "data" / "ray_events.json"
 BATCH = 1000  # what Ray's exporter sends at most
+#: A batch and the number of its events.
+Body = tuple[bytes, int]
 #: (shape, how many of 100 tasks that a driver submits). The shares of whole and parted owner reports are
 #: those of the recording; a branch submits three leaves of its own.
 MIX = (("leaf", 38), ("leaf_in_parts", 12), ("actor_call", 27), ("actor_call_in_parts", 18), ("branch", 4), ("fails", 1))
@@ -162,8 +163,7 @@ class Shape:
         if "ip" in self._recorded:
             mark(rf'(?<=nodeIpAddress": "){exact("ip")}|(?<=ip=){exact("ip")}', "ip")
         if "offset" in self._recorded:
-            mark(rf'(?<=(?:Start|tdEnd|rrEnd)": ")\d+(?=")'.replace("(?:Start|tdEnd|rrEnd)", "Start"), "offset")
-            mark(r'(?<=outEnd": ")\d+(?=")|(?<=errEnd": ")\d+(?=")', "offset")
+            mark(r'(?<="std(?:out|err)Start": ")\d+|(?<="std(?:out|err)End": ")\d+', "offset")
         if name is not None:
             mark(rf'(?<=[".:]){name}(?=["\\])', "name")
         marks = sorted(set(marks))
@@ -350,7 +350,7 @@ class Cluster:
             *(worker.node.ip, worker.actor_b64, name, b"%d" % worker.offset, self._session),
         )
 
-    def round(self) -> list[list[bytes]]:
+    def round(self) -> list[list[Body]]:
         """The next full batches of every node."""
         now = time.time_ns()
         for node in self.nodes:
@@ -365,18 +365,19 @@ class Cluster:
             self._report_submits(node, spans)
         return [self._batches(node) for node in self.nodes]
 
-    def rest(self) -> list[list[bytes]]:
+    def rest(self) -> list[list[Body]]:
         """What is left at the end."""
         for node in self.nodes:
             node.now, node.next = node.next + node.now, []
         return [self._batches(node, everything=True) for node in self.nodes]
 
-    def _batches(self, node: Node, everything: bool = False) -> list[bytes]:
+    def _batches(self, node: Node, everything: bool = False) -> list[Body]:
         waiting = node.left + node.now
         whole = len(waiting) if everything else len(waiting) - len(waiting) % BATCH
         node.left, node.now = waiting[whole:], []
         self.events += whole
-        return [b"[" + b", ".join(waiting[i : min(i + BATCH, whole)]) + b"]" for i in range(0, whole, BATCH)]
+        cuts = [waiting[i : min(i + BATCH, whole)] for i in range(0, whole, BATCH)]
+        return [(b"[" + b", ".join(cut) + b"]", len(cut)) for cut in cuts]
 
     def _task(self, shape: Shape, parent: bytes, owner: Node, reporter: Node, submitted: int) -> None:
         rng = self._rng
@@ -431,7 +432,7 @@ class Connection(threading.Thread):
         super().__init__(daemon=True)
         parts = urlsplit(url)
         self._address, self._path = (parts.hostname or "", parts.port or 80), parts.path
-        self.queue: queue.Queue[tuple[bytes, int] | None] = queue.Queue(maxsize=4)
+        self.queue: queue.Queue[Body | None] = queue.Queue(maxsize=4)
         self.latencies: list[tuple[float, float]] = []
         self.acknowledged = 0
         self.retries = 0
@@ -473,11 +474,15 @@ def say(kind: str, **values: object) -> None:
     print(json.dumps({"kind": kind, **values}), flush=True)
 
 
-def run(url: str, seconds: float, tasks: int, rate: float, nodes: int, seed: int) -> int:
+def run(url: str, seconds: float, tasks: int, rate: float, nodes: int, seed: int, prepare: int) -> int:
     """Post for ``seconds`` and until ``tasks`` are sent; 0 if all was answered."""
     cluster = Cluster(nodes=nodes, seed=seed)
     failed = threading.Event()
     connections = [Connection(url, failed) for _ in cluster.nodes]
+    ready: deque[list[list[Body]]] = deque()
+    while cluster.events < prepare:
+        ready.append(cluster.round())
+    sent = 0
     for connection in connections:
         connection.start()
     began = time.monotonic()
@@ -485,34 +490,32 @@ def run(url: str, seconds: float, tasks: int, rate: float, nodes: int, seed: int
     say("begin", session=cluster.session)
     told = began
 
-    def put(batches: list[list[bytes]]) -> None:
+    def put(batches: list[list[Body]]) -> int:
         for connection, bodies in zip(connections, batches, strict=True):
             for body in bodies:
-                # A batch that is not full is only the last one; its count is what is left.
-                count = BATCH if body.count(b'"eventId"') == BATCH else body.count(b'"eventId"')
                 while not failed.is_set():
                     try:
-                        connection.queue.put((body, count), timeout=0.5)
+                        connection.queue.put(body, timeout=0.5)
                         break
                     except queue.Full:
                         continue
+        return sum(count for bodies in batches for _, count in bodies)
 
     while not failed.is_set():
         now = time.monotonic()
-        if now - began >= seconds and cluster.tasks >= tasks:
+        if not ready and now - began >= seconds and cluster.tasks >= tasks:
             break
-        if rate and cluster.events > rate * (now - began):
+        if rate and sent > rate * (now - began):
             time.sleep(0.01)
             continue
-        put(cluster.round())
+        sent += put(ready.popleft() if ready else cluster.round())
         if now - told >= 0.5:
             told = now
             say(
                 "progress",
                 elapsed=now - began,
                 acknowledged=sum(c.acknowledged for c in connections),
-                tasks=cluster.tasks,
-                task=cluster.last_task,
+                cpu=time.process_time() - cpu_began,
             )
     put(cluster.rest())
     for connection in connections:
@@ -557,12 +560,13 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=0, help="events a second; 0: as fast as they are taken")
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--prepare", type=int, default=0, help="events to make before the clock starts (1 kB each)")
     args = parser.parse_args()
     if args.url:
-        return run(args.url, args.seconds, args.tasks, args.rate, args.nodes, args.seed)
+        return run(args.url, args.seconds, args.tasks, args.rate, args.nodes, args.seed, args.prepare)
     cluster = Cluster(nodes=args.nodes, seed=args.seed)
     began = time.process_time()
-    size = sum(len(body) for _ in itertools.repeat(None, 20) for bodies in cluster.round() for body in bodies)
+    size = sum(len(body) for _ in range(20) for bodies in cluster.round() for body, _ in bodies)
     took = time.process_time() - began
     print(
         f"{cluster.events} events of {cluster.tasks} tasks ({cluster.events / cluster.tasks:.2f} a task), "

@@ -85,6 +85,7 @@ class TaskItem(BaseModel):
     placement_group_id: str | None
     error_type: str | None
     error_message: str | None
+    error_summary: str | None
     created_ns: int | None
     start_ns: int | None
     end_ns: int | None
@@ -196,6 +197,7 @@ class FailureItem(BaseModel):
     name: str | None
     error_type: str | None
     error_message: str | None
+    error_summary: str | None
     end_ns: int | None
 
 

@@ -12,7 +12,7 @@ from rayscope.model import Attempt
 
 ROOT = 0
 #: A driver's task id: 20 bytes of ones and the job's id.
-_DRIVER_PREFIX = "f" * 40
+DRIVER_PREFIX = "f" * 40
 _CACHE_LIMIT = 200_000
 
 
@@ -35,7 +35,7 @@ class PathIndex:
 
     def of_task(self, task_id: str) -> int | None:
         """The path of a recently seen task, or None."""
-        if task_id.startswith(_DRIVER_PREFIX):
+        if task_id.startswith(DRIVER_PREFIX):
             return ROOT
         return self._of_task.get(task_id)
 

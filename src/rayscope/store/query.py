@@ -16,6 +16,7 @@ import msgspec
 
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.store.errors import BadQuery, NotFound
+from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.rows import join_id, split_id
 from rayscope.store.schema import (
     CREATED,
@@ -55,10 +56,16 @@ class _Where:
         self.values.extend(values)
 
 
+#: The line of an error that says most: the last one, which in a traceback is the exception.
+_SUMMARY = (
+    "left(list_last(list_filter(string_split(error_message, chr(10)), lambda line: trim(line) != '')), 300) "
+    "AS error_summary"
+)
 _ITEM = (
     f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, func_name, type, coalesce(state, 'NIL') AS state, "
     "job_id, actor_id, parent_hi, parent_lo, node_id, worker_id, worker_pid, placement_group_id, error_type, "
-    f"left(error_message, {_MESSAGE_CHARS}) AS error_message, {CREATED} AS created_ns, {START} AS start_ns, "
+    f"left(error_message, {_MESSAGE_CHARS}) AS error_message, {_SUMMARY}, "
+    f"{CREATED} AS created_ns, {START} AS start_ns, "
     f"{END} AS end_ns"
 )
 #: Sort key -> (SQL expression without NULLs, whether it takes the session's last sign of life).
@@ -285,10 +292,13 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
                     [found[0]["parent_hi"], found[0]["parent_lo"]],
                 )
             )
+            parent_id = join_id(found[0]["parent_hi"], found[0]["parent_lo"]) or ""
             parent = {
-                "task_id": join_id(found[0]["parent_hi"], found[0]["parent_lo"]),
+                "task_id": parent_id,
                 **(parents[0] if parents else {"name": None, "state": None}),
             }
+            if parent["name"] is None and parent_id.startswith(DRIVER_PREFIX):
+                parent["name"] = "driver"
         spans = _rows(
             reader.execute(
                 f"SELECT name, attempt, begin_ns, end_ns, extra FROM span_rows {of_task} "
@@ -442,8 +452,9 @@ def failures(file: SessionFile, limit: int = 20) -> list[Row]:
         found = _rows(
             reader.execute(
                 f"SELECT task_hi, task_lo, attempt, {SHOWN_NAME} AS name, error_type, "
-                f"left(error_message, {_MESSAGE_CHARS}) AS error_message, {END} AS end_ns FROM attempts "
-                f"WHERE state = 'FAILED' AND {NOT_DRIVER} ORDER BY failed_ns DESC LIMIT {int(limit)}"
+                f"left(error_message, {_MESSAGE_CHARS}) AS error_message, {_SUMMARY}, {END} AS end_ns "
+                f"FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER} ORDER BY failed_ns DESC "
+                f"LIMIT {int(limit)}"
             )
         )
     for row in found:

@@ -30,7 +30,8 @@ export function Json({ value }: { value: unknown }) {
         <span className="rs-pairs">
           {entries.map(([name, item]) => (
             <span key={name} className="rs-pair">
-              <span className="rs-dim">{name}</span> {String(item)}
+              <span className="rs-dim">{name}</span>{' '}
+              {isMemory(name, item) ? bytes(item as number) : String(item)}
             </span>
           ))}
         </span>
@@ -42,7 +43,22 @@ export function Json({ value }: { value: unknown }) {
   );
 }
 
+/** Structures and JSON texts short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`. */
+export function oneLine(value: unknown): string {
+  const parsed = typeof value === 'string' ? parse(value) : value;
+  if (typeof parsed !== 'object' || parsed === null) return String(value);
+  if (Array.isArray(parsed)) return parsed.map(oneLine).join(' | ');
+  return Object.entries(parsed)
+    .map(([name, item]) => `${name} ${isMemory(name, item) ? bytes(item as number) : oneLine(item)}`)
+    .join(', ');
+}
+
+/** Ray counts these resources in bytes. */
+const isMemory = (name: string, value: unknown) =>
+  typeof value === 'number' && /^(memory|object_store_memory)$/.test(name);
+
 function parse(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.parse(text);
   } catch {

@@ -98,7 +98,7 @@ export const en = {
     failedShare: '{{share}} of the ended',
     slowest: 'Most time in',
     slowestHint: '{{total}} in all, {{share}} of the time of the functions listed; p95 {{p95}}',
-    p95: 'p95',
+    p95: 'Its p95',
     p95Hint: 'Of the function with the most time: {{name}}',
     span: 'Recorded',
     lastHeard: 'Last heard {{age}} ago',

@@ -96,7 +96,7 @@ export const zh: Translation = {
     failedShare: '占已结束的 {{share}}',
     slowest: '耗时最多',
     slowestHint: '合计 {{total}}，占所列函数总时间的 {{share}}；p95 为 {{p95}}',
-    p95: 'p95',
+    p95: '其 p95',
     p95Hint: '耗时最多的函数：{{name}}',
     span: '记录时长',
     lastHeard: '{{age}} 前收到最后一条数据',

@@ -11,8 +11,8 @@ import type { Column } from '../components/columns';
 import { DataTable } from '../components/DataTable';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
 import { CopyId, Dash, Empty, ErrorPanel, ItemState, Time } from '../components/small';
-import { Value } from '../components/Value';
-import { count } from '../lib/format';
+import { oneLine, Value } from '../components/Value';
+import { bytes, count } from '../lib/format';
 import { SearchField } from './FilterBar';
 
 type EntityViewName = Exclude<View, 'tasks' | 'functions' | 'failures'>;
@@ -239,16 +239,22 @@ export function EntityView({ view }: { view: EntityViewName }) {
   );
 }
 
+const NUMBER = /^(pid|port|num_|exit_code|.*_bytes$|.*_count$)/;
+
 function column(field: string, grow: boolean, optional: boolean): Column<Item> {
   const time = field.endsWith('_ns');
   const id = field.endsWith('_id');
-  const width = field === 'state' ? 136 : time ? 132 : id ? 120 : /^(pid|num_|is_)/.test(field) ? 96 : 180;
+  const number = NUMBER.test(field);
+  const width =
+    field === 'state' ? 132 : time ? 124 : id ? 112 : number || field.startsWith('is_') ? 98 : 160;
+  // Ray's own names: what the reader finds in Ray's documentation too.
+  const words = field.replace(/_ns$/, '').replaceAll('_', ' ');
   return {
     id: field,
-    // Ray's own names: what the reader finds in Ray's documentation too.
-    header: field.replace(/_ns$/, '').replaceAll('_', ' '),
-    width: grow ? Math.max(width, 220) : width,
+    header: words.charAt(0).toUpperCase() + words.slice(1),
+    width: grow ? Math.max(width, 180) : width,
     grow,
+    align: number ? 'right' : undefined,
     optional,
     cell: (item) => <Cell name={field} value={item[field]} />,
   };
@@ -259,8 +265,10 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   if (name === 'state') return <ItemState state={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
   if (name.endsWith('_id') && typeof value === 'string') return <CopyId id={value} />;
-  if (typeof value === 'number') return <span className="rs-num">{value}</span>;
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'number') {
+    return <span className="rs-num">{name.endsWith('_bytes') ? bytes(value) : value}</span>;
+  }
+  const text = oneLine(value);
   return (
     <span className="rs-ellipsis" title={text}>
       {text}

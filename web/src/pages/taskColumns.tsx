@@ -55,7 +55,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
     {
       id: 'state',
       header: t('column.state'),
-      width: 168,
+      width: 164,
       sort: 'state',
       cell: (task) => <TaskState state={task.state} />,
     },
@@ -67,22 +67,6 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       sort: 'name',
       cell: (task) => <TaskName task={task} />,
     },
-    {
-      id: 'func_name',
-      header: t('column.func_name'),
-      width: 200,
-      optional: true,
-      cell: (task) => text(task.func_name),
-    },
-    { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
-    {
-      id: 'attempt',
-      header: t('column.attempt'),
-      width: 68,
-      align: 'right',
-      cell: (task) => <span className={task.attempt > 0 ? 'rs-num' : 'rs-num rs-dim'}>{task.attempt}</span>,
-    },
-    { id: 'type', header: t('column.type'), width: 112, cell: (task) => text(typeName(task.type)) },
     {
       id: 'duration',
       header: t('column.duration'),
@@ -124,6 +108,22 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       optional: true,
       cell: (task) => <Time ns={task.end_ns} />,
     },
+    { id: 'type', header: t('column.type'), width: 112, cell: (task) => text(typeName(task.type)) },
+    {
+      id: 'attempt',
+      header: t('column.attempt'),
+      width: 68,
+      align: 'right',
+      cell: (task) => <span className={task.attempt > 0 ? 'rs-num' : 'rs-num rs-dim'}>{task.attempt}</span>,
+    },
+    {
+      id: 'func_name',
+      header: t('column.func_name'),
+      width: 200,
+      optional: true,
+      cell: (task) => text(task.func_name),
+    },
+    { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
     { id: 'node', header: t('column.node'), width: 104, cell: (task) => <CopyId id={task.node_id} /> },
     {
       id: 'pid',
@@ -188,7 +188,7 @@ export function failureColumns(t: TFunction): Column<Task>[] {
       sort: 'end_ns',
       cell: (task) => <Time ns={task.end_ns} />,
     },
-    { id: 'error_type', header: t('column.error_type'), width: 190, cell: (task) => text(task.error_type) },
+    { id: 'error_type', header: t('column.error_type'), width: 216, cell: (task) => text(task.error_type) },
     {
       id: 'name',
       header: t('column.name'),
@@ -199,7 +199,7 @@ export function failureColumns(t: TFunction): Column<Task>[] {
     {
       id: 'error_message',
       header: t('column.error_message'),
-      width: 280,
+      width: 300,
       grow: true,
       cell: (task) => <ErrorStart message={task.error_message} />,
     },
@@ -219,6 +219,12 @@ export function failureColumns(t: TFunction): Column<Task>[] {
       sort: 'duration_ns',
       cell: (task) => <Duration ns={task.duration_ns} />,
     },
-    { id: 'node', header: t('column.node'), width: 104, cell: (task) => <CopyId id={task.node_id} /> },
+    {
+      id: 'node',
+      header: t('column.node'),
+      width: 104,
+      optional: true,
+      cell: (task) => <CopyId id={task.node_id} />,
+    },
   ];
 }

@@ -1,9 +1,10 @@
 import { type CSSVariablesResolver, createTheme } from '@mantine/core';
-import { cssVariables, fonts, sizes } from './tokens';
+import { cssVariables, darkShades, fonts, sizes } from './tokens';
 
 export const theme = createTheme({
   fontFamily: fonts.text,
   fontFamilyMonospace: fonts.mono,
+  colors: { dark: darkShades },
   primaryColor: 'blue',
   primaryShade: { light: 7, dark: 5 },
   defaultRadius: 'sm',

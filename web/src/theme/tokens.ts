@@ -45,6 +45,20 @@ export const surfaceColors = {
   muted: { light: '#5d6673', dark: '#98a1ad' },
 } satisfies Record<string, Shades>;
 
+/** Mantine's ten dark shades (text to page) in the hue of the surfaces above. */
+export const darkShades = [
+  '#d5dae1',
+  '#b8bfc9',
+  '#98a1ad',
+  '#6b7480',
+  '#3a424d',
+  '#2c333c',
+  '#20252c',
+  '#1a1e24',
+  '#14171c',
+  '#0f1216',
+] as const;
+
 export const sizes = {
   rowHeight: 32,
   tableHeadHeight: 32,

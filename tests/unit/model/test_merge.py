@@ -1,0 +1,124 @@
+"""The merge rule: any order, any grouping and any duplication of partial accounts gives the same record."""
+
+from __future__ import annotations
+
+import copy
+import random
+from functools import reduce
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayscope.model import PHASES, STATES, Attempt, Entity, TaskError, merge_attempts, merge_entities
+from rayscope.model.attempt import SCALARS
+from rayscope.model.entity import FINAL_STATES
+
+TEXTS = st.sampled_from(["", "a", "b", "é", "RUNNING"])
+TIMES = st.integers(0, 4)
+INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"}
+
+
+@st.composite
+def attempts(draw: st.DrawFn) -> Attempt:
+    attempt = Attempt("ab" * 24, 1)
+    for name in draw(st.lists(st.sampled_from(SCALARS), max_size=4)):
+        setattr(attempt, name, draw(TIMES if name in INTEGERS else TEXTS))
+    attempt.states = draw(st.dictionaries(st.sampled_from(STATES), TIMES, max_size=4))
+    attempt.phases = draw(st.dictionaries(st.sampled_from(PHASES), st.tuples(TIMES, TIMES), max_size=2))
+    attempt.error = draw(st.none() | st.builds(TaskError, TIMES, TEXTS, TEXTS))
+    return attempt
+
+
+# 1, 1.0 and True are equal and differ in JSON: a field has one type, as in Ray's messages.
+FIELDS = st.fixed_dictionaries(
+    {}, optional={"name": TEXTS, "pid": TIMES, "start_ns": TIMES, "is_detached": st.booleans()}
+)
+
+
+@st.composite
+def entities(draw: st.DrawFn) -> Entity:
+    states = st.sampled_from(["PENDING", "ALIVE", "RESTARTING", "DEAD"])
+    observed = draw(st.just({}) | st.builds(lambda state, rest: {**rest, "state": state}, states, FIELDS))
+    return Entity(
+        "actor",
+        "ab",
+        draw(FIELDS),
+        draw(st.dictionaries(st.tuples(TIMES, states), FIELDS, max_size=3)),
+        draw(TIMES) if observed else 0,
+        observed,
+    )
+
+
+def merged(parts, merge):  # type: ignore[no-untyped-def]
+    return reduce(merge, [copy.deepcopy(part) for part in parts])
+
+
+@given(parts=st.lists(attempts(), min_size=1, max_size=5), seed=st.integers())
+def test_attempts_merge_alike_in_any_order_and_often(parts: list[Attempt], seed: int) -> None:
+    again = [*parts, *parts[: len(parts) // 2 + 1]]
+    random.Random(seed).shuffle(again)
+    assert merged(again, merge_attempts) == merged(parts, merge_attempts)
+
+
+@given(attempts(), attempts(), attempts())
+def test_attempts_merge_alike_in_any_grouping(one: Attempt, two: Attempt, three: Attempt) -> None:
+    left = merged([merged([one, two], merge_attempts), three], merge_attempts)
+    assert left == merged([one, merged([two, three], merge_attempts)], merge_attempts)
+
+
+@given(attempts(), attempts())
+def test_merging_loses_nothing_and_keeps_the_other_as_it_was(into: Attempt, other: Attempt) -> None:
+    before = copy.deepcopy(other)
+    result = merged([into, other], merge_attempts)
+    both = merge_attempts(copy.deepcopy(into), other)
+    assert both == result
+    assert other == before
+    both.states["RUNNING"] = both.phases.setdefault("execute", (9, 9))[0]  # shares nothing with the other
+    assert other == before
+    for name in SCALARS:
+        given_values = [v for v in (getattr(into, name), getattr(other, name)) if v is not None]
+        assert getattr(result, name) == (min(given_values) if given_values else None)
+    for state in STATES:
+        times = [part.states[state] for part in (into, other) if state in part.states]
+        assert result.states.get(state) == (min(times) if times else None)
+
+
+def test_the_state_is_the_last_in_rays_own_order() -> None:
+    from ray.core.generated.common_pb2 import TaskStatus
+
+    # ``protobuf_to_task_state_dict`` goes through the enum in its order; NIL is no state.
+    assert [name for name in TaskStatus.keys() if name != "NIL"] == list(STATES)
+    for one, two in product(STATES, STATES):
+        assert Attempt("a", states={one: 9, two: 1}).state == max(one, two, key=STATES.index)
+    assert Attempt("a").state is None
+    assert Attempt("a", states={"FROM_A_LATER_RAY": 9, "RUNNING": 1}).state == "RUNNING"
+
+
+@given(parts=st.lists(entities(), min_size=1, max_size=5), seed=st.integers())
+def test_entities_merge_alike_in_any_order_and_often(parts: list[Entity], seed: int) -> None:
+    again = [*parts, *parts[: len(parts) // 2 + 1]]
+    random.Random(seed).shuffle(again)
+    assert merged(again, merge_entities) == merged(parts, merge_entities)
+
+
+@given(entities(), entities(), entities())
+def test_entities_merge_alike_in_any_grouping(one: Entity, two: Entity, three: Entity) -> None:
+    left = merged([merged([one, two], merge_entities), three], merge_entities)
+    assert left == merged([one, merged([two, three], merge_entities)], merge_entities)
+
+
+@given(st.lists(entities(), min_size=1, max_size=4))
+def test_nothing_revives_what_has_died(parts: list[Entity]) -> None:
+    result = merged(parts, merge_entities)
+    told = {state for _, state in result.transitions} | {result.observed.get("state")}
+    died = told & FINAL_STATES["actor"]
+    assert (result.current().get("state") == "DEAD") == bool(died)
+
+
+def test_a_snapshot_counts_where_it_is_newer_than_the_last_transition() -> None:
+    alive = Entity("actor", "a", transitions={(10, "ALIVE"): {"pid": 1}})
+    older = Entity("actor", "a", observed_ns=5, observed={"state": "PENDING_CREATION", "pid": 0})
+    newer = Entity("actor", "a", observed_ns=20, observed={"state": "RESTARTING"})
+    assert merged([alive, older], merge_entities).current() == {"state": "ALIVE", "pid": 1}
+    assert merged([alive, newer, older], merge_entities).current() == {"state": "RESTARTING", "pid": 1}

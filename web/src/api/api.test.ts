@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { apiPath } from './client';
+import { REFRESH, REFRESH_AWAY, refreshInterval } from './connection';
+import { countNew, reuseRows, updateInPlace } from './merge';
+
+type Row = { id: string; state: string };
+const keyOf = (row: Row) => row.id;
+const a = { id: 'a', state: 'RUNNING' };
+const b = { id: 'b', state: 'RUNNING' };
+
+describe('refreshed rows', () => {
+  it('stay the same objects when nothing changed', () => {
+    const rows = reuseRows(
+      [a, b],
+      [{ id: 'new', state: 'RUNNING' }, { ...a }, { ...b, state: 'FINISHED' }],
+      keyOf,
+    );
+    expect(rows.map((row) => row.id)).toEqual(['new', 'a', 'b']);
+    expect(rows[1]).toBe(a);
+    expect(rows[2]).toEqual({ id: 'b', state: 'FINISHED' });
+  });
+  it('neither come, go nor move in place', () => {
+    const old = [a, b];
+    expect(updateInPlace(old, [{ ...b }, { ...a }], keyOf)).toBe(old);
+    expect(
+      updateInPlace(
+        old,
+        [
+          { id: 'c', state: 'FAILED' },
+          { ...b, state: 'FAILED' },
+        ],
+        keyOf,
+      ),
+    ).toEqual([a, { id: 'b', state: 'FAILED' }]);
+  });
+  it('are counted when they are new', () => {
+    expect(countNew([a], [{ id: 'c', state: '' }, a], keyOf)).toBe(1);
+  });
+});
+
+it('leaves out parameters without a value and escapes the rest', () => {
+  expect(apiPath('/tasks', { session: 'a/b&c', q: '', cursor: null, limit: 5 })).toBe(
+    '/api/tasks?session=a%2Fb%26c&limit=5',
+  );
+});
+
+it('backs off while the server is away', () => {
+  expect(refreshInterval(REFRESH, 0)).toBe(2_000);
+  expect(refreshInterval(REFRESH, 1)).toBe(4_000);
+  expect(refreshInterval(REFRESH, 4)).toBe(8_000);
+  expect(refreshInterval(REFRESH, 100)).toBe(REFRESH_AWAY);
+});

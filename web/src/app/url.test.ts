@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { formatUrl, parseUrl, type SessionUrl, toggleState, toView, type Url, withFilter } from './url';
+
+function roundTrip(url: Url): Url {
+  const [path, search] = formatUrl(url).split(/(?=\?)/);
+  return JSON.parse(JSON.stringify(parseUrl(path ?? '', search ?? '')));
+}
+
+const full: SessionUrl = {
+  page: 'session',
+  session: 'session_2026-11-21_10-47-03_123456_4711',
+  view: 'failures',
+  filters: {
+    q: 'a b&c=d',
+    state: 'RUNNING,FAILED',
+    func_name: 'm.<f>#1',
+    node_id: 'ab',
+    since_ns: '1795257600123456789',
+  },
+  sort: '-duration_ns',
+  task: 'c0ffee',
+  attempt: 0,
+  item: 'x',
+  wide: true,
+  lang: 'zh',
+};
+
+describe('a link carries all of the state', () => {
+  it.each<[string, Url]>([
+    ['the sessions', { page: 'sessions' }],
+    ['a bare session', { page: 'session', session: 's', view: 'tasks', filters: {} }],
+    ['everything at once', full],
+    ['a hostile name', { ...full, session: '../<b>%2F?x=1#y/ü 中文' }],
+  ])('%s', (_, url) => expect(roundTrip(url)).toEqual(url));
+});
+
+it('takes links that somebody bent', () => {
+  expect(parseUrl('/s/50%', '').page).toBe('session');
+  expect(parseUrl('/s/x/nonsense', '').page).toBe('unknown');
+  expect(parseUrl('/elsewhere', '').page).toBe('unknown');
+  expect(parseUrl('/s/x', '?attempt=-1&state=&unheard=1')).toMatchObject({ attempt: undefined, filters: {} });
+});
+
+it('changes one filter and keeps the rest', () => {
+  expect(withFilter(full, 'node_id', undefined).filters).not.toHaveProperty('node_id');
+  expect(withFilter(full, 'node_id', 'cd')).toMatchObject({
+    sort: '-duration_ns',
+    filters: { node_id: 'cd', q: 'a b&c=d' },
+  });
+  expect(toView(full, 'nodes')).toEqual({
+    page: 'session',
+    session: full.session,
+    view: 'nodes',
+    filters: {},
+    lang: 'zh',
+  });
+});
+
+it('toggles states', () => {
+  expect(toggleState(undefined, 'FAILED')).toBe('FAILED');
+  expect(toggleState('FAILED', 'RUNNING')).toBe('FAILED,RUNNING');
+  expect(toggleState('FAILED,RUNNING', 'FAILED')).toBe('RUNNING');
+  expect(toggleState('FAILED', 'FAILED')).toBeUndefined();
+});

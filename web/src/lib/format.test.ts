@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { bytes, count, duration, fullTime, nanosBetween, shortId, time, toMillis } from './format';
+
+describe('duration', () => {
+  it.each([
+    [null, '–'],
+    [0, '0 s'],
+    [850, '850 ns'],
+    [12_500, '12.5 µs'],
+    [999_400, '999 µs'],
+    [999_600, '1.00 ms'],
+    [3_200_000, '3.20 ms'],
+    [999_400_000, '999 ms'],
+    [999_600_000, '1.00 s'],
+    [1_250_000_000, '1.25 s'],
+    [59_940_000_000, '59.9 s'],
+    [59_960_000_000, '1m 00s'],
+    [125_000_000_000, '2m 05s'],
+    [11_220_000_000_000, '3h 07m'],
+    [352_800_000_000_000, '4d 02h'],
+    [-3_200_000, '−3.20 ms'],
+  ])('%s ns is %s', (ns, text) => expect(duration(ns)).toBe(text));
+});
+
+describe('times beyond 2^53 ns', () => {
+  const exact = 1_795_257_600_123_456_789n;
+  it('keeps the millisecond of a number that JSON.parse rounded', () => {
+    expect(Math.floor(toMillis(JSON.parse(String(exact))) ?? 0)).toBe(1_795_257_600_123);
+  });
+  it('takes bigint and text without loss', () => {
+    expect(toMillis(exact)).toBeCloseTo(1_795_257_600_123.4568, 3);
+    expect(toMillis(String(exact))).toBe(toMillis(exact));
+    expect(nanosBetween(exact, exact + 1n)).toBe(1);
+    expect(nanosBetween(String(exact), String(exact + 999n))).toBe(999);
+  });
+  it('says nothing where nothing is known', () => {
+    expect(toMillis('nonsense')).toBeNull();
+    expect(nanosBetween(null, exact)).toBeNull();
+    expect(fullTime(undefined)).toBe('');
+    expect(time(null)).toBe('–');
+  });
+});
+
+it('shows local time, the date only when it is another day, and milliseconds in full', () => {
+  const at = new Date(2026, 10, 21, 14, 3, 7, 123);
+  const ns = BigInt(at.getTime()) * 1_000_000n;
+  expect(time(ns, new Date(2026, 10, 21, 23, 0))).toBe('14:03:07');
+  expect(time(ns, new Date(2026, 10, 22))).toBe('11-21 14:03:07');
+  expect(time(ns, new Date(2027, 0, 1))).toBe('2026-11-21 14:03:07');
+  expect(fullTime(ns)).toMatch(/^2026-11-21 14:03:07\.123 [+-]\d\d:\d\d$/);
+});
+
+it('groups counts and scales bytes', () => {
+  expect([count(1_234_567), count(null)]).toEqual(['1,234,567', '–']);
+  expect([bytes(512), bytes(1536), bytes(23_400_000), bytes(null)]).toEqual([
+    '512 B',
+    '1.50 KiB',
+    '22.3 MiB',
+    '–',
+  ]);
+});
+
+it('shortens ids to what tells them apart', () => {
+  expect(shortId('01000000')).toBe('01000000');
+  expect(shortId('d5228f1abd82cf4c7ee2c0d315ae18632f5639505a813524')).toBe('d5228f1a…');
+  expect(shortId('ffffffffffffffff5c1a2b3c4d5e6f708192a3b401000000')).toBe('…a3b401000000');
+});
