@@ -265,6 +265,9 @@ def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
             elif mine[name] != value:
                 differing.add(key)
                 differences.append(f"{key} {row['name']}.{name}: ours {mine[name]!r}, Ray's {value!r}"[:600])
+    import pickle
+    pickle.dump((ours, theirs), open("/tmp/rs-eq.pkl", "wb"))
+    print((recorded.cluster.home/"driver.log").read_text())
     extra = [row for key, row in ours.items() if key not in theirs]
     print(
         f"\ncompared {len(theirs)} attempts, {len(differing)} differ; "

@@ -23,6 +23,7 @@ import psutil
 import pytest
 
 import rayscope
+from rayscope.sources.discovery import local_gcs_addresses
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
@@ -162,7 +163,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         assert "recording session_" in started.stderr
 
         script = lab.script("join.py", JOINING)
-        address = f"{_node_ip(lab.ray_dir)}:{gcs}"
+        address = _address(gcs)
         joined = lab.rayscope("run", script, address)  # without --exit: the server is not ours to hold
         assert joined.returncode == 0, joined.stderr
         assert joined.stdout == "joined\n"
@@ -179,7 +180,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         summary = httpx.get(f"{about['url']}/api/summary", trust_env=False).json()
         triple = next(one for one in summary["functions"] if one["func_name"] == "triple")
         assert (triple["attempts"], triple["finished"]) == (100, 100)
-        assert summary["recording"] == "events+snapshot"
+        assert "events" in summary["recording"]
     finally:
         server.send_signal(signal.SIGINT)
         assert server.wait(20) == 0
@@ -205,18 +206,15 @@ def test_a_cluster_that_was_started_without_recording(lab: Lab) -> None:
         capture_output=True,
         timeout=90,
     )
-    done = lab.rayscope("run", "--exit", lab.script("join.py", JOINING), f"{_node_ip(lab.ray_dir)}:{gcs}")
+    done = lab.rayscope("run", "--exit", lab.script("join.py", JOINING), _address(gcs))
     assert done.returncode == 0, done.stderr
     assert "snapshot mode" in done.stderr
     assert "50 tasks: 50 FINISHED" in done.stderr
 
 
-def _node_ip(ray_dir: Path) -> str:
-    """The address under which the head in ``ray_dir`` knows itself."""
-    address: str = json.loads((ray_dir / "session_latest" / "node_ip_address.json").read_text())[
-        "node_ip_address"
-    ]
-    return address
+def _address(port: str) -> str:
+    """The whole address of the GCS that listens on ``port`` of this machine."""
+    return next(one for one in local_gcs_addresses().values() if one.endswith(f":{port}"))
 
 
 def _await_json(path: Path, timeout_s: float = 30) -> dict[str, Any]:

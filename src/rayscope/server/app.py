@@ -226,7 +226,7 @@ def _add_sessions(app: FastAPI, hub: Hub) -> None:
                 "items": [_session_row(hub, name) for name in page],
                 "next": following,
                 "total": len(names),
-                "dropped": {"total": 0, "by": [], "unresolved_attempts": 0},
+                "dropped": {"total": 0, "spans": 0, "by": [], "unresolved_attempts": 0},
             }
         )
 

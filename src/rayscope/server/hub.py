@@ -42,6 +42,7 @@ class _Cluster:
     #: Polls tasks all the time (a cluster that sends no events), not only to mend gaps.
     snapshots: bool
     reconciled_drops: int = 0
+    reconciled_orphans: int = 0
     reconciled_at: float = 0.0
     started: float = field(default_factory=time.monotonic)
 
@@ -140,16 +141,28 @@ class Hub:
         now = time.monotonic()
         if now - cluster.reconciled_at < _RECONCILE_S:
             return False
-        lost = about.dropped_total
-        if lost <= cluster.reconciled_drops and not self.unresolved(cluster.session):
+        lost, orphans = about.dropped_total, self.orphans(cluster.session)
+        cluster.reconciled_orphans = min(cluster.reconciled_orphans, orphans)
+        if (
+            lost <= cluster.reconciled_drops
+            and orphans <= cluster.reconciled_orphans
+            and not self.unresolved(cluster.session)
+        ):
             return False
-        cluster.reconciled_drops, cluster.reconciled_at = lost, now
+        cluster.reconciled_drops, cluster.reconciled_orphans, cluster.reconciled_at = lost, orphans, now
         return True
 
     def unresolved(self, session: str) -> int:
         """Attempts of a session whose definition has not arrived."""
         try:
             return int(self.cached(session, "dropped", query.dropped)["unresolved_attempts"])
+        except StoreError:
+            return 0
+
+    def orphans(self, session: str) -> int:
+        """Attempts whose end no event will tell, since who would have told it is gone."""
+        try:
+            return int(self.cached(session, "orphans", query.orphans))
         except StoreError:
             return 0
 

@@ -33,6 +33,7 @@ class Dropped(BaseModel):
     """What is missing from the record."""
 
     total: int
+    spans: int
     by: list[DroppedBy]
     unresolved_attempts: int
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
+
+from rayscope.model import PHASES, Span
 
 #: What stands in for a value that may be a secret.
 REDACTED = "<redacted>"
@@ -51,6 +53,32 @@ def phase_of(event_name: str) -> str | None:
     if event_name.startswith("task::"):
         return "total"
     return _PHASES.get(event_name)
+
+
+def split_profile(
+    items: Iterable[tuple[str, int, int, str]], task_id: str, attempt: int
+) -> tuple[dict[str, tuple[int, int]], list[Span]]:
+    """Profile events (name, begin, end, extra) of one attempt as its phases and its other spans.
+
+    A plain task has each phase once. A generator stores once for each value it yields, and a long one
+    reports that in several accounts: there every store is a span too, so that none is lost to the least
+    one, which the phase keeps.
+    """
+    phases: dict[str, tuple[int, int]] = {}
+    spans: list[Span] = []
+    stores: list[Span] = []
+    for name, begin, end, extra in items:
+        phase = phase_of(name)
+        if phase is None:
+            spans.append(Span(task_id, attempt, name, begin, end, "" if extra == "{}" else extra))
+            continue
+        if phase not in phases or (begin, end) < phases[phase]:
+            phases[phase] = (begin, end)
+        if phase == "store":
+            stores.append(Span(task_id, attempt, name, begin, end))
+    if len(stores) > 1 or (stores and len(phases) < len(PHASES)):
+        spans.extend(stores)
+    return phases, spans
 
 
 def canonical_json(mapping: Mapping[str, Any]) -> str:

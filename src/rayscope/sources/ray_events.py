@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rayscope.model import Attempt, RecordBatch, Span, TaskError
-from rayscope.sources.common import canonical_json, clean_error, is_nil, phase_of, redact_runtime_env
+from rayscope.sources.common import canonical_json, clean_error, is_nil, redact_runtime_env, split_profile
 from rayscope.sources.entity_events import CONVERTERS
 from rayscope.sources.event_types import (
     IGNORED_KEYS,
@@ -235,17 +235,15 @@ def _task_profile(event: TaskProfile, batch: RecordBatch) -> None:
             for item in profile.events
         )
         return
-    phases: dict[str, tuple[int, int]] = {}
-    for item in profile.events:
-        interval = (int(item.start_time), int(item.end_time))
-        phase = phase_of(item.event_name)
-        if phase is None:
-            extra = item.extra_data if item.extra_data not in ("{}", "") else ""
-            batch.spans.append(
-                Span(task_id, event.attempt_number, item.event_name, interval[0], interval[1], extra)
-            )
-        elif phase not in phases or interval < phases[phase]:
-            phases[phase] = interval
+    phases, spans = split_profile(
+        (
+            (item.event_name, int(item.start_time), int(item.end_time), item.extra_data)
+            for item in profile.events
+        ),
+        task_id,
+        event.attempt_number,
+    )
+    batch.spans.extend(spans)
     if phases:
         attempt = _undefined(task_id, event.attempt_number)
         attempt.phases = phases

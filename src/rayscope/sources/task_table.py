@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rayscope.model import Attempt, RecordBatch, Span, TaskError
-from rayscope.sources.common import canonical_json, clean_error, is_nil, phase_of, redact_runtime_env
+from rayscope.sources.common import canonical_json, clean_error, is_nil, redact_runtime_env, split_profile
 from rayscope.sources.protobuf import EnumNames, hex_id
 
 _TYPE = EnumNames("TaskInfoEntry", "type")
@@ -86,17 +86,13 @@ def _state(event: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
 
 
 def _profile(profile: Any, attempt: Attempt, spans: list[Span]) -> None:
-    phases = attempt.phases
-    for item in profile.events:
-        name, begin, end = item.event_name, item.start_time, item.end_time
-        phase = phase_of(name)
-        if phase is None:
-            extra = item.extra_data
-            spans.append(
-                Span(attempt.task_id, attempt.attempt, name, begin, end, "" if extra == "{}" else extra)
-            )
-        elif phase not in phases or (begin, end) < phases[phase]:
-            phases[phase] = (begin, end)
+    phases, others = split_profile(
+        ((item.event_name, item.start_time, item.end_time, item.extra_data) for item in profile.events),
+        attempt.task_id,
+        attempt.attempt,
+    )
+    attempt.phases = phases
+    spans.extend(others)
     if attempt.worker_id is None and phases and profile.component_type == "worker":
         component = profile.component_id
         if len(component) == _WORKER_ID_BYTES and not is_nil(component.hex()):

@@ -7,6 +7,7 @@ parameters.
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,9 @@ from rayscope.store.schema import (
     ENTITY_COLUMNS,
     ENTITY_VIEWS,
     NOT_DRIVER,
+    SHOWN_JOB,
     SHOWN_NAME,
+    SPAN_LOSSES,
     START,
 )
 from rayscope.store.session_file import SessionFile
@@ -375,6 +378,8 @@ def list_entities(
     )
     order = "DESC" if descending else "ASC"
     where = _Where([], [])
+    if kind == "job":
+        where.add(SHOWN_JOB)
     for filter_name in _ENTITY_FILTERS:
         value = filters.get(filter_name)
         if not value:
@@ -472,10 +477,10 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
                 "GROUP BY 1 ORDER BY 1"
             ).fetchall()
         )
-        for kind, (view, _) in ENTITY_VIEWS.items():
+        for view, _ in ENTITY_VIEWS.values():
             result[view] = dict(
                 reader.execute(
-                    f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {kind}_rows GROUP BY 1 ORDER BY 1"
+                    f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {view} GROUP BY 1 ORDER BY 1"
                 ).fetchall()
             )
     return result
@@ -501,6 +506,27 @@ def resources_total(file: SessionFile) -> dict[str, float]:
     return total
 
 
+#: The GCS declares failed what ran on a worker 1 s after its death, and what is left of a job 15 s after its
+#: end (``gcs_mark_task_failed_on_worker_dead_delay_ms``, ``..._on_job_done_delay_ms``).
+_ORPHAN_NS = 20 * 10**9
+
+
+def orphans(file: SessionFile) -> int:
+    """How many attempts have not ended although their worker or job has, so long ago that Ray's GCS has
+    declared them failed: no event says that.
+    """
+    before_ns = time.time_ns() - _ORPHAN_NS
+    with file.reader() as reader:
+        counted = reader.execute(
+            f"SELECT count(*) FROM attempts WHERE finished_ns IS NULL AND failed_ns IS NULL AND {NOT_DRIVER} "
+            "AND (worker_id IN (SELECT id FROM worker_rows WHERE state = 'DEAD' AND end_ns < $1) "
+            "OR job_id IN (SELECT id FROM job_rows WHERE state NOT IN ('PENDING', 'RUNNING') "
+            "AND end_ns < $1))",
+            [before_ns],
+        ).fetchone()
+    return counted[0] if counted else 0
+
+
 def dropped(file: SessionFile) -> Row:
     """What is missing from the record: what Ray counted as lost, and attempts whose definition is missing."""
     with file.reader() as reader:
@@ -509,7 +535,8 @@ def dropped(file: SessionFile) -> Row:
             "SELECT count(*) FROM attempts WHERE name IS NULL AND type IS NULL"
         ).fetchone()
     return {
-        "total": sum(row["count"] for row in by),
+        "total": sum(row["count"] for row in by if row["reason"] not in SPAN_LOSSES),
+        "spans": sum(row["count"] for row in by if row["reason"] in SPAN_LOSSES),
         "by": by,
         "unresolved_attempts": counted[0] if counted else 0,
     }

@@ -19,7 +19,7 @@ from rayscope.model import RecordBatch
 from rayscope.sources import ray_events
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import StoreError
-from rayscope.store.schema import NOT_DRIVER
+from rayscope.store.schema import NOT_DRIVER, SPAN_LOSSES
 from rayscope.store.session_writer import SessionWriter
 from rayscope.store.spool import Spool
 
@@ -290,8 +290,9 @@ class Recorder:
             counts = cursor.execute(
                 f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
                 "(SELECT count(*) FROM actor_rows), "
-                "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM job_rows), "
-                "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops)"
+                "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM jobs), "
+                "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason))",
+                [list(SPAN_LOSSES)],
             ).fetchone()
         about.states = dict(states)
         about.attempts = sum(about.states.values())

@@ -112,6 +112,8 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("message", "VARCHAR"),
         ("error_type", "VARCHAR"),
         ("exit_code", "BIGINT"),
+        ("is_internal", "BOOLEAN"),
+        ("alias_of", "VARCHAR"),
         ("runtime_env", "VARCHAR"),
         ("metadata", "VARCHAR"),
         ("start_ns", "BIGINT"),
@@ -163,6 +165,10 @@ CREATED = (
     "finished_ns, failed_ns, total_begin_ns)"
 )
 START = "running_ns"
+#: A submission that got a driver is shown as the driver's job; the dashboard's own driver is no user's.
+SHOWN_JOB = "alias_of IS NULL AND is_internal IS NOT TRUE"
+#: Reasons of losses that cost spans, not tasks (Ray keeps 1,000 spans a task unless told otherwise).
+SPAN_LOSSES = ("profile_events_dropped",)
 #: Drivers run as tasks of their own; lists and counts leave them out.
 NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
 #: Ray's ``end_time_ms``: of FINISHED and FAILED the later state in its order.
@@ -190,7 +196,8 @@ _STATE_ROWS = ", ".join(
 def _entity_view(kind: str) -> str:
     view, id_column = ENTITY_VIEWS[kind]
     columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
-    return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {columns} FROM {kind}_rows"
+    where = f" WHERE {SHOWN_JOB}" if kind == "job" else ""
+    return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {columns} FROM {kind}_rows{where}"
 
 
 VIEWS: tuple[str, ...] = (
@@ -201,7 +208,7 @@ VIEWS: tuple[str, ...] = (
     + ", ".join(STATE_COLUMNS[:-3])  # running, finished and failed are start_ns and end_ns
     + ", finished_ns, failed_ns, "
     + ", ".join(PHASE_COLUMNS)
-    + ", error_type, error_message, path_id FROM attempts",
+    + f", error_type, error_message, path_id FROM attempts WHERE {NOT_DRIVER}",
     f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "
     f"FROM (SELECT {_TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts) "
     "WHERE s.time_ns IS NOT NULL",

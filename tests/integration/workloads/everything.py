@@ -321,11 +321,17 @@ def main() -> None:
     ray.init(address, namespace="tests", log_to_driver=False)
     other = subprocess.Popen([sys.executable, "-c", SHORT_LIVED, address])
     tasks(folder)
-    kept = [*actors(), *placement_groups()]
+    print("T tasks", time.monotonic(), file=sys.stderr)
+    kept = [*actors()]
+    print("T actors", time.monotonic(), file=sys.stderr)
+    kept += placement_groups()
+    print("T pgs", time.monotonic(), file=sys.stderr)
     cancellations(dashboard)
+    print("T canc", time.monotonic(), file=sys.stderr)
     for begin in range(0, short_tasks, 2000):
         ray.get([short.remote(i) for i in range(begin, min(begin + 2000, short_tasks))])
     kept.append(sleeps.options(name="still running").remote(3600))
+    print("T short", time.monotonic(), file=sys.stderr)
     other.wait(60)
     print("ready", flush=True)
     for line in sys.stdin:

@@ -87,8 +87,14 @@ def test_merging_loses_nothing_and_keeps_the_other_as_it_was(into: Attempt, othe
 def test_the_state_is_the_last_in_rays_own_order() -> None:
     from ray.core.generated.common_pb2 import TaskStatus
 
-    # ``protobuf_to_task_state_dict`` goes through the enum in its order; NIL is no state.
-    assert [name for name in TaskStatus.keys() if name != "NIL"] == list(STATES)
+    # ``protobuf_to_task_state_dict`` goes through the enum in its order; NIL is no state. The newest value
+    # is the enum's last, though what it names comes before RUNNING: followed to the letter, an attempt that
+    # was ever there would never be seen to run or end.
+    late = "GETTING_AND_PINNING_ARGS"
+    ordered = [name for name in TaskStatus.keys() if name != "NIL"]  # noqa: SIM118 no dict
+    assert ordered[-1] == late
+    assert ordered[:-1] == [state for state in STATES if state != late]
+    assert STATES.index(late) == STATES.index("RUNNING") - 1
     for one, two in product(STATES, STATES):
         assert Attempt("a", states={one: 9, two: 1}).state == max(one, two, key=STATES.index)
     assert Attempt("a").state is None

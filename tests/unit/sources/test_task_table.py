@@ -152,6 +152,9 @@ def test_phases_and_spans() -> None:
         Span(TASK.hex(), 0, "ray.get", 3, 4, '{"refs":1}'),
         Span(TASK.hex(), 0, "submit_task", 3, 4),
         Span(TASK.hex(), 0, "ray.wait", 3, 4),
+        # A generator stores more than once; the phase keeps the first, the spans all.
+        Span(TASK.hex(), 0, "task:store_outputs", 7, 8),
+        Span(TASK.hex(), 0, "task:store_outputs", 5, 6),
     ]
 
 

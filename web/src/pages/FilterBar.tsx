@@ -1,5 +1,5 @@
-import { ActionIcon, Autocomplete, Button, Kbd, MultiSelect, Select, TextInput } from '@mantine/core';
-import { IconSearch, IconX } from '@tabler/icons-react';
+import { ActionIcon, Autocomplete, Kbd, MultiSelect, Select, TextInput, Tooltip } from '@mantine/core';
+import { IconFilterX, IconSearch, IconX } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChoices } from '../api/queries';
@@ -210,17 +210,22 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
           </span>
         );
       })}
-      {used && (
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          data-testid="clear-filters"
-          onClick={() => change((before) => ({ ...before, filters: {} }))}
-        >
-          {t('common.clearFilters')}
-        </Button>
-      )}
-      <div className="rs-filters-right">{props.right}</div>
+      <div className="rs-filters-right">
+        {/* Always there, so that the bar does not grow a line when the first filter is set. */}
+        <Tooltip label={t('common.clearFilters')}>
+          <ActionIcon
+            size={26}
+            color="blue"
+            aria-label={t('common.clearFilters')}
+            data-testid="clear-filters"
+            style={{ visibility: used ? 'visible' : 'hidden' }}
+            onClick={() => change((before) => ({ ...before, filters: {} }))}
+          >
+            <IconFilterX size={16} />
+          </ActionIcon>
+        </Tooltip>
+        {props.right}
+      </div>
     </div>
   );
 }

@@ -1,0 +1,191 @@
+"""What the benchmarks share: the header of a report, tables, and the server as a process that is watched."""
+
+from __future__ import annotations
+
+import http.client
+import importlib.metadata
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+
+HERE = Path(__file__).parent
+SRC = HERE.parent / "src"
+CACHE = Path(os.environ.get("RAYSCOPE_BENCH_CACHE", "~/.cache/rayscope-benchmarks")).expanduser()
+
+
+def environment() -> dict[str, str]:
+    """Our environment, with this checkout's package first."""
+    paths = [str(SRC), str(HERE), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def header(title: str, packages: Sequence[str]) -> str:
+    """The machine, the versions and how busy the machine is with other things."""
+    memory = psutil.virtual_memory()
+    before = psutil.cpu_percent(interval=2.0)
+    lines = [
+        f"# {title}",
+        "",
+        f"- Date: {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
+        f"- Machine: {os.cpu_count()} cores, {memory.total / 2**30:.0f} GiB, {platform.system()} {platform.release()}",
+        f"- Python {platform.python_version()}; " + ", ".join(f"{name} {_version(name)}" for name in packages),
+        f"- Other load before the start: {before:.0f} % of all cores over 2 s, load average "
+        + " ".join(f"{value:.1f}" for value in os.getloadavg()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A markdown table."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """The value that a share ``q`` of all values does not exceed; 0 of none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * q))] if ordered else 0.0
+
+
+def ms(seconds: float) -> str:
+    """Seconds as whole milliseconds."""
+    return f"{seconds * 1000:.0f} ms"
+
+
+def cpu_of(process: psutil.Process) -> float:
+    """CPU seconds of a process and of the children that it has waited for."""
+    times = process.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
+class Http:
+    """A keep-alive client for one thread."""
+
+    def __init__(self, url: str, timeout: float = 120) -> None:
+        parts = urlsplit(url)
+        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
+
+    def get(self, path: str) -> Any:
+        """The answer as parsed JSON; raises RuntimeError for another status than 200."""
+        return self._ask("GET", path, None)
+
+    def post(self, path: str, body: Any) -> Any:
+        """The same for a POST."""
+        return self._ask("POST", path, json.dumps(body).encode())
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+        self._connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+        response = self._connection.getresponse()
+        data = response.read()
+        if response.status != 200:
+            raise RuntimeError(f"{method} {path}: {response.status} {data[:300]!r}")
+        return json.loads(data)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+class Watched:
+    """A program of ours that is running: its first line of output, its memory and its CPU."""
+
+    def __init__(self, command: Sequence[str], env: dict[str, str] | None = None, **options: Any) -> None:
+        self.popen = subprocess.Popen(
+            list(command), env=env or environment(), stdout=subprocess.PIPE, text=True, **options
+        )
+        self.process = psutil.Process(self.popen.pid)
+        self.peak_rss = 0
+        self._done = threading.Event()
+        self._sampler = threading.Thread(target=self._sample, daemon=True)
+        self._sampler.start()
+
+    def line(self) -> str:
+        """The next line that it prints; raises RuntimeError at its end."""
+        line = self.popen.stdout.readline() if self.popen.stdout else ""
+        if not line:
+            raise RuntimeError(f"{self.popen.args!r} ended with {self.popen.wait()}")
+        return line.rstrip("\n")
+
+    def rss(self) -> int:
+        """Resident bytes, children included."""
+        try:
+            family = [self.process, *self.process.children(recursive=True)]
+            return sum(one.memory_info().rss for one in family)
+        except psutil.Error:
+            return 0
+
+    def cpu(self) -> float:
+        """CPU seconds so far, living children included."""
+        total = cpu_of(self.process)
+        for child in self.process.children(recursive=True):
+            try:
+                total += cpu_of(child)
+            except psutil.Error:
+                continue
+        return total
+
+    def _sample(self) -> None:
+        while not self._done.wait(0.2):
+            self.peak_rss = max(self.peak_rss, self.rss())
+
+    def stop(self, number: int = signal.SIGTERM, timeout: float = 120) -> None:
+        """Ask it to end and wait; kill it if it does not."""
+        self._done.set()
+        self._sampler.join()
+        if self.popen.poll() is None:
+            self.popen.send_signal(number)
+        try:
+            self.popen.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+        if self.popen.stdout:
+            self.popen.stdout.close()
+
+
+class RayscopeServer(Watched):
+    """The real server in a process of its own, on a free port."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__([sys.executable, str(HERE / "serve.py"), str(data_dir)])
+        about = json.loads(self.line())
+        self.url: str = about["url"]
+        self.ingest_url: str = about["ingest_url"]
+        self.parser: str = about["parser"]
+
+    def wait_until_merged(self, timeout: float = 600, quiet: float = 0.0) -> float:
+        """Wait until no batch waits to be merged, for ``quiet`` seconds on end; returns when that began."""
+        client = Http(self.url)
+        deadline = time.monotonic() + timeout
+        since: float | None = None
+        while time.monotonic() < deadline:
+            now = time.monotonic()
+            if client.get("/api/health")["pending_batches"]:
+                since = None
+            else:
+                since = since or now
+                if now - since >= quiet:
+                    client.close()
+                    return since
+            time.sleep(0.02 if not quiet else 0.1)
+        raise RuntimeError("batches still wait to be merged")
