@@ -19,7 +19,7 @@ export default defineConfig({
     },
   },
   server: {
-    proxy: { '/api': process.env.RAYSCOPE_URL ?? 'http://127.0.0.1:8269' },
+    proxy: { '/api': process.env.RAYSCOPE_URL ?? 'http://127.0.0.1:8700' },
   },
   test: { environment: 'node', include: ['src/**/*.test.ts'] },
 });

@@ -107,7 +107,7 @@ def _stop_processes_of(mark: str) -> None:
     for process in ours:
         if process.pid != os.getpid():
             process.terminate() if process.is_running() else None
-    _, alive = psutil.wait_procs(ours, timeout=5)
+    _, alive = psutil.wait_procs(ours, timeout=3)
     for process in alive:
         process.kill()
 

@@ -111,7 +111,7 @@ class Watch:
             return
         now = time.monotonic()
         for session, address in open_questions.items():
-            if has_grown(session, self._before, recorded):
+            if sends_events(recorded.get(session)) or has_grown(session, self._before, recorded):
                 self._settled.add(session)
                 continue
             if not self._find_drivers(address, self._since_ms) & self._pids:
@@ -133,13 +133,21 @@ class Watch:
         )
 
 
+def sends_events(about: Mapping[str, Any] | None) -> bool:
+    """Whether a session (an item of ``/api/sessions``) was started with recording."""
+    return about is not None and "events" in str(about.get("recording"))
+
+
 def has_grown(
     session: str, before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Whether ``session`` is new in ``now`` or was heard from since ``before``."""
+    """Whether ``session`` is new in ``now`` or has more in it than ``before``.
+
+    That it was heard from is not enough: a server polls every cluster that it knows.
+    """
     if session not in now:
         return False
     if session not in before:
         return True
-    keys = ("last_ns", "attempts", "tasks", "actors", "jobs")
+    keys = ("attempts", "tasks", "actors", "jobs")
     return any(now[session].get(key) != before[session].get(key) for key in keys)

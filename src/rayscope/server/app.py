@@ -168,12 +168,8 @@ def _add_ingest(app: FastAPI, hub: Hub) -> None:
 def _session_row(hub: Hub, name: str) -> dict[str, Any]:
     about = hub.catalog.about(name)
     state, error = ("live" if time.time_ns() - about.last_ns < LIVE_NS else "ended"), about.note
-    try:
-        with hub.catalog.reading(name):
-            pass
-    except NotFound:
-        pass
-    except StoreError as problem:
+    problem = hub.unreadable(name)
+    if problem is not None:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"
     return {
         "session": name,

@@ -69,6 +69,7 @@ class Hub:
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
         self._cache: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._readable: dict[str, tuple[int, StoreError | None]] = {}
 
     def start(self) -> None:
         """Replay the spool, begin to write and to look for the clusters of live sessions."""
@@ -285,6 +286,27 @@ class Hub:
             self._cache.clear()
         self._cache[(session, name)] = (time.monotonic() + min(30.0, max(0.5, took * 10)), value)
         return value
+
+    def unreadable(self, session: str) -> StoreError | None:
+        """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""
+        try:
+            stamp = self.catalog.path(session).stat().st_mtime_ns
+        except OSError:
+            return None  # not written yet
+        known = self._readable.get(session)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        problem: StoreError | None = None
+        try:
+            with self.catalog.reading(session):
+                pass
+        except NotFound:
+            pass
+        except StoreError as error:
+            problem = error
+        if problem is None or problem.code in ("corrupt", "newer"):  # a lock or a full disk may pass
+            self._readable[session] = (stamp, problem)
+        return problem
 
     def last_ns(self, session: str) -> int:
         """Until when a running attempt has run: now while the session lives, else its last sign of life."""

@@ -54,6 +54,19 @@ def test_a_recorded_cluster_is_left_alone() -> None:
     assert api.asked == []
 
 
+def test_a_recorded_cluster_from_before_is_left_alone() -> None:
+    api = FakeApi({"session_a": {"recording": "events", "attempts": 5}})
+    watch = Watch(
+        api,  # type: ignore[arg-type]
+        family=lambda: {10},
+        before=api.known,
+        find_clusters=lambda: {"session_a": "10.0.0.1:6379"},
+        find_drivers=lambda _address, _since_ms: {10},
+    )
+    watch.look(patience_s=0)
+    assert api.asked == []
+
+
 def test_a_cluster_of_somebody_else_is_left_alone() -> None:
     api = FakeApi({})
     _watch(api, {99}).look(patience_s=0)
@@ -68,8 +81,9 @@ def test_a_refusal_is_kept_for_the_end() -> None:
 
 
 def test_growth() -> None:
-    before = {"s": {"last_ns": 1, "attempts": 1}}
+    before = {"s": {"attempts": 1, "last_ns": 1}}
     assert not has_grown("s", before, {})
     assert not has_grown("s", before, before)
-    assert has_grown("s", before, {"s": {"last_ns": 2, "attempts": 1}})
+    assert not has_grown("s", before, {"s": {"attempts": 1, "last_ns": 2}})  # it was only polled
+    assert has_grown("s", before, {"s": {"attempts": 2, "last_ns": 2}})
     assert has_grown("new", before, {"new": {}})

@@ -37,7 +37,8 @@ export const en = {
   login: {
     title: 'Sign in',
     explain: 'This server can be reached from other machines, so it asks for its token.',
-    where: 'The token was printed in the terminal where Rayscope was started.',
+    where:
+      'It is the one that was given where Rayscope was started (--token or RAYSCOPE_TOKEN), or that was printed there.',
     token: 'Token',
     submit: 'Sign in',
     wrong: 'That is not the token of this server.',
@@ -129,6 +130,7 @@ export const en = {
   },
   filter: {
     q: 'Name or task id',
+    nameOrId: 'Name or id',
     function: 'Function',
     node: 'Node',
     job: 'Job',

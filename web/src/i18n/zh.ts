@@ -39,7 +39,7 @@ export const zh: Translation = {
   login: {
     title: '登录',
     explain: '其他机器也能访问此服务器，因此需要令牌。',
-    where: '令牌已打印在启动 Rayscope 的终端里。',
+    where: '令牌是启动 Rayscope 时给定的（--token 或 RAYSCOPE_TOKEN），或打印在启动它的终端里。',
     token: '令牌',
     submit: '登录',
     wrong: '令牌不正确。',
@@ -127,6 +127,7 @@ export const zh: Translation = {
   },
   filter: {
     q: '名称或任务 ID',
+    nameOrId: '名称或 ID',
     function: '函数',
     node: '节点',
     job: '作业',

@@ -20,7 +20,7 @@ type EntityViewName = Exclude<View, 'tasks' | 'functions' | 'failures'>;
 /** Of each kind: where it is listed, its id, the columns that matter first, and how its tasks are found. */
 const KINDS: Record<
   EntityViewName,
-  { path: string; id: string; first: string[]; tasks?: FilterName; searchable: boolean }
+  { path: string; id: string; first: string[]; order: string; tasks: FilterName }
 > = {
   actors: {
     path: '/actors',
@@ -37,8 +37,8 @@ const KINDS: Record<
       'start_ns',
       'end_ns',
     ],
+    order: '-start_ns',
     tasks: 'actor_id',
-    searchable: true,
   },
   workers: {
     path: '/workers',
@@ -48,15 +48,15 @@ const KINDS: Record<
       'worker_type',
       'worker_id',
       'pid',
+      'ip',
       'node_id',
       'job_id',
       'start_ns',
       'end_ns',
-      'exit_type',
       'exit_detail',
     ],
+    order: '-start_ns',
     tasks: 'worker_id',
-    searchable: false,
   },
   nodes: {
     path: '/nodes',
@@ -65,24 +65,22 @@ const KINDS: Record<
       'state',
       'node_name',
       'hostname',
-      'node_ip_address',
       'node_ip',
+      'is_head',
       'node_id',
-      'is_head_node',
-      'resources',
       'resources_total',
       'start_ns',
       'end_ns',
     ],
+    order: '-start_ns',
     tasks: 'node_id',
-    searchable: true,
   },
   jobs: {
     path: '/jobs',
     id: 'job_id',
     first: ['state', 'job_id', 'submission_id', 'type', 'entrypoint', 'start_ns', 'end_ns', 'message'],
+    order: '-start_ns',
     tasks: 'job_id',
-    searchable: false,
   },
   'placement-groups': {
     path: '/placement_groups',
@@ -93,25 +91,28 @@ const KINDS: Record<
       'placement_group_id',
       'strategy',
       'bundles',
-      'creator_job_id',
       'job_id',
-      'start_ns',
-      'end_ns',
+      'is_detached',
+      'created_ns',
     ],
+    order: '-created_ns',
     tasks: 'placement_group_id',
-    searchable: true,
   },
 };
 
-const GROWS = new Set([
-  'class_name',
-  'entrypoint',
-  'exit_detail',
-  'node_name',
-  'message',
+/** The field of each kind that takes what is left of the width. */
+const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles', 'resources_total']);
+/** Structures: no order that means anything. */
+const UNORDERED = new Set([
   'bundles',
-  'resources',
   'resources_total',
+  'required_resources',
+  'labels',
+  'label_selector',
+  'runtime_env',
+  'metadata',
+  'stats',
+  'death_cause',
 ]);
 
 /** Actors, workers, nodes, jobs and placement groups: a plain table of whatever Ray tells of them. */
@@ -120,8 +121,9 @@ export function EntityView({ view }: { view: EntityViewName }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
-  const { state, job_id, node_id, name } = url.filters;
-  const params = { session: url.session, state, job_id, node_id, name, sort: url.sort };
+  const { state, job_id, node_id, q } = url.filters;
+  const sort = url.sort ?? kind.order;
+  const params = { session: url.session, state, job_id, node_id, q, sort };
   const keyOf = useCallback(
     (item: Item) => String(item[kind.id] ?? item.submission_id ?? JSON.stringify(item)),
     [kind.id],
@@ -152,7 +154,14 @@ export function EntityView({ view }: { view: EntityViewName }) {
     [change, keyOf],
   );
   const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
+  const onSort = useCallback(
+    (next: string | undefined) =>
+      change((before) => ({ ...before, sort: next === kind.order ? undefined : next })),
+    [change, kind.order],
+  );
   const filtered = Object.keys(url.filters).length > 0;
+  // A job that was submitted but has no driver yet is listed by its submission id: no task has that.
+  const hasTasks = shown !== undefined && /^[0-9a-f]{8,}$/.test(String(shown[kind.id] ?? ''));
   const close = useCallback(
     () => change((before) => ({ ...before, item: undefined, wide: undefined })),
     [change],
@@ -161,7 +170,7 @@ export function EntityView({ view }: { view: EntityViewName }) {
     <>
       <div className="rs-filters">
         <h1 className="rs-view-title">{t(`nav.${view}`)}</h1>
-        {kind.searchable && <SearchField filter="name" placeholder={t('filter.name')} />}
+        <SearchField filter="q" placeholder={t('filter.nameOrId')} />
         <div className="rs-filters-right">
           <span
             className="rs-num rs-dim rs-loaded"
@@ -184,6 +193,8 @@ export function EntityView({ view }: { view: EntityViewName }) {
           columns={columns}
           rows={list.rows}
           keyOf={keyOf}
+          sort={sort}
+          onSort={onSort}
           openKey={url.item}
           onOpen={open}
           loading={list.loading}
@@ -215,7 +226,7 @@ export function EntityView({ view }: { view: EntityViewName }) {
           subtitle={<ItemState state={typeof shown.state === 'string' ? shown.state : null} />}
           onClose={close}
         >
-          {kind.tasks !== undefined && typeof shown[kind.id] === 'string' && (
+          {hasTasks && (
             <p className="rs-drawer-links">
               <Link to={toView(url, 'tasks', { [kind.tasks]: String(shown[kind.id]) })}>
                 {t('entity.tasksOf')}
@@ -255,6 +266,7 @@ function column(field: string, grow: boolean, optional: boolean): Column<Item> {
     width: grow ? Math.max(width, 180) : width,
     grow,
     align: number ? 'right' : undefined,
+    sort: UNORDERED.has(field) ? undefined : field,
     optional,
     cell: (item) => <Cell name={field} value={item[field]} />,
   };

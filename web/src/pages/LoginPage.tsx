@@ -31,7 +31,16 @@ export function LoginPage() {
     <div className="rs-shell">
       <Header />
       <main className="rs-main rs-login">
-        <Paper withBorder bg="var(--rs-panel)" p="xl" w={420} maw="100%" component="form" onSubmit={submit} data-testid="login">
+        <Paper
+          withBorder
+          bg="var(--rs-panel)"
+          p="xl"
+          w={420}
+          maw="100%"
+          component="form"
+          onSubmit={submit}
+          data-testid="login"
+        >
           <Stack gap="md">
             <Title order={1}>{t('login.title')}</Title>
             <Text size="sm" c="dimmed">

@@ -1,0 +1,193 @@
+"""What several tests need: recorded events, events made from them, real servers, and whole records to compare."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from rayscope.store.catalog import Catalog, Retention
+from rayscope.store.recorder import Recorder
+from rayscope.store.schema import ENTITY_COLUMNS
+from rayscope.store.spool import Spool
+
+SAMPLES = Path(__file__).parent / "unit" / "sources" / "samples"
+Events = list[dict[str, Any]]
+Tables = dict[str, list[tuple[Any, ...]]]
+
+
+@pytest.fixture(scope="session")
+def sample() -> Callable[[str], list[Events]]:
+    """Batches that a real Ray of that version sent: ``sample("2.60")``."""
+    return lambda version: json.loads((SAMPLES / f"ray-{version}.json").read_text())
+
+
+def body(events: Events) -> bytes:
+    return json.dumps(events).encode()
+
+
+@pytest.fixture(scope="session")
+def bodies(sample: Callable[[str], list[Events]]) -> list[bytes]:
+    """The sample of Ray 2.60 as it was sent."""
+    return [body(batch) for batch in sample("2.60")]
+
+
+_TIMESTAMP = re.compile(r'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.?(\d*)Z"')
+_NANOSECONDS = re.compile(r'"(?:startTime|endTime)": "(\d{19})"')
+
+
+def _iso(time_ns: int) -> str:
+    seconds, rest = divmod(time_ns, 10**9)
+    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+
+
+def _ns(text: str, decimals: str) -> int:
+    return int(datetime.fromisoformat(text + "+00:00").timestamp()) * 10**9 + int(decimals.ljust(9, "0"))
+
+
+def _task_of(event: dict[str, Any]) -> str | None:
+    return next((value["taskId"] for value in event.values() if isinstance(value, dict) and "taskId" in value), None)
+
+
+@pytest.fixture(scope="session")
+def make_batches(sample: Callable[[str], list[Events]]) -> Callable[..., list[bytes]]:
+    """``make_batches(tasks)``: real events of one finished task, told of that many tasks, 1,000 a batch.
+
+    Task ``i`` begins ``i`` µs after the sample's. The parts of a task are a few batches apart, as those of
+    its owner and its executor are.
+    """
+
+    def make(tasks: int, *, size: int = 1000, seed: int = 0) -> list[bytes]:
+        events = [event for batch in sample("2.60") for event in batch]
+        of_task: dict[str, Events] = {}
+        for event in events:
+            if task := _task_of(event):
+                of_task.setdefault(task, []).append(event)
+        task, group = next(
+            (task, group)
+            for task, group in of_task.items()
+            if {"TASK_DEFINITION_EVENT", "TASK_PROFILE_EVENT"} <= {e["eventType"] for e in group}
+            and '"FINISHED"' in json.dumps(group)
+            and group[0].get("taskDefinitionEvent", {}).get("taskName") != "outer"
+        )
+        tail = b64decode(task)[8:]
+        parts = [re.split(_TIMESTAMP, json.dumps(event)) for event in group]
+        rng = random.Random(seed)
+        made: list[tuple[float, str]] = []
+        for number in range(tasks):
+            new = b64encode(rng.randbytes(8) + tail).decode()
+            for order, part in enumerate(parts):
+                pieces = list(part[::3])
+                times = [f'"{_iso(_ns(a, b) + number * 1000)}"' for a, b in zip(part[1::3], part[2::3], strict=True)]
+                text = "".join(x for pair in zip(pieces, [*times, ""], strict=True) for x in pair)
+                text = _NANOSECONDS.sub(
+                    lambda match: match.group(0).replace(match.group(1), str(int(match.group(1)) + number * 1000)),
+                    text.replace(task, new),
+                )
+                made.append((number + order * rng.random() * 1000, text))
+        made.sort()
+        texts = [text for _, text in made]
+        return [f"[{','.join(texts[i : i + size])}]".encode() for i in range(0, len(texts), size)]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def dump() -> Callable[[Path], Tables]:
+    """Everything in a session's DuckDB file, sorted; call paths as names from the driver down."""
+
+    def read(path: Path) -> Tables:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            found: Tables = {
+                table: connection.execute(f"FROM {table} ORDER BY ALL").fetchall()
+                for table in ("attempts", "span_rows", "paths", "drops")
+            }
+            found["call_paths"] = connection.execute(
+                "WITH RECURSIVE way AS (SELECT path_id, parent_path_id, name AS path FROM paths UNION ALL "
+                "SELECT w.path_id, p.parent_path_id, p.name || ' / ' || w.path "
+                "FROM way w JOIN paths p ON p.path_id = w.parent_path_id) "
+                "SELECT task_id, attempt, path FROM tasks JOIN way USING (path_id) WHERE parent_path_id = 0 "
+                "ORDER BY ALL"
+            ).fetchall()
+            for kind in ENTITY_COLUMNS:
+                rows = connection.execute(f"FROM {kind}_rows ORDER BY ALL").fetchall()
+                # The document is JSON, whose keys may come in any order.
+                found[kind] = sorted(
+                    (row[0], json.dumps(json.loads(row[1]), sort_keys=True), *row[2:]) for row in rows
+                )
+        return found
+
+    return read
+
+
+def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 60) -> Any:
+    """Wait on a fact, not for a time."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"timed out: {what}"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture(scope="session", name="wait_for")
+def wait_for_fixture() -> Callable[..., Any]:
+    return wait_for
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Callable[..., Recorder]]:
+    """Starts recorders; ``recorder(folder)`` on a data directory (again, after ``stop``)."""
+    with ExitStack() as stack:
+
+        def start(folder: Path = tmp_path, *, retention: Retention | None = None, **spool: Any) -> Recorder:
+            made = Recorder(Catalog(folder), Spool(folder / "spool", **spool), retention or Retention())
+            made.start()
+            stack.callback(made.stop)
+            return made
+
+        yield start
+
+
+@pytest.fixture
+def record(recorder: Callable[..., Recorder], tmp_path: Path) -> Callable[..., Path]:
+    """``record(bodies)`` puts batches through a recorder; returns the session's file, closed."""
+    count = iter(range(1000))
+
+    def put(batches: Sequence[bytes], *, flush_after: Callable[[int], bool] = lambda _: False) -> Path:
+        folder = tmp_path / f"record-{next(count)}"
+        made = recorder(folder)
+        for number, batch in enumerate(batches):
+            made.submit(batch)
+            if flush_after(number):
+                assert made.flush()
+        made.stop()
+        (session,) = made.catalog.names()
+        return made.catalog.path(session)
+
+    return put
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Starts servers on free loopback ports: ``serve(token=...)``; each is stopped at the end."""
+    with ExitStack() as stack:
+
+        def start(folder: Path | None = None, **settings: Any) -> Server:
+            server = Server(Settings(data_dir=folder or tmp_path / "data", **{"port": 0, **settings}))
+            server.start()
+            stack.callback(server.stop)
+            return server
+
+        yield start

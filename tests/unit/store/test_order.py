@@ -1,0 +1,70 @@
+"""The same events give the same record, in whatever order, batches and number they come."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Tables = dict[str, list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def expected(bodies: list[bytes], record: Callable[..., Path], dump: Callable[[Path], Tables]) -> Tables:
+    tables = dump(record(bodies))
+    # The sample is worth comparing: attempts, spans, nested calls, all kinds of entities that events tell.
+    assert len(tables["attempts"]) > 30
+    assert tables["span_rows"]
+    assert any(path.count(" / ") == 1 for _, _, path in tables["call_paths"])
+    assert all(tables[kind] for kind in ("actor", "node", "worker", "job"))
+    keys = [row[:3] for row in tables["attempts"]]
+    assert len(set(keys)) == len(keys)
+    return tables
+
+
+def test_backwards_with_a_flush_after_each_event(
+    bodies: list[bytes], expected: Tables, record: Callable[..., Path], dump: Callable[[Path], Tables]
+) -> None:
+    """Children before their parents, ends before beginnings, each written before the next comes."""
+    events = [event for body in bodies for event in json.loads(body)]
+    single = [json.dumps([event]).encode() for event in reversed(events)]
+    assert dump(record(single, flush_after=lambda _: True)) == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shuffled_split_and_twice(
+    seed: int,
+    bodies: list[bytes],
+    expected: Tables,
+    record: Callable[..., Path],
+    dump: Callable[[Path], Tables],
+) -> None:
+    rng = random.Random(seed)
+    events = [event for body in bodies for event in json.loads(body)]
+    events += rng.sample(events, len(events) // 2)
+    rng.shuffle(events)
+    cuts = sorted(rng.sample(range(len(events)), 12))
+    parts = [events[a:b] for a, b in zip([0, *cuts], [*cuts, len(events)], strict=True)]
+    batches = [json.dumps(part).encode() for part in parts]
+    batches += rng.sample(batches, 4)
+    assert dump(record(batches, flush_after=lambda _: rng.random() < 0.5)) == expected
+
+
+def test_all_of_it_again_after_a_restart(
+    bodies: list[bytes],
+    expected: Tables,
+    recorder: Callable[..., Any],
+    tmp_path: Path,
+    dump: Callable[[Path], Tables],
+) -> None:
+    for batches in (bodies[: len(bodies) // 2], bodies[::-1], bodies):
+        made = recorder(tmp_path / "data")
+        for batch in batches:
+            made.submit(batch)
+        made.stop()
+    (session,) = made.catalog.names()
+    assert dump(made.catalog.path(session)) == expected
