@@ -172,6 +172,17 @@ class RayscopeServer(Watched):
         self.url: str = about["url"]
         self.ingest_url: str = about["ingest_url"]
         self.parser: str = about["parser"]
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                client = Http(self.url)
+                client.get("/api/health")
+                client.close()
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
 
     def wait_until_merged(self, timeout: float = 600, quiet: float = 0.0) -> float:
         """Wait until no batch waits to be merged, for ``quiet`` seconds on end; returns when that began."""

@@ -58,7 +58,9 @@ def _ns(text: str, decimals: str) -> int:
 
 
 def _task_of(event: dict[str, Any]) -> str | None:
-    return next((value["taskId"] for value in event.values() if isinstance(value, dict) and "taskId" in value), None)
+    return next(
+        (value["taskId"] for value in event.values() if isinstance(value, dict) and "taskId" in value), None
+    )
 
 
 @pytest.fixture(scope="session")
@@ -90,10 +92,15 @@ def make_batches(sample: Callable[[str], list[Events]]) -> Callable[..., list[by
             new = b64encode(rng.randbytes(8) + tail).decode()
             for order, part in enumerate(parts):
                 pieces = list(part[::3])
-                times = [f'"{_iso(_ns(a, b) + number * 1000)}"' for a, b in zip(part[1::3], part[2::3], strict=True)]
+                times = [
+                    f'"{_iso(_ns(a, b) + number * 1000)}"'
+                    for a, b in zip(part[1::3], part[2::3], strict=True)
+                ]
                 text = "".join(x for pair in zip(pieces, [*times, ""], strict=True) for x in pair)
                 text = _NANOSECONDS.sub(
-                    lambda match: match.group(0).replace(match.group(1), str(int(match.group(1)) + number * 1000)),
+                    lambda match: match.group(0).replace(
+                        match.group(1), str(int(match.group(1)) + number * 1000)
+                    ),
                     text.replace(task, new),
                 )
                 made.append((number + order * rng.random() * 1000, text))

@@ -25,7 +25,7 @@ def slow_step(seconds):
 
 @ray.remote(max_retries=0)
 def broken(page):
-    raise ValueError(f"page {page} has no <title> & no \"body\"")
+    raise ValueError(f'page {page} has no <title> & no "body"')
 
 
 @ray.remote

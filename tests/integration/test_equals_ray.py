@@ -71,7 +71,11 @@ class Cluster:
         free += [f"--dashboard-agent-listen-port={free_port()}", "--object-store-memory=100000000"]
         self.run(
             *["head", "--head", f"--port={self.gcs.rpartition(':')[2]}", "--num-cpus=3", *free],
-            *[f"--temp-dir={self.home / 'r'}", f"--ray-client-server-port={free_port()}", "--disable-usage-stats"],
+            *[
+                f"--temp-dir={self.home / 'r'}",
+                f"--ray-client-server-port={free_port()}",
+                "--disable-usage-stats",
+            ],
             *["--include-dashboard=true", f"--dashboard-port={self.dashboard.rpartition(':')[2]}"],
             f"--system-config={json.dumps(system_config())}",
         )
@@ -191,7 +195,8 @@ def known(value: Any) -> Any:
 
 
 def ms(time_ns: int | None) -> int | None:
-    return None if time_ns is None else time_ns // 1_000_000
+    # Ray's own arithmetic: a float holds such a number to 256 ns, so one in 4,000 is rounded up.
+    return None if time_ns is None else int(time_ns // 1e6)
 
 
 def parsed(text: str | None) -> Any:
@@ -247,34 +252,198 @@ def settle(recorded: Recorded) -> tuple[dict[Key, Row], dict[Key, Row]]:
     return found
 
 
-def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
-    ours, theirs = settle(recorded)
-    assert recorded.summary()["recording"] == "events"
-    differences: list[str] = []
-    differing: set[Key] = set()
+def compare(ours: dict[Key, Row], theirs: dict[Key, Row]) -> dict[Key, list[str]]:
+    """The differing attempts with what differs. What Ray does not know and we do is no difference."""
+    found: dict[Key, list[str]] = {}
     known_to_us_alone: Counter[str] = Counter()
     for key, row in theirs.items():
         if key not in ours:
-            differing.add(key)
-            differences.append(f"{key} {row['name']} {row['state']}: missing")
+            found[key] = [f"{row['name']} {row['state']}: missing"]
             continue
         mine = our_task(ours[key])
         for name, value in their_task(row).items():
             if value is None and mine[name] is not None:
                 known_to_us_alone[name] += 1
             elif mine[name] != value:
-                differing.add(key)
-                differences.append(f"{key} {row['name']}.{name}: ours {mine[name]!r}, Ray's {value!r}"[:600])
-    import pickle
-    pickle.dump((ours, theirs), open("/tmp/rs-eq.pkl", "wb"))
-    print((recorded.cluster.home/"driver.log").read_text())
+                found.setdefault(key, []).append(
+                    f"{row['name']}.{name}: {mine[name]!r}, Ray: {value!r}"[:500]
+                )
+    states = Counter(row["state"] for row in theirs.values())
+    print(f"\ncompared {len(theirs)} attempts {dict(states)}, {len(found)} differ")
+    print(f"fields that only we know: {dict(known_to_us_alone)}")
+    for key, what in list(found.items())[:20]:
+        print(" ", key, what)
+    return found
+
+
+def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
+    ours, theirs = settle(recorded)
+    assert recorded.summary()["recording"] == "events"
+    differences = compare(ours, theirs)
+    # The GCS itself declares failed what still ran on a worker that it killed with its job. No event says
+    # so; once the GCS can be read the next test finds the very same there.
+    left = {key for key, row in theirs.items() if row["name"] == "left_behind"}
+    assert len(left) == 1
+    assert differences.keys() == left
+    (key,) = left
+    assert (ours[key]["state"], theirs[key]["state"]) == ("RUNNING", "FAILED")
+    # The GCS leaves out what nobody defined: restarts of actors.
     extra = [row for key, row in ours.items() if key not in theirs]
-    print(
-        f"\ncompared {len(theirs)} attempts, {len(differing)} differ; "
-        f"fields that only we know: {dict(known_to_us_alone)}; attempts that only we have: {len(extra)}"
-    )
-    for row in extra[:20]:
-        print("  only ours:", row["task_id"], row["attempt"], row["name"], row["type"], row["state"])
-    print("\n".join(differences[:40]))
-    assert not differences
-    assert len(theirs) >= SHORT_TASKS
+    print(f"attempts that only we have: {[(row['func_name'], row['attempt']) for row in extra]}")
+    assert all(row["type"] == "ACTOR_CREATION_TASK" and row["attempt"] > 0 for row in extra)
+    assert all(row["state"] == "FINISHED" for row in extra)
+
+
+def test_the_workload_was_worth_comparing(recorded: Recorded) -> None:
+    theirs = ray_tasks(recorded.cluster)
+    assert len(theirs) > SHORT_TASKS
+    assert {row["state"] for row in theirs.values()} >= {"RUNNING", "FINISHED", "FAILED"}
+    types = {row["type"] for row in theirs.values()}
+    assert types == {"NORMAL_TASK", "ACTOR_TASK", "ACTOR_CREATION_TASK"}
+    errors = {row.get("error_type") for row in theirs.values()} - {None}
+    assert errors >= {"TASK_EXECUTION_EXCEPTION", "WORKER_DIED", "TASK_CANCELLED", "ACTOR_DIED"}
+    names = {row["name"] for row in theirs.values()}
+    shown = {"renamed by its user", "a call with a name", "label 0.ping", "short", "level_three", "in_method"}
+    assert not {name for name in shown if not any(name in known for known in names)}
+    assert {row["job_id"] for row in theirs.values()} == {"01000000", "02000000"}
+    assert len({row["node_id"] for row in theirs.values() if row["node_id"]}) == 2
+    assert max(row["attempt_number"] for row in theirs.values()) == 2
+    for name in ("placement_group_id", "label_selector", "actor_repr_name", "parent_task_id"):
+        assert any(known(row[name]) for row in theirs.values()), name
+    depth = recorded.rows("SELECT max(depth) AS depth FROM paths")[0]["depth"]
+    assert depth == 3  # three levels of nested tasks below the driver
+    summary = recorded.summary()
+    assert summary["ingest"]["unknown"] == {}
+    assert summary["dropped"] == {"total": 0, "by": [], "unresolved_attempts": 0}
+
+
+def test_no_secret_is_on_record(recorded: Recorded) -> None:
+    everything = "".join(str(recorded.rows(f"FROM {view}")) for view in ("tasks", "actors", "jobs", "spans"))
+    assert "PASSWORD" in everything  # the environment is there, its values are not
+    assert "s3cret-of-the-workload" not in everything
+
+
+def sane_ms(value: Any) -> int | None:
+    """Ray's lists give 0, -1 and -1 as 64 bits for a time that they do not know."""
+    return None if value in (None, 0, -1, 2**64 - 1) else int(value)
+
+
+def death(text: str | None) -> str | None:
+    return clean_error(text) if text else None
+
+
+#: Kind -> (our row -> comparable, Ray's row -> comparable).
+ENTITIES: dict[str, tuple[Callable[[Row], Row], Callable[[Row], Row]]] = {
+    "actor": (
+        lambda row: {
+            **{name: row[name] for name in ("class_name", "state", "job_id", "node_id", "pid", "repr_name")},
+            **{name: row[name] for name in ("name", "ray_namespace", "is_detached", "placement_group_id")},
+            "required_resources": parsed(row["required_resources"]),
+            "num_restarts": row["num_restarts"],
+        },
+        lambda row: {
+            **{name: known(row[name]) for name in ("class_name", "state", "job_id", "node_id", "repr_name")},
+            **{name: known(row[name]) for name in ("name", "ray_namespace", "placement_group_id")},
+            "is_detached": row["is_detached"],
+            "pid": row["pid"] or None,
+            "required_resources": known(row["required_resources"]),
+            "num_restarts": int(row["num_restarts"]),
+        },
+    ),
+    "node": (
+        lambda row: {
+            **{name: row[name] for name in ("state", "node_ip", "node_name", "is_head")},
+            "resources_total": parsed(row["resources_total"]),
+            "labels": parsed(row["labels"]),
+            "start": ms(row["start_ns"]),
+        },
+        lambda row: {
+            **{name: row[name] for name in ("state", "node_ip", "node_name", "resources_total")},
+            "is_head": row["is_head_node"],
+            "labels": known(row["labels"]),
+            "start": sane_ms(row["start_time_ms"]),
+        },
+    ),
+    "worker": (
+        lambda row: {
+            **{name: row[name] for name in ("worker_type", "node_id", "pid", "ip", "exit_type")},
+            "alive": row["state"] == "ALIVE",
+            "exit_detail": row["exit_detail"] or None,
+            "start": ms(row["start_ns"]),
+            "end": ms(row["end_ns"]),
+        },
+        lambda row: {
+            **{name: known(row[name]) for name in ("worker_type", "node_id", "pid", "ip", "exit_type")},
+            "alive": row["is_alive"],
+            "exit_detail": death(row["exit_detail"]),
+            "start": sane_ms(row["start_time_ms"]),
+            "end": sane_ms(row["end_time_ms"]),
+        },
+    ),
+    "job": (
+        lambda row: {
+            **{name: row[name] for name in ("state", "type", "entrypoint", "submission_id")},
+            "start": ms(row["start_ns"]),
+            "end": ms(row["end_ns"]),
+        },
+        lambda row: {
+            "state": str(row["status"]).rpartition(".")[2],
+            "type": str(row["type"]).rpartition(".")[2],
+            "entrypoint": redact_text(row["entrypoint"]),
+            "submission_id": row["submission_id"],
+            "start": sane_ms(row["start_time"]),
+            "end": sane_ms(row["end_time"]),
+        },
+    ),
+    "placement_group": (
+        lambda row: {
+            **{name: row[name] for name in ("state", "name", "is_detached", "job_id")},
+            "bundles": [(b["index"], b["resources"], b["node_id"]) for b in json.loads(row["bundles"])],
+        },
+        lambda row: {
+            **{name: known(row[name]) for name in ("state", "name")},
+            "is_detached": row["is_detached"],
+            "job_id": row["creator_job_id"],
+            "bundles": [
+                (int(b["bundle_id"].get("bundle_index", 0)), b["unit_resources"], known(b["node_id"]))
+                for b in row["bundles"]
+            ],
+        },
+    ),
+}
+
+
+def entity_differences(recorded: Recorded, lists: dict[str, list[Row]]) -> list[str]:
+    found: list[str] = []
+    compared: Counter[str] = Counter()
+    for kind, (mine, theirs) in ENTITIES.items():
+        ours = {row[f"{kind}_id"]: row for row in recorded.rows(f"FROM {kind}s")}
+        for row in lists[kind]:
+            identity = row[f"{kind}_id"]
+            compared[kind] += 1
+            if identity not in ours:
+                found.append(f"{kind} {identity}: missing")
+                continue
+            left, right = mine(ours[identity]), theirs(row)
+            found += [
+                f"{kind} {identity}.{name}: {left[name]!r}, Ray: {value!r}"
+                for name, value in right.items()
+                if left[name] != value
+            ]
+    print(f"\ncompared {dict(compared)}, {len(found)} fields differ")
+    assert all(compared[kind] for kind in ENTITIES)
+    return found
+
+
+def test_what_events_do_not_carry_comes_from_the_gcs(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told the token, the server finds the cluster by itself, mends what events left open, and then
+    entities too equal Ray's lists."""
+    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
+
+    def equal() -> bool:
+        return not compare(recorded.attempts(), ray_tasks(recorded.cluster))
+
+    wait_until(equal, "the attempt that was left behind has its end", 120)
+    wait_until(lambda: not entity_differences(recorded, recorded.cluster.lists()), "equal entities", 30)

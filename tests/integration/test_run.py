@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -102,14 +103,16 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def _stop_processes_of(mark: str) -> None:
     """End what names this test's own directory on its command line, and what that started."""
-    ours = [one for one in psutil.process_iter(["cmdline"]) if mark in " ".join(one.info["cmdline"] or ())]
-    ours += [child for one in ours if one.is_running() for child in one.children(recursive=True)]
-    for process in ours:
-        if process.pid != os.getpid():
-            process.terminate() if process.is_running() else None
-    _, alive = psutil.wait_procs(ours, timeout=3)
-    for process in alive:
-        process.kill()
+    ours: list[psutil.Process] = []
+    for process in psutil.process_iter(["cmdline"]):
+        if mark in " ".join(process.info["cmdline"] or ()) and process.pid != os.getpid():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                ours += [process, *process.children(recursive=True)]
+    for end in (psutil.Process.terminate, psutil.Process.kill):
+        for process in ours:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                end(process)
+        _, ours = psutil.wait_procs(ours, timeout=3)
 
 
 def _free_port() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,6 @@ _SLOWEST = 10
 _FAILURES = 5
 _MESSAGE_CHARS = 160
 #: The last line of a traceback: a class name, perhaps with its module, and what it says.
-_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:: |$)")
 
 
 def duration(ns: int | None) -> str:
@@ -35,7 +33,7 @@ def duration(ns: int | None) -> str:
 
 def session_url(url: str, session: str) -> str:
     """Where the UI shows a session."""
-    return f"{url.rstrip('/')}/?session={session}"
+    return f"{url.rstrip('/')}/s/{session}"
 
 
 def show(console: Console, summary: Mapping[str, Any], url: str) -> None:
@@ -102,27 +100,24 @@ def _failures(failures: list[Mapping[str, Any]]) -> Table:
     table.add_column("error", overflow="fold")
     for one in failures[:_FAILURES]:
         what = str(one.get("error_type") or "unknown error")
-        message = _gist(str(one.get("error_message") or ""))
+        message = _shorten(str(one.get("error_summary") or ""))
         attempt = one.get("attempt") or 0
         name = str(one.get("name") or "?") + (f" (attempt {attempt})" if attempt else "")
         table.add_row(Text(name), Text(f"{what}: {message}" if message else what))
     return table
 
 
-def _gist(message: str) -> str:
-    """The line of an error text that says most: a traceback's last ``SomeError: ...``, else the first."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if not lines:
-        return ""
-    raised = [line for line in lines[1:] if _RAISED.match(line)]
-    line = raised[-1] if raised else lines[0]
+def _shorten(line: str) -> str:
+    line = line.strip()
     return line if len(line) <= _MESSAGE_CHARS else line[: _MESSAGE_CHARS - 1] + "…"
 
 
 def _losses(summary: Mapping[str, Any]) -> Text:
     dropped = summary.get("dropped") or {}
     losses = [
-        f"{one['count']:,} by {one['source']} ({one['reason']})"
+        f"{one['count']:,} profile spans beyond Ray's limit for one task (no task is lost)"
+        if one["reason"] == "profile_events_dropped"
+        else f"{one['count']:,} by {one['source']} ({one['reason']})"
         for one in dropped.get("by") or []
         if one["count"]
     ]

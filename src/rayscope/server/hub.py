@@ -31,6 +31,8 @@ log = logging.getLogger("rayscope.server")
 _GONE_S = 60.0
 _WATCH_S = 3.0
 _RECONCILE_S = 30.0
+#: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
+_GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
 
 
 @dataclass
@@ -131,8 +133,12 @@ class Hub:
     def _on_batch(self, cluster: _Cluster, batch: RecordBatch) -> None:
         sends_events = "events" in self.catalog.about(cluster.session).recording
         # Entities come from the GCS in any case; it is the tasks that make a recording a snapshot.
-        recording = "snapshot" if cluster.snapshots and not sends_events else "gcs"
-        self.recorder.submit_records(batch, recording)
+        snapshot = cluster.snapshots and bool(batch.attempts) and not sends_events
+        if sends_events:
+            # What the GCS had no room for came to us in events: its losses are not ours. (Those of the
+            # nodes' agents are, and they are counted by the agents.)
+            batch.drops = [drop for drop in batch.drops if drop.reason not in _GCS_ONLY]
+        self.recorder.submit_records(batch, "snapshot" if snapshot else "gcs")
 
     def _wants_tasks(self, cluster: _Cluster) -> bool:
         """With events at hand tasks are polled only to mend what the stream lost."""
@@ -249,7 +255,10 @@ class Hub:
             except (GcsError, StoreError) as error:
                 log.info("the last snapshot of %s failed: %s", session, error)
                 complete = False
-        return self.recorder.flush(max(1.0, deadline - time.monotonic())) and complete
+        flushed = self.recorder.flush(max(1.0, deadline - time.monotonic()))
+        for key in [key for key in self._cache if key[0] == session]:
+            self._cache.pop(key, None)  # who asks next wants the end of it
+        return flushed and complete
 
     # Sessions.
 

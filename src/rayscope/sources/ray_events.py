@@ -29,6 +29,7 @@ _DECODER = msgspec.json.Decoder(list[Event])
 _EVENT_DECODER = msgspec.json.Decoder(Event)
 _RAW_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
 _WORKER_ID_BYTES = 28
+_TASK_ID_BYTES = 24
 _DRIVER_TASK = "f" * 40
 _CREATION_TASK = "f" * 16
 _NIL_TASK = "f" * 48
@@ -130,6 +131,12 @@ def _add(event: Event, batch: RecordBatch) -> None:
         batch.unknown[name] = batch.unknown.get(name, 0) + 1
 
 
+def _task_id(value: bytes) -> str:
+    if len(value) != _TASK_ID_BYTES:
+        raise ValueError(f"a task id of {len(value)} bytes")
+    return value.hex()
+
+
 def _hex(value: bytes) -> str | None:
     text = value.hex()
     return None if is_nil(text) else text
@@ -152,7 +159,7 @@ def _function_name(descriptor: FunctionDescriptor | None) -> str | None:
 
 
 def _task_definition(event: TaskDefinition) -> Attempt:
-    task_id = event.task_id.hex()
+    task_id = _task_id(event.task_id)
     actor_id = _hex(event.actor_id)
     task_type = str(event.task_type)
     if task_type == "ACTOR_CREATION_TASK" and actor_id is None:
@@ -165,7 +172,7 @@ def _task_definition(event: TaskDefinition) -> Attempt:
         type=task_type,
         language=str(event.language),
         job_id=_hex(event.job_id),
-        parent_task_id=_hex(event.parent_task_id),
+        parent_task_id=_hex(event.parent_task_id) and _task_id(event.parent_task_id),
         actor_id=actor_id,
         placement_group_id=_hex(event.placement_group_id),
         required_resources=canonical_json(event.required_resources),
@@ -185,12 +192,19 @@ def _undefined(task_id: str, number: int) -> Attempt:
     return attempt
 
 
+def _int64(value: Int64) -> int:
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError("a number of more than 64 bits")
+    return number
+
+
 def _int(value: Int64 | None) -> int | None:
-    return None if value is None else int(value)
+    return None if value is None else _int64(value)
 
 
 def _task_lifecycle(event: TaskLifecycle, envelope: Event) -> Attempt:
-    attempt = _undefined(event.task_id.hex(), event.task_attempt)
+    attempt = _undefined(_task_id(event.task_id), event.task_attempt)
     states = attempt.states
     for transition in event.state_transitions:
         state = str(transition.state)
@@ -226,18 +240,18 @@ def _task_profile(event: TaskProfile, batch: RecordBatch) -> None:
     profile = event.profile_events
     if profile is None:
         return
-    task_id = event.task_id.hex()
+    task_id = _task_id(event.task_id)
     if task_id == _NIL_TASK:
         # The coroutines of an async actor run outside of any task, as far as Ray's profiler knows.
         extra = canonical_json({"worker_id": profile.component_id.hex()})
         batch.spans.extend(
-            Span("", 0, item.event_name, int(item.start_time), int(item.end_time), extra)
+            Span("", 0, item.event_name, _int64(item.start_time), _int64(item.end_time), extra)
             for item in profile.events
         )
         return
     phases, spans = split_profile(
         (
-            (item.event_name, int(item.start_time), int(item.end_time), item.extra_data)
+            (item.event_name, _int64(item.start_time), _int64(item.end_time), item.extra_data)
             for item in profile.events
         ),
         task_id,
@@ -247,6 +261,9 @@ def _task_profile(event: TaskProfile, batch: RecordBatch) -> None:
     if phases:
         attempt = _undefined(task_id, event.attempt_number)
         attempt.phases = phases
+        if event.attempt_number and attempt.type == "ACTOR_CREATION_TASK" and "total" in phases:
+            # A restart of an actor: its owner, who tells the end of all other tasks, knows nothing of it.
+            attempt.states["FINISHED"] = phases["total"][1]
         attempt.job_id = _hex(event.job_id)
         if profile.component_type == "worker" and len(profile.component_id) == _WORKER_ID_BYTES:
             attempt.worker_id = _hex(profile.component_id)

@@ -8,7 +8,10 @@ from functools import lru_cache
 
 @lru_cache(maxsize=4096)
 def _second_ns(text: str) -> int:
-    return int(datetime.fromisoformat(text + "+00:00").timestamp()) * 1_000_000_000
+    seconds = int(datetime.fromisoformat(text + "+00:00").timestamp())
+    if not 0 <= seconds < 9_223_372_036:  # 64-bit ns end in April 2262
+        raise ValueError(f"a time outside of 1970 to 2262: {text!r}")
+    return seconds * 1_000_000_000
 
 
 def parse_ns(timestamp: str) -> int:
@@ -20,4 +23,6 @@ def parse_ns(timestamp: str) -> int:
     if timestamp[-1:] != "Z":
         raise ValueError(f"not a UTC timestamp: {timestamp!r}")
     fraction = timestamp[20:-1]
+    if len(fraction) > 9:
+        raise ValueError(f"finer than ns: {timestamp!r}")
     return _second_ns(timestamp[:19]) + (int(fraction.ljust(9, "0")) if fraction else 0)

@@ -137,19 +137,23 @@ class Catalog:
         except StoreError as error:
             if error.code != "corrupt":
                 raise
-            path = self.path(session)
-            aside = path.with_name(f"record.damaged-{time.time_ns()}.duckdb")
-            path.rename(aside)
-            wal = path.with_name(path.name + ".wal")
-            if wal.exists():
-                wal.rename(aside.with_name(aside.name + ".wal"))
-            self.about(
-                session
-            ).note = f"The record was damaged and is kept as {aside.name}; what came later is recorded anew."
+            self.set_aside(session)
             with self._lock:
                 file = self._opened(session)
                 self._pinned.add(session)
                 return file
+
+    def set_aside(self, session: str) -> None:
+        """Rename a damaged record, so that a new one can begin, and tell in the list of sessions."""
+        self.reopen(session)
+        path = self.path(session)
+        aside = path.with_name(f"record.damaged-{time.time_ns()}.duckdb")
+        for suffix in ("", ".wal"):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+        self.about(
+            session
+        ).note = f"The record was damaged and is kept as {aside.name}; what came later is recorded anew."
 
     def release(self, session: str) -> None:
         """The session is not written any more; its file may be closed when others are read."""

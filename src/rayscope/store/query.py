@@ -7,6 +7,7 @@ parameters.
 from __future__ import annotations
 
 import base64
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import msgspec
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.store.errors import BadQuery, NotFound
 from rayscope.store.paths import DRIVER_PREFIX
-from rayscope.store.rows import join_id, split_id
+from rayscope.store.rows import join_id
 from rayscope.store.schema import (
     CREATED,
     END,
@@ -34,6 +35,7 @@ from rayscope.store.session_file import SessionFile
 
 Row = dict[str, Any]
 MAX_LIMIT = 1000
+_TASK_ID = re.compile(r"[0-9a-fA-F]{48}")
 _MESSAGE_CHARS = 500
 
 
@@ -80,6 +82,7 @@ _SORTS: Mapping[str, str] = {
     "name": f"coalesce({SHOWN_NAME}, '')",
     "state": "coalesce(state, '')",
 }
+_TEXT_SORTS = frozenset({"name", "state"})
 _EQUALS = (
     "job_id",
     "func_name",
@@ -96,16 +99,17 @@ def _encode_cursor(values: Sequence[Any]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(list(values))).decode().rstrip("=")
 
 
-def _decode_cursor(cursor: str, sort: str, size: int) -> list[Any]:
+def _decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
     try:
         values = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError as error:
         raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.") from error
     if (
         not isinstance(values, list)
-        or len(values) != size
+        or not values
         or values[0] != sort
-        or not all(isinstance(value, (str, int)) for value in values)
+        or [type(value) for value in values[1:]] not in types
+        or any(isinstance(value, int) and abs(value) >= 2**64 for value in values)
     ):
         raise BadQuery("This cursor belongs to another list or sort.", "Take `next` of the page before.")
     return values
@@ -126,13 +130,9 @@ def _check_limit(limit: int) -> int:
 
 
 def _split(task_id: str) -> tuple[int, str]:
-    try:
-        high, low = split_id(task_id)
-    except ValueError as error:
-        raise BadQuery(f"{task_id[:80]!r} is no task id.", "A task id has 48 hex digits.") from error
-    if high is None or low is None:
-        raise BadQuery("An empty task id.", "A task id has 48 hex digits.")
-    return high, low.lower()
+    if not _TASK_ID.fullmatch(task_id):
+        raise BadQuery(f"{task_id[:80]!r} is no task id.", "A task id has 48 hex digits.")
+    return int(task_id[:16], 16), task_id[16:].lower()
 
 
 def _like(text: str) -> str:
@@ -214,7 +214,9 @@ def list_attempts(
         total = counted[0] if counted else 0
         if cursor:
             # A running attempt's duration is that of the first page, or rows would move between pages.
-            _, value, high, low, attempt, last_ns = _decode_cursor(cursor, sort, 6)
+            _, value, high, low, attempt, last_ns = _decode_cursor(
+                cursor, sort, [str if name in _TEXT_SORTS else int, int, str, int, int]
+            )
             key = _SORTS[name].replace("$last", str(int(last_ns)))
             where.add(
                 f"({key}, task_hi, task_lo, attempt) {'<' if descending else '>'} "
@@ -399,7 +401,7 @@ def list_entities(
     with file.reader() as reader:
         counted = reader.execute(f"SELECT count(*) FROM {kind}_rows{where.sql}", where.values).fetchone()
         if cursor:
-            _, value, last_id = _decode_cursor(cursor, sort, 3)
+            _, value, last_id = _decode_cursor(cursor, sort, [int if numeric else str, str])
             where.add(f"({key}, id) {'<' if descending else '>'} (?, ?)", value, last_id)
         selected = ", ".join(column for column in columns if column != id_column)
         found = _rows(

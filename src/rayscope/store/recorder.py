@@ -15,11 +15,14 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+import duckdb
+
 from rayscope.model import RecordBatch
 from rayscope.sources import ray_events
 from rayscope.store.catalog import Catalog, Retention
-from rayscope.store.errors import StoreError
+from rayscope.store.errors import SpoolFull, StoreError
 from rayscope.store.schema import NOT_DRIVER, SPAN_LOSSES
+from rayscope.store.session_file import explain
 from rayscope.store.session_writer import SessionWriter
 from rayscope.store.spool import Spool
 
@@ -96,6 +99,12 @@ class Recorder:
             if isinstance(error, StoreError):
                 raise ray_events.MalformedBatch(error.message) from error
             raise
+        except OSError as error:  # the folder of a new session
+            raise SpoolFull(
+                f"A new session cannot be begun in {self.catalog.folder}: {error.strerror}.",
+                "Free some space or make the data directory writable; recording resumes by itself.",
+                "full",
+            ) from error
         if invalid:
             self.spool.reject(b"[" + b",".join(invalid) + b"]", "events that could not be read")
         name = self.spool.put(body)
@@ -203,16 +212,25 @@ class Recorder:
             if batches is None:
                 batches = self._read_spooled(name or "")
             for batch in batches:
-                self._merge(batch, recording, now)
+                try:
+                    self._merge(batch, recording, now)
+                except Exception:  # what no decoder foresaw must not end recording
+                    log.exception("a batch of %s cannot be merged", batch.session)
+                    if name is not None:
+                        self.spool.reject(self.spool.get(name), "cannot be merged, see the server's log")
             if name is not None:
                 self._unwritten.append((now, name))
 
     def _read_spooled(self, name: str) -> list[RecordBatch]:
         try:
-            return ray_events.decode(self.spool.get(name))
-        except (OSError, ray_events.MalformedBatch) as error:
+            body = self.spool.get(name)
+            return ray_events.decode(body)
+        except OSError as error:
             log.warning("spooled batch %s cannot be read again: %s", name, error)
-            return []
+        except ray_events.MalformedBatch as error:  # written by another version of ours
+            log.warning("spooled batch %s cannot be read again: %s", name, error)
+            self.spool.reject(body, str(error))
+        return []
 
     def _merge(self, batch: RecordBatch, recording: str, now: float) -> None:
         try:
@@ -245,18 +263,32 @@ class Recorder:
                 if writer.oldest_pending() is not None or writer.file is None:
                     writer.flush(now, everything=everything)
                     self._count(writer)
-            except StoreError as problem:
-                error = problem
+            except Exception as failure:
+                # Whatever it is, the writer thread lives on and tries again; the spool keeps the batches.
+                problem = error = self._problem(session, failure)
                 log.warning("session %s: %s %s", session, problem.message, problem.remedy)
                 # A failed write can leave DuckDB's connection unusable; a fresh one replays its log.
                 writer.close()
                 self.catalog.reopen(session)
-                self._writers[session].file = None
+                if problem.code == "corrupt":
+                    self.catalog.set_aside(session)
         self.error = error
         self._drop_spooled()
         if error is None:
             self._release_idle()
         return error is None
+
+    def _problem(self, session: str, failure: Exception) -> StoreError:
+        if isinstance(failure, StoreError):
+            return failure
+        if isinstance(failure, duckdb.Error):
+            return explain(self.catalog.path(session), failure)
+        log.error("session %s cannot be written", session, exc_info=failure)
+        return StoreError(
+            f"{session} cannot be written: {type(failure).__name__}: {failure}",
+            "A fault of Rayscope: please report it with the server's log. The events stay in the spool.",
+            "internal",
+        )
 
     def _drop_spooled(self) -> None:
         oldest = [

@@ -141,9 +141,10 @@ def _coerce(value: Any, duck: str) -> Any:
     if value is None:
         return None
     try:
-        return {"VARCHAR": str, "BIGINT": int, "BOOLEAN": bool}[duck](value)
-    except (ValueError, TypeError):
+        coerced = {"VARCHAR": str, "BIGINT": int, "BOOLEAN": bool}[duck](value)
+    except (ValueError, TypeError, OverflowError):
         return None
+    return None if duck == "BIGINT" and not -(2**63) <= coerced < 2**63 else coerced
 
 
 def encode_entity(entity: Entity) -> str:

@@ -27,29 +27,49 @@ CHECKPOINT_THRESHOLD = "512MB"
 _JOIN = "t.task_hi = k.task_hi AND t.task_lo = k.task_lo AND t.attempt = k.attempt"
 
 
-def _explain(path: Path, error: Exception) -> StoreError:
+_FULL = ("no space left", "not enough space", "file too large", "disk quota")
+_DAMAGED = ("not a valid duckdb database file", "corrupt", "checksum", "while replaying wal", "deserializ")
+
+
+def explain(path: Path, error: Exception) -> StoreError:
+    """What an error of DuckDB means for the record at ``path``."""
     text = str(error).split("\n")[0]
-    if "lock" in text.lower():
+    said = text.lower()
+    if "set lock on file" in said:
         return StoreError(
             f"{path} is in use by another process: {text}",
             "Stop the other Rayscope server on this data directory, or use another --data-dir.",
             "locked",
         )
-    if "No space left" in text or "not enough space" in text.lower():
+    if any(words in said for words in _FULL):
         return StoreError(
             f"The disk of {path} is full.", "Free some space; recording resumes by itself.", "full"
         )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return StoreError(
+            f"{path} needs more memory than it may have: {text}",
+            "Raise RAYSCOPE_MEMORY_LIMIT and restart; nothing is lost meanwhile.",
+            "memory",
+        )
+    # Only what is surely no record any more: a damaged file is set aside.
+    if any(words in said for words in _DAMAGED):
+        return StoreError(
+            f"{path} cannot be read: {text}",
+            "The file is damaged or no Rayscope record. Restore it from a copy, or remove its folder.",
+            "corrupt",
+        )
     return StoreError(
-        f"{path} cannot be read: {text}",
-        "The file is damaged or no Rayscope record. Restore it from a copy, or remove its folder.",
-        "corrupt",
+        f"{path} cannot be used now: {text}",
+        "It is tried again by itself. If it stays so, check the folder's permissions and the server's log.",
+        "unusable",
     )
 
 
 class SessionFile:
     """A session's DuckDB file, open for one writer thread and any number of readers.
 
-    Raises :class:`StoreError` with code ``locked``, ``corrupt``, ``full`` or ``newer``.
+    Raises :class:`StoreError` with code ``locked``, ``corrupt``, ``full``, ``memory``, ``newer`` or
+    ``unusable``.
     """
 
     def __init__(self, path: Path, *, memory_limit: str = "512MB", read_only: bool = False) -> None:
@@ -75,7 +95,7 @@ class SessionFile:
                 },
             )
         except duckdb.Error as error:
-            raise _explain(path, error) from error
+            raise explain(path, error) from error
         try:
             self._prepare()
             # Last, since it also freezes itself.
@@ -83,7 +103,7 @@ class SessionFile:
             self._connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:
             self._connection.close()
-            raise _explain(path, error) from error
+            raise explain(path, error) from error
         except StoreError:
             self._connection.close()
             raise
@@ -226,7 +246,7 @@ class SessionFile:
                         "INSERT INTO drops VALUES (?, ?, ?, ?)", [astuple(d) for d in drops]
                     )
         except duckdb.Error as error:
-            raise _explain(self.path, error) from error
+            raise explain(self.path, error) from error
 
     def _register(self, name: str, table: pa.Table) -> None:
         self._writer.register(name, table)

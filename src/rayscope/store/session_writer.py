@@ -115,7 +115,10 @@ class SessionWriter:
             same = (
                 part.observed == entity.observed
                 and part.fields.items() <= entity.fields.items()
-                and part.transitions.keys() <= entity.transitions.keys()
+                and all(
+                    key in entity.transitions and extra.items() <= entity.transitions[key].items()
+                    for key, extra in part.transitions.items()
+                )
             )
             merge_entities(entity, part)
             if not same:
@@ -127,9 +130,16 @@ class SessionWriter:
             file = self._open_file()
             self._paths = PathIndex(file.load_paths())
             self._waiting_parents = set(file.load_unresolved_parents())
+            # After a failed write nobody knows what of it the file has: look again, and resolve paths anew,
+            # since those that were to be written with it are not known to the new index.
+            for entry in self._dirty.values():
+                entry.stored = entry.path = None
+            held = self._entities
+            self._entities = {}
             for kind in KINDS:
                 for entity in file.load_entities(kind):
                     self._entities[(kind, entity.id)] = entity
+            self._merge_entities(held.values())
             for drop in file.load_drops():
                 known = self._drops.get((drop.source, drop.reason))
                 if known is None or drop.count > known.count:

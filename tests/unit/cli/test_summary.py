@@ -33,8 +33,7 @@ SUMMARY: dict[str, Any] = {
             "name": "slow",
             "attempt": 1,
             "error_type": "TASK_EXECUTION_EXCEPTION",
-            "error_message": 'User exception:\nray::slow() (pid=1)\n  File "x.py", line 1, in slow\n'
-            "    raise ValueError('[red]no')\nValueError: [red]no",
+            "error_summary": "ValueError: [red]no",
         }
     ],
     "dropped": {"total": 0, "by": [], "unresolved_attempts": 0},
@@ -56,7 +55,7 @@ def test_everything_that_matters_is_there() -> None:
     assert "slow (attempt 1)" in text
     assert "ValueError: [red]no" in text  # user texts are no markup
     assert "Nothing dropped." in text
-    assert "http://127.0.0.1:8700/?session=session_1" in text
+    assert "http://127.0.0.1:8700/s/session_1" in text
 
 
 def test_losses_are_told() -> None:

@@ -1,0 +1,148 @@
+"""What recording costs a Ray program: throughput beside plain Ray, and whose CPU it is.
+
+    python benchmarks/overhead.py            # 5 rounds of 3 variants, about 15 minutes
+    python benchmarks/overhead.py --quick    # one small round
+
+Three variants take turns, each in a fresh local cluster (2 CPUs) that a process of its own starts and stops:
+
+- ``plain``: Ray as it comes;
+- ``discard``: Ray's own event exporter posts to a server that answers at once and keeps nothing: Ray's part;
+- ``rayscope``: what ``rayscope run`` sets, with the real server in a process of its own.
+
+CPU is that of all of the cluster's processes from the first task until the agent has nothing left to send,
+less what they use when idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from common import HERE, Http, RayscopeServer, Watched, environment, header, table
+from overhead_driver import GROUPS
+
+from rayscope.cli import recording
+
+VARIANTS = ("plain", "discard", "rayscope")
+
+
+def _clean_environment() -> dict[str, str]:
+    return {k: v for k, v in environment().items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
+
+
+def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
+    """One cluster of one variant."""
+    folder = Path(tempfile.mkdtemp(prefix="rso-"))
+    receiver: Watched | None = None
+    env = _clean_environment()
+    try:
+        if variant == "discard":
+            receiver = Watched([sys.executable, str(HERE / "sink.py")])
+            env.update(recording.node_env(json.loads(receiver.line())["url"]))
+        elif variant == "rayscope":
+            server = receiver = RayscopeServer(folder / "data")
+            env = recording.child_env(server.ingest_url, environ=env)
+        command = [sys.executable, str(HERE / "overhead_driver.py"), "--temp", str(folder / "ray")]
+        command += ["--waves", str(args.waves), "--wave", str(args.wave), "--busy", str(args.busy)]
+        command += ["--ours", str(receiver.popen.pid if receiver else 0)]
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+        if not lines:
+            raise RuntimeError(f"{variant}: no result (status {done.returncode}): {done.stderr[-2000:]}")
+        result: dict[str, Any] = json.loads(lines[0].removeprefix("RESULT "))
+        if variant == "rayscope":
+            result["recorded"] = _recorded(receiver)
+        return result
+    finally:
+        if receiver is not None:
+            receiver.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _recorded(server: RayscopeServer) -> int:
+    server.wait_until_merged()
+    client = Http(server.url)
+    summary = client.get("/api/summary")
+    client.close()
+    return int(summary["tasks"])
+
+
+def report(results: dict[str, list[dict[str, Any]]]) -> None:
+    """Print the medians over all rounds."""
+    rates: dict[tuple[str, str], list[float]] = defaultdict(list)
+    costs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    workloads: list[str] = []
+    for variant, runs in results.items():
+        for one in runs:
+            for item in one["results"]:
+                name = item["workload"]
+                if name not in workloads:
+                    workloads.append(name)
+                rates[name, variant].append(item["tasks"] / item["seconds"])
+                for group, value in item["cpu_us"].items():
+                    costs[name, variant, group].append(value)
+    rows, cpu_rows = [], []
+    for name in workloads:
+        for variant in results:
+            found = rates[name, variant]
+            shares = [a / b for a, b in zip(found, rates[name, "plain"], strict=False)]
+            rate = statistics.median(found)
+            rows.append(
+                [
+                    *(name, variant, f"{rate:,.0f}", f"{min(found):,.0f} to {max(found):,.0f}"),
+                    f"**{statistics.median(shares):.2f}**",
+                    f"{min(shares):.2f} to {max(shares):.2f}",
+                ]
+            )
+            medians = {group: statistics.median(costs[name, variant, group]) for group in GROUPS}
+            cpu_rows.append([name, variant, *(f"{medians[group]:,.0f}" for group in GROUPS), f"{sum(medians.values()):,.0f}"])
+    print("Throughput, and the share of plain Ray's in the same round (medians; then the extremes):\n")
+    print(table(["Workload", "Variant", "tasks/s", "from to", "share", "from to"], rows))
+    print("CPU in microseconds a task (medians, idle use taken off):\n")
+    print(table(["Workload", "Variant", *GROUPS, "all"], cpu_rows))
+
+
+def main() -> int:
+    """Parse the arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--waves", type=int, default=5, help="waves of tasks in a round")
+    parser.add_argument("--wave", type=int, default=1000, help="tasks in a wave")
+    parser.add_argument("--busy", type=int, default=500, help="tasks of 10 ms in a round")
+    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--quick", action="store_true", help="one round of 300 tasks")
+    args = parser.parse_args()
+    if args.quick:
+        args.rounds, args.waves, args.wave, args.busy = 1, 1, 300, 50
+    variants = args.variants.split(",")
+    print(header("Overhead", ["ray", "rayscope", "uvicorn"]))
+    results: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}
+    wanted = 0
+    for number in range(args.rounds):
+        # The order turns, so that none is always first.
+        order = variants[number % len(variants) :] + variants[: number % len(variants)]
+        for variant in order:
+            load = os.getloadavg()[0]
+            result = run(variant, args)
+            results[variant].append(result)
+            rates = ", ".join(f"{r['workload']} {r['tasks'] / r['seconds']:,.0f}/s" for r in result["results"])
+            print(f"round {number + 1}, {variant}: {rates} (load average before: {load:.1f})", flush=True)
+            if "recorded" in result:
+                wanted = 2 * args.waves * args.wave + args.busy + 300 + 200 + 20 + 2
+                print(f"  recorded {result['recorded']:,} of {wanted:,} tasks", flush=True)
+    print()
+    report(results)
+    return 0 if all(run.get("recorded", wanted) == wanted for run in results.get("rayscope", [])) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

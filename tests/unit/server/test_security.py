@@ -1,0 +1,272 @@
+"""Who may talk to the server, and what nobody gets out of it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rayscope.server.runner import Server, StartError
+from rayscope.server.settings import Settings
+
+TOKEN = "a-long-token-of-the-tests"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("localhost:80", 200),
+        ("[::1]:9", 200),
+        ("192.0.2.7", 200),
+        ("evil.example", 403),
+        ("evil.example:80", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+        ("[", 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/sessions", "/", "/openapi.json"])
+def test_a_foreign_name_is_turned_away(running: Any, host: str, status: int, path: str) -> None:
+    """DNS rebinding: a page whose name points at us sends that name as Host."""
+    answer = running.client.get(path, headers={"Host": host})
+    if status == 403:
+        assert running.error(answer, 403)["code"] == "bad_host"
+    else:
+        assert answer.status_code in (200, 503)  # 503: the UI is not built
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:1", "https://127.0.0.1"])
+def test_a_page_of_another_site_may_not_act(running: Any, origin: str) -> None:
+    for method, path in (("GET", "/api/sessions"), ("POST", "/api/sql"), ("POST", "/api/clusters")):
+        answer = running.client.request(method, path, headers={"Origin": origin})
+        assert running.error(answer, 403)["code"] == "bad_origin"
+
+
+def test_our_own_page_may(running: Any) -> None:
+    assert running.client.get("/api/sessions", headers={"Origin": running.server.url}).status_code == 200
+
+
+def test_an_allowed_name_is_known(serve: Callable[..., Server]) -> None:
+    server = serve(allowed_hosts="ray.example, other.example")
+    for name, status in (("ray.example", 200), ("OTHER.example:1", 200), ("third.example", 403)):
+        assert httpx.get(f"{server.url}/api/health", headers={"Host": name}).status_code == status
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "somewhere.example"])
+def test_beyond_loopback_it_does_not_start_without_a_token(tmp_path: Path, host: str) -> None:
+    with pytest.raises(StartError) as refused:
+        Server(Settings(data_dir=tmp_path / "data", port=0, host=host)).start()
+    assert "--token" in refused.value.remedy
+    assert not (tmp_path / "data").exists()
+
+
+def test_the_token(serve: Callable[..., Server]) -> None:
+    server = serve(token=TOKEN, host="0.0.0.0")
+    with httpx.Client(base_url=server.url) as client:
+        assert client.get("/api/health").status_code == 200
+        for method, path in (
+            ("GET", "/api/sessions"),
+            ("GET", "/api/tasks/" + "a" * 48),
+            ("POST", "/api/sql"),
+            ("POST", "/api/clusters"),
+            ("GET", "/api/nothing"),
+            ("GET", "//api/sessions"),
+            ("GET", "/api/health/../sessions"),
+            ("GET", "/api/ingest/../sessions"),
+            ("GET", "/%61pi/sessions"),
+        ):
+            # Raw: httpx would tidy these paths up.
+            raw = http.client.HTTPConnection(server.url.removeprefix("http://"))
+            raw.request(method, path)
+            answer = raw.getresponse()
+            assert answer.status in (401, 404, 503), (path, answer.status)
+            assert b"items" not in answer.read()
+        for headers in (
+            {"Authorization": f"Bearer {TOKEN}x"},
+            {"Authorization": TOKEN},
+            {"Cookie": "rayscope_token="},
+        ):
+            assert client.get("/api/sessions", headers=headers).status_code == 401
+        assert client.get("/api/sessions", headers={"Authorization": f"bearer {TOKEN}"}).status_code == 200
+        assert client.post("/api/login", json={"token": "wrong"}).status_code == 401
+        assert client.get("/api/sessions").status_code == 401
+        logged_in = client.post("/api/login", json={"token": TOKEN})
+        assert logged_in.status_code == 204
+        flags = logged_in.headers["set-cookie"].lower()
+        assert "httponly" in flags
+        assert "samesite=strict" in flags
+        assert client.get("/api/sessions").status_code == 200
+
+
+def test_ingest_needs_its_key_and_no_token(serve: Callable[..., Server], bodies: list[bytes]) -> None:
+    server = serve(token=TOKEN)
+    assert httpx.post(server.ingest_url, content=bodies[0]).status_code == 204
+    for key in ("wrong", "%00", "é", "a" * 5000):
+        wrong = f"{server.url}/api/ingest/{key}/ray-events"
+        assert httpx.post(wrong, content=bodies[0]).status_code == 404
+        drain = httpx.post(f"{server.url}/api/drain/{key}", json={"session": "x", "timeout_s": 0})
+        assert drain.status_code == 404
+
+
+def test_keys_and_addresses_are_the_owners_alone(serve: Callable[..., Server], tmp_path: Path) -> None:
+    serve(tmp_path / "data")
+    for name in ("key", "server.json"):
+        assert (tmp_path / "data" / name).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../../../etc/passwd",
+        "/..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/../../../../../etc/passwd",
+        "/assets/..%2f..%2f..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "/assets/%2e%2e/%2e%2e/%2e%2e/app.py",
+        "/assets//etc/passwd",
+        "/assets/..\\..\\..\\app.py",
+        "/api/sessions/..%2f..%2fkey",
+        "/api/tasks/..%2f..%2f..%2fetc%2fpasswd",
+        "/api/actors/%2e%2e%2f%2e%2e%2fkey",
+        "/static/js/..%2f..%2f..%2fetc/passwd",
+        "/logs/..%2fkey",
+        "/file?path=/etc/passwd",
+        "/api/tasks?session=..%2f..%2f",
+        "/api/tasks?session=%2fetc",
+    ],
+)
+def test_no_path_leads_to_a_file(running: Any, path: str) -> None:
+    raw = http.client.HTTPConnection(running.server.url.removeprefix("http://"))
+    raw.request("GET", path)
+    answer = raw.getresponse()
+    content = answer.read()
+    assert b"root:" not in content
+    assert b"import " not in content
+    assert running.server.hub.key.encode() not in content
+    page = content.lstrip().lower().startswith(b"<!doctype html>")  # the UI's page, or that it is not built
+    assert answer.status in (400, 404) or page, (answer.status, content[:200])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/jobs",
+        "/api/jobs/",
+        "/api/submissions",
+        "/api/job_agent/jobs/",
+        "/api/actors/kill",
+        "/api/v0/delay/1",
+    ],
+)
+def test_nothing_runs_code_on_request(running: Any, path: str) -> None:
+    """Ray's own dashboard takes jobs from whoever asks; there is no such thing here."""
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        answer = running.client.request(method, path, json={"entrypoint": "touch /tmp/owned"})
+        assert answer.status_code in (404, 405)
+
+
+def test_every_answer_keeps_the_browser_in_bounds(running: Any) -> None:
+    for path in ("/api/health", "/api/nothing", "/"):
+        headers = running.client.get(path).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert "access-control-allow-origin" not in running.client.get("/api/health").headers
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[1]", b"null", b"[", b"\xff\xfe", b'[{"eventType": 1, "sessionName": "../../x"}]'],
+)
+def test_a_malformed_batch_is_refused_and_set_aside(fresh: Any, content: bytes) -> None:
+    assert (
+        fresh.error(fresh.client.post(fresh.server.ingest_url, content=content), 400)["code"] == "malformed"
+    )
+    (aside,) = (fresh.folder / "rejected").glob("*.json")
+    assert aside.read_bytes() == content
+    assert aside.with_suffix(".reason").read_text().strip()
+    assert fresh.get("/api/sessions")["items"] == []
+    assert sorted(path.name for path in fresh.folder.parent.iterdir()) == [fresh.folder.name]
+
+
+def test_a_batch_that_is_too_large_is_refused(serve: Callable[..., Server], bodies: list[bytes]) -> None:
+    server = serve(max_batch_bytes=1000)
+    announced = httpx.post(server.ingest_url, content=b" " * 1001)
+    streamed = httpx.post(server.ingest_url, content=iter([b" " * 600, b" " * 600]))
+    for answer in (announced, streamed):
+        assert answer.status_code == 413
+        assert answer.json()["error"]["remedy"]
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as raw:
+        path = server.ingest_url.removeprefix(server.url)
+        raw.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n".encode())
+        assert b" 400 " in raw.recv(1000).split(b"\r\n")[0]
+    assert httpx.get(f"{server.url}/api/health").json()["status"] == "ok"
+
+
+def hostile_events(batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Real events with one part each that no Ray would send."""
+
+    def pick(part: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(json.dumps(next(event for event in batch if part in event)))
+        return found
+
+    made = []
+    for part, field, value in (
+        ("taskLifecycleEvent", "taskId", ""),
+        ("taskLifecycleEvent", "taskId", "AAAA"),
+        ("taskLifecycleEvent", "taskAttempt", 2**40),
+        ("taskLifecycleEvent", "workerPid", 2**70),
+        (
+            "taskLifecycleEvent",
+            "stateTransitions",
+            [{"state": "RUNNING", "timestamp": "9999-12-31T00:00:00Z"}],
+        ),
+        ("taskLifecycleEvent", "stateTransitions", [{"state": "RUNNING", "timestamp": "yesterday"}]),
+        ("taskLifecycleEvent", "taskLogInfo", {"stdoutStart": str(2**64)}),
+        ("taskDefinitionEvent", "parentTaskId", "AAAA"),
+        (
+            "taskDefinitionEvent",
+            "taskName",
+            "nul \0 and quote ' and \ud800".encode("utf-8", "replace").decode(),
+        ),
+        ("taskDefinitionEvent", "requiredResources", {"CPU": 1e308}),
+        (
+            "taskProfileEvents",
+            "profileEvents",
+            {"events": [{"eventName": "x", "startTime": "9" * 30, "endTime": "1"}]},
+        ),
+        ("nodeDefinitionEvent", "nodeName", {"a": [1]}),
+        ("nodeDefinitionEvent", "nodeId", "not base64!"),
+        ("workerDefinitionEvent", "pid", 2**70),
+        (
+            "actorLifecycleEvent",
+            "stateTransitions",
+            [{"state": "ALIVE", "timestamp": "2026-01-01T00:00:00Z", "pid": 2**70}],
+        ),
+    ):
+        event = pick(part)
+        event[part][field] = value
+        made.append(event)
+    return made
+
+
+def test_hostile_events_do_not_stop_recording(fresh: Any, sample: Callable[[str], list[Any]]) -> None:
+    batches = sample("2.60")
+    events = [event for batch in batches for event in batch]
+    for event in hostile_events(events):
+        answer = fresh.client.post(fresh.server.ingest_url, content=json.dumps([event]).encode())
+        assert answer.status_code in (204, 400), (answer.text, event)
+    fresh.ingest(*(json.dumps(batch).encode() for batch in batches))
+    summary = fresh.get("/api/summary")
+    assert summary["ingest"]["error"] is None
+    assert summary["ingest"]["pending_batches"] == 0
+    assert summary["attempts"] >= 33
+    assert fresh.get("/api/health")["status"] == "ok"
