@@ -13,7 +13,6 @@ from rich.text import Text
 _SLOWEST = 10
 _FAILURES = 5
 _MESSAGE_CHARS = 160
-#: The last line of a traceback: a class name, perhaps with its module, and what it says.
 
 
 def duration(ns: int | None) -> str:
