@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import http.client
 import importlib.metadata
 import json
@@ -47,7 +49,8 @@ def header(title: str, packages: Sequence[str]) -> str:
         "",
         f"- Date: {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
         f"- Machine: {os.cpu_count()} cores, {memory.total / 2**30:.0f} GiB, {platform.system()} {platform.release()}",
-        f"- Python {platform.python_version()}; " + ", ".join(f"{name} {_version(name)}" for name in packages),
+        f"- Python {platform.python_version()}; "
+        + ", ".join(f"{name} {_version(name)}" for name in packages),
         f"- Other load before the start: {before:.0f} % of all cores over 2 s, load average "
         + " ".join(f"{value:.1f}" for value in os.getloadavg()),
     ]
@@ -113,11 +116,18 @@ class Watched:
         self.popen = subprocess.Popen(
             list(command), env=env or environment(), stdout=subprocess.PIPE, text=True, **options
         )
+        # Whatever goes wrong here, nothing of ours is left running.
+        atexit.register(self._end)
         self.process = psutil.Process(self.popen.pid)
         self.peak_rss = 0
         self._done = threading.Event()
         self._sampler = threading.Thread(target=self._sample, daemon=True)
         self._sampler.start()
+
+    def _end(self) -> None:
+        with contextlib.suppress(OSError):
+            if self.popen.poll() is None:
+                self.popen.kill()
 
     def line(self) -> str:
         """The next line that it prints; raises RuntimeError at its end."""

@@ -39,7 +39,18 @@ print("started", flush=True)
 asyncio.run(server.run("127.0.0.1", int(sys.argv[1])))
 """
 #: The application that calls: names as in load.py's driver and its functions.
-_FUNCTIONS = ("preprocess", "tokenize", "embed", "score", "rank", "merge", "resize", "augment", "decode", "encode")
+_FUNCTIONS = (
+    "preprocess",
+    "tokenize",
+    "embed",
+    "score",
+    "rank",
+    "merge",
+    "resize",
+    "augment",
+    "decode",
+    "encode",
+)
 _FLOW = "01000000"
 
 
@@ -65,7 +76,9 @@ def _free_port() -> int:
 
 def _start(port: int, storage: Path) -> Watched:
     command = [str(python()), "-u", "-c", _SERVER, str(port), str(storage)]
-    server = Watched(command, env={k: v for k, v in environment().items() if k != "PYTHONPATH"}, stderr=subprocess.DEVNULL)
+    server = Watched(
+        command, env={k: v for k, v in environment().items() if k != "PYTHONPATH"}, stderr=subprocess.DEVNULL
+    )
     server.line()
     threading.Thread(target=_discard, args=(server,), daemon=True).start()
     deadline = time.monotonic() + 30
@@ -150,7 +163,9 @@ def _stored(client: Http) -> tuple[int, int]:
     def count(node: dict[str, Any]) -> int:
         return sum(1 + count(child) for child in node.get("children", ()))
 
-    return count((flame.get("data") or {}).get("root") or flame.get("data") or {}), len(snapshots.get("data") or [])
+    return count((flame.get("data") or {}).get("root") or flame.get("data") or {}), len(
+        snapshots.get("data") or []
+    )
 
 
 def compare(connections: int, seconds: float, ours: dict[str, float]) -> None:
@@ -187,11 +202,31 @@ def compare(connections: int, seconds: float, ours: dict[str, float]) -> None:
         table(
             ["", "Rayscope", f"flow-insight {VERSION}", "ratio"],
             [
-                ["tasks/s, stored", f"{ours['tasks_s']:,.0f}", f"{rate:,.0f}", f"**{ours['tasks_s'] / rate:.0f}**"],
-                ["server CPU a task", f"{ours['cpu_us_task']:.0f} us", f"{cpu_task:.0f} us", f"**{cpu_task / ours['cpu_us_task']:.0f}**"],
-                ["server RSS, peak", f"{ours['rss'] / 2**20:.0f} MiB", f"{peak / 2**20:.0f} MiB (idle {idle / 2**20:.0f})", ""],
+                [
+                    "tasks/s, stored",
+                    f"{ours['tasks_s']:,.0f}",
+                    f"{rate:,.0f}",
+                    f"**{ours['tasks_s'] / rate:.0f}**",
+                ],
+                [
+                    "server CPU a task",
+                    f"{ours['cpu_us_task']:.0f} us",
+                    f"{cpu_task:.0f} us",
+                    f"**{cpu_task / ours['cpu_us_task']:.0f}**",
+                ],
+                [
+                    "server RSS, peak",
+                    f"{ours['rss'] / 2**20:.0f} MiB",
+                    f"{peak / 2**20:.0f} MiB (idle {idle / 2**20:.0f})",
+                    "",
+                ],
                 ["tasks stored at the end", f"{ours['tasks']:,.0f}", f"{stored:,} of {tasks:,}", ""],
-                ["left after kill -9 and restart", f"{ours['left']:,.0f}", f"{left:,} shown, {snapshots} snapshots on disk", ""],
+                [
+                    "left after kill -9 and restart",
+                    f"{ours['left']:,.0f}",
+                    f"{left:,} shown, {snapshots} snapshots on disk",
+                    "",
+                ],
             ],
         )
     )

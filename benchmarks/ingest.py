@@ -92,7 +92,13 @@ class Viewer(threading.Thread):
                 by["**all**"].append(latency)
         order = [route for route, _ in self.ROUTES] + ["**all**"]
         return [
-            [route, len(by[route]), ms(quantile(by[route], 0.5)), ms(quantile(by[route], 0.95)), ms(max(by[route]))]
+            [
+                route,
+                len(by[route]),
+                ms(quantile(by[route], 0.5)),
+                ms(quantile(by[route], 0.95)),
+                ms(max(by[route])),
+            ]
             for route in order
             if by[route]
         ]
@@ -101,7 +107,11 @@ class Viewer(threading.Thread):
 def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, float]]:
     """Run the server under load and print what was measured. Returns whether the record is right."""
     server = RayscopeServer(data_dir)
-    print(f"HTTP: {server.parser}. Full speed.\n" if not args.rate else f"HTTP: {server.parser}. {args.rate:.0f} events/s offered.\n")
+    print(
+        f"HTTP: {server.parser}. Full speed.\n"
+        if not args.rate
+        else f"HTTP: {server.parser}. {args.rate:.0f} events/s offered.\n"
+    )
     command = [sys.executable, str(HERE / "load.py"), server.ingest_url, "--nodes", str(args.connections)]
     command += ["--seconds", str(args.seconds), "--tasks", str(args.tasks), "--rate", str(args.rate)]
     command += ["--prepare", str(min(1_500_000, int(25_000 * args.seconds)))]
@@ -151,7 +161,9 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
     stop_began = time.monotonic()
     server.stop()
     stop_took = time.monotonic() - stop_began
-    files = [p for p in (data_dir / "sessions" / begun["session"]).iterdir() if p.suffix in (".duckdb", ".wal")]
+    files = [
+        p for p in (data_dir / "sessions" / begun["session"]).iterdir() if p.suffix in (".duckdb", ".wal")
+    ]
     size = sum(path.stat().st_size for path in files)
     seconds = window["elapsed"]
     latency = said["latency"]
@@ -167,18 +179,36 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
                 ["events/s merged into the store, tail included", f"**{events / (merged_at - began):,.0f}**"],
                 ["tail: last answer to all merged", f"{merged_at - ended:.1f} s"],
                 ["most batches that waited to be merged", backlog],
-                ["answer to a POST: p50 / p95 / max", f"{ms(latency['p50'])} / {ms(latency['p95'])} / {ms(latency['max'])}"],
+                [
+                    "answer to a POST: p50 / p95 / max",
+                    f"{ms(latency['p50'])} / {ms(latency['p95'])} / {ms(latency['max'])}",
+                ],
                 ["POSTs not taken at first (503)", said["retries"]],
-                ["query latency meanwhile: p50 / p95 / max", f"{ms(quantile(asked, 0.5))} / **{ms(quantile(asked, 0.95))}** / {ms(max(asked, default=0))}"],
-                ["query latency afterwards: p50 / p95 / max", f"{ms(quantile(quiet, 0.5))} / {ms(quantile(quiet, 0.95))} / {ms(max(quiet, default=0))}"],
+                [
+                    "query latency meanwhile: p50 / p95 / max",
+                    f"{ms(quantile(asked, 0.5))} / **{ms(quantile(asked, 0.95))}** / {ms(max(asked, default=0))}",
+                ],
+                [
+                    "query latency afterwards: p50 / p95 / max",
+                    f"{ms(quantile(quiet, 0.5))} / {ms(quantile(quiet, 0.95))} / {ms(max(quiet, default=0))}",
+                ],
                 ["server CPU an event, all in", f"{cpu_all / events * 1e6:.1f} us"],
-                ["server CPU in the first stretch", f"{(cpu_window - cpu_began) / seconds * 100:.0f} % of a core"],
-                ["load generator's CPU in the first stretch", f"{window['cpu'] / seconds * 100:.0f} % of a core"],
+                [
+                    "server CPU in the first stretch",
+                    f"{(cpu_window - cpu_began) / seconds * 100:.0f} % of a core",
+                ],
+                [
+                    "load generator's CPU in the first stretch",
+                    f"{window['cpu'] / seconds * 100:.0f} % of a core",
+                ],
                 ["server RSS: peak / at the end", f"**{peak / 2**20:.0f} MiB** / {rss / 2**20:.0f} MiB"],
                 ["stopping after that (checkpoint)", f"{stop_took:.1f} s"],
                 ["tasks stored", f"{tasks:,} of {events:,} events, {said['spans']:,} spans"],
                 ["record on disk", f"{size / 2**20:.0f} MiB, **{size / tasks:.0f} bytes a task**"],
-                ["the record holds what was sent, also after kill -9", "yes" if right else "NO: " + "; ".join(problems)],
+                [
+                    "the record holds what was sent, also after kill -9",
+                    "yes" if right else "NO: " + "; ".join(problems),
+                ],
             ],
         )
     )
@@ -188,7 +218,9 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
     if said["error"]:
         print("Load generator:", said["error"])
     if latency["max"] > EXPORTER_TIMEOUT_S:
-        print(f"An answer took longer than the {EXPORTER_TIMEOUT_S:.0f} s after which Ray gives up: {latency['over_1s']}")
+        print(
+            f"An answer took longer than the {EXPORTER_TIMEOUT_S:.0f} s after which Ray gives up: {latency['over_1s']}"
+        )
     return right and not viewer.errors and not said["error"], {
         "tasks_s": tasks / (merged_at - began),
         "cpu_us_task": cpu_all / tasks * 1e6,
@@ -220,7 +252,9 @@ def check(url: str, session: str, sent: dict[str, Any], *, summary: bool = True)
         if found != wanted:
             problems.append(f"{what}: {str(found)[:200]} instead of {str(wanted)[:200]}")
 
-    found = sql("SELECT func_name, state, count(*) FROM tasks WHERE type <> 'DRIVER_TASK' GROUP BY 1, 2 ORDER BY 1, 2")
+    found = sql(
+        "SELECT func_name, state, count(*) FROM tasks WHERE type <> 'DRIVER_TASK' GROUP BY 1, 2 ORDER BY 1, 2"
+    )
     same("attempts by function and state", found, sent["functions"])
     totals = sql(
         "SELECT count(*), count(DISTINCT task_id), sum(start_ns % 1000003)::BIGINT, sum(end_ns % 1000003)::BIGINT, "
@@ -252,7 +286,9 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=4, help="simulated nodes, one connection each")
     parser.add_argument("--quick", action="store_true", help="5 s and 20,000 tasks")
     parser.add_argument("--no-flow-insight", action="store_true")
-    parser.add_argument("--flow-insight-seconds", type=float, default=75, help="its first snapshot comes after 60 s")
+    parser.add_argument(
+        "--flow-insight-seconds", type=float, default=75, help="its first snapshot comes after 60 s"
+    )
     parser.add_argument("--data-dir", type=Path, help="kept; a temporary one otherwise")
     args = parser.parse_args()
     if args.quick:

@@ -35,13 +35,42 @@ BATCH = 1000  # what Ray's exporter sends at most
 Body = tuple[bytes, int]
 #: (shape, how many of 100 tasks that a driver submits). The shares of whole and parted owner reports are
 #: those of the recording; a branch submits three leaves of its own.
-MIX = (("leaf", 38), ("leaf_in_parts", 12), ("actor_call", 27), ("actor_call_in_parts", 18), ("branch", 4), ("fails", 1))
+MIX = (
+    ("leaf", 38),
+    ("leaf_in_parts", 12),
+    ("actor_call", 27),
+    ("actor_call_in_parts", 18),
+    ("branch", 4),
+    ("fails", 1),
+)
 LEAVES = 3
 FUNCTIONS = tuple(
     name.encode()
     for name in (
-        *("preprocess", "tokenize", "embed", "score", "rank", "merge", "resize", "augment", "decode", "encode"),
-        *("shuffle", "partition", "reduce", "validate", "upload", "download", "train_step", "evaluate", "leaf", "sample"),
+        *(
+            "preprocess",
+            "tokenize",
+            "embed",
+            "score",
+            "rank",
+            "merge",
+            "resize",
+            "augment",
+            "decode",
+            "encode",
+        ),
+        *(
+            "shuffle",
+            "partition",
+            "reduce",
+            "validate",
+            "upload",
+            "download",
+            "train_step",
+            "evaluate",
+            "leaf",
+            "sample",
+        ),
     )
 )
 METHODS = tuple(name.encode() for name in ("add", "get", "push", "pull", "step", "reset"))
@@ -129,7 +158,9 @@ class Shape:
                 recorded["ip"] = part["profileEvents"]["nodeIpAddress"].encode()
             if "taskLogInfo" in part:
                 log = part["taskLogInfo"]
-                recorded.setdefault("offset", next(log[k] for k in ("stdoutStart", "stdoutEnd") if k in log).encode())
+                recorded.setdefault(
+                    "offset", next(log[k] for k in ("stdoutStart", "stdoutEnd") if k in log).encode()
+                )
 
     def _compile(self, text: str, number: int, name: str | None) -> tuple[bytes, itemgetter]:
         """An event's text as a format of bytes, and what fetches its values out of a task's values."""
@@ -156,7 +187,9 @@ class Shape:
                 mark(exact(slot), slot)
         last_node = text.rfind('"nodeId": "')
         for found in re.finditer(f'(?<="){exact("node")}(?=")', text):
-            sender = "owner_node" if self.stages[number] != "executor" and found.start() > last_node else "node"
+            sender = (
+                "owner_node" if self.stages[number] != "executor" and found.start() > last_node else "node"
+            )
             marks.append((found.start(), found.end(), sender))
         if "pid" in self._recorded:
             mark(rf"(?<![\w.]){exact('pid')}(?![\w])", "pid")
@@ -203,7 +236,10 @@ class Shape:
     def times(self, submitted_ns: int, queued_ns: int, ran_ns: int) -> list[int]:
         """When everything of a task happened. Never a multiple of a microsecond, whose text is shorter."""
         shift = (0, queued_ns, queued_ns + ran_ns)
-        found = [submitted_ns + offset + shift[phase] for offset, phase in zip(self._scaled, self._phase, strict=True)]
+        found = [
+            submitted_ns + offset + shift[phase]
+            for offset, phase in zip(self._scaled, self._phase, strict=True)
+        ]
         return [t if t % 1000 else t + 1 for t in found]
 
     def render(self, fixed: tuple[bytes, ...], event_ids: list[bytes], times: list[int]) -> list[bytes]:
@@ -322,7 +358,9 @@ class Cluster:
 
     def _begin_driver(self, node: Node) -> None:
         values = self._fixed(node.driver, b"", b"/" * 32, node, self._workers[0], b"")
-        definition, lifecycle, _ = self._driver.render(values, self._ids(3), self._driver.times(time.time_ns(), 0, 0))
+        definition, lifecycle, _ = self._driver.render(
+            values, self._ids(3), self._driver.times(time.time_ns(), 0, 0)
+        )
         node.now += [definition, lifecycle]
 
     def _ids(self, count: int) -> list[bytes]:
@@ -398,7 +436,9 @@ class Cluster:
         events = shape.render(values, self._ids(len(shape.events)), times)
         executor = worker.node.next if worker.late else worker.node.now
         for event, stage in zip(events, shape.stages, strict=True):
-            (reporter.now if stage == "owner" else reporter.next if stage == "later" else executor).append(event)
+            (reporter.now if stage == "owner" else reporter.next if stage == "later" else executor).append(
+                event
+            )
         self.tasks += 1
         self.spans += shape.spans
         self.sums[0] += times[shape.start] % 1_000_003
@@ -407,7 +447,9 @@ class Cluster:
         self.functions[("Counter." if actor else "") + name.decode(), "FAILED" if failed else "FINISHED"] += 1
         if shape is self._shapes["branch"]:
             for i in range(LEAVES):
-                self._task(self._shapes["leaf_in_parts"], task, owner, worker.node, submitted + 1_000_000 * (i + 1))
+                self._task(
+                    self._shapes["leaf_in_parts"], task, owner, worker.node, submitted + 1_000_000 * (i + 1)
+                )
         else:
             self.last_task = task_hex.decode()
 
@@ -560,7 +602,9 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=0, help="events a second; 0: as fast as they are taken")
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--prepare", type=int, default=0, help="events to make before the clock starts (1 kB each)")
+    parser.add_argument(
+        "--prepare", type=int, default=0, help="events to make before the clock starts (1 kB each)"
+    )
     args = parser.parse_args()
     if args.url:
         return run(args.url, args.seconds, args.tasks, args.rate, args.nodes, args.seed, args.prepare)

@@ -29,7 +29,6 @@ from typing import Any
 
 from common import HERE, Http, RayscopeServer, Watched, environment, header, table
 from overhead_driver import GROUPS
-
 from rayscope.cli import recording
 
 VARIANTS = ("plain", "discard", "rayscope")
@@ -54,7 +53,9 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
         command = [sys.executable, str(HERE / "overhead_driver.py"), "--temp", str(folder / "ray")]
         command += ["--waves", str(args.waves), "--wave", str(args.wave), "--busy", str(args.busy)]
         command += ["--ours", str(receiver.popen.pid if receiver else 0)]
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
+        done = subprocess.run(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900
+        )
         lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
         if not lines:
             raise RuntimeError(f"{variant}: no result (status {done.returncode}): {done.stderr[-2000:]}")
@@ -104,7 +105,14 @@ def report(results: dict[str, list[dict[str, Any]]]) -> None:
                 ]
             )
             medians = {group: statistics.median(costs[name, variant, group]) for group in GROUPS}
-            cpu_rows.append([name, variant, *(f"{medians[group]:,.0f}" for group in GROUPS), f"{sum(medians.values()):,.0f}"])
+            cpu_rows.append(
+                [
+                    name,
+                    variant,
+                    *(f"{medians[group]:,.0f}" for group in GROUPS),
+                    f"{sum(medians.values()):,.0f}",
+                ]
+            )
     print("Throughput, and the share of plain Ray's in the same round (medians; then the extremes):\n")
     print(table(["Workload", "Variant", "tasks/s", "from to", "share", "from to"], rows))
     print("CPU in microseconds a task (medians, idle use taken off):\n")
@@ -134,7 +142,9 @@ def main() -> int:
             load = os.getloadavg()[0]
             result = run(variant, args)
             results[variant].append(result)
-            rates = ", ".join(f"{r['workload']} {r['tasks'] / r['seconds']:,.0f}/s" for r in result["results"])
+            rates = ", ".join(
+                f"{r['workload']} {r['tasks'] / r['seconds']:,.0f}/s" for r in result["results"]
+            )
             print(f"round {number + 1}, {variant}: {rates} (load average before: {load:.1f})", flush=True)
             if "recorded" in result:
                 wanted = 2 * args.waves * args.wave + args.busy + 300 + 200 + 20 + 2

@@ -47,7 +47,9 @@ def _group(process: psutil.Process) -> str:
         return "gcs"
     if command.split(" ")[0].endswith("/raylet"):
         return "raylet"
-    if "default_worker.py" in command or command.startswith(("ray::IDLE", "ray::noop", "ray::busy", "ray::Actor")):
+    if "default_worker.py" in command or command.startswith(
+        ("ray::IDLE", "ray::noop", "ray::busy", "ray::Actor")
+    ):
         return "workers"
     return "other"
 
@@ -78,7 +80,9 @@ def _settle(ours: int) -> None:
     while time.monotonic() < deadline:
         time.sleep(0.5)
         now, now_at = cpu(ours), time.monotonic()
-        used = sum(now[group] - before[group] for group in ("agent", "ours", "workers", "driver")) / (now_at - at)
+        used = sum(now[group] - before[group] for group in ("agent", "ours", "workers", "driver")) / (
+            now_at - at
+        )
         before, at = now, now_at
         if used > 0.12:
             quiet_since = now_at
@@ -86,14 +90,18 @@ def _settle(ours: int) -> None:
             return
 
 
-def _measure(name: str, tasks: int, run: Callable[[], None], ours: int, idle: Counter[str]) -> dict[str, object]:
+def _measure(
+    name: str, tasks: int, run: Callable[[], None], ours: int, idle: Counter[str]
+) -> dict[str, object]:
     before, began = cpu(ours), time.monotonic()
     run()
     seconds = time.monotonic() - began
     _settle(ours)
     window = time.monotonic() - began
     after = cpu(ours)
-    net = {group: max(0.0, after[group] - before[group] - idle[group] * window) / tasks * 1e6 for group in GROUPS}
+    net = {
+        group: max(0.0, after[group] - before[group] - idle[group] * window) / tasks * 1e6 for group in GROUPS
+    }
     return {"workload": name, "tasks": tasks, "seconds": seconds, "window": window, "cpu_us": net}
 
 

@@ -21,7 +21,11 @@ def main() -> None:
     server = Server(Settings(data_dir=Path(sys.argv[1]), port=0))
     server.start()
     fast = [name for name in ("uvloop", "httptools") if importlib.util.find_spec(name)]
-    about = {"url": server.url, "ingest_url": server.ingest_url, "parser": " + ".join(fast) or "asyncio + h11"}
+    about = {
+        "url": server.url,
+        "ingest_url": server.ingest_url,
+        "parser": " + ".join(fast) or "asyncio + h11",
+    }
     print(json.dumps(about), flush=True)
     stopped.wait()
     server.stop()

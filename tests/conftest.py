@@ -67,11 +67,11 @@ def _task_of(event: dict[str, Any]) -> str | None:
 def make_batches(sample: Callable[[str], list[Events]]) -> Callable[..., list[bytes]]:
     """``make_batches(tasks)``: real events of one finished task, told of that many tasks, 1,000 a batch.
 
-    Task ``i`` begins ``i`` µs after the sample's. The parts of a task are a few batches apart, as those of
-    its owner and its executor are.
+    Task ``i`` begins ``i`` µs after the sample's. The parts of a task are up to ``spread`` tasks apart, as
+    those of its owner and its executor are.
     """
 
-    def make(tasks: int, *, size: int = 1000, seed: int = 0) -> list[bytes]:
+    def make(tasks: int, *, size: int = 1000, seed: int = 0, spread: int = 1000) -> list[bytes]:
         events = [event for batch in sample("2.60") for event in batch]
         of_task: dict[str, Events] = {}
         for event in events:
@@ -81,8 +81,7 @@ def make_batches(sample: Callable[[str], list[Events]]) -> Callable[..., list[by
             (task, group)
             for task, group in of_task.items()
             if {"TASK_DEFINITION_EVENT", "TASK_PROFILE_EVENT"} <= {e["eventType"] for e in group}
-            and '"FINISHED"' in json.dumps(group)
-            and group[0].get("taskDefinitionEvent", {}).get("taskName") != "outer"
+            and all(text in json.dumps(group) for text in ('"taskName": "inner"', '"FINISHED"'))
         )
         tail = b64decode(task)[8:]
         parts = [re.split(_TIMESTAMP, json.dumps(event)) for event in group]
@@ -103,7 +102,7 @@ def make_batches(sample: Callable[[str], list[Events]]) -> Callable[..., list[by
                     ),
                     text.replace(task, new),
                 )
-                made.append((number + order * rng.random() * 1000, text))
+                made.append((number + order * rng.random() * spread, text))
         made.sort()
         texts = [text for _, text in made]
         return [f"[{','.join(texts[i : i + size])}]".encode() for i in range(0, len(texts), size)]

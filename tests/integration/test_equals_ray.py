@@ -303,7 +303,14 @@ def test_the_workload_was_worth_comparing(recorded: Recorded) -> None:
     errors = {row.get("error_type") for row in theirs.values()} - {None}
     assert errors >= {"TASK_EXECUTION_EXCEPTION", "WORKER_DIED", "TASK_CANCELLED", "ACTOR_DIED"}
     names = {row["name"] for row in theirs.values()}
-    shown = {"renamed by its user", "a call with a name", "label 0.ping", "short", "level_three", "in_method"}
+    shown = {
+        "renamed by its user",
+        "a call with a name",
+        "Named(label 0).ping",
+        "short",
+        "level_three",
+        "in_method",
+    }
     assert not {name for name in shown if not any(name in known for known in names)}
     assert {row["job_id"] for row in theirs.values()} == {"01000000", "02000000"}
     assert len({row["node_id"] for row in theirs.values() if row["node_id"]}) == 2
@@ -314,7 +321,7 @@ def test_the_workload_was_worth_comparing(recorded: Recorded) -> None:
     assert depth == 3  # three levels of nested tasks below the driver
     summary = recorded.summary()
     assert summary["ingest"]["unknown"] == {}
-    assert summary["dropped"] == {"total": 0, "by": [], "unresolved_attempts": 0}
+    assert summary["dropped"] == {"total": 0, "spans": 0, "by": [], "unresolved_attempts": 0}
 
 
 def test_no_secret_is_on_record(recorded: Recorded) -> None:
@@ -326,6 +333,11 @@ def test_no_secret_is_on_record(recorded: Recorded) -> None:
 def sane_ms(value: Any) -> int | None:
     """Ray's lists give 0, -1 and -1 as 64 bits for a time that they do not know."""
     return None if value in (None, 0, -1, 2**64 - 1) else int(value)
+
+
+def whole_ms(time_ns: int | None) -> int | None:
+    """Entities have their times in ms from Ray's tables."""
+    return None if time_ns is None else time_ns // 1_000_000
 
 
 def death(text: str | None) -> str | None:
@@ -355,7 +367,7 @@ ENTITIES: dict[str, tuple[Callable[[Row], Row], Callable[[Row], Row]]] = {
             **{name: row[name] for name in ("state", "node_ip", "node_name", "is_head")},
             "resources_total": parsed(row["resources_total"]),
             "labels": parsed(row["labels"]),
-            "start": ms(row["start_ns"]),
+            "start": whole_ms(row["start_ns"]),
         },
         lambda row: {
             **{name: row[name] for name in ("state", "node_ip", "node_name", "resources_total")},
@@ -369,8 +381,8 @@ ENTITIES: dict[str, tuple[Callable[[Row], Row], Callable[[Row], Row]]] = {
             **{name: row[name] for name in ("worker_type", "node_id", "pid", "ip", "exit_type")},
             "alive": row["state"] == "ALIVE",
             "exit_detail": row["exit_detail"] or None,
-            "start": ms(row["start_ns"]),
-            "end": ms(row["end_ns"]),
+            "start": whole_ms(row["start_ns"]),
+            "end": whole_ms(row["end_ns"]),
         },
         lambda row: {
             **{name: known(row[name]) for name in ("worker_type", "node_id", "pid", "ip", "exit_type")},
@@ -383,8 +395,8 @@ ENTITIES: dict[str, tuple[Callable[[Row], Row], Callable[[Row], Row]]] = {
     "job": (
         lambda row: {
             **{name: row[name] for name in ("state", "type", "entrypoint", "submission_id")},
-            "start": ms(row["start_ns"]),
-            "end": ms(row["end_ns"]),
+            "start": whole_ms(row["start_ns"]),
+            "end": whole_ms(row["end_ns"]),
         },
         lambda row: {
             "state": str(row["status"]).rpartition(".")[2],
@@ -430,7 +442,7 @@ def entity_differences(recorded: Recorded, lists: dict[str, list[Row]]) -> list[
                 for name, value in right.items()
                 if left[name] != value
             ]
-    print(f"\ncompared {dict(compared)}, {len(found)} fields differ")
+    print("\n  ".join([f"\ncompared {dict(compared)}, {len(found)} fields differ", *found[:10]]))
     assert all(compared[kind] for kind in ENTITIES)
     return found
 

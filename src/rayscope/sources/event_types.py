@@ -7,12 +7,13 @@ a number. Timestamps stay text, see :func:`rayscope.sources.ray_events.parse_ns`
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 Enum = str | int
 Int64 = str | int
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 
 
 class _Part(msgspec.Struct, rename="camel", gc=False):
@@ -34,7 +35,7 @@ class TaskDefinition(_Part):
     """TASK_DEFINITION_EVENT and, with the ``actor_`` names, ACTOR_TASK_DEFINITION_EVENT."""
 
     task_id: bytes
-    task_attempt: int = 0
+    task_attempt: Int32 = 0
     task_type: Enum = "ACTOR_TASK"
     language: Enum = "PYTHON"
     task_func: FunctionDescriptor | None = None
@@ -72,12 +73,12 @@ class TaskLogInfo(_Part):
 
 class TaskLifecycle(_Part):
     task_id: bytes
-    task_attempt: int = 0
+    task_attempt: Int32 = 0
     state_transitions: list[StateTransition] = []
     ray_error_info: ErrorInfo | None = None
     node_id: bytes = b""
     worker_id: bytes = b""
-    worker_pid: int = 0
+    worker_pid: Int32 = 0
     job_id: bytes = b""
     actor_repr_name: str | None = None
     task_log_info: TaskLogInfo | None = None
@@ -98,7 +99,7 @@ class ProfileEvents(_Part):
 
 class TaskProfile(_Part):
     task_id: bytes
-    attempt_number: int = 0
+    attempt_number: Int32 = 0
     job_id: bytes = b""
     profile_events: ProfileEvents | None = None
 

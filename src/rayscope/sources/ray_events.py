@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rayscope.model import Attempt, RecordBatch, Span, TaskError
+from rayscope.model import Attempt, Entity, RecordBatch, Span, TaskError
 from rayscope.sources.common import canonical_json, clean_error, is_nil, redact_runtime_env, split_profile
 from rayscope.sources.entity_events import CONVERTERS
 from rayscope.sources.event_types import (
@@ -125,10 +125,19 @@ def _add(event: Event, batch: RecordBatch) -> None:
         for part in _ENTITY_PARTS:
             content = getattr(event, part)
             if content is not None:
-                batch.entities.append(CONVERTERS[part](content))
+                batch.entities.append(_checked(CONVERTERS[part](content)))
                 return
         name = f"event type {event.event_type}"
         batch.unknown[name] = batch.unknown.get(name, 0) + 1
+
+
+def _checked(entity: Entity) -> Entity:
+    """Entities come from untyped JSON: their values must be ones that can be merged."""
+    for values in (entity.fields, *entity.transitions.values()):
+        for name, value in values.items():
+            if not isinstance(value, (str, int, float)):
+                raise ValueError(f"{name} of a {entity.kind} is no plain value")
+    return entity
 
 
 def _task_id(value: bytes) -> str:

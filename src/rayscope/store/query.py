@@ -85,7 +85,6 @@ _SORTS: Mapping[str, str] = {
 _TEXT_SORTS = frozenset({"name", "state"})
 _EQUALS = (
     "job_id",
-    "func_name",
     "type",
     "node_id",
     "worker_id",
@@ -140,6 +139,18 @@ def _like(text: str) -> str:
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
+def _restart_of(condition: str) -> str:
+    """SQL for the nameless restarts of actors, by the name that :func:`_name_restarts` gives them."""
+    return (
+        "(name IS NULL AND type = 'ACTOR_CREATION_TASK' AND actor_id IN "
+        f"(SELECT id FROM actor_rows WHERE class_name || '.__init__' {condition}))"
+    )
+
+
+_LIKE = "ILIKE ? ESCAPE '\\'"
+_NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {_restart_of(_LIKE)})"
+
+
 def _attempt_filters(filters: Mapping[str, Any]) -> _Where:
     where = _Where([], [])
     if filters.get("type") != "DRIVER_TASK":
@@ -148,11 +159,13 @@ def _attempt_filters(filters: Mapping[str, Any]) -> _Where:
     for name in _EQUALS:
         if filters.get(name):
             where.add(f"{name} = ?", filters[name])
+    if filters.get("func_name"):
+        where.add(f"(func_name = ? OR {_restart_of('= ?')})", *[filters["func_name"]] * 2)
     if filters.get("state"):
         states = [state for state in str(filters["state"]).split(",") if state]
         where.add("list_contains(?, coalesce(state, 'NIL'))", states)
     if filters.get("name"):
-        where.add(f"{SHOWN_NAME} ILIKE ? ESCAPE '\\'", _like(filters["name"]))
+        where.add(_NAME_LIKE, *[_like(filters["name"])] * 2)
     if filters.get("parent_task_id"):
         where.add("parent_hi = ? AND parent_lo = ?", *_split(filters["parent_task_id"]))
     if filters.get("q"):
@@ -165,16 +178,15 @@ def _attempt_filters(filters: Mapping[str, Any]) -> _Where:
 
 
 def _search(where: _Where, text: str) -> None:
-    name = f"{SHOWN_NAME} ILIKE ? ESCAPE '\\'"
     digits = text.lower()
     if len(digits) < 4 or any(char not in "0123456789abcdef" for char in digits) or len(digits) > 48:
-        where.add(name, _like(text))
+        where.add(_NAME_LIKE, *[_like(text)] * 2)
         return
     low = int(digits[:16].ljust(16, "0"), 16)
     high = int(digits[:16].ljust(16, "f"), 16)
     where.add(
-        f"({name} OR (task_hi BETWEEN ? AND ? AND starts_with(task_lo, ?)))",
-        _like(text),
+        f"({_NAME_LIKE} OR (task_hi BETWEEN ? AND ? AND starts_with(task_lo, ?)))",
+        *[_like(text)] * 2,
         low,
         high,
         digits[16:],
@@ -217,6 +229,8 @@ def list_attempts(
             _, value, high, low, attempt, last_ns = _decode_cursor(
                 cursor, sort, [str if name in _TEXT_SORTS else int, int, str, int, int]
             )
+            if not (-1 <= last_ns < 2**63 and high >= 0 and 0 <= attempt < 2**31):
+                raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.")
             key = _SORTS[name].replace("$last", str(int(last_ns)))
             where.add(
                 f"({key}, task_hi, task_lo, attempt) {'<' if descending else '>'} "

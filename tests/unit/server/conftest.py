@@ -75,6 +75,7 @@ def whole(running: Running, dump: Callable[[Path], Any]) -> Callable[[], dict[st
             counts = {
                 name: cursor.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0] for (name,) in tables
             }
+            counts["shown"] = cursor.execute("SELECT count(*) FROM tasks").fetchall()[0][0]
             counts["sum"] = cursor.execute("SELECT bit_xor(hash(a)) FROM attempts a").fetchall()[0][0]
         return counts
 

@@ -14,6 +14,7 @@ export function Value({ name, value }: { name: string; value: unknown }) {
   if (typeof value === 'boolean') return <span className="rs-mono">{String(value)}</span>;
   if (typeof value === 'string') {
     if (name.endsWith('_id') && /^[0-9a-f]{8,}$/i.test(value)) return <CopyId id={value} full />;
+    if (typeof parse(value) !== 'string') return <Json value={value} />;
     return <span className="rs-break">{value}</span>;
   }
   return <Json value={value} />;

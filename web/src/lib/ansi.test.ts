@@ -11,6 +11,7 @@ it('finds the exception behind the frames', () => {
   expect(
     gist('\u001b[36mray::f()\u001b[39m (pid=1)\n  File "a.py", line 1, in f\n    g()\nValueError: no'),
   ).toBe('ValueError: no');
+  expect(gist('User exception:\nray::f() (pid=1)\n  File "a.py"\nKeyError: 1')).toBe('KeyError: 1');
   expect(gist('ray::f() (pid=1)\n  File "a.py"')).toBe('ray::f() (pid=1)');
   expect(gist('')).toBe('');
 });

@@ -7,7 +7,7 @@ export function stripAnsi(text: string): string {
 }
 
 /**
- * One line that tells what an error message is about. Ray puts `ray::name() (pid=...)` and the frames of the
+ * One line that tells what an error message is about. Ray puts `User exception:`, `ray::name() (pid=...)` and the frames of the
  * traceback in front of the exception itself, so the first line that is neither is the one to show.
  */
 export function gist(message: string): string {
@@ -15,7 +15,7 @@ export function gist(message: string): string {
   const told = lines.find(
     (line) =>
       line.trim() !== '' &&
-      !/^(\s|ray::|Traceback \(most recent)/.test(line) &&
+      !/^(\s|ray::|User exception:|Traceback \(most recent)/.test(line) &&
       !/^The above exception/.test(line),
   );
   return (told ?? lines.find((line) => line.trim() !== '') ?? '').trim();

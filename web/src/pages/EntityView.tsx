@@ -257,7 +257,7 @@ function column(field: string, grow: boolean, optional: boolean): Column<Item> {
   const id = field.endsWith('_id');
   const number = NUMBER.test(field);
   const width =
-    field === 'state' ? 132 : time ? 124 : id ? 112 : number || field.startsWith('is_') ? 98 : 160;
+    field === 'state' ? 132 : time ? 124 : id ? 112 : number || field.startsWith('is_') ? 108 : 160;
   // Ray's own names: what the reader finds in Ray's documentation too.
   const words = field.replace(/_ns$/, '').replaceAll('_', ' ');
   return {

@@ -1,0 +1,223 @@
+"""Lists: filters before limits, right totals, pages that neither repeat nor skip, and hostile parameters."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+SORTS = ("created_ns", "start_ns", "end_ns", "duration_ns", "name", "state")
+
+
+def pages(running: Any, path: str, **params: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = running.get(path, **params, **cursor)
+        found += page["items"]
+        if page["next"] is None:
+            return found
+        assert len(page["items"]) == params["limit"]
+        cursor = {"cursor": page["next"]}
+
+
+def keys(items: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    return [(item["task_id"], item["attempt"]) for item in items]
+
+
+@pytest.mark.parametrize("sort", [*SORTS, *(f"-{name}" for name in SORTS)])
+def test_every_sort_in_pages(running: Any, sort: str) -> None:
+    everything = running.get("/api/tasks", limit=1000)
+    found = pages(running, "/api/tasks", sort=sort, limit=7)
+    assert len(found) == everything["total"] > 30
+    assert sorted(keys(found)) == sorted(keys(everything["items"]))
+    name = sort.removeprefix("-")
+    unknown: Any = "" if name in ("name", "state") else -1
+    values = [unknown if item[name] is None else item[name] for item in found]
+    known = [value for value in values if value != unknown]
+    assert known == sorted(known, reverse=sort.startswith("-"))
+
+
+def test_filters_come_before_limits_and_totals(running: Any) -> None:
+    everything = running.get("/api/tasks", limit=1000)["items"]
+    assert {item["type"] for item in everything} == {"NORMAL_TASK", "ACTOR_TASK", "ACTOR_CREATION_TASK"}
+    for name in ("job_id", "func_name", "state", "type", "node_id", "worker_id", "actor_id", "error_type"):
+        for value in {item[name] for item in everything if item[name]}:
+            page = running.get("/api/tasks", **{name: value}, limit=1)
+            matching = [item for item in everything if item[name] == value]
+            assert page["total"] == len(matching), (name, value)
+            assert keys(pages(running, "/api/tasks", **{name: value}, limit=2)) == keys(matching)
+    both = running.get("/api/tasks", state="FAILED,FINISHED", limit=1000)["items"]
+    assert keys(both) == keys([item for item in everything if item["state"] in ("FAILED", "FINISHED")])
+    inner = running.get("/api/tasks", name="INNE", limit=1000)["items"]
+    assert keys(inner) == keys([item for item in everything if item["name"] == "inner"])
+    parent = inner[0]["parent_task_id"]
+    children = running.get("/api/tasks", parent_task_id=parent)["items"]
+    assert keys(children) == keys([item for item in everything if item["parent_task_id"] == parent])
+    prefix = inner[0]["task_id"][:10]
+    assert {item["task_id"] for item in running.get("/api/tasks", q=prefix)["items"]} == {inner[0]["task_id"]}
+    times = sorted(item["created_ns"] for item in everything)
+    middle = times[len(times) // 2]
+    until = running.get("/api/tasks", until_ns=middle, limit=1000)["items"]
+    assert keys(until) == keys([item for item in everything if item["created_ns"] <= middle])
+    since = running.get("/api/tasks", since_ns=middle, limit=1000)["items"]
+    assert keys(since) == keys([i for i in everything if i["end_ns"] is None or i["end_ns"] >= middle])
+
+
+def test_pages_hold_still_while_rows_arrive(fresh: Any, make_batches: Callable[..., list[bytes]]) -> None:
+    events = make_batches(1)[0].count(b'"eventType"')
+    batches = make_batches(400, size=40 * events, spread=0)  # 40 whole tasks each
+    half = len(batches) // 2
+    fresh.ingest(*batches[:half])
+    before = keys(fresh.get("/api/tasks", limit=1000)["items"])
+    found = keys(fresh.get("/api/tasks", limit=50)["items"])
+    cursor = fresh.get("/api/tasks", limit=50)["next"]
+    for batch in batches[half:]:
+        fresh.ingest(batch)
+        if cursor is not None:
+            page = fresh.get("/api/tasks", limit=50, cursor=cursor)
+            found += keys(page["items"])
+            cursor = page["next"]
+    while cursor is not None:
+        page = fresh.get("/api/tasks", limit=50, cursor=cursor)
+        found += keys(page["items"])
+        cursor = page["next"]
+    assert len(set(found)) == len(found)
+    assert set(before) <= set(found)
+
+
+@pytest.mark.parametrize("path", ["actors", "nodes", "workers", "jobs", "placement_groups"])
+def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None:
+    everything = running.get(f"/api/{path}", limit=1000)
+    identity = f"{path.removesuffix('s')}_id"
+    ids = sorted(item[identity] for item in everything["items"])
+    assert len(set(ids)) == len(ids) == everything["total"]
+    assert bool(ids) == (path != "placement_groups")  # no event tells of those
+    for name in everything["items"][0] if ids else ():
+        for sort in (name, f"-{name}"):
+            found = pages(running, f"/api/{path}", sort=sort, limit=3)
+            assert sorted(item[identity] for item in found) == ids
+    for item in everything["items"]:
+        assert running.get(f"/api/{path}/{item[identity]}") == item
+    for state in {item["state"] for item in everything["items"]}:
+        matching = [item for item in everything["items"] if item["state"] == state]
+        assert running.get(f"/api/{path}", state=state, limit=1)["total"] == len(matching)
+
+
+HOSTILE = [
+    *(
+        "' OR 1=1 --",
+        '"; DROP TABLE attempts; --',
+        "%",
+        "_",
+        "\\",
+        "%' ESCAPE 'x",
+        "\0",
+        "a\0b",
+        "é\U0001f600",
+    ),
+    *(
+        "../../etc/passwd",
+        "a" * 500,
+        "[]",
+        "{}",
+        "NULL",
+        "-1",
+        "1e999",
+        "0x10",
+        "-" + "f" * 47,
+        "f" * 48,
+        "1_0" * 16,
+    ),
+]
+FILTERS = (
+    *("job_id", "name", "func_name", "state", "type", "node_id", "worker_id", "actor_id", "parent_task_id"),
+    *("placement_group_id", "error_type", "q", "session", "sort", "cursor", "limit", "since_ns", "until_ns"),
+)
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:30])
+def test_hostile_parameters_find_nothing_and_break_nothing(
+    running: Any, whole: Callable[[], dict[str, int]], value: str
+) -> None:
+    before = whole()
+    for name in FILTERS:
+        answer = running.client.get("/api/tasks", params={name: value})
+        if answer.status_code == 200:
+            page = answer.json()
+            free_text = name in ("name", "q") and value == "_"  # is in some names
+            assert page["items"] == [] or free_text or name in ("limit", "since_ns", "until_ns"), (name, page)
+        else:
+            running.error(answer, answer.status_code)
+            assert answer.status_code in (400, 404, 422), (name, answer.text)
+    for path in ("tasks", "actors", "nodes", "workers", "jobs", "placement_groups"):
+        answer = running.client.get(f"/api/{path}/{value.replace('/', '%2F')}".replace("\0", "%00"))
+        assert answer.status_code in (400, 404), (path, answer.text)
+    for path in ("actors", "nodes", "workers", "jobs", "placement_groups"):
+        for name in ("state", "name", "q", "sort", "cursor", "job_id", "type"):
+            answer = running.client.get(f"/api/{path}", params={name: value})
+            assert answer.status_code in (200, 400, 422), (path, name, answer.text)
+    assert whole() == before
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        ["-created_ns"],
+        ["-created_ns", "x", 1, "a", 0, 0],
+        ["-created_ns", 1, "x", "a", 0, 0],
+        ["-created_ns", 1, 1, "a", 0, "not a number"],
+        ["-created_ns", 1, -1, "a", 0, 0],
+        ["-created_ns", 2**70, 2**70, "a", 2**70, 2**70],
+        ["-created_ns", 1, 1, 1, 1, 1],
+        ["-created_ns", None, None, None, None, None],
+        ["name", "x", 1, "a", 0, 0],
+        {"a": 1},
+    ],
+    ids=str,
+)
+def test_made_up_cursors_are_refused(running: Any, values: Any) -> None:
+    cursor = urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+    running.error(running.client.get("/api/tasks", params={"cursor": cursor}), 400)
+    running.error(running.client.get("/api/actors", params={"cursor": cursor}), 400)
+
+
+def test_errors_tell_the_way_out(running: Any) -> None:
+    for path, status in (
+        ("/api/tasks?sort=secret", 400),
+        ("/api/tasks?limit=0", 422),
+        ("/api/tasks?limit=1001", 422),
+        ("/api/tasks?since_ns=x", 422),
+        ("/api/tasks?session=nowhere", 404),
+        ("/api/tasks/" + "0" * 48, 404),
+        ("/api/tasks/xyz", 400),
+        ("/api/actors/nobody", 404),
+        ("/api/nothing", 404),
+        ("/api/sessions?cursor=nowhere", 400),
+    ):
+        running.error(running.client.get(path), status)
+    running.error(running.client.post("/api/sql", json={}), 422)
+    running.error(running.client.post("/api/sql", content=b"{"), 422)
+    running.error(running.client.post("/api/clusters", json={"address": "not an address"}), 502)
+
+
+def test_a_task_in_full(running: Any) -> None:
+    inner = running.get("/api/tasks", name="inner", limit=1)["items"][0]
+    task = running.get(f"/api/tasks/{inner['task_id'].upper()}")
+    assert task["call_path"] == ["outer", "inner"]
+    assert task["parent"]["name"] == "outer"
+    (attempt,) = task["attempts"]
+    assert [state["state"] for state in attempt["states"]][-1] == "FINISHED"
+    assert {phase["name"] for phase in attempt["phases"]} == {"deserialize", "execute", "store", "total"}
+    parent = running.get(f"/api/tasks/{task['parent']['task_id']}")
+    assert parent["children_total"] == 3
+    assert inner["task_id"] in {child["task_id"] for child in parent["children"]}
+    fails = running.get("/api/tasks", name="fails", state="FAILED")["items"][0]
+    error = running.get(f"/api/tasks/{fails['task_id']}")["attempts"][0]["error"]
+    assert error["type"] == "TASK_EXECUTION_EXCEPTION"
+    assert "boom" in error["message"]
+    assert "\x1b" not in error["message"]
