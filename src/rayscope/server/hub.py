@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import threading
 import time
@@ -30,6 +31,7 @@ log = logging.getLogger("rayscope.server")
 #: After this long without any answer a cluster is taken for gone, and its poller ends.
 _GONE_S = 60.0
 _WATCH_S = 3.0
+_QUIET_TURNS = 5
 _RECONCILE_S = 30.0
 #: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
@@ -175,33 +177,36 @@ class Hub:
 
     def _watch(self) -> None:
         """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""
-        while not self._stopping.wait(_WATCH_S):
-            now_ns = time.time_ns()
-            with self._lock:
-                known = dict(self._clusters)
-            for cluster in known.values():
-                status = cluster.poller.status
-                last_s = (now_ns - status.last_success_ns) / 1e9
-                if not status.ok and last_s > _GONE_S and time.monotonic() - cluster.started > _GONE_S:
-                    log.info("%s at %s is gone", cluster.session, cluster.address)
-                    with self._lock:
-                        self._clusters.pop(cluster.session, None)
-                    self._end(cluster)
-            live = [
-                name
-                for name in self.catalog.names()
-                if name not in known and now_ns - self.catalog.about(name).last_ns < LIVE_NS
-            ]
-            if not live:
-                continue
+        for turn in itertools.count():
+            if self._stopping.wait(_WATCH_S):
+                return
             try:
-                local = local_gcs_addresses()
-            except OSError:
-                continue
-            for session in live:
-                address = local.get(session) or self.catalog.about(session).gcs_address
-                if address:
-                    self._try_begin(session, address)
+                self._look_for_clusters(quiet_too=turn % _QUIET_TURNS == 0)
+            except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
+                log.info("looking for clusters: %s", error)
+
+    def _look_for_clusters(self, *, quiet_too: bool) -> None:
+        """``quiet_too``: also those that run on this machine and have nothing to say."""
+        now_ns = time.time_ns()
+        with self._lock:
+            known = dict(self._clusters)
+        for cluster in known.values():
+            status = cluster.poller.status
+            last_s = (now_ns - status.last_success_ns) / 1e9
+            if not status.ok and last_s > _GONE_S and time.monotonic() - cluster.started > _GONE_S:
+                log.info("%s at %s is gone", cluster.session, cluster.address)
+                with self._lock:
+                    self._clusters.pop(cluster.session, None)
+                self._end(cluster)
+        abouts = [self.catalog.about(name) for name in self.catalog.names() if name not in known]
+        live = {about.session for about in abouts if now_ns - about.last_ns < LIVE_NS}
+        if not live and not (quiet_too and abouts):
+            return
+        local = local_gcs_addresses()
+        for about in abouts:
+            address = local.get(about.session) or (about.gcs_address if about.session in live else None)
+            if address:
+                self._try_begin(about.session, address)
 
     def _try_begin(self, session: str, address: str) -> bool:
         client = None

@@ -31,6 +31,10 @@ class FunctionDescriptor(_Part):
     cpp_function_descriptor: PythonFunction | None = None
 
 
+class RuntimeEnvInfo(_Part):
+    serialized_runtime_env: str = ""
+
+
 class TaskDefinition(_Part):
     """TASK_DEFINITION_EVENT and, with the ``actor_`` names, ACTOR_TASK_DEFINITION_EVENT."""
 
@@ -48,6 +52,7 @@ class TaskDefinition(_Part):
     parent_task_id: bytes = b""
     placement_group_id: bytes = b""
     serialized_runtime_env: str = ""
+    runtime_env_info: RuntimeEnvInfo | None = None  # Ray 2.50
     call_site: str | None = None
     label_selector: dict[str, str] = {}
 
@@ -72,9 +77,12 @@ class TaskLogInfo(_Part):
 
 
 class TaskLifecycle(_Part):
+    """TASK_LIFECYCLE_EVENT, and TASK_EXECUTION_EVENT, as Ray 2.50 calls it."""
+
     task_id: bytes
     task_attempt: Int32 = 0
     state_transitions: list[StateTransition] = []
+    task_state: dict[str, str] = {}  # Ray 2.50: number of a TaskStatus -> timestamp
     ray_error_info: ErrorInfo | None = None
     node_id: bytes = b""
     worker_id: bytes = b""
@@ -113,6 +121,7 @@ class Event(_Part):
     task_definition_event: TaskDefinition | None = None
     actor_task_definition_event: TaskDefinition | None = None
     task_lifecycle_event: TaskLifecycle | None = None
+    task_execution_event: TaskLifecycle | None = None
     task_profile_events: TaskProfile | None = None
     driver_job_definition_event: dict[str, Any] | None = None
     driver_job_lifecycle_event: dict[str, Any] | None = None

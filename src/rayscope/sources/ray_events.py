@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rayscope.model import Attempt, Entity, RecordBatch, Span, TaskError
+from rayscope.model import STATES, Attempt, Entity, RecordBatch, Span, TaskError
 from rayscope.sources.common import canonical_json, clean_error, is_nil, redact_runtime_env, split_profile
 from rayscope.sources.entity_events import CONVERTERS
 from rayscope.sources.event_types import (
@@ -33,6 +33,11 @@ _TASK_ID_BYTES = 24
 _DRIVER_TASK = "f" * 40
 _CREATION_TASK = "f" * 16
 _NIL_TASK = "f" * 48
+#: ``TaskStatus`` as Ray 2.50 numbers it.
+_NUMBERED = {
+    str(number): state
+    for number, state in enumerate((s for s in STATES if s != "GETTING_AND_PINNING_ARGS"), start=1)
+}
 #: Fields whose keys are the user's own names.
 _MAPS = frozenset(
     {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
@@ -115,7 +120,7 @@ def _decode_one_by_one(
 
 def _add(event: Event, batch: RecordBatch) -> None:
     # The frequent kinds first.
-    if (lifecycle := event.task_lifecycle_event) is not None:
+    if (lifecycle := event.task_lifecycle_event or event.task_execution_event) is not None:
         batch.attempts.append(_task_lifecycle(lifecycle, event))
     elif (profile := event.task_profile_events) is not None:
         _task_profile(profile, batch)
@@ -186,7 +191,10 @@ def _task_definition(event: TaskDefinition) -> Attempt:
         placement_group_id=_hex(event.placement_group_id),
         required_resources=canonical_json(event.required_resources),
         label_selector=canonical_json(event.label_selector) if event.label_selector else None,
-        runtime_env=redact_runtime_env(event.serialized_runtime_env),
+        runtime_env=redact_runtime_env(
+            event.serialized_runtime_env
+            or (event.runtime_env_info.serialized_runtime_env if event.runtime_env_info else "")
+        ),
         call_site=event.call_site or None,
     )
 
@@ -215,6 +223,8 @@ def _int(value: Int64 | None) -> int | None:
 def _task_lifecycle(event: TaskLifecycle, envelope: Event) -> Attempt:
     attempt = _undefined(_task_id(event.task_id), event.task_attempt)
     states = attempt.states
+    for number, timestamp in event.task_state.items():
+        states[_NUMBERED.get(number, number)] = parse_ns(timestamp)
     for transition in event.state_transitions:
         state = str(transition.state)
         time_ns = parse_ns(transition.timestamp)

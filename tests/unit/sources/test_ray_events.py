@@ -1,0 +1,221 @@
+"""What real Rays sent, decoded. Each sample is a small run recorded with that version, names made neutral.
+
+Ray 2.50 to 2.56 recorded a cluster that ``ray.init()`` started; what happened before the node's agent was up
+is missing in them, since the events of that time are lost in Ray.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rayscope.model import Attempt, Entity, RecordBatch, merge_attempts, merge_entities
+from rayscope.sources.event_types import Event
+from rayscope.sources.ray_events import MalformedBatch, _unknown_keys, decode, decode_checked
+from rayscope.sources.timestamps import parse_ns
+
+Events = list[dict[str, Any]]
+Sample = Callable[[str], list[Events]]
+
+
+def decoded(batches: list[Events]) -> RecordBatch:
+    whole = RecordBatch("")
+    for batch in batches:
+        found, invalid = decode_checked(json.dumps(batch).encode())
+        assert not invalid
+        for part in found:
+            whole.session = part.session
+            whole.attempts += part.attempts
+            whole.spans += part.spans
+            whole.entities += part.entities
+            whole.events += part.events
+            whole.unknown |= part.unknown
+    return whole
+
+
+def attempts_of(batch: RecordBatch) -> dict[tuple[str, int], Attempt]:
+    merged: dict[tuple[str, int], Attempt] = {}
+    for part in batch.attempts:
+        known = merged.setdefault((part.task_id, part.attempt), part)
+        if known is not part:
+            merge_attempts(known, part)
+    return merged
+
+
+def entities_of(batch: RecordBatch) -> dict[tuple[str, str], Entity]:
+    merged: dict[tuple[str, str], Entity] = {}
+    for part in batch.entities:
+        known = merged.setdefault((part.kind, part.id), part)
+        if known is not part:
+            merge_entities(known, part)
+    return merged
+
+
+@pytest.mark.parametrize(
+    ("version", "events", "states", "defined", "spans", "entities"),
+    [
+        ("2.50", 48, {"FINISHED": 7, "FAILED": 3, "RUNNING": 1}, 6, 3, {"node": 1, "job": 1, "actor": 1}),
+        ("2.53", 61, {"FINISHED": 8, "FAILED": 3}, 10, 8, {}),
+        ("2.56", 59, {"FINISHED": 8, "FAILED": 3}, 9, 20, {"node": 1, "job": 1, "actor": 1}),
+        (
+            "2.60",
+            234,
+            {"FINISHED": 29, "FAILED": 5, "RUNNING": 1},
+            33,
+            43,
+            {"node": 1, "worker": 12, "job": 1, "actor": 3},
+        ),
+    ],
+)
+def test_a_sample_is_understood_whole(
+    sample: Sample,
+    version: str,
+    events: int,
+    states: dict[str, int],
+    defined: int,
+    spans: int,
+    entities: dict[str, int],
+) -> None:
+    batches = sample(version)
+    batch = decoded(batches)
+    attempts = attempts_of(batch)
+    assert batch.unknown == {}
+    unknown = {key for part in batches for event in part for key in _unknown_keys(event, Event)}
+    assert unknown == set()  # the decoder itself looks at one event of a batch
+    assert batch.session.startswith("session_")
+    assert batch.events == events
+    assert Counter(attempt.state for attempt in attempts.values()) == states
+    assert sum(attempt.has_definition for attempt in attempts.values()) == defined
+    assert len(set(batch.spans)) == spans
+    assert Counter(kind for kind, _ in entities_of(batch)) == entities
+
+
+@pytest.mark.parametrize("version", ["2.50", "2.53", "2.56", "2.60"])
+def test_a_failed_task_and_its_retry(sample: Sample, version: str) -> None:
+    attempts = attempts_of(decoded(sample(version)))
+    fails = {attempt.attempt: attempt for attempt in attempts.values() if attempt.func_name == "fails"}
+    assert fails.keys() == {0, 1}
+    for attempt in fails.values():
+        assert (attempt.name, attempt.type, attempt.language) == ("fails", "NORMAL_TASK", "PYTHON")
+        assert attempt.state == "FAILED"
+        assert attempt.states.keys() >= {"PENDING_ARGS_AVAIL", "SUBMITTED_TO_WORKER", "RUNNING", "FAILED"}
+        assert attempt.parent_task_id == "f" * 40 + "01000000"
+        assert attempt.job_id == "01000000"
+        assert json.loads(attempt.required_resources or "") == {"CPU": 1.0}
+        assert attempt.node_id
+        assert attempt.worker_pid
+        assert attempt.error is not None
+        assert attempt.error.type == "TASK_EXECUTION_EXCEPTION"
+        assert "ValueError: boom" in attempt.error.message
+        assert "\x1b" not in attempt.error.message
+        begin, end = attempt.phases["total"]
+        assert begin < end
+        assert abs(begin - attempt.states["RUNNING"]) < 10**9
+    assert fails[0].states["FAILED"] <= fails[1].states["RUNNING"]
+
+
+def test_actors_of_2_60(sample: Sample) -> None:
+    batch = decoded(sample("2.60"))
+    actors = {
+        e.fields.get("class_name"): e.current()
+        for (kind, _), e in entities_of(batch).items()
+        if kind == "actor"
+    }
+    assert actors["A"]["name"] == "named_a"
+    assert actors["Bad"]["state"] == "DEAD"
+    assert "bad init" in str(actors["Bad"]["death_reason"])
+    creations = [a for a in attempts_of(batch).values() if a.type == "ACTOR_CREATION_TASK"]
+    assert {attempt.actor_id for attempt in creations} == {attempt.task_id[16:] for attempt in creations}
+    restart = next(attempt for attempt in creations if attempt.attempt == 1)
+    assert restart.name is None  # nobody defines it, nobody tells its end but the span around it
+    assert restart.state == "FINISHED"
+    assert restart.states["FINISHED"] == restart.phases["total"][1]
+
+
+def test_snake_case_is_the_same(sample: Sample) -> None:
+    """RAY_DASHBOARD_AGGREGATOR_AGENT_PRESERVE_PROTO_FIELD_NAME switches the names of all keys."""
+
+    def snake(value: Any) -> Any:
+        if isinstance(value, list):
+            return [snake(item) for item in value]
+        if isinstance(value, dict):
+            return {_snake(key): item if key in users else snake(item) for key, item in value.items()}
+        return value
+
+    def _snake(key: str) -> str:
+        return "".join(f"_{char.lower()}" if char.isupper() else char for char in key)
+
+    users = {"requiredResources", "labelSelector", "labels", "resources", "metadata"}
+    batches = sample("2.60")
+    plain, snaked = decoded(batches), decoded(snake(batches))
+    assert snaked.unknown == {}
+    assert snaked.attempts == plain.attempts
+    assert snaked.spans == plain.spans
+    assert snaked.entities == plain.entities
+
+
+def test_what_a_later_ray_adds_is_counted_and_the_rest_kept(sample: Sample) -> None:
+    batch = sample("2.60")[0]
+    event = next(e for b in sample("2.60") for e in b if e["eventType"] == "TASK_LIFECYCLE_EVENT")
+    event["taskLifecycleEvent"] |= {"brandNew": 1}
+    event["taskLifecycleEvent"]["stateTransitions"][0]["state"] = 99
+    unheard = {"eventType": "COFFEE_EVENT", "sessionName": event["sessionName"], "coffeeEvent": {}}
+    broken = {
+        "eventType": "TASK_LIFECYCLE_EVENT",
+        "sessionName": event["sessionName"],
+        "taskLifecycleEvent": 7,
+    }
+    (found,), invalid = decode_checked(json.dumps([event, unheard, broken, *batch]).encode())
+    assert found.events == len(batch) + 2
+    assert found.unknown["event type COFFEE_EVENT"] == 1
+    assert any(what.startswith("invalid event: ") for what in found.unknown)
+    assert [json.loads(raw) for raw in invalid] == [broken]
+    assert "99" in found.attempts[0].states
+    (alone,) = decode(json.dumps([event]).encode())
+    assert alone.unknown == {"field taskLifecycleEvent.brandNew": 1}
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"7", b"[7]", b"[", b'["a"]', b"\xff"])
+def test_what_is_no_batch_is_refused(body: bytes) -> None:
+    with pytest.raises(MalformedBatch):
+        decode(body)
+
+
+def test_two_sessions_in_one_batch_stay_apart(sample: Sample) -> None:
+    batch = sample("2.60")[0]
+    other = [{**event, "sessionName": "session_b"} for event in batch]
+    found = decode(json.dumps(batch + other).encode())
+    assert [(part.session, part.events) for part in found] == [
+        (batch[0]["sessionName"], len(batch)),
+        ("session_b", len(batch)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-21T11:33:35Z", 1795260815_000000000),
+        ("2026-11-21T11:33:35.1Z", 1795260815_100000000),
+        ("2026-11-21T11:33:35.116Z", 1795260815_116000000),
+        ("2026-11-21T11:33:35.116135455Z", 1795260815_116135455),
+        ("1970-01-01T00:00:00.000000001Z", 1),
+    ],
+)
+def test_timestamps_are_exact(text: str, expected: int) -> None:
+    assert parse_ns(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "Z", "yesterday", "2026-11-21T11:33:35", "2026-11-21T11:33:35+01:00", "2026-13-01T00:00:00Z"),
+        *("9999-12-31T23:59:59Z", "1900-01-01T00:00:00Z", "2026-11-21T11:33:35.1234567890Z"),
+    ],
+)
+def test_other_timestamps_are_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_ns(text)
