@@ -33,6 +33,7 @@ class FunctionDescriptor(_Part):
 
 class RuntimeEnvInfo(_Part):
     serialized_runtime_env: str = ""
+    runtime_env_config: dict[str, Any] | None = None  # how it is set up, not what it is
 
 
 class TaskDefinition(_Part):
