@@ -12,6 +12,9 @@ from typing import Any
 
 import psutil
 
+#: The signal that kills a program which the ones before did not end.
+_PATIENCE = 3
+
 
 def exit_status(returncode: int) -> int:
     """A process's return code as a shell tells it: 128+N for one that signal N ended."""
@@ -23,16 +26,22 @@ class Child:
 
     While :meth:`wait` waits, SIGTERM and SIGHUP are passed on. Ctrl-C at a terminal reaches the program by
     itself, since it is in the terminal's foreground group, and must not end us before it; without a terminal
-    SIGINT was meant for us alone and is passed on too.
+    SIGINT was meant for us alone and is passed on too. A program that is still there at the third signal
+    (a Ray driver whose cluster is gone can hang at its exit) is killed.
     """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
-        """Start ``command``. Raises OSError if the system cannot."""
+        """Start ``command``. Raises OSError if the system cannot.
+
+        ``terminated`` becomes true when SIGTERM or SIGHUP comes while the program runs: they mean us too.
+        """
         self._passed_on = [signal.SIGTERM, signal.SIGHUP]
         if not _has_terminal():
             self._passed_on.append(signal.SIGINT)
         self._process = subprocess.Popen(list(command), env=dict(env))
         self._before: dict[int, Any] = {}
+        self._signals = 0
+        self.terminated = False
         for number in {*self._passed_on, signal.SIGINT}:
             self._before[number] = signal.signal(number, self._on_signal)
 
@@ -42,8 +51,12 @@ class Child:
         return self._process.pid
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if number in self._passed_on:
-            with contextlib.suppress(ProcessLookupError):
+        self._signals += 1
+        self.terminated = self.terminated or number != signal.SIGINT
+        with contextlib.suppress(ProcessLookupError):
+            if self._signals >= _PATIENCE:
+                self._process.kill()
+            elif number in self._passed_on:
                 self._process.send_signal(number)
 
     def wait(self) -> int:

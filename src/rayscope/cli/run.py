@@ -52,15 +52,15 @@ def run(
     settings = settings_from(data_dir, host, port, token, generate_token)
     with any_server(settings) as serving, Api(serving.url, settings.token) as api:
         stderr().print(f"Rayscope: {serving.url}")
-        status = _record(command, serving, api, profile=not no_profile)
-        if serving.own and not leave:
+        status, terminated = _record(command, serving, api, profile=not no_profile)
+        if serving.own and not leave and not terminated:
             say(f"serving {serving.url} until Ctrl-C")
             until_stopped()
     raise typer.Exit(status)
 
 
-def _record(command: list[str], serving: Serving, api: Api, *, profile: bool) -> int:
-    """Run ``command`` to its end and tell what it did; its exit status."""
+def _record(command: list[str], serving: Serving, api: Api, *, profile: bool) -> tuple[int, bool]:
+    """Run ``command`` to its end and tell what it did; its exit status, and whether we were told to end."""
     hook = can_import_hook(command)
     if not hook:
         warn(
@@ -82,7 +82,7 @@ def _record(command: list[str], serving: Serving, api: Api, *, profile: bool) ->
         _conclude(api, serving, before, watch)
     except ApiError as error:
         warn(f"no summary: {error.message} {error.remedy}")
-    return status
+    return status, child.terminated
 
 
 def _conclude(api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]], watch: Watch) -> None:

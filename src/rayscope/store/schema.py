@@ -205,13 +205,11 @@ VIEWS: tuple[str, ...] = (
     f"func_name, type, state, {_PARENT_ID} AS parent_task_id, "
     + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", "parent_task_id"})
     + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, {END} - {START} AS duration_ns, "
-    + ", ".join(STATE_COLUMNS[:-3])  # running, finished and failed are start_ns and end_ns
-    + ", finished_ns, failed_ns, "
-    + ", ".join(PHASE_COLUMNS)
+    + ", ".join((*STATE_COLUMNS, *PHASE_COLUMNS))
     + f", error_type, error_message, path_id FROM attempts WHERE {NOT_DRIVER}",
     f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "
-    f"FROM (SELECT {_TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts) "
-    "WHERE s.time_ns IS NOT NULL",
+    f"FROM (SELECT {_TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts "
+    f"WHERE {NOT_DRIVER}) WHERE s.time_ns IS NOT NULL",
     # The phases of every attempt, and whatever else was measured inside it.
     f"CREATE OR REPLACE VIEW spans AS SELECT {_TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
     "end_ns - begin_ns AS duration_ns, extra FROM span_rows "

@@ -32,6 +32,16 @@ def test_sigterm_is_passed_on_and_handlers_come_back() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_what_outlives_two_signals_is_killed() -> None:
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
+    child = Child([sys.executable, "-c", code], os.environ)
+    assert not child.terminated
+    for delay_s in (1.0, 1.2, 1.4):
+        threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    assert child.wait() == 128 + signal.SIGKILL
+    assert child.terminated
+
+
 def test_the_family_has_grandchildren() -> None:
     code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
     child = Child([sys.executable, "-c", code], os.environ)

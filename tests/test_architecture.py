@@ -1,0 +1,107 @@
+"""The rules of the house that a tool can check: imports run one way, and the reference tells all there is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from rayscope.store.schema import ENTITY_VIEWS
+from rayscope.store.sql import run_sql
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+VIEWS = ("tasks", "task_states", "spans", *(view for view, _ in ENTITY_VIEWS.values()))
+
+
+def test_imports_run_one_way() -> None:
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    text = (DOCS / "settings.md").read_text()
+    documented = dict(re.findall(r"^\| `RAYSCOPE_(\w+)` \| (.+?) \|", text, re.MULTILINE))
+    defaults = {
+        name.upper(): f"`{str(field.default).lower() if field.default is False else field.default}`"
+        if field.default not in (None, "")
+        else "none"
+        for name, field in Settings.model_fields.items()
+    }
+    assert documented == defaults
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_every_path_is_documented(served: Server) -> None:
+    paths = httpx.get(f"{served.url}/openapi.json").raise_for_status().json()["paths"]
+    text = (DOCS / "api.md").read_text()
+    named = set(re.findall(r"/api/[a-z_/{}-]*[a-z}]", text))
+    shown = {path.rstrip("/") for path in paths if path.startswith("/api/")}
+    # What Ray and our own hook call, with the key, is no part of the described API.
+    shown |= {"/api/ingest/{key}/ray-events", "/api/drain/{key}"}
+    assert {re.sub(r"\{\w+\}", "{}", path) for path in named} == {
+        re.sub(r"\{\w+\}", "{}", path) for path in shown
+    }
+    assert len(shown) > 15
+
+
+def sections(text: str) -> dict[str, str]:
+    parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.fixture(scope="module")
+def data_dir(served: Server, sample) -> Path:
+    for batch in sample("2.60"):
+        httpx.post(served.ingest_url, json=batch).raise_for_status()
+    hub = served.hub
+    assert hub is not None
+    assert hub.recorder.flush()
+    folder = served.settings.folder
+    served.stop()
+    return folder
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_column_is_documented(data_dir: Path, view: str) -> None:
+    described = sections((DOCS / "sql.md").read_text())[view]
+    first_cells = "".join(re.findall(r"^\| (`.+?) \|", described, re.MULTILINE))
+    documented = re.findall(r"`(\w+)`", first_cells)
+    assert len(set(documented)) == len(documented)
+    assert set(documented) == {name for name, _ in run_sql(data_dir, f"FROM {view}").columns}
+
+
+EXAMPLES = re.findall(r"```sql\n(.+?)```", (DOCS / "sql.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_every_example_answers(data_dir: Path, number: int) -> None:
+    result = run_sql(data_dir, EXAMPLES[number])
+    assert result.rows, EXAMPLES[number]
+
+
+def test_every_link_between_documents_leads_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+    broken = [
+        (page.name, target)
+        for page in pages
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert len(pages) > 8
+    assert broken == []
