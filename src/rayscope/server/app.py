@@ -100,6 +100,7 @@ def create_app(hub: Hub) -> FastAPI:
         description="What an unmodified Ray cluster is doing, why it is slow, and what it did.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     for kind in (StoreError, GcsError):
         app.add_exception_handler(kind, _store_error)

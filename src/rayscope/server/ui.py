@@ -5,13 +5,15 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from rayscope.server.security import error_body
 
 STATIC = Path(str(files("rayscope.server"))) / "static"
+_CODES = {404: "not_found", 405: "method_not_allowed"}
 _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 <body style="font-family: system-ui; max-width: 40rem; margin: 4rem auto; line-height: 1.5">
 <h1>Rayscope is running, but its UI was not built</h1>
@@ -20,18 +22,36 @@ _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 
 
 def add_ui(app: FastAPI) -> None:
-    """Serve the UI: its hashed assets for ever, its page for every path that is not the API's."""
+    """Serve the UI: its hashed assets for ever, its page for every path that nothing else answers.
+
+    Under ``/api`` a path or method that is not there gets a JSON error.
+    """
     if (STATIC / "assets").is_dir():
         app.mount("/assets", StaticFiles(directory=STATIC / "assets"), name="assets")
+    app.add_exception_handler(HTTPException, _otherwise)
 
-    @app.get("/{path:path}", include_in_schema=False)
-    def page(path: str) -> Response:
-        if path == "api" or path.startswith("api/"):
-            body = error_body("not_found", "There is no such path.", "See /openapi.json for what there is.")
-            return Response(body, 404, media_type="application/json")
-        if path == "favicon.svg" and (STATIC / "favicon.svg").is_file():
-            return FileResponse(STATIC / "favicon.svg")
-        index = STATIC / "index.html"
-        if not index.is_file():
-            return HTMLResponse(_MISSING, 503)
-        return FileResponse(index, headers={"Cache-Control": "no-cache"})
+
+def _otherwise(request: Request, error: Exception) -> Response:
+    status, headers = 500, None
+    if isinstance(error, HTTPException):
+        status, headers = error.status_code, error.headers
+    path = request.url.path
+    is_page = not (path == "/api" or path.startswith(("/api/", "/assets/")))
+    if status == 404 and is_page and request.method in ("GET", "HEAD"):
+        return _page(path)
+    message = {404: "There is no such path.", 405: f"{request.method} is not a method of this path."}
+    body = error_body(
+        _CODES.get(status, "http_error"),
+        message.get(status, "The request cannot be answered."),
+        "See /openapi.json for what there is.",
+    )
+    return Response(body, status, headers, "application/json")
+
+
+def _page(path: str) -> Response:
+    if path == "/favicon.svg" and (STATIC / "favicon.svg").is_file():
+        return FileResponse(STATIC / "favicon.svg")
+    index = STATIC / "index.html"
+    if not index.is_file():
+        return HTMLResponse(_MISSING, 503)
+    return FileResponse(index, headers={"Cache-Control": "no-cache"})
