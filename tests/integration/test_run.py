@@ -75,8 +75,9 @@ class Lab:
         path.write_text(text)
         return str(path)
 
-    def sql(self, query: str) -> list[dict[str, str]]:
-        done = self.rayscope("sql", query, "--format", "csv")
+    def sql(self, query: str, session: str | None = None) -> list[dict[str, str]]:
+        chosen = ["--session", session] if session else []
+        done = self.rayscope("sql", query, "--format", "csv", *chosen)
         assert done.returncode == 0, done.stderr
         return list(csv.DictReader(io.StringIO(done.stdout)))
 
@@ -228,3 +229,19 @@ def _await_json(path: Path, timeout_s: float = 30) -> dict[str, Any]:
             return found
         time.sleep(0.1)
     raise TimeoutError(f"{path} did not appear")
+
+
+def test_rays_own_microbenchmark(lab: Lab) -> None:
+    """A module that starts and stops Ray again and again; one of its measurements."""
+    lab.env["TESTS_TO_RUN"] = "1:1 actor calls sync"
+    done = lab.rayscope("run", "--exit", "-m", "ray._private.ray_perf", timeout=220)
+    assert done.returncode == 0, done.stdout + done.stderr[-20_000:]
+    assert "1:1 actor calls sync per second" in done.stdout
+    assert "Nothing dropped." in done.stderr
+    sessions = sorted(path.name for path in (lab.data / "sessions").iterdir())
+    assert len(sessions) > 2  # for tasks and actors, for placement groups, and several for Ray Client
+    calls = "SELECT count(*) AS n FROM tasks WHERE func_name = 'Actor.small_value' AND state = 'FINISHED'"
+    (row,) = lab.sql(calls, sessions[0])
+    assert int(row["n"]) > 1000
+    said = float(done.stdout.split("1:1 actor calls sync per second ")[1].split()[0])
+    assert int(row["n"]) > 8 * said  # it is measured for 8 s and more
