@@ -1,0 +1,49 @@
+"""Parameters and answers that many paths share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Query
+from fastapi.responses import Response
+
+from rayscope.server import schemas
+from rayscope.server.hub import Hub
+from rayscope.server.security import error_body
+from rayscope.store import query
+
+Session = Annotated[str | None, Query(description="Session name; the newest without it.")]
+Text = Annotated[str | None, Query(max_length=500)]
+Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
+Limit = Annotated[int, Query(ge=1, le=query.MAX_LIMIT)]
+Cursor = Annotated[str | None, Query(max_length=4000)]
+Sort = Annotated[str, Query(max_length=60)]
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
+}
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """JSON, encoded once."""
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def error(
+    status: int, code: str, message: str, remedy: str, headers: dict[str, str] | None = None
+) -> Response:
+    """The error body that docs/api.md describes."""
+    return Response(error_body(code, message, remedy), status, headers, "application/json")
+
+
+def with_dropped(hub: Hub, session: str, page: query.Page) -> Response:
+    """A page of a list, with what the session is missing."""
+    return answer(
+        {
+            "items": page.items,
+            "next": page.next,
+            "total": page.total,
+            "dropped": hub.cached(session, "dropped", query.dropped),
+        }
+    )

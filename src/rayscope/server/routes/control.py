@@ -1,0 +1,70 @@
+"""What acts: logging in, attaching to a cluster, a question in SQL."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from rayscope.server import schemas
+from rayscope.server.hub import Hub
+from rayscope.server.routes.common import ERRORS, answer, error
+from rayscope.server.security import COOKIE, matches
+from rayscope.store import sql as sql_queries
+
+
+class Login(BaseModel):
+    """The server's token, to be kept as a cookie."""
+
+    token: str = Field(max_length=500)
+
+
+class Cluster(BaseModel):
+    """A cluster to attach to: the GCS address, ``host:port``."""
+
+    address: str = Field(max_length=300)
+
+
+class SqlQuestion(BaseModel):
+    """A single SELECT on the documented views."""
+
+    sql: str = Field(max_length=sql_queries.MAX_SQL_CHARS)
+    session: str | None = Field(None, max_length=200)
+    limit: int = Field(sql_queries.DEFAULT_LIMIT, ge=1, le=sql_queries.MAX_LIMIT)
+
+
+def add_control(app: FastAPI, hub: Hub) -> None:
+    """The three paths that take a POST from users."""
+
+    @app.post("/api/login", status_code=204)
+    def login(given: Login) -> Response:
+        """Keep the token as a cookie of this browser."""
+        token = hub.settings.token
+        if token is not None and not matches(given.token, token):
+            time.sleep(0.3)
+            return error(
+                401, "unauthorized", "That is not this server's token.", "It was printed at its start."
+            )
+        response = Response(status_code=204)
+        if token is not None:
+            response.set_cookie(COOKIE, token, max_age=30 * 86400, httponly=True, samesite="strict")
+        return response
+
+    @app.post("/api/clusters", responses={**ERRORS, 502: {"model": schemas.ErrorAnswer}})
+    def attach(cluster: Cluster) -> Response:
+        """Begin to read snapshots of a running cluster."""
+        return answer({"session": hub.attach(cluster.address)})
+
+    @app.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
+    def run_sql(question: SqlQuestion) -> Response:
+        """Run one SELECT over a session's views."""
+        chosen = hub.resolve(question.session)
+        timeout_s = hub.settings.sql_timeout_s
+        return answer(
+            hub.read(
+                chosen,
+                lambda file: sql_queries.query(file, question.sql, limit=question.limit, timeout_s=timeout_s),
+            )
+        )

@@ -1,0 +1,81 @@
+"""Actors, nodes, workers, jobs and placement groups: a list and one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from fastapi.responses import Response
+
+from rayscope.model import Kind
+from rayscope.server.hub import Hub
+from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
+from rayscope.store import query
+
+
+def add_entities(app: FastAPI, hub: Hub) -> None:
+    """A list and a detail for each kind of entity."""
+    for kind, path in (
+        ("actor", "actors"),
+        ("node", "nodes"),
+        ("worker", "workers"),
+        ("job", "jobs"),
+        ("placement_group", "placement_groups"),
+    ):
+        _add_entity(app, hub, kind, path)  # type: ignore[arg-type]
+
+
+def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
+    what = path.replace("_", " ")
+
+    def many(
+        session: Session = None,
+        state: Text = None,
+        job_id: Text = None,
+        node_id: Text = None,
+        worker_id: Text = None,
+        actor_id: Text = None,
+        name: Text = None,
+        class_name: Text = None,
+        type: Text = None,
+        q: Text = None,
+        sort: Annotated[str | None, Query(max_length=60)] = None,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Response:
+        filters = {
+            "state": state,
+            "job_id": job_id,
+            "node_id": node_id,
+            "worker_id": worker_id,
+            "actor_id": actor_id,
+            "name": name,
+            "class_name": class_name,
+            "type": type,
+            "q": q,
+        }
+        chosen = hub.resolve(session)
+        page = hub.read(
+            chosen,
+            lambda file: query.list_entities(file, kind, filters, sort=sort, limit=limit, cursor=cursor),
+        )
+        return with_dropped(hub, chosen, page)
+
+    def one(entity_id: str, session: Session = None) -> Response:
+        chosen = hub.resolve(session)
+        return answer(hub.read(chosen, lambda file: query.get_entity(file, kind, entity_id)))
+
+    routes: tuple[tuple[str, Callable[..., Response], str], ...] = (
+        (f"/api/{path}", many, f"A page of {what}."),
+        (f"/api/{path}/{{entity_id}}", one, f"One of the {what}."),
+    )
+    for route, function, description in routes:
+        app.add_api_route(
+            route,
+            function,
+            methods=["GET"],
+            description=description,
+            operation_id=f"{kind}_{function.__name__}",
+            responses=ERRORS,
+        )

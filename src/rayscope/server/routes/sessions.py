@@ -1,0 +1,114 @@
+"""Sessions: all of them, and one at a glance."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+
+from rayscope import __version__
+from rayscope.server import schemas
+from rayscope.server.hub import Hub
+from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, answer
+from rayscope.store import query
+from rayscope.store.catalog import LIVE_NS
+from rayscope.store.errors import BadQuery
+
+
+def _session_row(hub: Hub, name: str) -> dict[str, Any]:
+    about = hub.catalog.about(name)
+    state, error = ("live" if time.time_ns() - about.last_ns < LIVE_NS else "ended"), about.note
+    problem = hub.unreadable(name)
+    if problem is not None:
+        state, error = "unreadable", f"{problem.message} {problem.remedy}"
+    return {
+        "session": name,
+        "recording": hub.recording(name),
+        "state": state,
+        "error": error,
+        "first_ns": about.first_ns,
+        "last_ns": about.last_ns,
+        "tasks": about.tasks,
+        "attempts": about.attempts,
+        "states": about.states,
+        "actors": about.actors,
+        "nodes": about.nodes,
+        "jobs": about.jobs,
+        "disk_bytes": hub.catalog.disk_bytes(name),
+        "ray_version": about.ray_version,
+        "gcs_address": about.gcs_address,
+        "dropped_total": about.dropped_total,
+    }
+
+
+def add_sessions(app: FastAPI, hub: Hub) -> None:
+    """Health, the list of sessions, the summary of one."""
+
+    @app.get("/api/health")
+    def health() -> Response:
+        """Whether the server lives, and how much waits to be merged."""
+        error = hub.recorder.error
+        return answer(
+            {
+                "status": "ok" if error is None else "degraded",
+                "version": __version__,
+                "sessions": len(hub.catalog.names()),
+                "pending_batches": hub.recorder.pending_batches,
+                "error": None if error is None else {"message": error.message, "remedy": error.remedy},
+            }
+        )
+
+    @app.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
+    def sessions(limit: Limit = 100, cursor: Cursor = None) -> Response:
+        """The Ray sessions on record, newest sign of life first."""
+        names = hub.catalog.names()
+        start = 0
+        if cursor is not None:
+            if cursor not in names:
+                raise BadQuery("This cursor belongs to a session that is gone.", "Begin with the first page.")
+            start = names.index(cursor) + 1
+        page = names[start : start + limit]
+        following = page[-1] if len(names) > start + limit else None
+        return answer(
+            {
+                "items": [_session_row(hub, name) for name in page],
+                "next": following,
+                "total": len(names),
+                "dropped": {"total": 0, "spans": 0, "by": [], "unresolved_attempts": 0},
+            }
+        )
+
+    @app.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
+    def summary(session: Session = None) -> Response:
+        """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
+        name = hub.resolve(session)
+        about = hub.catalog.about(name)
+        first_ns, last_ns = hub.cached(name, "time_range", query.time_range)
+        error = hub.recorder.error
+        return answer(
+            {
+                "session": name,
+                "recording": hub.recording(name),
+                "tasks": about.tasks,
+                "attempts": about.attempts,
+                "states": about.states,
+                "first_ns": first_ns,
+                "last_ns": last_ns,
+                "functions": hub.cached(name, "functions", query.functions),
+                "failures": hub.cached(name, "failures", query.failures),
+                "dropped": hub.cached(name, "dropped", query.dropped),
+                "ingest": {
+                    "events": about.events,
+                    "batches": about.batches,
+                    "pending_batches": hub.recorder.pending_batches,
+                    "rejected_batches": hub.recorder.rejected,
+                    "unknown": about.unknown,
+                    "last_batch_ns": hub.recorder.last_batch_ns or None,
+                    "behind_ns": hub.recorder.behind_ns(),
+                    "error": None if error is None else {"message": error.message, "remedy": error.remedy},
+                },
+                "cannot_see": hub.cannot_see(name),
+            }
+        )

@@ -1,0 +1,79 @@
+"""Task attempts: the list, and one task in full."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+
+from rayscope.server import schemas
+from rayscope.server.hub import Hub
+from rayscope.server.routes.common import (
+    ERRORS,
+    Cursor,
+    Limit,
+    Nanoseconds,
+    Session,
+    Sort,
+    Text,
+    answer,
+    with_dropped,
+)
+from rayscope.store import query
+
+
+def add_tasks(app: FastAPI, hub: Hub) -> None:
+    """The list of attempts and the detail of a task."""
+
+    @app.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
+    def tasks(
+        session: Session = None,
+        job_id: Text = None,
+        name: Text = None,
+        func_name: Text = None,
+        state: Text = None,
+        type: Text = None,
+        node_id: Text = None,
+        worker_id: Text = None,
+        actor_id: Text = None,
+        parent_task_id: Text = None,
+        placement_group_id: Text = None,
+        error_type: Text = None,
+        q: Text = None,
+        since_ns: Nanoseconds = None,
+        until_ns: Nanoseconds = None,
+        sort: Sort = "-created_ns",
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Response:
+        """Task attempts: filters, then the total, then a page in the order asked for."""
+        filters = {
+            "job_id": job_id,
+            "name": name,
+            "func_name": func_name,
+            "state": state,
+            "type": type,
+            "node_id": node_id,
+            "worker_id": worker_id,
+            "actor_id": actor_id,
+            "parent_task_id": parent_task_id,
+            "placement_group_id": placement_group_id,
+            "error_type": error_type,
+            "q": q,
+            "since_ns": since_ns,
+            "until_ns": until_ns,
+        }
+        chosen = hub.resolve(session)
+        page = hub.read(
+            chosen,
+            lambda file: query.list_attempts(
+                file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=hub.last_ns(chosen)
+            ),
+        )
+        return with_dropped(hub, chosen, page)
+
+    @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
+    def task(task_id: str, session: Session = None) -> Response:
+        """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
+        chosen = hub.resolve(session)
+        last_ns = hub.last_ns(chosen)
+        return answer(hub.read(chosen, lambda file: query.get_task(file, task_id, last_ns=last_ns)))

@@ -1,0 +1,34 @@
+"""Reading a session: lists with filters, sort and keyset pages, a task's detail, the summary.
+
+Nothing of a request becomes SQL text: columns and orders are looked up in tables of constants, values are
+parameters.
+"""
+
+from rayscope.store.query.attempts import get_task, list_attempts
+from rayscope.store.query.entities import get_entity, list_entities
+from rayscope.store.query.figures import (
+    counts,
+    dropped,
+    failures,
+    functions,
+    orphans,
+    resources_total,
+    time_range,
+)
+from rayscope.store.query.pages import MAX_LIMIT, Page
+
+__all__ = [
+    "MAX_LIMIT",
+    "Page",
+    "counts",
+    "dropped",
+    "failures",
+    "functions",
+    "get_entity",
+    "get_task",
+    "list_attempts",
+    "list_entities",
+    "orphans",
+    "resources_total",
+    "time_range",
+]

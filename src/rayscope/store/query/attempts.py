@@ -1,0 +1,298 @@
+"""Task attempts: filters, sort and keyset pages, and one task in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+
+from rayscope.model import PHASES, STATES
+from rayscope.store.errors import BadQuery, NotFound
+from rayscope.store.paths import DRIVER_PREFIX
+from rayscope.store.query.pages import (
+    Page,
+    Row,
+    Where,
+    check_limit,
+    decode_cursor,
+    direction_of,
+    encode_cursor,
+    like,
+    rows_of,
+)
+from rayscope.store.rows import join_id
+from rayscope.store.schema import (
+    CREATED,
+    END,
+    NOT_DRIVER,
+    SHOWN_NAME,
+    START,
+)
+from rayscope.store.session_file import SessionFile
+
+_TASK_ID = re.compile(r"[0-9a-fA-F]{48}")
+#: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
+#: traceback is the exception.
+MESSAGE_CHARS = 500
+ERROR_SUMMARY = (
+    "left(list_last(list_filter(string_split(error_message, chr(10)), lambda line: trim(line) != '')), 300) "
+    "AS error_summary"
+)
+_ITEM = (
+    f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, func_name, type, coalesce(state, 'NIL') AS state, "
+    "job_id, actor_id, parent_hi, parent_lo, node_id, worker_id, worker_pid, placement_group_id, error_type, "
+    f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, "
+    f"{CREATED} AS created_ns, {START} AS start_ns, "
+    f"{END} AS end_ns"
+)
+#: Sort key -> (SQL expression without NULLs, whether it takes the session's last sign of life).
+_SORTS: Mapping[str, str] = {
+    "created_ns": f"coalesce({CREATED}, 0)",
+    "start_ns": f"coalesce({START}, 0)",
+    "end_ns": f"coalesce({END}, 0)",
+    "duration_ns": f"coalesce({END} - {START}, $last - {START}, -1)",
+    "name": f"coalesce({SHOWN_NAME}, '')",
+    "state": "coalesce(state, '')",
+}
+_TEXT_SORTS = frozenset({"name", "state"})
+_EQUALS = (
+    "job_id",
+    "type",
+    "node_id",
+    "worker_id",
+    "actor_id",
+    "placement_group_id",
+    "error_type",
+)
+
+
+def _split(task_id: str) -> tuple[int, str]:
+    if not _TASK_ID.fullmatch(task_id):
+        raise BadQuery(f"{task_id[:80]!r} is no task id.", "A task id has 48 hex digits.")
+    return int(task_id[:16], 16), task_id[16:].lower()
+
+
+def _restart_of(condition: str) -> str:
+    """SQL for the nameless restarts of actors, by the name that :func:`_name_restarts` gives them."""
+    return (
+        "(name IS NULL AND type = 'ACTOR_CREATION_TASK' AND actor_id IN "
+        f"(SELECT id FROM actor_rows WHERE class_name || '.__init__' {condition}))"
+    )
+
+
+_LIKE = "ILIKE ? ESCAPE '\\'"
+_NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {_restart_of(_LIKE)})"
+
+
+def _attempt_filters(filters: Mapping[str, Any]) -> Where:
+    where = Where([], [])
+    if filters.get("type") != "DRIVER_TASK":
+        # A driver is a job, not a task; Ray's own list leaves it out too.
+        where.add(NOT_DRIVER)
+    for name in _EQUALS:
+        if filters.get(name):
+            where.add(f"{name} = ?", filters[name])
+    if filters.get("func_name"):
+        where.add(f"(func_name = ? OR {_restart_of('= ?')})", *[filters["func_name"]] * 2)
+    if filters.get("state"):
+        states = [state for state in str(filters["state"]).split(",") if state]
+        where.add("list_contains(?, coalesce(state, 'NIL'))", states)
+    if filters.get("name"):
+        where.add(_NAME_LIKE, *[like(filters["name"])] * 2)
+    if filters.get("parent_task_id"):
+        where.add("parent_hi = ? AND parent_lo = ?", *_split(filters["parent_task_id"]))
+    if filters.get("q"):
+        _search(where, str(filters["q"]).strip())
+    if filters.get("since_ns") is not None:
+        where.add(f"coalesce({END}, {2**62}) >= ?", filters["since_ns"])
+    if filters.get("until_ns") is not None:
+        where.add(f"{CREATED} <= ?", filters["until_ns"])
+    return where
+
+
+def _search(where: Where, text: str) -> None:
+    digits = text.lower()
+    if len(digits) < 4 or any(char not in "0123456789abcdef" for char in digits) or len(digits) > 48:
+        where.add(_NAME_LIKE, *[like(text)] * 2)
+        return
+    low = int(digits[:16].ljust(16, "0"), 16)
+    high = int(digits[:16].ljust(16, "f"), 16)
+    where.add(
+        f"({_NAME_LIKE} OR (task_hi BETWEEN ? AND ? AND starts_with(task_lo, ?)))",
+        *[like(text)] * 2,
+        low,
+        high,
+        digits[16:],
+    )
+
+
+def _item(row: Row, last_ns: int) -> Row:
+    row["task_id"] = join_id(row.pop("task_hi"), row.pop("task_lo"))
+    row["parent_task_id"] = join_id(row.pop("parent_hi"), row.pop("parent_lo"))
+    start, end = row["start_ns"], row["end_ns"]
+    row["duration_ns"] = None if start is None else max(0, (last_ns if end is None else end) - start)
+    return row
+
+
+def list_attempts(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    sort: str = "-created_ns",
+    limit: int = 100,
+    cursor: str | None = None,
+    last_ns: int,
+) -> Page:
+    """A page of task attempts. ``last_ns``: until when a running attempt has run. Raises BadQuery."""
+    check_limit(limit)
+    name, descending = direction_of(sort, tuple(_SORTS))
+    key = _SORTS[name].replace("$last", str(int(last_ns)))
+    where = _attempt_filters(filters)
+    order = "DESC" if descending else "ASC"
+    with file.reader() as reader:
+        counted = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone()
+        total = counted[0] if counted else 0
+        if cursor:
+            # A running attempt's duration is that of the first page, or rows would move between pages.
+            _, value, high, low, attempt, last_ns = decode_cursor(
+                cursor, sort, [str if name in _TEXT_SORTS else int, int, str, int, int]
+            )
+            if not (-1 <= last_ns < 2**63 and high >= 0 and 0 <= attempt < 2**31):
+                raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.")
+            key = _SORTS[name].replace("$last", str(int(last_ns)))
+            where.add(
+                f"({key}, task_hi, task_lo, attempt) {'<' if descending else '>'} "
+                "(?, ?::UBIGINT, ?, ?::INTEGER)",
+                value,
+                high,
+                low,
+                attempt,
+            )
+        found = rows_of(
+            reader.execute(
+                f"SELECT {_ITEM}, {key} AS sort_key FROM attempts{where.sql} ORDER BY sort_key {order}, "
+                f"task_hi {order}, task_lo {order}, attempt {order} LIMIT {limit + 1}",
+                where.values,
+            )
+        )
+        _name_restarts(reader, found)
+    following = None
+    if len(found) > limit:
+        found.pop()
+        last = found[-1]
+        following = encode_cursor(
+            [sort, *(last[column] for column in ("sort_key", "task_hi", "task_lo", "attempt")), last_ns]
+        )
+    for row in found:
+        del row["sort_key"]
+        _item(row, last_ns)
+    return Page(found, following, total)
+
+
+def _name_restarts(reader: duckdb.DuckDBPyConnection, found: list[Row]) -> None:
+    """Name the attempts by which Ray restarts an actor: nobody defines those, but the actor has a class."""
+    nameless = [r for r in found if r["name"] is None and r["type"] == "ACTOR_CREATION_TASK"]
+    if not nameless:
+        return
+    actors = dict(
+        reader.execute(
+            "SELECT id, class_name FROM actor_rows WHERE list_contains(?, id)",
+            [[row["actor_id"] for row in nameless]],
+        ).fetchall()
+    )
+    for row in nameless:
+        class_name = actors.get(row["actor_id"])
+        if class_name is not None:
+            row["name"] = row["func_name"] = f"{class_name}.__init__"
+
+
+_DETAIL_EXTRA = (
+    "required_resources, label_selector, runtime_env, call_site, language, actor_repr_name, path_id, "
+    "stdout_file, stderr_file, stdout_start, stdout_end, stderr_start, stderr_end, "
+    "error_message AS whole_error"
+)
+
+
+def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
+    """All that is known of one task. Raises NotFound or BadQuery."""
+    high, low = _split(task_id)
+    states = ", ".join(f"{state.lower()}_ns" for state in STATES)
+    phases = ", ".join(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
+    of_task = "WHERE task_hi = ? AND task_lo = ?"
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                f"SELECT {_ITEM}, {_DETAIL_EXTRA}, {states}, {phases} FROM attempts {of_task} "
+                "ORDER BY attempt",
+                [high, low],
+            )
+        )
+        if not found:
+            raise NotFound(f"No task {task_id[:80]!r} in this session.", "GET /api/tasks lists the tasks.")
+        path = _call_path(reader, next((row["path_id"] for row in found if row["path_id"] is not None), None))
+        parent = None
+        if found[0]["parent_hi"] is not None:
+            parents = rows_of(
+                reader.execute(
+                    f"SELECT {SHOWN_NAME} AS name, coalesce(state, 'NIL') AS state FROM attempts {of_task} "
+                    "ORDER BY attempt DESC LIMIT 1",
+                    [found[0]["parent_hi"], found[0]["parent_lo"]],
+                )
+            )
+            parent_id = join_id(found[0]["parent_hi"], found[0]["parent_lo"]) or ""
+            parent = {
+                "task_id": parent_id,
+                **(parents[0] if parents else {"name": None, "state": None}),
+            }
+            if parent["name"] is None and parent_id.startswith(DRIVER_PREFIX):
+                parent["name"] = "driver"
+        spans = rows_of(
+            reader.execute(
+                f"SELECT name, attempt, begin_ns, end_ns, extra FROM span_rows {of_task} "
+                "ORDER BY begin_ns, end_ns, name LIMIT 1000",
+                [high, low],
+            )
+        )
+        counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
+    children = list_attempts(file, {"parent_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
+    return {
+        "task_id": task_id.lower(),
+        "attempts": [_detail(row, last_ns) for row in found],
+        "parent": parent,
+        "call_path": path,
+        "children": children.items,
+        "children_total": children.total,
+        "spans": spans,
+        "spans_total": counted[0] if counted else 0,
+    }
+
+
+def _detail(row: Row, last_ns: int) -> Row:
+    times = [{"state": state, "time_ns": row.pop(f"{state.lower()}_ns")} for state in STATES]
+    row["states"] = sorted((t for t in times if t["time_ns"] is not None), key=lambda t: t["time_ns"])
+    intervals = [
+        {"name": phase, "begin_ns": row.pop(f"{phase}_begin_ns"), "end_ns": row.pop(f"{phase}_end_ns")}
+        for phase in PHASES
+    ]
+    row["phases"] = [interval for interval in intervals if interval["begin_ns"] is not None]
+    message = row.pop("whole_error")
+    row["error"] = None if row["error_type"] is None else {"type": row["error_type"], "message": message}
+    del row["path_id"]
+    return _item(row, last_ns)
+
+
+def _call_path(reader: duckdb.DuckDBPyConnection, path_id: int | None) -> list[str]:
+    """Function names from the driver down, by look-ups (a path is as long as the call tree is deep)."""
+    names: list[str] = []
+    while path_id:
+        row = reader.execute("SELECT parent_path_id, name FROM paths WHERE path_id = ?", [path_id]).fetchone()
+        if row is None:
+            break
+        names.append(row[1])
+        path_id = row[0]
+    return names[::-1]
+
+
+#: Filters that an entity list knows, where its table has the column.

@@ -1,0 +1,91 @@
+"""What all lists share: conditions, orders, keyset cursors and pages."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import msgspec
+
+from rayscope.store.errors import BadQuery
+
+Row = dict[str, Any]
+MAX_LIMIT = 1000
+
+
+class Page(msgspec.Struct):
+    """One page of a list: ``total`` counts what the filters left, ``next`` is the following page's cursor."""
+
+    items: list[Row]
+    next: str | None
+    total: int
+
+
+@dataclass(frozen=True)
+class Where:
+    """Conditions joined by AND, and the values of their parameters."""
+
+    clauses: list[str]
+    values: list[Any]
+
+    @property
+    def sql(self) -> str:
+        """`` WHERE ...``, or nothing."""
+        return f" WHERE {' AND '.join(self.clauses)}" if self.clauses else ""
+
+    def add(self, clause: str, *values: Any) -> None:
+        """One more condition."""
+        self.clauses.append(clause)
+        self.values.extend(values)
+
+
+def encode_cursor(values: Sequence[Any]) -> str:
+    """The sort and the last row's key as an opaque text."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(list(values))).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
+    """The values again, if they are of one of ``types``. Raises BadQuery."""
+    try:
+        values = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except ValueError as error:
+        raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.") from error
+    if (
+        not isinstance(values, list)
+        or not values
+        or values[0] != sort
+        or [type(value) for value in values[1:]] not in types
+        or any(isinstance(value, int) and abs(value) >= 2**64 for value in values)
+    ):
+        raise BadQuery("This cursor belongs to another list or sort.", "Take `next` of the page before.")
+    return values
+
+
+def direction_of(sort: str, allowed: Sequence[str]) -> tuple[str, bool]:
+    """Field and whether it descends (``-field``). Raises BadQuery."""
+    descending = sort.startswith("-")
+    name = sort.removeprefix("-")
+    if name not in allowed:
+        raise BadQuery(f"Cannot sort by {name[:80]!r}.", f"Sort by one of: {', '.join(allowed)}.")
+    return name, descending
+
+
+def check_limit(limit: int) -> int:
+    """``limit`` if a page may have so many. Raises BadQuery."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise BadQuery(f"limit must be 1 to {MAX_LIMIT}.")
+    return limit
+
+
+def like(text: str) -> str:
+    """A text as a part of an ILIKE pattern, its wildcards taken literally."""
+    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
+def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
+    """All rows of a result as dicts."""
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
