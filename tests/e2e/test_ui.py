@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -97,6 +97,73 @@ def test_family_is_linked(recorded: Recorded, page: Page) -> None:
     children.get_by_text("leaf").first.click()
     expect(page.get_by_test_id("call-path")).to_contain_text("branch")
     expect(page.get_by_test_id("task-parent")).to_contain_text("branch")
+    # An id leads to what it names.
+    page.get_by_test_id("task-drawer").get_by_role("link", name="Show it").nth(1).click()
+    expect(page).to_have_url(re.compile("/nodes"))
+    expect(page.get_by_test_id("item-drawer")).to_contain_text(re.compile("ALIVE|DEAD"))
+
+
+def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(recorded.url)
+    page.get_by_test_id("session-row").filter(has_text=_session(recorded)).click()
+    page.get_by_test_id("summary-slowest").click()
+    expect(page).to_have_url(re.compile(r"func_name=.+&sort=-duration_ns"))
+    page.get_by_test_id("task-row").first.click()
+    name = page.get_by_test_id("summary-slowest").inner_text()
+    expect(page.get_by_test_id("task-drawer")).to_contain_text(name)
+
+
+def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/{_session(recorded)}/failures")
+    row = page.get_by_test_id("task-row").first
+    message = row.locator("[data-column=error_message]")
+    expect(message).to_have_text(re.compile(r"^ValueError: page \d has no <title>"))
+    assert "User exception" in (message.locator("[title]").get_attribute("title") or "")
+    # A task that the driver submitted says so, in the reader's language.
+    row.click()
+    expect(page.get_by_test_id("call-path")).to_contain_text("the driver")
+    page.get_by_test_id("task-parent").click()
+    expect(page.get_by_test_id("task-drawer").get_by_role("heading", level=2)).to_have_text("Driver")
+
+
+def test_keys_move_a_row_that_stays_in_sight(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    expect(page).to_have_title(re.compile("^Tasks · session_.* · Rayscope$"))
+    page.get_by_test_id("task-row").first.wait_for()
+    for _ in range(60):
+        page.keyboard.press("j")
+    chosen = page.locator("[data-testid=task-row][aria-selected=true]")
+    expect(chosen).to_be_in_viewport(ratio=0.95)
+    expect(chosen).to_have_attribute("aria-rowindex", "60")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("task-drawer")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("task-drawer")).to_have_count(0)
+
+
+def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
+    lost: dict[str, object] = {"total": 0, "spans": 12_345, "unresolved_attempts": 0}
+    lost["by"] = [{"source": "gcs", "reason": "profile_events_dropped", "count": 12_345}]
+
+    def answer(route: Route) -> None:
+        route.fulfill(json={**route.fetch().json(), "dropped": lost})
+
+    page.route("**/api/summary*", answer)
+    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    expect(page.get_by_test_id("banner-spans")).to_contain_text("12,345")
+    expect(page.get_by_test_id("banner-dropped")).to_have_count(0)
+    lost.update(total=7, by=[{"source": "agent", "reason": "queue_dropped_events", "count": 7}])
+    expect(page.get_by_test_id("banner-dropped")).to_contain_text("7 task reports were lost")
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_session_that_is_not_there(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/nonsense")
+    error = page.get_by_test_id("error-panel")
+    expect(error).to_contain_text("no such session")
+    error.get_by_role("link").click()
+    expect(page.get_by_test_id("session-row").first).to_be_visible()
 
 
 def test_search_sort_and_deep_link(recorded: Recorded, page: Page) -> None:
@@ -139,6 +206,24 @@ def test_every_list_opens(recorded: Recorded, page: Page) -> None:
             expect(page.locator("main")).to_contain_text(text, ignore_case=True)
         else:
             expect(page.locator("main")).to_contain_text(re.compile("placement group", re.I))
+
+
+def test_a_narrow_chinese_table_is_whole(recorded: Recorded, page: Page) -> None:
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.goto(f"{recorded.url}/s/{_session(recorded)}/actors?lang=zh")
+    row = page.get_by_test_id("actors-row").first
+    row.wait_for()
+    headers = page.get_by_role("columnheader")
+    expect(headers.first).to_have_text("状态")
+    names = {"Actor ID", "PID"}  # the same in both languages
+    assert not [text for text in headers.all_inner_texts() if text.isascii() and text not in names]
+    expect(row).to_contain_text(re.compile("ALIVE|DEAD"))  # Ray's own word
+    # The column chooser covers no header.
+    chooser = page.get_by_test_id("column-chooser").bounding_box()
+    head = headers.first.bounding_box()
+    assert chooser
+    assert head
+    assert chooser["y"] + chooser["height"] <= head["y"]
 
 
 def _many(session: str, number: int) -> list[bytes]:

@@ -37,6 +37,15 @@ export function useCluster(session: string) {
   });
 }
 
+/** How many there are of what the cluster's summary does not count. */
+export function useTotal(session: string, path: '/workers') {
+  return useQuery({
+    queryKey: ['total', path, session],
+    queryFn: ({ signal }) => get<Page<Item>>(path, { session, limit: 1 }, signal),
+    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  });
+}
+
 /** How often the pages of a session refresh: less often once it is over. */
 export function useSessionInterval(session: string): number {
   const sessions = useSessions();

@@ -4,7 +4,10 @@
 export type Ns = number;
 
 export interface Dropped {
+  /** Lost events of tasks. */
   total: number;
+  /** Lost profile spans: tasks are whole without them. */
+  spans: number;
   by: { source: string; reason: string; count: number }[];
   unresolved_attempts: number;
 }
@@ -63,6 +66,7 @@ export interface Summary {
     name: string | null;
     error_type: string | null;
     error_message: string | null;
+    error_summary: string | null;
     end_ns: Ns | null;
   }[];
   dropped: Dropped | null;
@@ -95,6 +99,7 @@ export interface Task {
   placement_group_id: string | null;
   error_type: string | null;
   error_message: string | null;
+  error_summary: string | null;
   created_ns: Ns | null;
   start_ns: Ns | null;
   end_ns: Ns | null;

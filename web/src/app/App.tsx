@@ -1,4 +1,4 @@
-import { Anchor, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { IconMapQuestion } from '@tabler/icons-react';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -10,7 +10,9 @@ import { SessionPage } from '../pages/SessionPage';
 import { SessionsPage } from '../pages/SessionsPage';
 import { cssVariablesResolver, theme } from '../theme/theme';
 import { Header } from './Header';
-import { go, useUrl } from './useUrl';
+import { Link } from './Link';
+import { useTitle } from './useTitle';
+import { useUrl } from './useUrl';
 
 /** The key that first-paint.js reads too. */
 const colorSchemeManager = localStorageColorSchemeManager({ key: 'rayscope.theme' });
@@ -33,22 +35,25 @@ export function App() {
 function Shell() {
   const url = useUrl();
   const { needsLogin } = useConnection();
-  const { t } = useTranslation();
   if (needsLogin) return <LoginPage />;
   return (
     <div className="rs-shell">
       <Header />
       {url.page === 'sessions' && <SessionsPage />}
       {url.page === 'session' && <SessionPage key={url.session} />}
-      {url.page === 'unknown' && (
-        <main className="rs-main">
-          <Empty icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
-            <Anchor component="button" size="sm" onClick={() => go({ page: 'sessions', lang: url.lang })}>
-              {t('app.toSessions')}
-            </Anchor>
-          </Empty>
-        </main>
-      )}
+      {url.page === 'unknown' && <UnknownPage lang={url.lang} />}
     </div>
+  );
+}
+
+function UnknownPage({ lang }: { lang?: string }) {
+  const { t } = useTranslation();
+  useTitle(t('app.notFound'));
+  return (
+    <main className="rs-main">
+      <Empty icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
+        <Link to={{ page: 'sessions', lang }}>{t('app.toSessions')}</Link>
+      </Empty>
+    </main>
   );
 }

@@ -12,7 +12,7 @@ import { useTranslation } from 'react-i18next';
 import { STALE_AFTER, useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { LANGUAGES, type Language, setLanguage } from '../i18n';
-import { duration } from '../lib/format';
+import { wholeAge } from '../lib/format';
 import { Link } from './Link';
 import { toView } from './url';
 import { go, useUrl } from './useUrl';
@@ -47,7 +47,7 @@ function SessionSwitch({ session }: { session: string }) {
   const { t } = useTranslation();
   const others = sessions.data?.items ?? [];
   return (
-    <Menu position="bottom-start" shadow="md" width={360}>
+    <Menu position="bottom-start" shadow="md" width={420}>
       <Menu.Target>
         <button type="button" className="rs-session-switch" title={session} data-testid="session-switch">
           <span className="rs-ellipsis">{session}</span>
@@ -102,7 +102,7 @@ function ConnectionState() {
       : age === null || age > STALE_AFTER
         ? 'stale'
         : 'reconnecting';
-  const ageText = age === null ? '–' : duration(Math.round(age / 1000) * 1e9);
+  const ageText = wholeAge(age);
   const tone = { connecting: 'quiet', connected: 'good', reconnecting: 'waiting', stale: 'bad' }[state];
   const hint = failures === 0 ? t('connection.hintConnected') : t('connection.hintAway', { age: ageText });
   return (

@@ -133,6 +133,22 @@ export function withFilter(url: SessionUrl, name: FilterName, value: string | un
   return { ...url, filters };
 }
 
+/** The attempts of a function, slowest first: the way from "what takes the time" to one that took it. */
+export function slowestOf(
+  url: SessionUrl,
+  row: { func_name: string | null; type: string | null },
+): SessionUrl {
+  const filters: Filters = {};
+  if (row.func_name) filters.func_name = row.func_name;
+  if (row.type) filters.type = row.type;
+  return { ...toView(url, 'tasks', filters), sort: '-duration_ns' };
+}
+
+/** One actor, worker, ... in its list, found by its id however long the list is. */
+export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
+  return { ...toView(url, view, { q: id }), item: id };
+}
+
 /** The states in the filter, toggled by one. */
 export function toggleState(filter: string | undefined, state: string): string | undefined {
   const states = new Set((filter ?? '').split(',').filter((name) => name !== ''));

@@ -5,24 +5,31 @@ import {
   IconClockExclamation,
   IconFilterX,
   IconHelpCircle,
+  IconInfoCircle,
 } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Summary } from '../api/types';
+import type { Dropped, Summary } from '../api/types';
 import { count, duration } from '../lib/format';
 import type { Tone } from '../theme/tokens';
 
 /** Batches may wait this long before it is worth a word. ns. */
 const BEHIND = 5e9;
+/** The reason of losses that cost no task, only spans inside of some. */
+const SPANS_LOST = 'profile_events_dropped';
 
 /** What the numbers on the page lack, and why. Never hidden: only the details fold. */
 export function Banners({ summary }: { summary: Summary }) {
   const { t, i18n } = useTranslation();
   const { dropped, ingest } = summary;
-  const codes = summary.cannot_see;
+  // What is wrong now comes before what is so by nature.
+  const away = (code: string) => code.endsWith('_unreachable');
+  const codes = [...summary.cannot_see.filter(away), ...summary.cannot_see.filter((code) => !away(code))];
   const unknown = Object.entries(ingest?.unknown ?? {});
   const explain = (code: string) =>
     i18n.exists(`banner.codes.${code}`) ? t(`banner.codes.${code}` as 'banner.codes.profile_spans') : code;
+  const lost = (dropped?.by ?? []).filter((drop) => drop.reason !== SPANS_LOST);
+  const lostSpans = (dropped?.by ?? []).filter((drop) => drop.reason === SPANS_LOST);
   return (
     <div className="rs-banners">
       {ingest?.error && (
@@ -35,35 +42,14 @@ export function Banners({ summary }: { summary: Summary }) {
           {t('banner.behind', { age: duration(ingest.behind_ns), n: count(ingest.pending_batches) })}
         </Banner>
       )}
-      {dropped !== null && dropped !== undefined && dropped.total > 0 && (
+      {(dropped?.total ?? 0) > 0 && (
         <Banner
           testId="banner-dropped"
           tone="waiting"
           icon={<IconAlertTriangle size={16} />}
-          details={
-            <table className="rs-plain-table">
-              <thead>
-                <tr>
-                  <th>{t('banner.source')}</th>
-                  <th>{t('banner.reason')}</th>
-                  <th data-align="right">{t('banner.count')}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {dropped.by.map((drop) => (
-                  <tr key={`${drop.source}|${drop.reason}`}>
-                    <td className="rs-mono rs-break">{drop.source}</td>
-                    <td className="rs-break">{drop.reason}</td>
-                    <td data-align="right" className="rs-num">
-                      {count(drop.count)}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          }
+          details={<Losses by={lost} />}
         >
-          {t('banner.dropped', { n: count(dropped.total) })}
+          {t('banner.dropped', { n: count(dropped?.total) })}
         </Banner>
       )}
       {(dropped?.unresolved_attempts ?? 0) > 0 && (
@@ -83,10 +69,21 @@ export function Banners({ summary }: { summary: Summary }) {
           })}
         </Banner>
       )}
+      {(dropped?.spans ?? 0) > 0 && (
+        <Banner
+          testId="banner-spans"
+          tone="quiet"
+          mild
+          icon={<IconInfoCircle size={16} />}
+          details={<Losses by={lostSpans} />}
+        >
+          {t('banner.droppedSpans', { n: count(dropped?.spans) })}
+        </Banner>
+      )}
       {codes.length > 0 && (
         <Banner
           testId="banner-cannot-see"
-          tone={codes.some((code) => code.endsWith('_unreachable')) ? 'waiting' : 'busy'}
+          tone={codes.some(away) ? 'waiting' : 'busy'}
           icon={<IconCamera size={16} />}
           details={
             <ul className="rs-plain-list">
@@ -98,7 +95,7 @@ export function Banners({ summary }: { summary: Summary }) {
             </ul>
           }
         >
-          {summary.recording === 'snapshot'
+          {summary.recording === 'snapshot' && !codes.some(away)
             ? t('banner.snapshot')
             : `${t('banner.cannotSee')}: ${explain(codes[0] ?? '')}`}
         </Banner>
@@ -107,9 +104,41 @@ export function Banners({ summary }: { summary: Summary }) {
   );
 }
 
+function Losses({ by }: { by: Dropped['by'] }) {
+  const { t, i18n } = useTranslation();
+  return (
+    <table className="rs-plain-table">
+      <thead>
+        <tr>
+          <th>{t('banner.source')}</th>
+          <th>{t('banner.reason')}</th>
+          <th data-align="right">{t('banner.count')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {by.map((drop) => (
+          <tr key={`${drop.source}|${drop.reason}`}>
+            <td className="rs-mono rs-break">{drop.source}</td>
+            <td className="rs-break" title={drop.reason}>
+              {i18n.exists(`banner.reasons.${drop.reason}`)
+                ? t(`banner.reasons.${drop.reason}` as 'banner.reasons.truncated')
+                : drop.reason}
+            </td>
+            <td data-align="right" className="rs-num">
+              {count(drop.count)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
 function Banner(props: {
   testId: string;
   tone: Tone;
+  /** Worth knowing, no reason to worry. */
+  mild?: boolean;
   icon: ReactNode;
   children: ReactNode;
   details?: ReactNode;
@@ -120,6 +149,7 @@ function Banner(props: {
     <div
       className="rs-banner"
       data-testid={props.testId}
+      data-mild={props.mild || undefined}
       style={{ '--rs-banner': `var(--rs-tone-${props.tone})` } as React.CSSProperties}
       role="status"
     >
@@ -130,7 +160,7 @@ function Banner(props: {
           <Anchor
             component="button"
             type="button"
-            size="sm"
+            size={props.mild ? 'xs' : 'sm'}
             onClick={() => setOpen(!open)}
             aria-expanded={open}
           >

@@ -29,14 +29,14 @@ const features = tableFeatures({ columnVisibilityFeature });
 type Features = typeof features;
 
 export interface DataTableProps<T extends object> {
-  /** Names the stored choice of columns. */
-  id: string;
   /** Changes when the list becomes another one (filters, order): it then begins at the top. */
   listKey?: string;
   testId: string;
   rowTestId: string;
   label: string;
   columns: Column<T>[];
+  /** Which of them are shown (see useColumnChoice). */
+  visibility: ColumnVisibilityState;
   rows: T[];
   keyOf: (row: T) => string;
   sort?: string;
@@ -59,8 +59,13 @@ export interface DataTableProps<T extends object> {
   overscan?: number;
 }
 
+export interface ColumnChoice {
+  visibility: ColumnVisibilityState;
+  set: (column: string, shown: boolean) => void;
+}
+
 /** The choice of columns of one table, kept in the browser. */
-export function useColumnChoice<T>(id: string, columns: Column<T>[]) {
+export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoice {
   const [choice, setChoice] = useState<ColumnVisibilityState>(() => {
     try {
       const stored: unknown = JSON.parse(load(`columns.${id}`) ?? '{}');
@@ -87,9 +92,8 @@ export function useColumnChoice<T>(id: string, columns: Column<T>[]) {
 
 /** A virtualised table: only the rows on screen are in the page, however many are loaded. */
 export function DataTable<T extends object>(props: DataTableProps<T>) {
-  const { columns, rows, keyOf, onOpen, onNearEnd, onView, openKey } = props;
+  const { columns, visibility, rows, keyOf, onOpen, onNearEnd, onView, openKey } = props;
   const { t } = useTranslation();
-  const { visibility, set: setVisible } = useColumnChoice(props.id, columns);
   const scroller = useRef<HTMLDivElement>(null);
   const [cursor, setCursor] = useState<string | null>(null);
   const [scrolled, setScrolled] = useState(false);
@@ -99,6 +103,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     getScrollElement: () => scroller.current,
     estimateSize: () => sizes.rowHeight,
     overscan: props.overscan ?? 12,
+    // The header takes its height from the rows: without this the last one would end below the edge.
+    scrollPaddingEnd: sizes.tableHeadHeight,
     getItemKey: useCallback(
       (at: number) => {
         const row = rows[at];
@@ -133,7 +139,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   const template = visible
     .map((column) => (column.grow ? `minmax(${column.width}px, 1fr)` : `${column.width}px`))
     .join(' ');
-  const least = visible.reduce((sum, column) => sum + column.width, 0);
+  const least = visible.reduce((sum, column) => sum + column.width, 2 * sizes.tablePadding);
 
   const nearEnd = rows.length > 0 && last >= rows.length - 40;
   useEffect(() => {
@@ -162,7 +168,9 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
       const active = now.cursor ?? now.openKey ?? null;
       const at = active === null ? -1 : now.rows.findIndex((row) => now.keyOf(row) === active);
       if (step !== undefined) {
-        const next = Math.max(0, Math.min(now.rows.length - 1, at + step));
+        // Nothing chosen yet: begin with the first row on screen, wherever one has scrolled to.
+        const top = Math.ceil((scroller.current?.scrollTop ?? 0) / sizes.rowHeight);
+        const next = at < 0 ? top : Math.max(0, Math.min(now.rows.length - 1, at + step));
         const row = now.rows[next];
         if (row === undefined) return;
         event.preventDefault();
@@ -186,6 +194,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   }, []);
 
   const newRows = props.newRows ?? 0;
+  const active = openKey ?? cursor ?? undefined;
   return (
     <div className="rs-table" data-testid={props.testId} data-outdated={props.outdated || undefined}>
       {frozen && newRows > 0 && (
@@ -203,9 +212,6 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
           {t('table.newRows', { n: newRows >= (props.newRowsMax ?? Infinity) ? `${newRows}+` : newRows })}
         </button>
       )}
-      <div className="rs-table-columns">
-        <ColumnChooser columns={columns} visibility={visibility} onChange={setVisible} />
-      </div>
       {/* biome-ignore lint/a11y/useSemanticElements: rows are positioned, which a <table> cannot do. */}
       <div
         ref={scroller}
@@ -213,6 +219,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         role="grid"
         aria-label={props.label}
         aria-rowcount={rows.length}
+        aria-activedescendant={active === undefined ? undefined : `${props.testId}-${active}`}
         tabIndex={0}
         onScroll={(event) => setScrolled(event.currentTarget.scrollTop > 4)}
       >
@@ -256,7 +263,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
                     columns={visible}
                     at={item.index}
                     top={item.start}
-                    selected={key === (openKey ?? cursor)}
+                    id={`${props.testId}-${key}`}
+                    selected={key === active}
                     clickable={onOpen !== undefined}
                     onOpen={open}
                     testId={props.rowTestId}
@@ -282,6 +290,7 @@ interface TableRowProps<T extends object> {
   columns: Column<T>[];
   at: number;
   top: number;
+  id: string;
   selected: boolean;
   clickable: boolean;
   onOpen: (row: T) => void;
@@ -295,6 +304,7 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
     <div
       className="rs-row"
       role="row"
+      id={props.id}
       tabIndex={-1}
       aria-rowindex={props.at + 1}
       aria-selected={props.selected}
@@ -369,23 +379,22 @@ function HeaderCell<T>(props: {
           <span className="rs-sort-icon">{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
         </button>
       ) : (
-        <span className="rs-ellipsis">{column.header}</span>
+        <span className="rs-ellipsis" title={column.header}>
+          {column.header}
+        </span>
       )}
     </div>
   );
 }
 
-function ColumnChooser<T>(props: {
-  columns: Column<T>[];
-  visibility: ColumnVisibilityState;
-  onChange: (column: string, shown: boolean) => void;
-}) {
+/** The button that chooses the columns: in the bar above the table, where it covers none of them. */
+export function ColumnChooser<T>(props: { columns: Column<T>[]; choice: ColumnChoice }) {
   const { t } = useTranslation();
   return (
     <Popover position="bottom-end" shadow="md" withinPortal>
       <Popover.Target>
         <Tooltip label={t('common.columns')}>
-          <ActionIcon size={24} aria-label={t('common.columns')} data-testid="column-chooser">
+          <ActionIcon size={26} aria-label={t('common.columns')} data-testid="column-chooser">
             <IconColumns3 size={16} />
           </ActionIcon>
         </Tooltip>
@@ -398,8 +407,8 @@ function ColumnChooser<T>(props: {
                 key={column.id}
                 size="xs"
                 label={column.header}
-                checked={props.visibility[column.id] ?? true}
-                onChange={(event) => props.onChange(column.id, event.currentTarget.checked)}
+                checked={props.choice.visibility[column.id] ?? true}
+                onChange={(event) => props.choice.set(column.id, event.currentTarget.checked)}
               />
             ))}
           </Stack>
@@ -417,7 +426,7 @@ function Skeletons<T>({ columns }: { columns: Column<T>[] }) {
       {SKELETON_ROWS.map((at) => (
         <div key={at} className="rs-skeleton-row">
           {columns.map((column) => (
-            <div key={column.id} className="rs-cell">
+            <div key={column.id} className="rs-cell" data-align={column.align}>
               <Skeleton height={10} width={column.grow ? `${40 + ((at * 17) % 40)}%` : '70%'} />
             </div>
           ))}

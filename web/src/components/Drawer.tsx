@@ -79,11 +79,11 @@ export function Fields({ children }: { children: ReactNode }) {
   return <dl className="rs-fields">{children}</dl>;
 }
 
-/** One name and value; `raw` names are Ray's own. */
-export function Field(props: { name: string; children: ReactNode; raw?: boolean }) {
+/** One name and value; on hover the name that Ray and the API have for it. */
+export function Field(props: { name: string; children: ReactNode; hint?: string }) {
   return (
     <>
-      <dt data-raw={props.raw || undefined}>{props.name}</dt>
+      <dt title={props.hint}>{props.name}</dt>
       <dd>{props.children}</dd>
     </>
   );

@@ -1,4 +1,4 @@
-import { bytes } from '../lib/format';
+import { bytes, shortId } from '../lib/format';
 import { CopyId, Dash, Duration, ItemState, Time } from './small';
 
 /** Any value of the API, as its name says it should be read. */
@@ -7,7 +7,7 @@ export function Value({ name, value }: { name: string; value: unknown }) {
   if (name === 'state') return <ItemState state={String(value)} />;
   if (typeof value === 'number') {
     if (name === 'duration_ns') return <Duration ns={value} />;
-    if (name.endsWith('_ns')) return <Time ns={value} />;
+    if (name.endsWith('_ns')) return <Time ns={value} full />;
     if (name.endsWith('_bytes')) return <span className="rs-num">{bytes(value)}</span>;
     return <span className="rs-num">{value}</span>;
   }
@@ -49,10 +49,19 @@ export function oneLine(value: unknown): string {
   const parsed = typeof value === 'string' ? parse(value) : value;
   if (typeof parsed !== 'object' || parsed === null) return String(value);
   if (Array.isArray(parsed)) return parsed.map(oneLine).join(' | ');
+  if ('resources' in parsed) return bundle(parsed as Bundle);
   return Object.entries(parsed)
     .map(([name, item]) => `${name} ${isMemory(name, item) ? bytes(item as number) : oneLine(item)}`)
     .join(', ');
 }
+
+type Bundle = { resources: unknown; node_id?: unknown };
+
+/** What a bundle of a placement group holds, and where: `CPU 1 @ b06d0986…`. */
+const bundle = ({ resources, node_id }: Bundle) =>
+  typeof node_id === 'string' && node_id !== ''
+    ? `${oneLine(resources)} @ ${shortId(node_id)}`
+    : oneLine(resources);
 
 /** Ray counts these resources in bytes. */
 const isMemory = (name: string, value: unknown) =>

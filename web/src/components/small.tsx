@@ -5,14 +5,17 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
 import { copyText } from '../lib/copy';
-import { count, duration, fullTime, type Nanos, shortId, time } from '../lib/format';
+import { clockTime, count, duration, fullTime, type Nanos, shortId, time } from '../lib/format';
 import { stateColor, type Tone } from '../theme/tokens';
 
-/** A time of day in the browser's zone, to the millisecond on hover. */
-export function Time({ ns }: { ns: Nanos }) {
+/**
+ * A time of day in the browser's zone; the whole with the zone on hover. `exact` shows milliseconds (where
+ * times of one task stand together), `full` the date and the zone too.
+ */
+export function Time({ ns, exact, full }: { ns: Nanos; exact?: boolean; full?: boolean }) {
   return (
-    <span className="rs-num" title={fullTime(ns)}>
-      {time(ns)}
+    <span className="rs-num" title={fullTime(ns) || undefined}>
+      {full ? fullTime(ns) || '–' : exact ? clockTime(ns) : time(ns)}
     </span>
   );
 }
@@ -155,17 +158,23 @@ export function Empty(props: { icon: ReactNode; title: string; children?: ReactN
 }
 
 /** What went wrong and what to do about it, as the server says. */
-export function ErrorPanel(props: { error: Error; title?: string; onRetry?: () => void; compact?: boolean }) {
+export function ErrorPanel(props: {
+  error: Error;
+  title?: string;
+  /** What to do, where the page knows better than the server. */
+  remedy?: ReactNode;
+  onRetry?: () => void;
+}) {
   const { t } = useTranslation();
   const told = props.error instanceof ApiError;
-  const remedy = told ? (props.error as ApiError).remedy : t('error.networkRemedy');
+  const remedy = props.remedy ?? (told ? (props.error as ApiError).remedy : t('error.networkRemedy'));
   return (
     <Alert
       className="rs-error"
       data-testid="error-panel"
       color="red"
       variant="light"
-      m={props.compact ? 0 : 'md'}
+      m="md"
       icon={told ? <IconAlertTriangle size={18} /> : <IconPlugConnectedX size={18} />}
       title={props.title ?? t('error.title')}
     >

@@ -1,17 +1,8 @@
 import { expect, it } from 'vitest';
-import { gist, stripAnsi } from './ansi';
+import { stripAnsi } from './ansi';
 
 it('removes colours, cursor moves and links', () => {
   expect(stripAnsi('\u001b[36mray::f()\u001b[39m \u001b[1;31mfailed\u001b[0m')).toBe('ray::f() failed');
   expect(stripAnsi('\u001b]8;;http://x\u0007link\u001b]8;;\u0007\u001b[2K')).toBe('link');
   expect(stripAnsi('a [not] a sequence')).toBe('a [not] a sequence');
-});
-
-it('finds the exception behind the frames', () => {
-  expect(
-    gist('\u001b[36mray::f()\u001b[39m (pid=1)\n  File "a.py", line 1, in f\n    g()\nValueError: no'),
-  ).toBe('ValueError: no');
-  expect(gist('User exception:\nray::f() (pid=1)\n  File "a.py"\nKeyError: 1')).toBe('KeyError: 1');
-  expect(gist('ray::f() (pid=1)\n  File "a.py"')).toBe('ray::f() (pid=1)');
-  expect(gist('')).toBe('');
 });

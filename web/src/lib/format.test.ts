@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { bytes, count, duration, fullTime, nanosBetween, shortId, time, toMillis } from './format';
+import {
+  bytes,
+  clockTime,
+  count,
+  duration,
+  fullTime,
+  nanosBetween,
+  shortId,
+  time,
+  toMillis,
+  wholeAge,
+} from './format';
 
 describe('duration', () => {
   it.each([
@@ -47,7 +58,12 @@ it('shows local time, the date only when it is another day, and milliseconds in 
   expect(time(ns, new Date(2026, 10, 21, 23, 0))).toBe('14:03:07');
   expect(time(ns, new Date(2026, 10, 22))).toBe('11-21 14:03:07');
   expect(time(ns, new Date(2027, 0, 1))).toBe('2026-11-21 14:03:07');
+  expect([clockTime(ns), clockTime(null)]).toEqual(['14:03:07.123', '–']);
   expect(fullTime(ns)).toMatch(/^2026-11-21 14:03:07\.123 [+-]\d\d:\d\d$/);
+});
+
+it('tells ages in whole seconds', () => {
+  expect([7_040, 59_600, null].map(wholeAge)).toEqual(['7 s', '1m 00s', '–']);
 });
 
 it('groups counts and scales bytes', () => {

@@ -54,6 +54,13 @@ export function duration(ns: Nanos): string {
   return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
 }
 
+/** How long ago, counted up while one watches: whole seconds, no more digits than matter. */
+export function wholeAge(millis: number | null): string {
+  if (millis === null) return '–';
+  const seconds = Math.round(millis / 1000);
+  return seconds < 60 ? `${seconds} s` : duration(seconds * 1e9);
+}
+
 const two = (value: number) => String(value).padStart(2, '0');
 
 /** Local time: `14:03:07` today, `11-21 14:03:07` this year, else with the year; `–` if unknown. */
@@ -82,6 +89,11 @@ export function fullTime(ns: Nanos): string {
     `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.` +
     `${String(date.getMilliseconds()).padStart(3, '0')} ${zone}`
   );
+}
+
+/** The clock to the millisecond: `14:03:07.123`; `–` if unknown. */
+export function clockTime(ns: Nanos): string {
+  return fullTime(ns).split(' ')[1] ?? '–';
 }
 
 const grouped = new Intl.NumberFormat('en-US');

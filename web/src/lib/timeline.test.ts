@@ -11,7 +11,7 @@ it('orders states by time and measures to the next one', () => {
   expect(parts.map((part) => [part.state, part.spent])).toEqual([
     ['PENDING_NODE_ASSIGNMENT', 300],
     ['RUNNING', 600],
-    ['FINISHED', 0],
+    ['FINISHED', null],
   ]);
   expect(parts.some((part) => part.open)).toBe(false);
 });

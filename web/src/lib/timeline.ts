@@ -3,7 +3,7 @@
 export interface Segment {
   state: string;
   begin: number;
-  /** ns in the state; null while nobody can tell. */
+  /** ns in the state; null while nobody can tell, and of the ends, which last for ever. */
   spent: number | null;
   /** It is still in this state. */
   open: boolean;
@@ -11,7 +11,7 @@ export interface Segment {
 
 const ENDS = new Set(['FINISHED', 'FAILED']);
 
-/** By time. The ends take no time; the state of a running attempt lasts until `lastSeen`. */
+/** By time. The state of a running attempt lasts until `lastSeen`. */
 export function segments(
   states: readonly { state: string; time_ns: number }[],
   end: number | null,
@@ -20,7 +20,7 @@ export function segments(
   const sorted = states.slice().sort((a, b) => a.time_ns - b.time_ns);
   return sorted.map(({ state, time_ns }, at) => {
     const next = sorted[at + 1];
-    if (ENDS.has(state)) return { state, begin: time_ns, spent: 0, open: false };
+    if (ENDS.has(state)) return { state, begin: time_ns, spent: null, open: false };
     if (next !== undefined) return { state, begin: time_ns, spent: next.time_ns - time_ns, open: false };
     const until = end ?? lastSeen;
     return {

@@ -1,3 +1,4 @@
+import { Anchor } from '@mantine/core';
 import { IconFilterX, IconMoodEmpty } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,12 +9,13 @@ import { Link } from '../app/Link';
 import { type FilterName, toView, type View } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
-import { DataTable } from '../components/DataTable';
+import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
 import { CopyId, Dash, Empty, ErrorPanel, ItemState, Time } from '../components/small';
-import { oneLine, Value } from '../components/Value';
+import { isEmpty, oneLine, Value } from '../components/Value';
 import { bytes, count } from '../lib/format';
 import { SearchField } from './FilterBar';
+import { ItemLink } from './ItemLink';
 
 type EntityViewName = Exclude<View, 'tasks' | 'functions' | 'failures'>;
 
@@ -48,7 +50,6 @@ const KINDS: Record<
       'worker_type',
       'worker_id',
       'pid',
-      'ip',
       'node_id',
       'job_id',
       'start_ns',
@@ -119,7 +120,7 @@ const UNORDERED = new Set([
 export function EntityView({ view }: { view: EntityViewName }) {
   const kind = KINDS[view];
   const [url, change] = useSessionUrl();
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const interval = useSessionInterval(url.session);
   const { state, job_id, node_id, q } = url.filters;
   const sort = url.sort ?? kind.order;
@@ -136,6 +137,11 @@ export function EntityView({ view }: { view: EntityViewName }) {
     for (const item of list.rows.slice(0, 100)) for (const field of Object.keys(item)) found.add(field);
     return [...found].sort().join('\n');
   }, [list.rows]);
+  const fieldName = useCallback(
+    (field: string) =>
+      i18n.exists(`field.${field}`) ? t(`field.${field}` as 'field.state') : rayName(field),
+    [t, i18n],
+  );
   const columns = useMemo<Column<Item>[]>(() => {
     const known = names.split('\n').filter((field) => field !== '');
     const first = kind.first.filter((field) => known.length === 0 || known.includes(field));
@@ -143,10 +149,11 @@ export function EntityView({ view }: { view: EntityViewName }) {
     const growing =
       first.find((field) => GROWS.has(field)) ?? first.find((field) => field === 'name') ?? kind.id;
     return [
-      ...first.map((field) => column(field, field === growing, false)),
-      ...rest.map((field) => column(field, false, true)),
+      ...first.map((field) => column(field, fieldName(field), field === growing, false)),
+      ...rest.map((field) => column(field, fieldName(field), false, true)),
     ];
-  }, [names, kind]);
+  }, [names, kind, fieldName]);
+  const choice = useColumnChoice(view, columns);
 
   const open = useCallback(
     (item: Item, how: { follow: boolean }) =>
@@ -179,18 +186,19 @@ export function EntityView({ view }: { view: EntityViewName }) {
           >
             {list.total !== null && t('table.all', { n: count(list.total), total: count(list.total) })}
           </span>
+          <ColumnChooser columns={columns} choice={choice} />
         </div>
       </div>
       {list.error !== null && list.rows.length === 0 ? (
         <ErrorPanel error={list.error} />
       ) : (
         <DataTable
-          id={view}
           listKey={JSON.stringify(url.filters)}
           testId={`${view}-table`}
           rowTestId={`${view}-row`}
           label={t(`nav.${view}`)}
           columns={columns}
+          visibility={choice.visibility}
           rows={list.rows}
           keyOf={keyOf}
           sort={sort}
@@ -208,7 +216,15 @@ export function EntityView({ view }: { view: EntityViewName }) {
           onView={list.watch}
           empty={
             filtered ? (
-              <Empty icon={<IconFilterX size={26} />} title={t('table.emptyFiltered')} />
+              <Empty icon={<IconFilterX size={26} />} title={t('table.emptyFiltered')}>
+                <Anchor
+                  component="button"
+                  size="sm"
+                  onClick={() => change((before) => ({ ...before, filters: {} }))}
+                >
+                  {t('common.clearFilters')}
+                </Anchor>
+              </Empty>
             ) : (
               <Empty icon={<IconMoodEmpty size={26} />} title={t(`entity.empty.${view}`)}>
                 {t('table.emptyLive')}
@@ -236,10 +252,10 @@ export function EntityView({ view }: { view: EntityViewName }) {
           <Section title={t('entity.fields')}>
             <Fields>
               {[...kind.first, ...Object.keys(shown).filter((field) => !kind.first.includes(field))]
-                .filter((field) => field in shown)
+                .filter((field) => field in shown && (kind.first.includes(field) || !isEmpty(shown[field])))
                 .map((field) => (
-                  <Field key={field} name={field} raw>
-                    <Value name={field} value={shown[field]} />
+                  <Field key={field} name={fieldName(field)} hint={field}>
+                    <FieldValue name={field} value={shown[field]} of={kind.id} />
                   </Field>
                 ))}
             </Fields>
@@ -250,20 +266,67 @@ export function EntityView({ view }: { view: EntityViewName }) {
   );
 }
 
-const NUMBER = /^(pid|port|num_|exit_code|.*_bytes$|.*_count$)/;
+/** Where the thing that an id names is listed. */
+const LISTED: Record<string, EntityViewName> = {
+  actor_id: 'actors',
+  creator_actor_id: 'actors',
+  worker_id: 'workers',
+  node_id: 'nodes',
+  driver_node_id: 'nodes',
+  job_id: 'jobs',
+  placement_group_id: 'placement-groups',
+};
 
-function column(field: string, grow: boolean, optional: boolean): Column<Item> {
-  const time = field.endsWith('_ns');
-  const id = field.endsWith('_id');
+function FieldValue({ name, value, of }: { name: string; value: unknown; of: string }) {
+  const { t } = useTranslation();
+  const list = LISTED[name];
+  if (list !== undefined && name !== of && typeof value === 'string' && value !== '')
+    return <ItemLink view={list} id={value} full />;
+  if (typeof value === 'boolean') return t(value ? 'common.yes' : 'common.no');
+  return <Value name={name} value={value} />;
+}
+
+const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_count)$/;
+/** px, of fields that need more or less than most. */
+const WIDTHS: Record<string, number> = {
+  state: 132,
+  class_name: 170,
+  name: 124,
+  pid: 76,
+  ip: 124,
+  node_ip: 124,
+  node_name: 140,
+  hostname: 132,
+  type: 112,
+  worker_type: 104,
+  strategy: 132,
+  is_head: 76,
+  is_detached: 92,
+  num_restarts: 92,
+  submission_id: 132,
+  placement_group_id: 148,
+  metrics_export_port: 112,
+  dashboard_agent_port: 104,
+  entrypoint: 260,
+  exit_detail: 240,
+  bundles: 240,
+  resources_total: 220,
+};
+
+/** A field that we have no words for, by Ray's. */
+function rayName(field: string): string {
+  const words = field.replace(/_ns$/, '').replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function column(field: string, header: string, grow: boolean, optional: boolean): Column<Item> {
   const number = NUMBER.test(field);
   const width =
-    field === 'state' ? 132 : time ? 124 : id ? 112 : number || field.startsWith('is_') ? 108 : 160;
-  // Ray's own names: what the reader finds in Ray's documentation too.
-  const words = field.replace(/_ns$/, '').replaceAll('_', ' ');
+    WIDTHS[field] ?? (field.endsWith('_ns') ? 132 : field.endsWith('_id') ? 104 : number ? 108 : 160);
   return {
     id: field,
-    header: words.charAt(0).toUpperCase() + words.slice(1),
-    width: grow ? Math.max(width, 180) : width,
+    header,
+    width: grow ? Math.max(width, 170) : width,
     grow,
     align: number ? 'right' : undefined,
     sort: UNORDERED.has(field) ? undefined : field,
@@ -280,10 +343,16 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   if (typeof value === 'number') {
     return <span className="rs-num">{name.endsWith('_bytes') ? bytes(value) : value}</span>;
   }
+  if (typeof value === 'boolean') return <YesNo value={value} />;
   const text = oneLine(value);
   return (
     <span className="rs-ellipsis" title={text}>
       {text}
     </span>
   );
+}
+
+function YesNo({ value }: { value: boolean }) {
+  const { t } = useTranslation();
+  return <span className={value ? undefined : 'rs-dim'}>{t(value ? 'common.yes' : 'common.no')}</span>;
 }

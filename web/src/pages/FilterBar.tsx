@@ -10,6 +10,7 @@ import { useStateName } from '../components/small';
 import { fullTime, shortId } from '../lib/format';
 import { isTyping } from '../lib/keys';
 import { STATE_ORDER } from '../theme/tokens';
+import { isDriver } from './taskColumns';
 
 /** Time after the last key before the filter takes effect. ms. */
 const PAUSE = 250;
@@ -159,6 +160,7 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
           value={states}
           onChange={(value) => set('state')(value.join(',') || null)}
           comboboxProps={{ width: 260, position: 'bottom-start' }}
+          maxDropdownHeight={360}
           clearable
           data-testid="filter-state"
         />
@@ -199,7 +201,14 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
       {TAGGED.map((name) => {
         const value = filters[name];
         if (!value) return null;
-        const shown = name.endsWith('_ns') ? fullTime(value) : name.endsWith('_id') ? shortId(value) : value;
+        const shown =
+          name === 'parent_task_id' && isDriver(value)
+            ? t('task.driver')
+            : name.endsWith('_ns')
+              ? fullTime(value)
+              : name.endsWith('_id')
+                ? shortId(value)
+                : value;
         return (
           <span key={name} className="rs-filter-tag" title={value} data-testid={`filter-tag-${name}`}>
             <span className="rs-dim">{t(`filter.${name}` as 'filter.name')}</span>

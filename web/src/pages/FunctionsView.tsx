@@ -2,10 +2,10 @@ import { IconFunction } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FunctionStats, Summary } from '../api/types';
-import { toView } from '../app/url';
+import { slowestOf } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
-import { DataTable } from '../components/DataTable';
+import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
 import { Dash, Duration, Empty } from '../components/small';
 import { count } from '../lib/format';
 import { useTypeName } from './taskColumns';
@@ -48,10 +48,11 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
     const time = (
       field: 'p50_ns' | 'p95_ns' | 'max_ns' | 'total_ns',
       id: 'p50' | 'p95' | 'max' | 'total',
+      width = 80,
     ): Column<FunctionStats> => ({
       id,
       header: t(`column.${id}`),
-      width: 104,
+      width,
       align: 'right',
       sort: field,
       cell: (row) => <Duration ns={row[field]} />,
@@ -60,7 +61,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       {
         id: 'name',
         header: t('column.func_name'),
-        width: 220,
+        width: 170,
         grow: true,
         sort: 'func_name',
         cell: (row) =>
@@ -73,15 +74,9 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
           ),
       },
       {
-        id: 'type',
-        header: t('column.type'),
-        width: 120,
-        cell: (row) => (row.type ? typeName(row.type) : <Dash />),
-      },
-      {
         id: 'share',
         header: t('column.share'),
-        width: 132,
+        width: 120,
         cell: (row) => {
           const share = all > 0 ? (row.total_ns ?? 0) / all : 0;
           return (
@@ -92,48 +87,55 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
                   style={{ width: `${most > 0 ? (100 * (row.total_ns ?? 0)) / most : 0}%` }}
                 />
               </span>
-              <span className="rs-num rs-share-number">{(share * 100).toFixed(share >= 0.1 ? 0 : 1)}%</span>
+              <span className="rs-num rs-share-number">{percent(share)}</span>
             </span>
           );
         },
       },
-      time('total_ns', 'total'),
-      number('attempts', 98),
-      number('failed', 76),
-      number('running', 92),
-      { ...number('finished', 88), optional: true },
+      time('total_ns', 'total', 104),
+      number('attempts', 88),
       time('p50_ns', 'p50'),
       time('p95_ns', 'p95'),
       time('max_ns', 'max'),
+      number('failed', 72),
+      number('running', 84),
+      { ...number('finished', 84), optional: true },
+      {
+        id: 'type',
+        header: t('column.type'),
+        width: 128,
+        cell: (row) => (row.type ? typeName(row.type) : <Dash />),
+      },
     ];
   }, [t, i18n.language, most, all]);
 
+  const choice = useColumnChoice('functions', columns);
   const sort = url.sort ?? '-total_ns';
   const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
   const open = useCallback(
     (row: FunctionStats) => {
-      const name = row.func_name;
-      if (name !== null) {
-        change((before) => ({
-          ...toView(before, 'tasks', { func_name: name, ...(row.type ? { type: row.type } : {}) }),
-          sort: '-duration_ns',
-        }));
-      }
+      if (row.func_name !== null) change((before) => slowestOf(before, row));
     },
     [change],
   );
   return (
     <>
       <div className="rs-filters">
-        <span className="rs-dim">{t('functions.top', { n: count(functions.length) })}</span>
-        {functions.length >= TOP && <span className="rs-dim">{t('functions.truncated')}</span>}
+        <span className="rs-dim">
+          {functions.length >= TOP
+            ? t('functions.top', { n: count(functions.length) })
+            : t('functions.all', { n: count(functions.length) })}
+        </span>
+        <div className="rs-filters-right">
+          <ColumnChooser columns={columns} choice={choice} />
+        </div>
       </div>
       <DataTable
-        id="functions"
         testId="function-table"
         rowTestId="function-row"
         label={t('nav.functions')}
         columns={columns}
+        visibility={choice.visibility}
         rows={rows}
         keyOf={functionKey}
         sort={sort}
@@ -148,6 +150,12 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       />
     </>
   );
+}
+
+/** `20%`, `9.6%`, `<0.1%`. */
+function percent(share: number): string {
+  if (share > 0 && share < 0.0005) return '<0.1%';
+  return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
 }
 
 function sorted(rows: FunctionStats[], sort: string): FunctionStats[] {

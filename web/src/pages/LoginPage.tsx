@@ -5,9 +5,11 @@ import { useTranslation } from 'react-i18next';
 import { ApiError, login } from '../api/client';
 import { queryClient } from '../api/queries';
 import { Header } from '../app/Header';
+import { useTitle } from '../app/useTitle';
 
 export function LoginPage() {
   const { t } = useTranslation();
+  useTitle(t('login.title'));
   const [token, setToken] = useState('');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);

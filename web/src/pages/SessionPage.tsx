@@ -9,11 +9,12 @@ import {
   IconServer2,
   IconUser,
 } from '@tabler/icons-react';
-import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useCluster, useSummary } from '../api/queries';
+import { ApiError } from '../api/client';
+import { useCluster, useSummary, useTotal } from '../api/queries';
 import { Link } from '../app/Link';
 import { toView, type View } from '../app/url';
+import { useTitle } from '../app/useTitle';
 import { useSessionUrl } from '../app/useUrl';
 import { Banners } from '../components/Banners';
 import { ErrorPanel } from '../components/small';
@@ -39,14 +40,10 @@ export function SessionPage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const summary = useSummary(url.session);
-  useEffect(() => {
-    document.title = `${t(`nav.${url.view}`)} · ${url.session} · Rayscope`;
-    return () => {
-      document.title = 'Rayscope';
-    };
-  }, [t, url.view, url.session]);
+  useTitle(t(`nav.${url.view}`), url.session);
 
   const { view } = url;
+  const missing = summary.error instanceof ApiError && summary.error.status === 404;
   const work = view === 'tasks' || view === 'functions' || view === 'failures';
   return (
     <div className="rs-body">
@@ -54,7 +51,20 @@ export function SessionPage() {
       <main className="rs-main rs-session-page">
         {summary.data && <Banners summary={summary.data} />}
         {summary.error !== null && summary.data === undefined ? (
-          <ErrorPanel error={summary.error} onRetry={() => void summary.refetch()} />
+          <ErrorPanel
+            error={summary.error}
+            title={summary.error instanceof ApiError ? t('error.session') : undefined}
+            {...(missing && {
+              title: t('error.noSession'),
+              remedy: (
+                <>
+                  {t('error.noSessionRemedy')}{' '}
+                  <Link to={{ page: 'sessions', lang: url.lang }}>{t('app.toSessions')}</Link>
+                </>
+              ),
+            })}
+            onRetry={() => void summary.refetch()}
+          />
         ) : (
           <>
             {work && <SummaryStrip summary={summary.data} />}
@@ -75,6 +85,7 @@ function Nav() {
   const { t } = useTranslation();
   const summary = useSummary(url.session);
   const cluster = useCluster(url.session);
+  const workers = useTotal(url.session, '/workers');
   const sum = (counts: object | undefined) =>
     counts === undefined
       ? null
@@ -83,6 +94,7 @@ function Nav() {
     tasks: summary.data?.attempts ?? null,
     failures: summary.data === undefined ? null : (summary.data.states.FAILED ?? 0),
     actors: sum(cluster.data?.actors),
+    workers: workers.data?.total ?? null,
     nodes: sum(cluster.data?.nodes),
     jobs: sum(cluster.data?.jobs),
     'placement-groups': sum(cluster.data?.placement_groups),

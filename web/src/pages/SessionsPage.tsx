@@ -5,6 +5,7 @@ import { useSessions } from '../api/queries';
 import type { Session } from '../api/types';
 import { Link } from '../app/Link';
 import { formatUrl } from '../app/url';
+import { useTitle } from '../app/useTitle';
 import { go, useUrl } from '../app/useUrl';
 import { StackedBar } from '../components/StackedBar';
 import { Command, Empty, ErrorPanel, ItemState, Time } from '../components/small';
@@ -14,6 +15,7 @@ export function SessionsPage() {
   const { t } = useTranslation();
   const sessions = useSessions();
   const items = sessions.data?.items;
+  useTitle(t('sessions.title'));
   return (
     <main className="rs-main rs-sessions">
       <div className="rs-page-head">
@@ -143,7 +145,7 @@ function NothingYet() {
         [
           ['run', 'rayscope run SCRIPT.py'],
           ['attach', 'rayscope attach ADDRESS'],
-          ['start', 'rayscope start'],
+          ['start', 'rayscope start -- --head'],
         ] as const
       ).map(([way, command]) => (
         <div key={way} className="rs-way">

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
 import { Link } from '../app/Link';
-import { toggleState, toView, withFilter } from '../app/url';
+import { slowestOf, toggleState, toView, type Url, withFilter } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { orderedStates, StackedBar } from '../components/StackedBar';
 import { useStateName } from '../components/small';
@@ -12,19 +12,20 @@ import { RUNNING_STATES, stateColor } from '../theme/tokens';
 
 /** The session in a few figures, and its states as chips that filter the tasks. */
 export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
+  const [url] = useSessionUrl();
   const { t } = useTranslation();
   if (summary === undefined) {
     return (
       <div className="rs-summary">
         <div className="rs-stats">
-          {[0, 1, 2, 3, 4, 5].map((at) => (
-            <div key={at} className="rs-stat">
-              <Skeleton height={10} width={60} mb={8} />
+          {[0, 1, 2, 3, 4, 5, 6].map((at) => (
+            <div key={at} className="rs-stat" data-wide={at === 4 || undefined}>
+              <Skeleton height={10} width={60} mt={4} mb={8} />
               <Skeleton height={18} width={80} />
             </div>
           ))}
         </div>
-        <Skeleton height={6} mt={10} />
+        <Skeleton height={6} />
         <div className="rs-chips" />
       </div>
     );
@@ -51,6 +52,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
           name={t('summary.failed')}
           value={count(failed)}
           bad={failed > 0}
+          to={failed > 0 ? toView(url, 'failures') : undefined}
           note={
             ended > 0 && failed > 0 ? t('summary.failedShare', { share: percent(failed / ended) }) : undefined
           }
@@ -59,14 +61,16 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
           name={t('summary.slowest')}
           value={top?.func_name ?? '–'}
           wide
+          testId="summary-slowest"
+          to={top?.func_name ? slowestOf(url, top) : undefined}
           note={
             top === undefined
               ? undefined
-              : t('summary.slowestHint', {
+              : `${top.func_name ?? ''}\n${t('summary.slowestHint', {
                   total: duration(top.total_ns),
                   share: percent(time > 0 ? (top.total_ns ?? 0) / time : 0),
                   p95: duration(top.p95_ns),
-                })
+                })}\n${t('summary.slowestLink')}`
           }
         />
         <Stat
@@ -84,12 +88,26 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
 
 const percent = (share: number) => `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
 
-function Stat(props: { name: string; value: ReactNode; note?: string; bad?: boolean; wide?: boolean }) {
+function Stat(props: {
+  name: string;
+  value: ReactNode;
+  note?: string;
+  bad?: boolean;
+  wide?: boolean;
+  to?: Url;
+  testId?: string;
+}) {
   return (
     <div className="rs-stat" data-wide={props.wide || undefined} title={props.note}>
       <div className="rs-stat-name">{props.name}</div>
       <div className="rs-stat-value rs-num" data-bad={props.bad || undefined}>
-        {props.value}
+        {props.to === undefined ? (
+          props.value
+        ) : (
+          <Link to={props.to} className="rs-stat-link" testId={props.testId}>
+            {props.value}
+          </Link>
+        )}
       </div>
     </div>
   );

@@ -9,13 +9,23 @@ import { Link } from '../app/Link';
 import { toView } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
-import { CopyButton, CopyId, Duration, ErrorPanel, TaskState, Time, useStateName } from '../components/small';
+import {
+  CopyButton,
+  CopyId,
+  Dash,
+  Duration,
+  ErrorPanel,
+  TaskState,
+  Time,
+  useStateName,
+} from '../components/small';
 import { isEmpty, Json } from '../components/Value';
 import { stripAnsi } from '../lib/ansi';
 import { count, duration, fullTime, nanosBetween } from '../lib/format';
 import { segments } from '../lib/timeline';
 import { stateColor } from '../theme/tokens';
-import { useTypeName } from './taskColumns';
+import { ItemLink } from './ItemLink';
+import { isDriver, useTypeName } from './taskColumns';
 
 /** Children and spans that are drawn; the API has more, and says how many. */
 const SHOWN = 100;
@@ -34,7 +44,11 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
   return (
     <Drawer
       testId="task-drawer"
-      title={<span className="rs-break">{attempt?.name ?? attempt?.func_name ?? taskId}</span>}
+      title={
+        <span className="rs-break">
+          {isDriver(taskId) ? t('type.DRIVER_TASK') : (attempt?.name ?? attempt?.func_name ?? taskId)}
+        </span>
+      }
       subtitle={
         attempt && (
           <>
@@ -126,9 +140,9 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
           <p className="rs-line">
             <span className="rs-dim">{t('task.parent')}</span>
             <Link to={toTask(task.parent.task_id)} testId="task-parent">
-              {task.parent.name ?? task.parent.task_id}
+              {isDriver(task.parent.task_id) ? t('task.driver') : (task.parent.name ?? task.parent.task_id)}
             </Link>
-            <TaskState state={task.parent.state} />
+            {task.parent.state !== null && <TaskState state={task.parent.state} />}
           </p>
         )}
       </Section>
@@ -152,32 +166,32 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
           </Field>
           <Field name={t('column.type')}>{typeName(attempt.type)}</Field>
           <Field name={t('column.created')}>
-            <span className="rs-num">{fullTime(attempt.created_ns) || '–'}</span>
+            <Time ns={attempt.created_ns} full />
           </Field>
           <Field name={t('column.start')}>
-            <span className="rs-num">{fullTime(attempt.start_ns) || '–'}</span>
+            <Time ns={attempt.start_ns} full />
           </Field>
           <Field name={t('column.end')}>
-            <span className="rs-num">{fullTime(attempt.end_ns) || '–'}</span>
+            <Time ns={attempt.end_ns} full />
           </Field>
           <Field name={t('column.job')}>
-            <CopyId id={attempt.job_id} full />
+            <ItemLink view="jobs" id={attempt.job_id} />
           </Field>
           <Field name={t('column.node')}>
-            <CopyId id={attempt.node_id} />
+            <ItemLink view="nodes" id={attempt.node_id} />
           </Field>
           <Field name={t('column.worker')}>
-            <CopyId id={attempt.worker_id} />
+            <ItemLink view="workers" id={attempt.worker_id} />
             {attempt.worker_pid !== null && <span className="rs-num rs-dim"> PID {attempt.worker_pid}</span>}
           </Field>
           {attempt.actor_id && (
             <Field name={t('column.actor')}>
-              <CopyId id={attempt.actor_id} /> {attempt.actor_repr_name}
+              <ItemLink view="actors" id={attempt.actor_id} /> {attempt.actor_repr_name}
             </Field>
           )}
           {attempt.placement_group_id && (
             <Field name={t('column.placement_group')}>
-              <CopyId id={attempt.placement_group_id} />
+              <ItemLink view="placement-groups" id={attempt.placement_group_id} />
             </Field>
           )}
           {attempt.language && <Field name={t('task.language')}>{attempt.language}</Field>}
@@ -286,12 +300,15 @@ function LogFile({ file }: { file: string | null }) {
 function ErrorView({ attempt }: { attempt: TaskAttempt }) {
   const { t } = useTranslation();
   const message = stripAnsi(attempt.error?.message ?? '');
+  const line = stripAnsi(attempt.error_summary ?? '').trim();
   return (
     <section className="rs-failure" data-testid="task-error">
       <div className="rs-section-head">
         <h3>{attempt.error?.type ?? attempt.error_type ?? t('task.error')}</h3>
         {message !== '' && <CopyButton text={message} />}
       </div>
+      {/* Of a long traceback the line that matters is the last: it goes first. */}
+      {line !== '' && line !== message.trim() && <p className="rs-failure-line">{line}</p>}
       {message === '' ? (
         <p className="rs-line">{t('task.errorGone')}</p>
       ) : (
@@ -303,7 +320,13 @@ function ErrorView({ attempt }: { attempt: TaskAttempt }) {
 
 function CallPath({ task }: { task: TaskDetail }) {
   const { t } = useTranslation();
-  const path = task.call_path.length > 0 ? task.call_path : [t('common.unknown')];
+  const unknown = isDriver(task.task_id) ? t('task.driver') : t('common.unknown');
+  const names = task.call_path.length > 0 ? task.call_path : [unknown];
+  // The names begin below the driver. Whether they reach up to it is known of the driver's own tasks alone.
+  const path =
+    task.parent !== null && isDriver(task.parent.task_id) && names.length === 1
+      ? [t('task.driver'), ...names]
+      : names;
   return (
     <div className="rs-path" data-testid="call-path">
       {path.map((name, depth) => (
@@ -360,14 +383,14 @@ function Timeline({ attempt }: { attempt: TaskAttempt }) {
                 <TaskState state={part.state} />
               </td>
               <td data-align="right">
-                <Time ns={part.begin} />
+                <Time ns={part.begin} exact />
               </td>
               <td data-align="right">
-                {part.spent === null ? '–' : <Duration ns={part.spent} />}
+                {part.spent === null ? <Dash /> : <Duration ns={part.spent} />}
                 {part.open && <span className="rs-dim"> {t('task.still')}</span>}
               </td>
               <td data-align="right" className="rs-num rs-dim">
-                {part.spent === null || all === 0 ? '' : `${Math.round((100 * part.spent) / all)}`}
+                {part.spent === null || all === 0 ? '' : percent(part.spent / all)}
               </td>
             </tr>
           ))}
@@ -376,6 +399,8 @@ function Timeline({ attempt }: { attempt: TaskAttempt }) {
     </>
   );
 }
+
+const percent = (share: number) => (share > 0 && share < 0.005 ? '<1' : `${Math.round(100 * share)}`);
 
 interface Bar {
   name: string;

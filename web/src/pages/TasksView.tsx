@@ -7,7 +7,7 @@ import type { Summary, Task } from '../api/types';
 import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
-import { DataTable } from '../components/DataTable';
+import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
 import { Empty, ErrorPanel } from '../components/small';
 import { count } from '../lib/format';
 import { FilterBar } from './FilterBar';
@@ -75,6 +75,7 @@ function TaskList(props: {
     sort,
   };
   const list = useLiveList<Task>('/tasks', params, taskKey, interval);
+  const choice = useColumnChoice(props.id, props.columns);
 
   const openKey = useMemo(() => {
     if (url.task === undefined) return undefined;
@@ -100,26 +101,29 @@ function TaskList(props: {
         summary={props.summary}
         hide={props.state ? ['state'] : []}
         right={
-          <span
-            className="rs-num rs-dim rs-loaded"
-            data-testid="table-count"
-            data-total={list.total ?? undefined}
-          >
-            {list.total !== null &&
-              t('table.loaded', { loaded: count(list.rows.length), total: count(list.total) })}
-          </span>
+          <>
+            <span
+              className="rs-num rs-dim rs-loaded"
+              data-testid="table-count"
+              data-total={list.total ?? undefined}
+            >
+              {list.total !== null &&
+                t('table.loaded', { loaded: count(list.rows.length), total: count(list.total) })}
+            </span>
+            <ColumnChooser columns={props.columns} choice={choice} />
+          </>
         }
       />
       {list.error !== null && list.rows.length === 0 ? (
         <ErrorPanel error={list.error} />
       ) : (
         <DataTable
-          id={props.id}
           listKey={JSON.stringify(url.filters)}
           testId={props.id === 'tasks' ? 'task-table' : 'failure-table'}
           rowTestId="task-row"
           label={props.label}
           columns={props.columns}
+          visibility={choice.visibility}
           rows={list.rows}
           keyOf={taskKey}
           sort={sort}

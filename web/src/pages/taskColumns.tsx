@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next';
 import type { Task } from '../api/types';
 import type { Column } from '../components/columns';
 import { CopyId, Dash, Duration, TaskState, Time } from '../components/small';
-import { gist } from '../lib/ansi';
+import { stripAnsi } from '../lib/ansi';
 import { nanosBetween } from '../lib/format';
 
 export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
@@ -38,16 +38,20 @@ const text = (value: string | null) =>
     <Dash />
   );
 
-function ErrorStart({ message }: { message: string | null }) {
-  const start = gist(message ?? '');
-  return start ? (
-    <span className="rs-ellipsis rs-mono" title={start}>
-      {start}
+/** The line that says most; as much of the whole as the list carries on hover. */
+function ErrorLine({ task }: { task: Task }) {
+  const line = stripAnsi(task.error_summary ?? '').trim();
+  return line ? (
+    <span className="rs-ellipsis rs-mono" title={stripAnsi(task.error_message ?? line)}>
+      {line}
     </span>
   ) : (
     <Dash />
   );
 }
+
+/** Ray's id of a driver's own task: nothing but f's, then the job. */
+export const isDriver = (taskId: string | null) => taskId !== null && /^f{40}/i.test(taskId);
 
 /** The columns of the task table. */
 export function taskColumns(t: TFunction, typeName: (type: string | null) => string): Column<Task>[] {
@@ -85,16 +89,14 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
     {
       id: 'created',
       header: t('column.created'),
-      width: 124,
-      align: 'right',
+      width: 132,
       sort: 'created_ns',
       cell: (task) => <Time ns={task.created_ns} />,
     },
     {
       id: 'start',
       header: t('column.start'),
-      width: 124,
-      align: 'right',
+      width: 132,
       sort: 'start_ns',
       optional: true,
       cell: (task) => <Time ns={task.start_ns} />,
@@ -102,8 +104,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
     {
       id: 'end',
       header: t('column.end'),
-      width: 124,
-      align: 'right',
+      width: 132,
       sort: 'end_ns',
       optional: true,
       cell: (task) => <Time ns={task.end_ns} />,
@@ -159,7 +160,14 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       header: t('column.parent'),
       width: 112,
       optional: true,
-      cell: (task) => <CopyId id={task.parent_task_id} />,
+      cell: (task) =>
+        isDriver(task.parent_task_id) ? (
+          <span className="rs-ellipsis" title={task.parent_task_id ?? undefined}>
+            {t('task.driver')}
+          </span>
+        ) : (
+          <CopyId id={task.parent_task_id} />
+        ),
     },
     {
       id: 'placement_group',
@@ -184,25 +192,25 @@ export function failureColumns(t: TFunction): Column<Task>[] {
     {
       id: 'end',
       header: t('column.end'),
-      width: 124,
+      width: 132,
       sort: 'end_ns',
       cell: (task) => <Time ns={task.end_ns} />,
     },
-    { id: 'error_type', header: t('column.error_type'), width: 216, cell: (task) => text(task.error_type) },
     {
       id: 'name',
       header: t('column.name'),
-      width: 200,
+      width: 150,
       sort: 'name',
       cell: (task) => <TaskName task={task} />,
     },
     {
       id: 'error_message',
       header: t('column.error_message'),
-      width: 300,
+      width: 380,
       grow: true,
-      cell: (task) => <ErrorStart message={task.error_message} />,
+      cell: (task) => <ErrorLine task={task} />,
     },
+    { id: 'error_type', header: t('column.error_type'), width: 228, cell: (task) => text(task.error_type) },
     {
       id: 'attempt',
       header: t('column.attempt'),

@@ -17,15 +17,27 @@ export const theme = createTheme({
   },
 });
 
+/** Our colours, and Mantine's own where they must be read on our surfaces. */
+function scheme(name: 'light' | 'dark'): Record<string, string> {
+  return {
+    ...cssVariables(name),
+    '--mantine-color-body': 'var(--rs-page)',
+    '--mantine-color-dimmed': 'var(--rs-muted)',
+    '--mantine-color-placeholder': 'var(--rs-muted)',
+    '--mantine-color-error': 'var(--rs-tone-bad)',
+  };
+}
+
 export const cssVariablesResolver: CSSVariablesResolver = () => ({
   variables: {
     '--rs-row-height': `${sizes.rowHeight}px`,
     '--rs-table-head-height': `${sizes.tableHeadHeight}px`,
+    '--rs-table-padding': `${sizes.tablePadding}px`,
     '--rs-drawer-width': `${sizes.drawer}px`,
     '--rs-header-height': `${sizes.header}px`,
     '--rs-nav-width': `${sizes.nav}px`,
     '--rs-nav-width-narrow': `${sizes.navNarrow}px`,
   },
-  light: { ...cssVariables('light'), '--mantine-color-body': cssVariables('light')['--rs-page'] ?? '' },
-  dark: { ...cssVariables('dark'), '--mantine-color-body': cssVariables('dark')['--rs-page'] ?? '' },
+  light: scheme('light'),
+  dark: scheme('dark'),
 });

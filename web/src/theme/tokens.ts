@@ -62,8 +62,9 @@ export const darkShades = [
 export const sizes = {
   rowHeight: 32,
   tableHeadHeight: 32,
+  tablePadding: 8,
   header: 48,
-  nav: 204,
+  nav: 216,
   navNarrow: 52,
   drawer: 720,
 };
