@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import ipaddress
 import os
 import socket
@@ -56,6 +57,7 @@ class Server:
         except BaseException:
             self._release()
             raise
+        _calm_garbage_collector()
         self.hub.start()
         config = uvicorn.Config(
             create_app(self.hub),
@@ -164,6 +166,11 @@ def read_about(folder: Path) -> dict[str, str] | None:
         return about
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def _calm_garbage_collector() -> None:
+    """Let the collector run seldom: what arrives here are many small objects without cycles."""
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _is_wildcard(host: str) -> bool:

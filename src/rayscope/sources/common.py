@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from rayscope.model import PHASES, Span
 
 #: What stands in for a value that may be a secret.
@@ -83,7 +85,7 @@ def split_profile(
 
 def canonical_json(mapping: Mapping[str, Any]) -> str:
     """JSON text with sorted keys and no blanks: equal mappings give equal texts."""
-    return json.dumps(mapping, sort_keys=True, separators=(",", ":")) if mapping else "{}"
+    return msgspec.json.encode(mapping, order="deterministic").decode() if mapping else "{}"
 
 
 def redact_text(text: str) -> str:

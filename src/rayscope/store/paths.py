@@ -41,10 +41,13 @@ class PathIndex:
 
     def remember(self, task_id: str, path: int) -> None:
         """Note the path of a task that may become a parent."""
-        if len(self._of_task) >= _CACHE_LIMIT:
-            for old in list(self._of_task)[: _CACHE_LIMIT // 2]:
-                del self._of_task[old]
         self._of_task[task_id] = path
+
+    def forget_some(self) -> None:
+        """Drop the older half of too many tasks: between flushes, when the file has what memory forgets."""
+        if len(self._of_task) > _CACHE_LIMIT:
+            for old in list(self._of_task)[: len(self._of_task) // 2]:
+                del self._of_task[old]
 
     def resolve(self, attempt: Attempt) -> int | None:
         """The path of an attempt, or None while its own name or its parent's path is unknown."""

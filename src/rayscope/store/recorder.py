@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import duckdb
@@ -31,12 +32,27 @@ log = logging.getLogger("rayscope.store")
 FLUSH_S = 1.0
 #: A flush may take this share of the writer's time, so that a huge record is flushed less often.
 _FLUSH_SHARE = 0.25
+#: But what waits in memory grows with the pause.
+_MAX_PAUSE_S = 4.0
 #: Decoded events that may wait in memory; what comes beyond waits in the spool alone.
-_MAX_QUEUED_EVENTS = 60_000
+_MAX_QUEUED_EVENTS = 30_000
+#: Fields that we do not know are looked for in so many batches, and then in one of so many.
+_LOOK_FIRST = 200
+_LOOK_EVERY = 16
 #: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
 _IDLE_RELEASE_S = 120.0
+
+
+@dataclass(frozen=True)
+class _Queued:
+    """What waits to be merged: a batch in the spool, parsed already or not, or records without a batch."""
+
+    name: str | None
+    parsed: ray_events.ParsedBatch | None = None
+    records: RecordBatch | None = None
+    recording: str = "events"
 
 
 class Recording(Protocol):
@@ -67,8 +83,10 @@ class Recorder:
         self.spool = spool
         self._retention = retention
         self._on_session = on_session
-        self._queue: collections.deque[tuple[str | None, list[RecordBatch] | None, str]] = collections.deque()
+        self._queue: collections.deque[_Queued] = collections.deque()
         self._queued_events = 0
+        self._reading = threading.Lock()
+        self._converted = 0
         self._wake = threading.Condition()
         self._writers: dict[str, SessionWriter] = {}
         self._unwritten: collections.deque[tuple[float, str]] = collections.deque()
@@ -80,7 +98,7 @@ class Recorder:
         self.last_batch_ns = 0
         self._oldest_queued_ns = 0
         for name in spool.waiting():
-            self._queue.append((name, None, "events"))
+            self._queue.append(_Queued(name))
         self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
 
     def start(self) -> None:
@@ -90,9 +108,11 @@ class Recorder:
     def submit(self, body: bytes) -> None:
         """See :class:`Recording`. Invalid events among valid ones are set aside, the rest is kept."""
         try:
-            batches, invalid = ray_events.decode_checked(body)
-            for batch in batches:
-                self.catalog.add(batch.session)
+            # One at a time: reading holds Python's lock anyway, and more readers only keep queries waiting.
+            with self._reading:
+                parsed = ray_events.parse(body)
+            for session in parsed.sessions:
+                self.catalog.add(session)
         except (ray_events.MalformedBatch, StoreError) as error:
             self.rejected += 1
             self.spool.reject(body, str(error))
@@ -105,24 +125,22 @@ class Recorder:
                 "Free some space or make the data directory writable; recording resumes by itself.",
                 "full",
             ) from error
-        if invalid:
-            self.spool.reject(b"[" + b",".join(invalid) + b"]", "events that could not be read")
+        self._set_aside(parsed.invalid)
         name = self.spool.put(body)
-        events = sum(batch.events for batch in batches)
         with self._wake:
             self.last_batch_ns = time.time_ns()
             if self._queued_events > _MAX_QUEUED_EVENTS:
-                self._queue.append((name, None, "events"))
+                self._queue.append(_Queued(name))
             else:
-                self._queued_events += events
-                self._queue.append((name, batches, "events"))
+                self._queued_events += len(parsed.events)
+                self._queue.append(_Queued(name, parsed))
             self._wake.notify()
 
     def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
         """See :class:`Recording`."""
         self.catalog.add(batch.session)
         with self._wake:
-            self._queue.append((None, [batch], recording))
+            self._queue.append(_Queued(None, records=batch, recording=recording))
             self._wake.notify()
 
     def flush(self, timeout_s: float = 10.0) -> bool:
@@ -179,7 +197,8 @@ class Recorder:
                 began = time.monotonic()
                 ok = self._flush(everything=stopping or wanted > self._flush_done)
                 took = time.monotonic() - began
-                next_flush = time.monotonic() + max(FLUSH_S, took * (1 / _FLUSH_SHARE - 1))
+                pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1))
+                next_flush = time.monotonic() + max(FLUSH_S, pause)
                 if not ok:
                     next_flush = time.monotonic() + 2.0
                 if ok or stopping:
@@ -205,32 +224,51 @@ class Recorder:
             if self.error is not None and self._held() >= _MAX_HELD:
                 return
             with self._wake:
-                name, batches, recording = self._queue.popleft()
-                if name is not None and batches is not None:
-                    self._queued_events -= sum(batch.events for batch in batches)
+                item = self._queue.popleft()
+                if item.parsed is not None:
+                    self._queued_events -= len(item.parsed.events)
             now = time.monotonic()
-            if batches is None:
-                batches = self._read_spooled(name or "")
-            for batch in batches:
+            for batch in self._records_of(item):
                 try:
-                    self._merge(batch, recording, now)
+                    self._merge(batch, item.recording, now)
                 except Exception:  # what no decoder foresaw must not end recording
                     log.exception("a batch of %s cannot be merged", batch.session)
-                    if name is not None:
-                        self.spool.reject(self.spool.get(name), "cannot be merged, see the server's log")
-            if name is not None:
-                self._unwritten.append((now, name))
+                    if item.name is not None:
+                        self.spool.reject(self.spool.get(item.name), "cannot be merged, see the server's log")
+            if item.name is not None:
+                self._unwritten.append((now, item.name))
 
-    def _read_spooled(self, name: str) -> list[RecordBatch]:
+    def _records_of(self, item: _Queued) -> list[RecordBatch]:
+        if item.records is not None:
+            return [item.records]
+        parsed = item.parsed or self._parse_spooled(item.name or "")
+        if parsed is None:
+            return []
+        self._converted += 1
+        look = self._converted <= _LOOK_FIRST or self._converted % _LOOK_EVERY == 0
+        try:
+            batches, invalid = ray_events.convert(parsed, look=look)
+        except Exception:
+            log.exception("a batch cannot be converted")
+            self.spool.reject(parsed.body, "cannot be converted, see the server's log")
+            return []
+        self._set_aside(invalid)
+        return batches
+
+    def _set_aside(self, invalid: list[bytes]) -> None:
+        if invalid:
+            self.spool.reject(b"[" + b",".join(invalid) + b"]", "events that could not be read")
+
+    def _parse_spooled(self, name: str) -> ray_events.ParsedBatch | None:
         try:
             body = self.spool.get(name)
-            return ray_events.decode(body)
+            return ray_events.parse(body)
         except OSError as error:
             log.warning("spooled batch %s cannot be read again: %s", name, error)
         except ray_events.MalformedBatch as error:  # written by another version of ours
             log.warning("spooled batch %s cannot be read again: %s", name, error)
             self.spool.reject(body, str(error))
-        return []
+        return None
 
     def _merge(self, batch: RecordBatch, recording: str, now: float) -> None:
         try:

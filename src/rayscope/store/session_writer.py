@@ -183,6 +183,7 @@ class SessionWriter:
             if entry.attempt.is_terminal and _settled(entry.attempt):
                 self._held.pop(key, None)
         self._forget_some()
+        paths.forget_some()
         return len(due)
 
     def _due(self, now: float, everything: bool) -> dict[TaskKey, _Held]:

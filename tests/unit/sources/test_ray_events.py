@@ -15,7 +15,7 @@ import pytest
 
 from rayscope.model import Attempt, Entity, RecordBatch, merge_attempts, merge_entities
 from rayscope.sources.event_types import Event
-from rayscope.sources.ray_events import MalformedBatch, _unknown_keys, decode, decode_checked
+from rayscope.sources.ray_events import MalformedBatch, _unknown_keys, decode
 from rayscope.sources.timestamps import parse_ns
 
 Events = list[dict[str, Any]]
@@ -25,7 +25,7 @@ Sample = Callable[[str], list[Events]]
 def decoded(batches: list[Events]) -> RecordBatch:
     whole = RecordBatch("")
     for batch in batches:
-        found, invalid = decode_checked(json.dumps(batch).encode())
+        found, invalid = decode(json.dumps(batch).encode())
         assert not invalid
         for part in found:
             whole.session = part.session
@@ -169,13 +169,13 @@ def test_what_a_later_ray_adds_is_counted_and_the_rest_kept(sample: Sample) -> N
         "sessionName": event["sessionName"],
         "taskLifecycleEvent": 7,
     }
-    (found,), invalid = decode_checked(json.dumps([event, unheard, broken, *batch]).encode())
+    (found,), invalid = decode(json.dumps([event, unheard, broken, *batch]).encode())
     assert found.events == len(batch) + 2
     assert found.unknown["event type COFFEE_EVENT"] == 1
     assert any(what.startswith("invalid event: ") for what in found.unknown)
     assert [json.loads(raw) for raw in invalid] == [broken]
     assert "99" in found.attempts[0].states
-    (alone,) = decode(json.dumps([event]).encode())
+    (alone,), _ = decode(json.dumps([event]).encode())
     assert alone.unknown == {"field taskLifecycleEvent.brandNew": 1}
 
 
@@ -188,7 +188,7 @@ def test_what_is_no_batch_is_refused(body: bytes) -> None:
 def test_two_sessions_in_one_batch_stay_apart(sample: Sample) -> None:
     batch = sample("2.60")[0]
     other = [{**event, "sessionName": "session_b"} for event in batch]
-    found = decode(json.dumps(batch + other).encode())
+    found, _ = decode(json.dumps(batch + other).encode())
     assert [(part.session, part.events) for part in found] == [
         (batch[0]["sessionName"], len(batch)),
         ("session_b", len(batch)),
