@@ -172,8 +172,11 @@ def list_attempts(
             )
         found = rows_of(
             reader.execute(
-                f"SELECT {_ITEM}, {key} AS sort_key FROM attempts{where.sql} ORDER BY sort_key {order}, "
-                f"task_hi {order}, task_lo {order}, attempt {order} LIMIT {limit + 1}",
+                # First which rows, from the few columns that decide it; then all of those rows.
+                f"SELECT {_ITEM}, sort_key FROM (SELECT rowid AS row_number, {key} AS sort_key FROM attempts"
+                f"{where.sql} ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order} "
+                f"LIMIT {limit + 1}) JOIN attempts ON attempts.rowid = row_number "
+                f"ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order}",
                 where.values,
             )
         )
