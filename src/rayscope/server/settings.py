@@ -29,7 +29,7 @@ class Settings(BaseSettings):
     max_spool_bytes: int = Field(4 << 30, gt=0, description="Events waiting to be merged, at most.")
     min_free_bytes: int = Field(256 << 20, ge=0, description="Disk space that must stay free.")
     fsync: bool = Field(False, description="Survive a power cut too, not only a kill: fsync each batch.")
-    memory_limit: str = Field("512MB", description="Memory DuckDB may take for each open session.")
+    memory_limit: str = Field("320MB", description="Memory DuckDB may take for each open session.")
     sql_timeout_s: float = Field(30, gt=0, description="A SQL query that takes longer is stopped.")
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -173,6 +174,7 @@ def _task_id(value: bytes) -> str:
     return value.hex()
 
 
+@lru_cache(maxsize=16_384)  # nodes, workers, jobs, actors and parents come again and again
 def _hex(value: bytes) -> str | None:
     text = value.hex()
     return None if is_nil(text) else text

@@ -60,7 +60,7 @@ class Retention(msgspec.Struct):
 class Catalog:
     """All sessions of one data directory. Thread-safe."""
 
-    def __init__(self, data_dir: Path, *, memory_limit: str = "512MB", read_only: bool = False) -> None:
+    def __init__(self, data_dir: Path, *, memory_limit: str = "320MB", read_only: bool = False) -> None:
         self.folder = data_dir / "sessions"
         self._memory_limit = memory_limit
         self._read_only = read_only

@@ -23,7 +23,7 @@ from rayscope.store.schema import ENTITY_COLUMNS, MIGRATIONS, SCHEMA_VERSION, TA
 
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
 #: does so every second under load (see docs/decisions/0002).
-CHECKPOINT_THRESHOLD = "512MB"
+CHECKPOINT_THRESHOLD = "128MB"
 _JOIN = "t.task_hi = k.task_hi AND t.task_lo = k.task_lo AND t.attempt = k.attempt"
 
 
@@ -72,7 +72,7 @@ class SessionFile:
     ``unusable``.
     """
 
-    def __init__(self, path: Path, *, memory_limit: str = "512MB", read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, memory_limit: str = "320MB", read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
         self._lock = threading.Lock()
