@@ -72,7 +72,19 @@ def main() -> int:
     time.sleep(args.seconds)
     quiet.stop()
     command = [sys.executable, str(HERE / "load.py"), server.ingest_url, "--nodes", "4", "--tasks", "0"]
-    load = Watched([*command, "--seconds", str(args.seconds), "--rate", str(args.rate), "--session", session])
+    load = Watched(
+        [
+            *command,
+            "--seconds",
+            str(args.seconds),
+            "--rate",
+            str(args.rate),
+            "--session",
+            session,
+            "--seed",
+            "2",
+        ]
+    )
     load.line()
     begun = time.monotonic()
     busy = Viewer(server.url)

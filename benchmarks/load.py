@@ -325,7 +325,14 @@ class Node:
 class Cluster:
     """The whole load: call :meth:`round` for the next batches of every node. ``sent`` sums up all of it."""
 
-    def __init__(self, nodes: int = 4, workers: int = 8, tasks_a_round: int = 180, seed: int = 1) -> None:
+    def __init__(
+        self,
+        nodes: int = 4,
+        workers: int = 8,
+        tasks_a_round: int = 180,
+        seed: int = 1,
+        session: str | None = None,
+    ) -> None:
         recording = json.loads(DATA.read_text())["shapes"]
         shapes = {
             "leaf": Shape(recording["leaf"], name="leaf"),
@@ -339,7 +346,7 @@ class Cluster:
         self._shapes = shapes
         self._driver = Shape(recording["driver"], name=None)
         self._rng = random.Random(seed)
-        self.session = f"session_2026-01-01_00-00-00_000000_{os.getpid()}"
+        self.session = session or f"session_2026-01-01_00-00-00_000000_{os.getpid()}"
         self._session = self.session.encode()
         self.nodes = [Node(i, workers, self._rng) for i in range(nodes)]
         self._workers = [worker for node in self.nodes for worker in node.workers]
@@ -516,9 +523,18 @@ def say(kind: str, **values: object) -> None:
     print(json.dumps({"kind": kind, **values}), flush=True)
 
 
-def run(url: str, seconds: float, tasks: int, rate: float, nodes: int, seed: int, prepare: int) -> int:
+def run(
+    url: str,
+    seconds: float,
+    tasks: int,
+    rate: float,
+    nodes: int,
+    seed: int,
+    prepare: int,
+    session: str | None = None,
+) -> int:
     """Post for ``seconds`` and until ``tasks`` are sent; 0 if all was answered."""
-    cluster = Cluster(nodes=nodes, seed=seed)
+    cluster = Cluster(nodes=nodes, seed=seed, session=session)
     failed = threading.Event()
     connections = [Connection(url, failed) for _ in cluster.nodes]
     ready: deque[list[list[Body]]] = deque()
@@ -602,12 +618,15 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=0, help="events a second; 0: as fast as they are taken")
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--session", help="an existing session to go on with; give another seed then")
     parser.add_argument(
         "--prepare", type=int, default=0, help="events to make before the clock starts (1 kB each)"
     )
     args = parser.parse_args()
     if args.url:
-        return run(args.url, args.seconds, args.tasks, args.rate, args.nodes, args.seed, args.prepare)
+        return run(
+            args.url, args.seconds, args.tasks, args.rate, args.nodes, args.seed, args.prepare, args.session
+        )
     cluster = Cluster(nodes=args.nodes, seed=args.seed)
     began = time.process_time()
     size = sum(len(body) for _ in range(20) for bodies in cluster.round() for body, _ in bodies)
