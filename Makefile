@@ -69,7 +69,7 @@ system: ## Install with apt what the tests need and the machine lacks (Chromium,
 
 .PHONY: bench
 bench: $(SETUP) ## Run the benchmarks (about 20 minutes); docs/benchmarks.md quotes them
-	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/ingest.py --rate 32000
 	$(BIN)/python benchmarks/overhead.py
 
 .PHONY: build
