@@ -29,6 +29,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from common import CACHE, HERE, Http, Watched, environment, quantile, table
+from load import FUNCTIONS
 
 VERSION = "1.1.1"
 _SERVER = """
@@ -38,19 +39,8 @@ server = FastAPIInsightServer(storage_dir=sys.argv[2])
 print("started", flush=True)
 asyncio.run(server.run("127.0.0.1", int(sys.argv[1])))
 """
-#: The application that calls: names as in load.py's driver and its functions.
-_FUNCTIONS = (
-    "preprocess",
-    "tokenize",
-    "embed",
-    "score",
-    "rank",
-    "merge",
-    "resize",
-    "augment",
-    "decode",
-    "encode",
-)
+#: The application that calls: names of load.py's functions.
+_FUNCTIONS = tuple(name.decode() for name in FUNCTIONS[:10])
 _FLOW = "01000000"
 
 

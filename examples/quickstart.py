@@ -35,7 +35,7 @@ def work(seconds: float) -> None:
 
 @ray.remote
 def load_chunk(index: int) -> list[str]:
-    """One chunk of text. Chunk 7 comes from a slow disk: the straggler to look for in the Gantt view."""
+    """One chunk of text. Chunk 7 comes from a slow disk: the straggler to look for."""
     random_words = random.Random(index)
     time.sleep(2.5 if index == 7 else 0.05)
     return [random_words.choice(WORDS) for _ in range(20_000)]

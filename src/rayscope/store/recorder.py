@@ -42,6 +42,8 @@ _LOOK_EVERY = 16
 #: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
+#: How long a stop may go on merging.
+_STOP_S = 15.0
 _IDLE_RELEASE_S = 120.0
 
 
@@ -191,7 +193,10 @@ class Recorder:
                 if idle and not (self._queue and can_read):
                     self._wake.wait(min(next_flush - now, 0.5))
                 stopping = self._stopping
-            self._drain_queue(time.monotonic() + 0.2, everything=stopping or wanted > self._flush_done)
+            # What cannot be merged before a stop waits in the spool for the next start.
+            patience_s = _STOP_S if stopping else 0.2
+            everything = wanted > self._flush_done and not stopping
+            self._drain_queue(time.monotonic() + patience_s, everything=everything)
             now = time.monotonic()
             if now >= next_flush or stopping or wanted > self._flush_done:
                 began = time.monotonic()

@@ -68,3 +68,27 @@ def test_all_of_it_again_after_a_restart(
         made.stop()
     (session,) = made.catalog.names()
     assert dump(made.catalog.path(session)) == expected
+
+
+def test_a_stop_in_a_hurry_leaves_the_rest_to_the_next_start(
+    bodies: list[bytes],
+    expected: Tables,
+    recorder: Callable[..., Any],
+    tmp_path: Path,
+    dump: Callable[[Path], Tables],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "hurry"
+    with monkeypatch.context() as patch:
+        patch.setattr("rayscope.store.recorder._STOP_S", 0)
+        patch.setattr("rayscope.store.recorder.Recorder._drain_queue", lambda *_, **__: None)
+        first = recorder(folder)
+        for body in bodies:
+            first.submit(body)
+        first.stop()
+        assert len(first.spool.waiting()) == len(bodies)
+    second = recorder(folder)
+    second.stop()
+    assert second.spool.waiting() == []
+    (session,) = second.catalog.names()
+    assert dump(second.catalog.path(session)) == expected
