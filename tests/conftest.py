@@ -111,6 +111,29 @@ def make_batches(sample: Callable[[str], list[Events]]) -> Callable[..., list[by
 
 
 @pytest.fixture(scope="session")
+def make_chain(sample: Callable[[str], list[Events]]) -> Callable[[int], list[bytes]]:
+    """``make_chain(n)``: definitions of n tasks, each a batch of its own, each the parent of the next."""
+
+    def make(length: int) -> list[bytes]:
+        definitions = [e for batch in sample("2.60") for e in batch if "taskDefinitionEvent" in e]
+        driver = "f" * 40 + "01000000"
+        ids = [bytes.fromhex(driver)]
+        ids += [bytes([number]) * 8 + bytes.fromhex(driver)[8:] for number in range(1, length + 1)]
+        made = []
+        for number in range(1, length + 1):
+            event = json.loads(json.dumps(definitions[0]))
+            event["taskDefinitionEvent"] |= {
+                "taskId": b64encode(ids[number]).decode(),
+                "parentTaskId": b64encode(ids[number - 1]).decode(),
+                "taskName": f"level_{number}",
+            }
+            made.append(body([event]))
+        return made
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def dump() -> Callable[[Path], Tables]:
     """Everything in a session's DuckDB file, sorted; call paths as names from the driver down."""
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import httpx
 
+from rayscope.sources.auth import ray_token
+
 #: Sessions asked for at once; the server keeps 200 by default.
 _MAX_SESSIONS = 1000
 
@@ -55,8 +57,9 @@ class Api:
         return self._call("GET", "/api/summary", params={"session": session})
 
     def attach(self, address: str) -> str:
-        """Begin snapshots of the GCS at ``address``; the session's name."""
-        return str(self._call("POST", "/api/clusters", json={"address": address})["session"])
+        """Begin snapshots of the GCS at ``address``, with this user's Ray token; the session's name."""
+        body = {"address": address, "ray_token": ray_token()}
+        return str(self._call("POST", "/api/clusters", json=body)["session"])
 
     def sql(self, sql: str, session: str | None, limit: int, timeout_s: float = 60) -> dict[str, Any]:
         """Rows of one SELECT."""

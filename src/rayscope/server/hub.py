@@ -48,6 +48,8 @@ class _Cluster:
     reconciled_drops: int = 0
     reconciled_orphans: int = 0
     reconciled_at: float = 0.0
+    #: When a task poll was asked for; it counts once the poller has done it.
+    asked_ns: int = 0
     started: float = field(default_factory=time.monotonic)
 
 
@@ -67,7 +69,7 @@ class Hub:
             fsync=settings.fsync,
         )
         retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
-        self.recorder = Recorder(self.catalog, self.spool, retention)
+        self.recorder = Recorder(self.catalog, self.spool, retention, in_use=self._in_use)
         self._clusters: dict[str, _Cluster] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -93,22 +95,36 @@ class Hub:
 
     # Clusters.
 
-    def attach(self, address: str) -> str:
-        """Begin snapshots of a cluster; returns its session. Raises GcsError (with the remedy)."""
-        client = GcsClient(address, token=ray_token())
+    def attach(self, address: str, token: str | None = None) -> str:
+        """Begin snapshots of a cluster; returns its session. Raises GcsError (with the remedy).
+
+        ``token`` is Ray's, from whoever asks. Our own goes to clusters of this machine alone: whatever
+        else listens at an address that somebody names could keep it.
+        """
+        if token is None and address in local_gcs_addresses().values():
+            token = ray_token()
+        client = GcsClient(address, token=token)
         try:
             info = client.cluster_info()
         except GcsError:
             client.close()
             raise
-        self._begin(info.session, info.gcs_address, client, snapshots=True, ray_version=info.ray_version)
+        self._begin(
+            info.session, info.gcs_address, client, token, snapshots=True, ray_version=info.ray_version
+        )
         return info.session
+
+    def _in_use(self) -> set[str]:
+        """Sessions whose clusters live, however quiet they are."""
+        with self._lock:
+            return {name for name, cluster in self._clusters.items() if cluster.poller.status.ok}
 
     def _begin(
         self,
         session: str,
         address: str,
         client: GcsClient,
+        token: str | None,
         *,
         snapshots: bool,
         ray_version: str | None = None,
@@ -127,7 +143,7 @@ class Hub:
                 client,
                 lambda batch: self._on_batch(cluster, batch),
                 tasks=lambda: self._wants_tasks(cluster),
-                token=ray_token(),
+                token=token,
             )
             cluster = self._clusters[session] = _Cluster(session, address, poller, client, snapshots)
             poller.start()
@@ -147,6 +163,8 @@ class Hub:
         about = self.catalog.about(cluster.session)
         if "events" not in about.recording:
             return cluster.snapshots or time.monotonic() - cluster.started > 10
+        if cluster.poller.status.last_tasks_ns < cluster.asked_ns:
+            return True  # what was asked for failed
         now = time.monotonic()
         if now - cluster.reconciled_at < _RECONCILE_S:
             return False
@@ -159,6 +177,7 @@ class Hub:
         ):
             return False
         cluster.reconciled_drops, cluster.reconciled_orphans, cluster.reconciled_at = lost, orphans, now
+        cluster.asked_ns = time.time_ns()
         return True
 
     def unresolved(self, session: str) -> int:
@@ -204,14 +223,15 @@ class Hub:
             return
         local = local_gcs_addresses()
         for about in abouts:
-            address = local.get(about.session) or (about.gcs_address if about.session in live else None)
-            if address:
-                self._try_begin(about.session, address)
+            if about.session in local:
+                self._try_begin(about.session, local[about.session], ray_token())
+            elif about.gcs_address and about.session in live:
+                self._try_begin(about.session, about.gcs_address, None)
 
-    def _try_begin(self, session: str, address: str) -> bool:
+    def _try_begin(self, session: str, address: str, token: str | None) -> bool:
         client = None
         try:
-            client = GcsClient(address, token=ray_token(), timeout_s=3)
+            client = GcsClient(address, token=token, timeout_s=3)
             info = client.cluster_info()
         except GcsError as error:
             log.info("the GCS of %s cannot be read: %s", session, error.message)
@@ -221,7 +241,7 @@ class Hub:
         if info.session != session:
             client.close()
             return False
-        self._begin(session, address, client, snapshots=False, ray_version=info.ray_version)
+        self._begin(session, address, client, token, snapshots=False, ray_version=info.ray_version)
         return True
 
     @staticmethod
@@ -243,7 +263,7 @@ class Hub:
                 address = local_gcs_addresses().get(session)
                 if address is not None:
                     self.catalog.add(session)
-                    self._try_begin(session, address)
+                    self._try_begin(session, address, ray_token())
             with self._lock:
                 cluster = self._clusters.get(session)
         complete = cluster is not None

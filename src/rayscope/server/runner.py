@@ -19,6 +19,7 @@ import uvicorn
 from rayscope.server.app import create_app
 from rayscope.server.hub import Hub
 from rayscope.server.settings import Settings
+from rayscope.sources.auth import ray_token
 
 
 class StartError(Exception):
@@ -85,7 +86,7 @@ class Server:
         """Begin snapshots of the GCS at ``address``; returns the session. Raises GcsError."""
         if self.hub is None:
             raise RuntimeError("the server is not started")
-        return self.hub.attach(address)
+        return self.hub.attach(address, ray_token())
 
     def stop(self) -> None:
         """Stop serving, flush and close. Safe to call twice."""
@@ -127,6 +128,7 @@ class Server:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((settings.host, settings.port))
+            bound.listen(2048)  # from here on clients wait for an answer; before, they would be refused
         except (OSError, OverflowError) as error:
             bound.close()
             raise StartError(

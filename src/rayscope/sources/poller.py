@@ -32,7 +32,8 @@ class PollStatus:
 
     ``interval_s``: the present pace of task polls; ``cost_s``: what the last one took. ``mode`` is
     ``"tasks"`` or ``"entities"``. ``job_api_error``: why submitted jobs cannot be read, or None.
-    ``session``: the one that the cluster ran at the last success.
+    ``session``: the one that the cluster ran at the last success. ``last_tasks_ns``: when tasks were last
+    read in full.
     """
 
     ok: bool = False
@@ -44,6 +45,7 @@ class PollStatus:
     mode: str = "tasks"
     job_api_error: str | None = None
     session: str | None = None
+    last_tasks_ns: int = 0
 
 
 class Poller:
@@ -154,9 +156,16 @@ class Poller:
         if tasks:
             cost_s = self._hand_on(changes.tasks())
             interval_s = min(self._max_s, max(self._min_s, cost_s / LOAD))
-            self._status = replace(self._status, interval_s=interval_s, cost_s=cost_s)
+            self._status = replace(
+                self._status,
+                interval_s=interval_s,
+                cost_s=cost_s,
+                mode="tasks",
+                last_tasks_ns=time.time_ns(),
+            )
             self._due["tasks"] = now + interval_s
         elif now >= self._due["tasks"]:
+            self._status = replace(self._status, mode="entities")
             self._due["tasks"] = now + self._min_s
         self._status = replace(
             self._status,
@@ -164,7 +173,6 @@ class Poller:
             error=None,
             remedy=None,
             last_success_ns=time.time_ns(),
-            mode="tasks" if self._tasks() else "entities",
             session=changes.session,
         )
 

@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -66,6 +66,7 @@ class Catalog:
         self._read_only = read_only
         if not read_only:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
         self._lock = threading.RLock()
         self._open: OrderedDict[str, SessionFile] = OrderedDict()
         self._users: dict[str, int] = {}
@@ -81,6 +82,8 @@ class Catalog:
                 path = Path(entry.path) / "about.json"
                 try:
                     about = msgspec.json.decode(path.read_bytes(), type=About)
+                    # A clock that went back must not keep a session the newest for ever.
+                    about.last_ns = min(about.last_ns, time.time_ns())
                 except (OSError, msgspec.MsgspecError):
                     stamp = entry.stat().st_mtime_ns
                     about = About(entry.name, first_ns=stamp, last_ns=stamp)
@@ -129,6 +132,8 @@ class Catalog:
 
     def open_for_writing(self, session: str) -> SessionFile:
         """The session's file, kept open until :meth:`release`. A damaged one is moved aside and told."""
+        with contextlib.suppress(OSError):  # DuckDB says it better
+            self.path(session).parent.mkdir(parents=True, exist_ok=True)
         try:
             with self._lock:
                 file = self._opened(session)
@@ -201,15 +206,17 @@ class Catalog:
     def disk_bytes(self, session: str) -> int:
         """What the session takes on disk."""
         total = 0
-        for entry in os.scandir(self.folder / self.about(session).session):
-            with contextlib.suppress(OSError):
-                total += entry.stat().st_size if entry.is_file() else 0
+        with contextlib.suppress(OSError):  # somebody may have removed the folder
+            for entry in os.scandir(self.folder / self.about(session).session):
+                with contextlib.suppress(OSError):
+                    total += entry.stat().st_size if entry.is_file() else 0
         return total
 
-    def apply_retention(self, retention: Retention, now_ns: int) -> list[str]:
+    def apply_retention(self, retention: Retention, now_ns: int, *, keep: Collection[str] = ()) -> list[str]:
         """Drop the oldest ended sessions beyond the limits (whole files: nothing shrinks a DuckDB file).
 
-        Returns the names of what was dropped.
+        ``keep`` are sessions whose clusters are known to live, quiet or not. Returns the names of what was
+        dropped.
         """
         dropped = []
         kept_bytes = 0
@@ -217,7 +224,7 @@ class Catalog:
         for name in self.names():
             about = self.about(name)
             size = self.disk_bytes(name)
-            live = now_ns - about.last_ns < LIVE_NS
+            live = name in keep or now_ns - about.last_ns < LIVE_NS
             too_old = now_ns - about.last_ns > retention.max_age_s * 1e9
             if live or not (
                 too_old or kept_bytes + size > retention.max_bytes or kept + 1 > retention.max_sessions

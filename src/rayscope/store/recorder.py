@@ -12,7 +12,7 @@ import collections
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +39,8 @@ _MAX_QUEUED_EVENTS = 30_000
 #: Fields that we do not know are looked for in so many batches, and then in one of so many.
 _LOOK_FIRST = 200
 _LOOK_EVERY = 16
+#: Changed attempts in memory at which merging pauses for a flush.
+_FLUSH_AT = 100_000
 #: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
@@ -80,27 +82,32 @@ class Recorder:
         retention: Retention,
         *,
         on_session: Callable[[str], None] = lambda _: None,
+        in_use: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.catalog = catalog
         self.spool = spool
         self._retention = retention
         self._on_session = on_session
+        self._in_use = in_use
         self._queue: collections.deque[_Queued] = collections.deque()
         self._queued_events = 0
         self._reading = threading.Lock()
         self._converted = 0
         self._wake = threading.Condition()
         self._writers: dict[str, SessionWriter] = {}
-        self._unwritten: collections.deque[tuple[float, str]] = collections.deque()
+        #: Merged and perhaps not written yet: when, the batch's name, its sessions.
+        self._unwritten: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
         self._stopping = False
-        self._flush_wanted = 0
-        self._flush_done = 0
+        #: How many items were put into the queue, taken from it, asked to be written, and are written.
+        self._put = self._taken = self._asked = self._written = 0
+        self._next_flush = self._next_retention = 0.0
         self.error: StoreError | None = None
         self.rejected = 0
         self.last_batch_ns = 0
         self._oldest_queued_ns = 0
         for name in spool.waiting():
             self._queue.append(_Queued(name))
+            self._put += 1
         self._thread = threading.Thread(target=self._run, name="rayscope-writer", daemon=True)
 
     def start(self) -> None:
@@ -131,6 +138,7 @@ class Recorder:
         name = self.spool.put(body)
         with self._wake:
             self.last_batch_ns = time.time_ns()
+            self._put += 1
             if self._queued_events > _MAX_QUEUED_EVENTS:
                 self._queue.append(_Queued(name))
             else:
@@ -142,6 +150,7 @@ class Recorder:
         """See :class:`Recording`."""
         self.catalog.add(batch.session)
         with self._wake:
+            self._put += 1
             self._queue.append(_Queued(None, records=batch, recording=recording))
             self._wake.notify()
 
@@ -149,10 +158,9 @@ class Recorder:
         """See :class:`Recording`."""
         deadline = time.monotonic() + timeout_s
         with self._wake:
-            self._flush_wanted += 1
-            mine = self._flush_wanted
+            mine = self._asked = max(self._asked, self._put)
             self._wake.notify_all()
-            while self._flush_done < mine:
+            while self._written < mine:
                 left = deadline - time.monotonic()
                 if left <= 0 or not self._thread.is_alive():
                     return False
@@ -182,58 +190,81 @@ class Recorder:
     # The writer thread.
 
     def _run(self) -> None:
-        next_flush = time.monotonic() + FLUSH_S
-        next_retention = time.monotonic() + 5.0
-        while True:
-            with self._wake:
-                now = time.monotonic()
-                wanted = self._flush_wanted
-                can_read = self.error is None or self._held() < _MAX_HELD
-                idle = not self._stopping and wanted == self._flush_done and now < next_flush
-                if idle and not (self._queue and can_read):
-                    self._wake.wait(min(next_flush - now, 0.5))
-                stopping = self._stopping
-            # What cannot be merged before a stop waits in the spool for the next start.
-            patience_s = _STOP_S if stopping else 0.2
-            everything = wanted > self._flush_done and not stopping
-            self._drain_queue(time.monotonic() + patience_s, everything=everything)
-            now = time.monotonic()
-            if now >= next_flush or stopping or wanted > self._flush_done:
-                began = time.monotonic()
-                ok = self._flush(everything=stopping or wanted > self._flush_done)
-                took = time.monotonic() - began
-                pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1))
-                next_flush = time.monotonic() + max(FLUSH_S, pause)
-                if not ok:
-                    next_flush = time.monotonic() + 2.0
-                if ok or stopping:
-                    with self._wake:
-                        self._flush_done = wanted
-                        self._wake.notify_all()
-            if stopping:
-                break
-            if now >= next_retention:
-                next_retention = now + _RETENTION_S
-                self._retain()
+        self._next_flush = time.monotonic() + FLUSH_S
+        self._next_retention = time.monotonic() + 5.0
+        over = False
+        while not over:
+            try:
+                over = self._turn()
+            except Exception as failure:  # this thread is the only way into the store: it must live on
+                log.exception("the writer failed")
+                self.error = StoreError(
+                    f"The writer failed: {type(failure).__name__}: {failure}",
+                    "It is tried again by itself, and the events stay in the spool. See the server's log.",
+                    "internal",
+                )
+                over = self._stopping
+                time.sleep(1.0)
         for writer in self._writers.values():
             if writer.file is not None:
                 writer.file.checkpoint()
             writer.close()
             self.catalog.save_about(writer.session)
 
+    def _turn(self) -> bool:
+        """Merge for a while, and flush if it is time or somebody waits for it. Returns whether to end."""
+        with self._wake:
+            now = time.monotonic()
+            # While the store fails, whoever asks for a flush waits for the next try like all others.
+            asked = self._written < self._asked and (self.error is None or now >= self._next_flush)
+            can_read = self.error is None or self._held() < _MAX_HELD
+            if not self._stopping and not asked and now < self._next_flush and not (self._queue and can_read):
+                self._wake.wait(min(self._next_flush - now, 0.5))
+            stopping = self._stopping
+        # What cannot be merged before a stop waits in the spool for the next start.
+        self._drain_queue(time.monotonic() + (_STOP_S if stopping else 1.0 if asked else 0.2))
+        now = time.monotonic()
+        full = self.error is None and self._held() >= _FLUSH_AT
+        if now >= self._next_flush or stopping or asked or full:
+            taken = self._taken
+            ok = self._flush(everything=stopping or asked or full)
+            took = time.monotonic() - now
+            pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1)) if ok else 2.0
+            self._next_flush = time.monotonic() + max(FLUSH_S, pause)
+            if (ok and asked) or stopping:
+                with self._wake:
+                    self._written = taken
+                    self._wake.notify_all()
+        if not stopping and now >= self._next_retention:
+            self._next_retention = now + _RETENTION_S
+            self._retain()
+        return stopping
+
     def _held(self) -> int:
         return sum(writer.pending for writer in self._writers.values())
 
-    def _drain_queue(self, until: float, *, everything: bool) -> None:
-        while self._queue and (everything or time.monotonic() < until):
-            if self.error is not None and self._held() >= _MAX_HELD:
+    def _drain_queue(self, until: float) -> None:
+        while self._queue and time.monotonic() < until:
+            held = self._held()
+            if held >= _MAX_HELD or (held >= _FLUSH_AT and self.error is None):
                 return
             with self._wake:
                 item = self._queue.popleft()
+                self._taken += 1
                 if item.parsed is not None:
                     self._queued_events -= len(item.parsed.events)
             now = time.monotonic()
-            for batch in self._records_of(item):
+            try:
+                records = self._records_of(item)
+            except OSError as error:
+                # The batch is in the spool and cannot be read just now: keep its place.
+                with self._wake:
+                    self._queue.appendleft(_Queued(item.name))
+                    self._taken -= 1
+                raise StoreError(
+                    f"The spool cannot be read: {error}", "Check the disk; it is tried again.", "spool"
+                ) from error
+            for batch in records:
                 try:
                     self._merge(batch, item.recording, now)
                 except Exception:  # what no decoder foresaw must not end recording
@@ -241,7 +272,7 @@ class Recorder:
                     if item.name is not None:
                         self.spool.reject(self.spool.get(item.name), "cannot be merged, see the server's log")
             if item.name is not None:
-                self._unwritten.append((now, item.name))
+                self._unwritten.append((now, item.name, frozenset(batch.session for batch in records)))
 
     def _records_of(self, item: _Queued) -> list[RecordBatch]:
         if item.records is not None:
@@ -268,8 +299,8 @@ class Recorder:
         try:
             body = self.spool.get(name)
             return ray_events.parse(body)
-        except OSError as error:
-            log.warning("spooled batch %s cannot be read again: %s", name, error)
+        except FileNotFoundError as error:
+            log.warning("spooled batch %s is gone: %s", name, error)
         except ray_events.MalformedBatch as error:  # written by another version of ours
             log.warning("spooled batch %s cannot be read again: %s", name, error)
             self.spool.reject(body, str(error))
@@ -334,14 +365,21 @@ class Recorder:
         )
 
     def _drop_spooled(self) -> None:
-        oldest = [
-            since for writer in self._writers.values() if (since := writer.oldest_pending()) is not None
-        ]
-        limit = min(oldest) if oldest else float("inf")
-        while self._unwritten and self._unwritten[0][0] < limit:
-            _, name = self._unwritten[0]
-            self.spool.done(name)
-            self._unwritten.popleft()
+        oldest = {
+            session: since
+            for session, writer in self._writers.items()
+            if (since := writer.oldest_pending()) is not None
+        }
+        # A session that cannot be written keeps its own batches in the spool, not those of the others.
+        kept: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
+        for entry in self._unwritten:
+            since, name, sessions = entry
+            if all(since < oldest.get(session, float("inf")) for session in sessions):
+                self.spool.done(name)
+            else:
+                kept.append(entry)
+        with self._wake:
+            self._unwritten = kept
 
     def _release_idle(self) -> None:
         """Close the files of sessions that ended, so that only live ones hold memory."""
@@ -376,5 +414,5 @@ class Recorder:
         self.catalog.save_about(writer.session)
 
     def _retain(self) -> None:
-        for session in self.catalog.apply_retention(self._retention, time.time_ns()):
+        for session in self.catalog.apply_retention(self._retention, time.time_ns(), keep=self._in_use()):
             log.info("dropped session %s (retention)", session)

@@ -7,6 +7,7 @@ frozen), so that nothing that reaches it, SQL of users included, can leave the f
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
@@ -24,6 +25,7 @@ from rayscope.store.schema import ENTITY_COLUMNS, MIGRATIONS, SCHEMA_VERSION, TA
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
 #: does so every second under load (see docs/decisions/0002).
 CHECKPOINT_THRESHOLD = "128MB"
+_VIEWS_HASH = hashlib.sha256("\n".join(VIEWS).encode()).hexdigest()[:16]
 _JOIN = "t.task_hi = k.task_hi AND t.task_lo = k.task_lo AND t.attempt = k.attempt"
 
 
@@ -132,8 +134,15 @@ class SessionFile:
                 for step in range(version, SCHEMA_VERSION):
                     for statement in MIGRATIONS[step]():
                         connection.execute(statement)
-            for statement in (*TABLES, *VIEWS):
+            for statement in TABLES:
                 connection.execute(statement)
+            # Only when they differ: opening a record to read it must not change it.
+            row = connection.execute("SELECT value FROM meta WHERE key = 'views'").fetchone()
+            if row is None or row[0] != _VIEWS_HASH:
+                for statement in VIEWS:
+                    connection.execute(statement)
+                connection.execute("DELETE FROM meta WHERE key = 'views'")
+                connection.execute("INSERT INTO meta VALUES ('views', ?)", [_VIEWS_HASH])
             if version != SCHEMA_VERSION:
                 connection.execute("DELETE FROM meta WHERE key = 'schema_version'")
                 connection.execute("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])

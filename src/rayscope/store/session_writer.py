@@ -61,8 +61,8 @@ class SessionWriter:
 
     @property
     def pending(self) -> int:
-        """Changed attempts that are not written yet."""
-        return len(self._dirty)
+        """Changed attempts and spans that are not written yet."""
+        return len(self._dirty) + len(self._spans)
 
     def oldest_pending(self) -> float | None:
         """When the oldest change that is not written yet arrived (monotonic s), None if all is written."""
@@ -101,6 +101,8 @@ class SessionWriter:
             if known is None or drop.count > known.count:
                 self._drops[key_drop] = drop
                 self._drops_dirty = True
+                if self._other_since is None:
+                    self._other_since = now
 
     def _merge_entities(self, entities: Iterable[Entity]) -> None:
         for part in entities:
@@ -219,22 +221,8 @@ class SessionWriter:
 
     def _resolve_paths(self, file: SessionFile, paths: PathIndex, due: dict[TaskKey, _Held]) -> None:
         unresolved = {key: entry for key, entry in due.items() if entry.path is None}
-        # Parents and children often come in one flush: go round until nothing more resolves.
-        asked = False
-        while unresolved:
-            progress = False
-            for key, entry in list(unresolved.items()):
-                path = paths.resolve(entry.attempt)
-                if path is not None:
-                    entry.path = path
-                    paths.remember(key[0], path)
-                    del unresolved[key]
-                    progress = True
-            if progress or not unresolved:
-                continue
-            if asked:
-                break
-            asked = True
+        self._resolve_among(paths, unresolved)
+        if unresolved:
             parents = {
                 entry.attempt.parent_task_id
                 for entry in unresolved.values()
@@ -243,14 +231,35 @@ class SessionWriter:
             for stored, path in file.load_task_attempts(parents):
                 if path is not None:
                     paths.remember(stored.task_id, path)
+            self._resolve_among(paths, unresolved)
         for entry in unresolved.values():
             parent = entry.attempt.parent_task_id
             if parent is not None and len(self._waiting_parents) < _MAX_WAITING_PARENTS:
                 self._waiting_parents.add(parent)
-        self._wake_children(file, paths, due)
+        # A stored task that wakes may be the parent of one that has only now come, and so on.
+        while self._wake_children(file, paths, due) and unresolved:
+            self._resolve_among(paths, unresolved)
 
-    def _wake_children(self, file: SessionFile, paths: PathIndex, due: dict[TaskKey, _Held]) -> None:
-        """Stored children whose parent has just become known get their path too, generation by generation."""
+    @staticmethod
+    def _resolve_among(paths: PathIndex, unresolved: dict[TaskKey, _Held]) -> None:
+        """Resolve what can be, parents and children in any order; what is left stays in ``unresolved``."""
+        progress = True
+        while progress:
+            progress = False
+            for key, entry in list(unresolved.items()):
+                path = paths.resolve(entry.attempt)
+                if path is not None:
+                    entry.path = path
+                    paths.remember(key[0], path)
+                    del unresolved[key]
+                    progress = True
+
+    def _wake_children(self, file: SessionFile, paths: PathIndex, due: dict[TaskKey, _Held]) -> bool:
+        """Stored children whose parent has just become known get their path too, generation by generation.
+
+        Returns whether there were any.
+        """
+        any_woken = False
         ready = {key[0] for key, entry in due.items() if entry.path is not None} & self._waiting_parents
         while ready:
             self._waiting_parents -= ready
@@ -266,9 +275,11 @@ class SessionWriter:
                 if entry.path is not None:
                     paths.remember(child.task_id, entry.path)
                     due[key] = entry
+                    any_woken = True
                     if child.task_id in self._waiting_parents:
                         woken.add(child.task_id)
             ready = woken
+        return any_woken
 
     def _forget_some(self) -> None:
         clean = len(self._held) - len(self._dirty)

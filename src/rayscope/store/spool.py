@@ -46,6 +46,8 @@ class Spool:
         self._free_checked = 0.0
         self.folder.mkdir(parents=True, exist_ok=True)
         self.rejected.mkdir(parents=True, exist_ok=True)
+        for private in (self.folder, self.rejected):  # what Ray sent, secrets included
+            private.chmod(0o700)
         for leftover in self.folder.glob("*.part"):  # never acknowledged
             leftover.unlink(missing_ok=True)
         waiting = self.waiting()
@@ -81,6 +83,8 @@ class Spool:
                 if self._fsync:
                     os.fdatasync(file.fileno())
             os.rename(part, path)
+            if self._fsync:
+                self._sync_folder()
         except OSError as error:
             part.unlink(missing_ok=True)
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -93,6 +97,14 @@ class Spool:
         with self._lock:
             self._sizes[name] = len(body)
         return name
+
+    def _sync_folder(self) -> None:
+        """Make the rename itself survive a power cut."""
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def get(self, name: str) -> bytes:
         """A waiting batch's body."""

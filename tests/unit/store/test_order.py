@@ -92,3 +92,15 @@ def test_a_stop_in_a_hurry_leaves_the_rest_to_the_next_start(
     assert second.spool.waiting() == []
     (session,) = second.catalog.names()
     assert dump(second.catalog.path(session)) == expected
+
+
+def test_a_grandparent_and_a_grandchild_come_together_last(
+    make_chain: Callable[[int], list[bytes]], record: Callable[..., Path], dump: Callable[[Path], Tables]
+) -> None:
+    """Whoever is stored without a call path wakes up, and so does whoever comes in the same flush."""
+    chain = make_chain(6)
+    expected = dump(record(chain))
+    assert {row[2].count(" / ") for row in expected["call_paths"]} == set(range(6))
+    for odd_first in (chain[1::2] + chain[::2], chain[::2] + chain[1::2]):
+        middle = len(odd_first) // 2
+        assert dump(record(odd_first, flush_after=lambda n, middle=middle: n == middle - 1)) == expected

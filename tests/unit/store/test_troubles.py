@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from rayscope.model import Drop, RecordBatch
 from rayscope.store import session_file
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import StoreError
 from rayscope.store.schema import SCHEMA_VERSION
 from rayscope.store.session_file import SessionFile
+from rayscope.store.spool import Spool
 
 Tables = dict[str, list[tuple[Any, ...]]]
 Dump = Callable[[Path], Tables]
@@ -207,3 +211,91 @@ def test_a_session_being_read_is_not_dropped(catalog: Catalog) -> None:
     with catalog.reading("session_4"):
         assert "session_4" not in catalog.apply_retention(Retention(max_sessions=1), time.time_ns())
     assert catalog.apply_retention(Retention(max_sessions=1), time.time_ns()) == ["session_4"]
+
+
+def test_a_removed_folder_does_not_end_recording(
+    bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the remedy for a damaged record says, done while the server runs; retention comes next."""
+    made = recorder(tmp_path)
+    made.submit(bodies[0])
+    assert made.flush()
+    shutil.rmtree(only_record(tmp_path).parent)
+    made._next_retention = 0.0
+    made.submit(bodies[1])
+    assert made.flush()
+    assert made._thread.is_alive()
+    monkeypatch.setattr(made.catalog, "apply_retention", lambda *_, **__: 1 / 0)
+    made._next_retention = 0.0
+    made.submit(bodies[2])
+    assert made.flush()
+    assert made._thread.is_alive()
+
+
+def test_losses_that_come_alone_are_on_record(
+    bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path
+) -> None:
+    made = recorder(tmp_path)
+    made.submit(bodies[0])
+    assert made.flush()
+    (session,) = made.catalog.names()
+    lost = Drop("agent of node-1", "queue_dropped_events", 7, 1)
+    made.submit_records(RecordBatch(session, drops=[lost]), "gcs")
+    assert made.flush()
+    assert made.catalog.about(session).dropped_total == 7
+    made.stop()
+    assert dump(made.catalog.path(session))["drops"] == [astuple(lost)]
+
+
+def test_one_session_that_cannot_be_written_does_not_hold_up_the_others(
+    bodies: list[bytes], record: Any, recorder: Any, wait_for: Any
+) -> None:
+    path = record(bodies[:1])
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+    made = recorder(path.parents[2])
+    other = path.parent.name + "_other"
+    for body in bodies:
+        made.submit(body.replace(path.parent.name.encode(), other.encode()))
+    made.submit(bodies[1])
+    wait_for(lambda: made.error, "the writer to find one record too new")
+    wait_for(lambda: len(made.spool.waiting()) == 1, "the other session to be written")
+    assert made.error.code == "newer"
+    tries = made._taken
+    assert not made.flush(0.5)  # and whoever waits for it does not make the writer spin
+    assert made._taken == tries
+    made.stop()
+
+
+def test_a_batch_that_cannot_be_read_again_keeps_its_place(
+    bodies: list[bytes], recorder: Any, record: Any, dump: Dump, tmp_path: Path, wait_for: Any
+) -> None:
+    expected = dump(record(bodies))
+    folder = tmp_path / "spooled"
+    Catalog(folder).close()
+    spool = Spool(folder / "spool")
+    for body in bodies:
+        spool.put(body)
+    unreadable = folder / "spool" / spool.waiting()[3]
+    unreadable.rename(unreadable.with_suffix(".away"))
+    unreadable.mkdir()  # reading it is an error that may pass
+    made = recorder(folder)
+    wait_for(lambda: made.error, "the writer to notice")
+    assert unreadable.name in made.spool.waiting()
+    unreadable.rmdir()
+    unreadable.with_suffix(".away").rename(unreadable)
+    wait_for(lambda: made.error is None and not made.spool.waiting(), "the writer to go on")
+    made.stop()
+    assert dump(only_record(folder)) == expected
+
+
+def test_reading_a_record_does_not_change_it(bodies: list[bytes], record: Any) -> None:
+    path = record(bodies)
+    before = path.read_bytes()
+    SessionFile(path).close()
+    assert path.read_bytes() == before
+
+
+def test_only_the_owner_can_open_what_ray_sent(tmp_path: Path) -> None:
+    Spool(tmp_path / "spool")
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("spool", "rejected")} == {0o700}

@@ -22,9 +22,10 @@ class Login(BaseModel):
 
 
 class Cluster(BaseModel):
-    """A cluster to attach to: the GCS address, ``host:port``."""
+    """A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one."""
 
     address: str = Field(max_length=300)
+    ray_token: str | None = Field(None, max_length=4000)
 
 
 class SqlQuestion(BaseModel):
@@ -55,7 +56,7 @@ def add_control(app: FastAPI, hub: Hub) -> None:
     @app.post("/api/clusters", responses={**ERRORS, 502: {"model": schemas.ErrorAnswer}})
     def attach(cluster: Cluster) -> Response:
         """Begin to read snapshots of a running cluster."""
-        return answer({"session": hub.attach(cluster.address)})
+        return answer({"session": hub.attach(cluster.address, cluster.ray_token)})
 
     @app.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
     def run_sql(question: SqlQuestion) -> Response:
