@@ -6,9 +6,11 @@ import http.client
 import json
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grpc
 import httpx
 import pytest
 
@@ -271,3 +273,32 @@ def test_hostile_events_do_not_stop_recording(fresh: Any, sample: Callable[[str]
     assert summary["ingest"]["pending_batches"] == 0
     assert summary["attempts"] >= 33
     assert fresh.get("/api/health")["status"] == "ok"
+
+
+class Listener(grpc.GenericRpcHandler):
+    """Somebody who is no GCS and keeps what callers show."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def service(self, handler_call_details: Any) -> None:
+        self.shown += [f"{key}: {value}" for key, value in handler_call_details.invocation_metadata]
+
+
+def test_rays_token_goes_to_whom_its_user_names_it_for(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "the-servers-own-token")
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    listener = Listener()
+    server = grpc.server(ThreadPoolExecutor(2), handlers=[listener])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        body = {"address": f"127.0.0.1:{port}"}
+        assert running.client.post("/api/clusters", json=body).status_code == 502
+        assert listener.shown  # it was asked
+        assert not [line for line in listener.shown if "the-servers-own-token" in line]
+        body["ray_token"] = "given-for-this-one"
+        assert running.client.post("/api/clusters", json=body).status_code == 502
+        assert [line for line in listener.shown if "given-for-this-one" in line]
+    finally:
+        server.stop(0)

@@ -190,3 +190,20 @@ def test_agents_are_asked_in_turn(gcs: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(asked) == 48
     poller.poll_now()
     assert sorted(asked) == list(range(1, 71))
+
+
+def test_every_yes_is_one_poll(gcs: Any) -> None:
+    """Who is asked may have a reason that holds but once: a gap to mend."""
+    answers: list[bool] = []
+
+    def wanted() -> bool:
+        answers.append(len(answers) % 2 == 1)
+        return answers[-1]
+
+    poller = Poller(gcs, lambda _: None, tasks=wanted, min_interval_s=0.01, max_interval_s=0.01).start()
+    deadline = time.monotonic() + 10
+    while answers.count(True) < 10 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    poller.stop()
+    assert gcs.task_polls == answers.count(True) >= 10
+    assert poller.status.last_tasks_ns > 0
