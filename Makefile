@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
+# The machine's own certificates, as pip uses them: behind a proxy uv's built-in ones do not do.
+export UV_SYSTEM_CERTS ?= 1
+export UV_NATIVE_TLS ?= 1
 # Where `make demo` keeps its record.
 DATA ?= .rayscope
 PORT ?= 8700
