@@ -66,8 +66,10 @@ def main() -> int:
     tasks = count_tasks(server.url, session)
     opened = time.monotonic() - began
     quiet = Viewer(server.url, pause=0.05)
-    quiet.ROUTES = tuple((name, route and f"{route}&session={session}") for name, route in Viewer.ROUTES)
-    quiet.ROUTES = tuple((n, r.replace("/api/summary&", "/api/summary?")) for n, r in quiet.ROUTES)
+    quiet.ROUTES = tuple(
+        (name, route and f"{route}{'&' if '?' in route else '?'}session={session}")
+        for name, route in Viewer.ROUTES
+    )
     quiet.start()
     time.sleep(args.seconds)
     quiet.stop()

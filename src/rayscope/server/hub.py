@@ -47,7 +47,6 @@ class _Cluster:
     snapshots: bool
     reconciled_drops: int = 0
     reconciled_orphans: int = 0
-    reconciled_at: float = 0.0
     #: When a task poll was asked for; it counts once the poller has done it.
     asked_ns: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -165,8 +164,8 @@ class Hub:
             return cluster.snapshots or time.monotonic() - cluster.started > 10
         if cluster.poller.status.last_tasks_ns < cluster.asked_ns:
             return True  # what was asked for failed
-        now = time.monotonic()
-        if now - cluster.reconciled_at < _RECONCILE_S:
+        now_ns = time.time_ns()
+        if now_ns - cluster.asked_ns < _RECONCILE_S * 1e9:
             return False
         lost, orphans = about.dropped_total, self.orphans(cluster.session)
         cluster.reconciled_orphans = min(cluster.reconciled_orphans, orphans)
@@ -176,8 +175,7 @@ class Hub:
             and not self.unresolved(cluster.session)
         ):
             return False
-        cluster.reconciled_drops, cluster.reconciled_orphans, cluster.reconciled_at = lost, orphans, now
-        cluster.asked_ns = time.time_ns()
+        cluster.reconciled_drops, cluster.reconciled_orphans, cluster.asked_ns = lost, orphans, now_ns
         return True
 
     def unresolved(self, session: str) -> int:

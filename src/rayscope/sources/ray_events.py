@@ -112,13 +112,6 @@ def convert(parsed: ParsedBatch, *, look: bool = True) -> tuple[list[RecordBatch
     return list(batches.values()), invalid
 
 
-def decode(body: bytes) -> tuple[list[RecordBatch], list[bytes]]:
-    """:func:`parse` and :func:`convert` in one: records, and all events that could not be read."""
-    parsed = parse(body)
-    batches, invalid = convert(parsed)
-    return batches, parsed.invalid + invalid
-
-
 def _problem(error: Exception) -> str:
     return f"invalid event: {type(error).__name__}: {error}"[:200]
 

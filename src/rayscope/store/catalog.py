@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from rayscope.store.errors import NotFound, StoreError
-from rayscope.store.session_file import SessionFile
+from rayscope.store.session_file import MEMORY_LIMIT, SessionFile
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
@@ -60,7 +60,7 @@ class Retention(msgspec.Struct):
 class Catalog:
     """All sessions of one data directory. Thread-safe."""
 
-    def __init__(self, data_dir: Path, *, memory_limit: str = "320MB", read_only: bool = False) -> None:
+    def __init__(self, data_dir: Path, *, memory_limit: str = MEMORY_LIMIT, read_only: bool = False) -> None:
         self.folder = data_dir / "sessions"
         self._memory_limit = memory_limit
         self._read_only = read_only

@@ -81,13 +81,11 @@ class Recorder:
         spool: Spool,
         retention: Retention,
         *,
-        on_session: Callable[[str], None] = lambda _: None,
         in_use: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.catalog = catalog
         self.spool = spool
         self._retention = retention
-        self._on_session = on_session
         self._in_use = in_use
         self._queue: collections.deque[_Queued] = collections.deque()
         self._queued_events = 0
@@ -104,7 +102,6 @@ class Recorder:
         self.error: StoreError | None = None
         self.rejected = 0
         self.last_batch_ns = 0
-        self._oldest_queued_ns = 0
         for name in spool.waiting():
             self._queue.append(_Queued(name))
             self._put += 1
@@ -198,11 +195,7 @@ class Recorder:
                 over = self._turn()
             except Exception as failure:  # this thread is the only way into the store: it must live on
                 log.exception("the writer failed")
-                self.error = StoreError(
-                    f"The writer failed: {type(failure).__name__}: {failure}",
-                    "It is tried again by itself, and the events stay in the spool. See the server's log.",
-                    "internal",
-                )
+                self.error = failure if isinstance(failure, StoreError) else _unforeseen(failure)
                 over = self._stopping
                 time.sleep(1.0)
         for writer in self._writers.values():
@@ -317,7 +310,6 @@ class Recorder:
             writer = self._writers[batch.session] = SessionWriter(
                 batch.session, lambda: self.catalog.open_for_writing(batch.session)
             )
-            self._on_session(batch.session)
         writer.add(batch, now)
         about.last_ns = time.time_ns()
         if recording not in about.recording:
@@ -416,3 +408,11 @@ class Recorder:
     def _retain(self) -> None:
         for session in self.catalog.apply_retention(self._retention, time.time_ns(), keep=self._in_use()):
             log.info("dropped session %s (retention)", session)
+
+
+def _unforeseen(failure: Exception) -> StoreError:
+    return StoreError(
+        f"The writer failed: {type(failure).__name__}: {failure}",
+        "It is tried again by itself, and the events stay in the spool. See the server's log.",
+        "internal",
+    )

@@ -25,6 +25,8 @@ from rayscope.store.schema import ENTITY_COLUMNS, MIGRATIONS, SCHEMA_VERSION, TA
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
 #: does so every second under load (see docs/decisions/0002).
 CHECKPOINT_THRESHOLD = "128MB"
+#: What DuckDB may take for each open session, unless told otherwise.
+MEMORY_LIMIT = "320MB"
 _VIEWS_HASH = hashlib.sha256("\n".join(VIEWS).encode()).hexdigest()[:16]
 _JOIN = "t.task_hi = k.task_hi AND t.task_lo = k.task_lo AND t.attempt = k.attempt"
 
@@ -74,7 +76,7 @@ class SessionFile:
     ``unusable``.
     """
 
-    def __init__(self, path: Path, *, memory_limit: str = "320MB", read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, memory_limit: str = MEMORY_LIMIT, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
         self._lock = threading.Lock()

@@ -15,11 +15,18 @@ import pytest
 
 from rayscope.model import Attempt, Entity, RecordBatch, merge_attempts, merge_entities
 from rayscope.sources.event_types import Event
-from rayscope.sources.ray_events import MalformedBatch, _unknown_keys, decode
+from rayscope.sources.ray_events import MalformedBatch, _unknown_keys, convert, parse
 from rayscope.sources.timestamps import parse_ns
 
 Events = list[dict[str, Any]]
 Sample = Callable[[str], list[Events]]
+
+
+def decode(body: bytes) -> tuple[list[RecordBatch], list[bytes]]:
+    """Records, and all events that could not be read."""
+    parsed = parse(body)
+    batches, invalid = convert(parsed)
+    return batches, parsed.invalid + invalid
 
 
 def decoded(batches: list[Events]) -> RecordBatch:

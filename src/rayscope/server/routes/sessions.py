@@ -14,7 +14,7 @@ from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, answer
 from rayscope.store import query
 from rayscope.store.catalog import LIVE_NS
-from rayscope.store.errors import BadQuery
+from rayscope.store.errors import BadQuery, StoreError
 
 
 def _session_row(hub: Hub, name: str) -> dict[str, Any]:
@@ -43,20 +43,23 @@ def _session_row(hub: Hub, name: str) -> dict[str, Any]:
     }
 
 
+def _said(error: StoreError | None) -> dict[str, str] | None:
+    return None if error is None else {"message": error.message, "remedy": error.remedy}
+
+
 def add_sessions(app: FastAPI, hub: Hub) -> None:
     """Health, the list of sessions, the summary of one."""
 
     @app.get("/api/health")
     def health() -> Response:
         """Whether the server lives, and how much waits to be merged."""
-        error = hub.recorder.error
         return answer(
             {
-                "status": "ok" if error is None else "degraded",
+                "status": "ok" if hub.recorder.error is None else "degraded",
                 "version": __version__,
                 "sessions": len(hub.catalog.names()),
                 "pending_batches": hub.recorder.pending_batches,
-                "error": None if error is None else {"message": error.message, "remedy": error.remedy},
+                "error": _said(hub.recorder.error),
             }
         )
 
@@ -86,7 +89,6 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
         name = hub.resolve(session)
         about = hub.catalog.about(name)
         first_ns, last_ns = hub.cached(name, "time_range", query.time_range)
-        error = hub.recorder.error
         return answer(
             {
                 "session": name,
@@ -107,7 +109,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                     "unknown": about.unknown,
                     "last_batch_ns": hub.recorder.last_batch_ns or None,
                     "behind_ns": hub.recorder.behind_ns(),
-                    "error": None if error is None else {"message": error.message, "remedy": error.remedy},
+                    "error": _said(hub.recorder.error),
                 },
                 "cannot_see": hub.cannot_see(name),
             }
