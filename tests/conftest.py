@@ -44,6 +44,21 @@ def bodies(sample: Callable[[str], list[Events]]) -> list[bytes]:
     return [body(batch) for batch in sample("2.60")]
 
 
+@pytest.fixture(scope="session")
+def to_binary() -> Callable[[bytes], bytes]:
+    """A batch of the sample of Ray 2.60 (JSON) as that Ray's own ``RayEventsData``."""
+    from google.protobuf import json_format
+    from ray.core.generated import events_event_aggregator_service_pb2 as service
+
+    def convert(batch: bytes) -> bytes:
+        data = service.RayEventsData()
+        for event in json.loads(batch):
+            json_format.ParseDict(event, data.events.add())
+        return data.SerializeToString()  # type: ignore[no-any-return]
+
+    return convert
+
+
 _TIMESTAMP = re.compile(r'"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.?(\d*)Z"')
 _NANOSECONDS = re.compile(r'"(?:startTime|endTime)": "(\d{19})"')
 

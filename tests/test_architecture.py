@@ -53,7 +53,7 @@ def test_every_path_is_documented(served: Server) -> None:
     named = set(re.findall(r"/api/[a-z_/{}-]*[a-z}]", text))
     shown = {path.rstrip("/") for path in paths if path.startswith("/api/")}
     # What Ray and our own hook call, with the key, is no part of the described API.
-    shown |= {"/api/ingest/{key}/ray-events", "/api/drain/{key}"}
+    shown |= {"/api/ingest/{key}/ray-events", "/api/ingest/{key}/agent", "/api/drain/{key}"}
     assert {re.sub(r"\{\w+\}", "{}", path) for path in named} == {
         re.sub(r"\{\w+\}", "{}", path) for path in shown
     }

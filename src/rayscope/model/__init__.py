@@ -1,5 +1,6 @@
 """The vocabulary of a Ray cluster's execution, and the merge rule. No I/O."""
 
+from rayscope.model.agent import AgentReport
 from rayscope.model.attempt import (
     PHASES,
     STATES,
@@ -16,6 +17,7 @@ __all__ = [
     "PHASES",
     "STATES",
     "TERMINAL_STATES",
+    "AgentReport",
     "Attempt",
     "Drop",
     "Entity",

@@ -40,11 +40,20 @@ PHASES: tuple[str, ...] = ("deserialize", "execute", "store", "total")
 
 
 class TaskError(NamedTuple):
-    """Why an attempt failed, as Ray says it. ``time_ns`` orders competing accounts."""
+    """Why an attempt failed, as Ray says it.
+
+    Of competing accounts the earliest with a message wins: of a worker that died its task's owner says
+    that, and the GCS, a second later, how.
+    """
 
     time_ns: int
     type: str
     message: str
+
+    @property
+    def order(self) -> tuple[bool, int, str, str]:
+        """The least of several accounts holds."""
+        return (not self.message, *self)
 
 
 #: Scalar fields of an attempt: strings and integers, None while unknown, least known value wins.
@@ -152,6 +161,6 @@ def merge_attempts(into: Attempt, other: Attempt) -> Attempt:
         seen = phases.get(phase)
         if seen is None or interval < seen:
             phases[phase] = interval
-    if other.error is not None and (into.error is None or other.error < into.error):
+    if other.error is not None and (into.error is None or other.error.order < into.error.order):
         into.error = other.error
     return into

@@ -27,13 +27,22 @@ class Span(NamedTuple):
 class Drop:
     """Something that Ray or we lost, as counted by ``source`` (a node's agent, the GCS, us).
 
-    ``count`` is a running total of that source: of two accounts the larger one holds.
+    ``count`` is a running total of that source: of two accounts the larger one holds. Where the source
+    tells them: the kind of event, and the times (ns) of the first and the last that is missing.
     """
 
     source: str
     reason: str
     count: int
     observed_ns: int
+    event_type: str = ""
+    first_ns: int | None = None
+    last_ns: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What the count is a count of."""
+        return self.source, self.reason, self.event_type
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from rayscope.model import RecordBatch
+from rayscope.model import AgentReport, RecordBatch
 from rayscope.server.settings import Settings, ingest_key
 from rayscope.sources.auth import ray_token
 from rayscope.sources.discovery import local_gcs_addresses
@@ -22,7 +22,7 @@ from rayscope.sources.poller import Poller
 from rayscope.store import query
 from rayscope.store.catalog import LIVE_NS, Catalog, Retention
 from rayscope.store.errors import NotFound, StoreError
-from rayscope.store.recorder import Recorder
+from rayscope.store.recorder import MAX_AGENTS, Recorder
 from rayscope.store.session_file import SessionFile
 from rayscope.store.spool import Spool
 
@@ -33,6 +33,8 @@ _GONE_S = 60.0
 _WATCH_S = 3.0
 _QUIET_TURNS = 5
 _RECONCILE_S = 30.0
+#: The same, when an agent has just told of a loss.
+_RECONCILE_LOSS_S = 3.0
 #: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
 
@@ -49,6 +51,10 @@ class _Cluster:
     reconciled_orphans: int = 0
     #: When a task poll was asked for; it counts once the poller has done it.
     asked_ns: int = 0
+    #: An agent has told of a loss that no task poll has been asked for yet.
+    loss: bool = False
+    #: The GCS has dropped attempts itself, so that what it tells is not all.
+    gcs_lost: bool = False
     started: float = field(default_factory=time.monotonic)
 
 
@@ -154,7 +160,9 @@ class Hub:
         if sends_events:
             # What the GCS had no room for came to us in events: its losses are not ours. (Those of the
             # nodes' agents are, and they are counted by the agents.)
-            batch.drops = [drop for drop in batch.drops if drop.reason not in _GCS_ONLY]
+            kept = [drop for drop in batch.drops if drop.reason not in _GCS_ONLY]
+            cluster.gcs_lost = cluster.gcs_lost or len(kept) < len(batch.drops)
+            batch.drops = kept
         self.recorder.submit_records(batch, "snapshot" if snapshot else "gcs")
 
     def _wants_tasks(self, cluster: _Cluster) -> bool:
@@ -164,8 +172,12 @@ class Hub:
             return cluster.snapshots or time.monotonic() - cluster.started > 10
         if cluster.poller.status.last_tasks_ns < cluster.asked_ns:
             return True  # what was asked for failed
+        if cluster.asked_ns and cluster.reconciled_drops > about.repaired_total:
+            about.repaired_total = cluster.reconciled_drops
+            about.repaired_ns = cluster.poller.status.last_tasks_ns
+            about.repaired_partly = cluster.gcs_lost
         now_ns = time.time_ns()
-        if now_ns - cluster.asked_ns < _RECONCILE_S * 1e9:
+        if now_ns - cluster.asked_ns < (_RECONCILE_LOSS_S if cluster.loss else _RECONCILE_S) * 1e9:
             return False
         lost, orphans = about.dropped_total, self.orphans(cluster.session)
         cluster.reconciled_orphans = min(cluster.reconciled_orphans, orphans)
@@ -176,7 +188,65 @@ class Hub:
         ):
             return False
         cluster.reconciled_drops, cluster.reconciled_orphans, cluster.asked_ns = lost, orphans, now_ns
+        cluster.loss = False
         return True
+
+    def take_report(self, report: AgentReport) -> None:
+        """Keep what a node's agent says of itself. Raises StoreError for a session or too many nodes."""
+        about = self.catalog.add(report.session)
+        known = about.agents.get(report.node_id)
+        if known is None and len(about.agents) >= MAX_AGENTS:
+            raise StoreError(
+                f"{report.session} has {MAX_AGENTS} agents already.", "Check what sends these.", "bad_session"
+            )
+        if known is None or (report.pid, report.time_ns) != (known.pid, known.time_ns):
+            about.agents[report.node_id] = report
+        drops = report.drops()
+        if drops and (known is None or drops != known.drops()):
+            self.recorder.submit_records(RecordBatch(report.session, drops=drops), "events")
+            with self._lock:
+                cluster = self._clusters.get(report.session)
+            if cluster is not None:
+                cluster.loss = True
+        if known is None or (known.lane, known.reason) != (report.lane, report.reason):
+            self.catalog.save_about(report.session)
+
+    def dropped(self, session: str) -> dict[str, Any]:
+        """What is missing from a session's record, and up to where it was read again from the GCS."""
+        about = self.catalog.about(session)
+        return {
+            **self.cached(session, "dropped", query.dropped),
+            "repaired_total": about.repaired_total,
+            "repaired_ns": about.repaired_ns or None,
+            "repaired_partly": about.repaired_partly,
+        }
+
+    def snapshots(self, session: str) -> dict[str, Any]:
+        """How reading this session's GCS goes."""
+        with self._lock:
+            cluster = self._clusters.get(session)
+        if cluster is None:
+            return {
+                "ok": False,
+                "error": None,
+                "remedy": None,
+                "tasks": False,
+                "cost_s": 0.0,
+                "interval_s": None,
+                "last_ns": None,
+                "last_tasks_ns": None,
+            }
+        status = cluster.poller.status
+        return {
+            "ok": status.ok,
+            "error": status.error,
+            "remedy": status.remedy,
+            "tasks": status.mode == "tasks",
+            "cost_s": status.cost_s,
+            "interval_s": status.interval_s,
+            "last_ns": status.last_success_ns or None,
+            "last_tasks_ns": status.last_tasks_ns or None,
+        }
 
     def unresolved(self, session: str) -> int:
         """Attempts of a session whose definition has not arrived."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 
 class ErrorDetail(BaseModel):
@@ -26,7 +26,10 @@ class DroppedBy(BaseModel):
 
     source: str
     reason: str
+    event_type: str
     count: int
+    first_ns: int | None
+    last_ns: int | None
 
 
 class Dropped(BaseModel):
@@ -36,6 +39,92 @@ class Dropped(BaseModel):
     spans: int
     by: list[DroppedBy]
     unresolved_attempts: int
+    repaired_total: int
+    repaired_ns: int | None
+    repaired_partly: bool
+
+
+class LaneReason(BaseModel):
+    """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
+
+    lane: str
+    code: str
+    reason: str | None
+    nodes: int
+    node_id: str
+    address: str | None
+
+
+class Lanes(BaseModel):
+    """How many living nodes send in the binary form, in Ray's JSON, or nothing."""
+
+    fast: int
+    json_: int = Field(alias="json")
+    none: int
+    reasons: list[LaneReason]
+
+
+class AgentFigures(BaseModel):
+    """What a node's agent says of itself; counts are totals since its process began."""
+
+    pid: int
+    ray_version: str
+    rayscope_version: str
+    time_ns: int
+    since_ns: int
+    received: int
+    sent: int
+    waiting: int
+    raw_bytes: int
+    sent_bytes: int
+    bodies: int
+    refused: int
+    trouble: str | None
+    busy_s: float
+    cpu_s: float
+    lost: int
+    dropped_attempts: int
+
+
+class NodeLane(BaseModel):
+    """How one node's events come."""
+
+    node_id: str
+    state: str | None
+    address: str | None
+    hostname: str | None
+    lane: str
+    lane_code: str | None
+    lane_reason: str | None
+    agent: AgentFigures | None
+
+
+class Snapshots(BaseModel):
+    """How reading the GCS goes."""
+
+    ok: bool
+    error: str | None
+    remedy: str | None
+    tasks: bool
+    cost_s: float
+    interval_s: float | None
+    last_ns: int | None
+    last_tasks_ns: int | None
+
+
+class RecordingAnswer(BaseModel):
+    """How a session is recorded."""
+
+    session: str
+    recording: str
+    events: int
+    batches: int
+    spans: int
+    lanes: Lanes
+    nodes: list[NodeLane]
+    dropped: Dropped
+    snapshots: Snapshots
+    cannot_see: list[str]
 
 
 class SessionItem(BaseModel):
@@ -235,6 +324,7 @@ class Summary(BaseModel):
     functions: list[FunctionItem]
     failures: list[FailureItem]
     dropped: Dropped
+    lanes: Lanes
     ingest: Ingest
     cannot_see: list[str]
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -20,11 +20,13 @@ from rayscope.model import PHASES, Span
 REDACTED = "<redacted>"
 
 _NIL = frozenset("f" * length for length in (8, 32, 36, 48, 56))
+#: The span of a worker that stores what a task returns.
+STORE = "task:store_outputs"
 # The worker's spans around one attempt (``ray/_raylet.pyx``, ``execute_task``) -> our phase names.
 _PHASES = {
     "task:deserialize_arguments": "deserialize",
     "task:execute": "execute",
-    "task:store_outputs": "store",
+    STORE: "store",
 }
 # Ray's own pattern (``remove_ansi_escape_codes`` in ``ray/util/state/common.py``), so texts compare equal.
 _ANSI = re.compile(r"\x1b[^m]*m")
@@ -48,6 +50,7 @@ def clean_error(text: str) -> str:
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
+@lru_cache(maxsize=4096)
 def phase_of(event_name: str) -> str | None:
     """The phase (one of ``model.PHASES``) that a profile event delimits; None for any other event."""
     if not event_name.startswith("task:"):
@@ -57,10 +60,19 @@ def phase_of(event_name: str) -> str | None:
     return _PHASES.get(event_name)
 
 
+class ProfileEntry(Protocol):
+    """A stretch of time that Ray's profiler tells; of protobuf's ``ProfileEventEntry`` or from JSON."""
+
+    event_name: str
+    start_time: int  # ns
+    end_time: int
+    extra_data: str
+
+
 def split_profile(
-    items: Iterable[tuple[str, int, int, str]], task_id: str, attempt: int
+    entries: Iterable[ProfileEntry], task_id: str, attempt: int
 ) -> tuple[dict[str, tuple[int, int]], list[Span]]:
-    """Profile events (name, begin, end, extra) of one attempt as its phases and its other spans.
+    """The profile of one attempt as its phases and its other spans.
 
     A plain task has each phase once. A generator stores once for each value it yields, and a long one
     reports that in several accounts: there every store is a span too, so that none is lost to the least
@@ -68,18 +80,21 @@ def split_profile(
     """
     phases: dict[str, tuple[int, int]] = {}
     spans: list[Span] = []
-    stores: list[Span] = []
-    for name, begin, end, extra in items:
+    stores: list[tuple[int, int]] = []
+    for entry in entries:
+        name = entry.event_name
         phase = phase_of(name)
+        interval = (entry.start_time, entry.end_time)
         if phase is None:
-            spans.append(Span(task_id, attempt, name, begin, end, "" if extra == "{}" else extra))
+            extra = entry.extra_data
+            spans.append(Span(task_id, attempt, name, *interval, "" if extra == "{}" else extra))
             continue
-        if phase not in phases or (begin, end) < phases[phase]:
-            phases[phase] = (begin, end)
+        if phase not in phases or interval < phases[phase]:
+            phases[phase] = interval
         if phase == "store":
-            stores.append(Span(task_id, attempt, name, begin, end))
+            stores.append(interval)
     if len(stores) > 1 or (stores and len(phases) < len(PHASES)):
-        spans.extend(stores)
+        spans.extend([Span(task_id, attempt, STORE, *interval) for interval in stores])
     return phases, spans
 
 

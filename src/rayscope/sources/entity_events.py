@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rayscope.model import Entity
@@ -21,6 +21,10 @@ from rayscope.sources.timestamps import parse_ns
 Fields = dict[str, Value]
 #: Ray's job states as its state API names them.
 _DRIVER_JOB_STATES = {"CREATED": "RUNNING", "FINISHED": "SUCCEEDED"}
+#: Keys whose values are names of enum values.
+_ENUMS = frozenset(
+    {"state", "restartReason", "schedulingState", "strategy", "workerType", "exitType", "reason"}
+)
 _NO_TIME = {"0", "", str(2**64 - 1)}
 
 
@@ -47,6 +51,16 @@ def _transitions(
         state = str(transition.get("state", "UNSPECIFIED"))
         result[(parse_ns(transition["timestamp"]), state)] = extra(transition, state)
     return result
+
+
+def unnamed(event: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Enum values in an event that Ray has no name for: (key, number)."""
+    for key, value in event.items():
+        if key in _ENUMS and isinstance(value, int):
+            yield key, value
+        for inner in value if isinstance(value, list) else (value,):
+            if isinstance(inner, dict):
+                yield from unnamed(inner)
 
 
 def death_reason(cause: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ class FunctionDescriptor(_Part):
 
 class RuntimeEnvInfo(_Part):
     serialized_runtime_env: str = ""
-    runtime_env_config: dict[str, Any] | None = None  # how it is set up, not what it is
+    runtime_env_config: Any = None  # how it is set up, not what it is
 
 
 class TaskDefinition(_Part):
@@ -69,12 +69,12 @@ class ErrorInfo(_Part):
 
 
 class TaskLogInfo(_Part):
-    stdout_file: str | None = None
-    stderr_file: str | None = None
-    stdout_start: Int64 | None = None
-    stdout_end: Int64 | None = None
-    stderr_start: Int64 | None = None
-    stderr_end: Int64 | None = None
+    stdout_file: str = ""
+    stderr_file: str = ""
+    stdout_start: Int64 = 0
+    stdout_end: Int64 = 0
+    stderr_start: Int64 = 0
+    stderr_end: Int64 = 0
 
 
 class TaskLifecycle(_Part):

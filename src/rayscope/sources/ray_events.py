@@ -6,18 +6,22 @@ array of ``RayEvent`` messages through protobuf's JSON mapping.
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
-from rayscope.model import STATES, Attempt, Entity, RecordBatch, Span, TaskError
-from rayscope.sources.common import canonical_json, clean_error, is_nil, redact_runtime_env, split_profile
-from rayscope.sources.entity_events import CONVERTERS
+from rayscope.model import Attempt, RecordBatch, TaskError
+from rayscope.sources.common import canonical_json, clean_error, redact_runtime_env
+from rayscope.sources.entity_events import CONVERTERS, unnamed
+from rayscope.sources.event_format import Format, MalformedBatch
+from rayscope.sources.event_schema import enum_names
 from rayscope.sources.event_types import (
     IGNORED_KEYS,
+    Enum,
     Event,
     FunctionDescriptor,
     Int64,
@@ -25,48 +29,88 @@ from rayscope.sources.event_types import (
     TaskLifecycle,
     TaskProfile,
 )
+from rayscope.sources.task_events import (
+    add_profile,
+    checked,
+    count,
+    function_name,
+    hex_id,
+    problem,
+    task_id_hex,
+    undefined,
+)
 from rayscope.sources.timestamps import parse_ns
 
 _DECODER = msgspec.json.Decoder(list[Event])
 _EVENT_DECODER = msgspec.json.Decoder(Event)
 _RAW_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
-_WORKER_ID_BYTES = 28
-_TASK_ID_BYTES = 24
-_DRIVER_TASK = "f" * 40
-_CREATION_TASK = "f" * 16
-_NIL_TASK = "f" * 48
-#: ``TaskStatus`` as Ray 2.50 numbers it.
-_NUMBERED = {
-    str(number): state
-    for number, state in enumerate((s for s in STATES if s != "GETTING_AND_PINNING_ARGS"), start=1)
-}
+#: How much of a body is looked at for its first event, bytes.
+_FIRST_EVENT = 1 << 16
+#: Ray 2.50 tells a ``TaskStatus`` by its number.
+_STATE = {str(number): state for number, state in enum_names("TaskStatus").items()}
 #: Fields whose keys are the user's own names.
 _MAPS = frozenset(
     {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
 )
 
+#: What :func:`add` raises for an event that is invalid.
+ERRORS = (ValueError, KeyError, TypeError, AttributeError)
+
 #: Attribute names of :class:`Event` that hold one event each.
 _ENTITY_PARTS = tuple(CONVERTERS)
 
 
-class MalformedBatch(ValueError):
-    """The body is no array of events at all. The message says what is wrong and where."""
-
-
 @dataclass(frozen=True)
 class ParsedBatch:
-    """A POST body that was read and found well-formed: the quick part of decoding, about a fifth of it."""
+    """A parsed body; see :class:`rayscope.sources.event_format.ParsedBatch`. A fifth of decoding is done."""
 
     body: bytes
     events: list[Event]
     #: What is wrong with events that could not be read, and those events as they came.
     problems: Counter[str]
     invalid: list[bytes]
+    format: ClassVar[Format] = Format.JSON
+
+    def __len__(self) -> int:
+        return len(self.events)
 
     @property
     def sessions(self) -> set[str]:
-        """The Ray sessions that the events name."""
+        """See :class:`rayscope.sources.event_format.ParsedBatch`."""
         return {event.session_name for event in self.events}
+
+    @property
+    def node_id(self) -> str | None:
+        """See :class:`rayscope.sources.event_format.ParsedBatch`."""
+        # Not in Event: one node sends a batch, and it would be read again for each of its events.
+        try:
+            text = self.body[:_FIRST_EVENT].decode(errors="ignore")
+            event, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+            return hex_id(b64decode(event["nodeId"]))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+    def convert(self, *, look: bool = True) -> tuple[list[RecordBatch], list[bytes]]:
+        """See :class:`rayscope.sources.event_format.ParsedBatch`."""
+        invalid: list[bytes] = []
+        batches: dict[str, RecordBatch] = {}
+        for event in self.events:
+            batch = batches.get(event.session_name)
+            if batch is None:
+                batch = batches[event.session_name] = RecordBatch(event.session_name)
+            batch.events += 1
+            try:
+                add(event, batch)
+            except ERRORS as error:
+                count(batch, problem(error))
+                invalid.append(msgspec.json.encode(event))
+        if look:
+            _count_unknown_keys(self.body, self.events, batches)
+        target = next(iter(batches.values()), None)
+        if target is not None:
+            for what, number in self.problems.items():
+                count(target, what, number)
+        return list(batches.values()), invalid
 
 
 def parse(body: bytes) -> ParsedBatch:
@@ -83,37 +127,6 @@ def parse(body: bytes) -> ParsedBatch:
     if problems and not events:
         raise MalformedBatch("; ".join(problems))
     return ParsedBatch(body, events, problems, invalid)
-
-
-def convert(parsed: ParsedBatch, *, look: bool = True) -> tuple[list[RecordBatch], list[bytes]]:
-    """The records of a batch, one for each session in it (one, in practice), and the events that give none.
-
-    Such an event is counted in ``unknown`` under ``invalid event: <why>`` and the others are kept. ``look``:
-    also count the fields of one event that we do not know.
-    """
-    invalid: list[bytes] = []
-    batches: dict[str, RecordBatch] = {}
-    for event in parsed.events:
-        batch = batches.get(event.session_name)
-        if batch is None:
-            batch = batches[event.session_name] = RecordBatch(event.session_name)
-        batch.events += 1
-        try:
-            _add(event, batch)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            batch.unknown[_problem(error)] = batch.unknown.get(_problem(error), 0) + 1
-            invalid.append(msgspec.json.encode(event))
-    if look:
-        _count_unknown_keys(parsed.body, parsed.events, batches)
-    target = next(iter(batches.values()), None)
-    if target is not None:
-        for what, count in parsed.problems.items():
-            target.unknown[what] = target.unknown.get(what, 0) + count
-    return list(batches.values()), invalid
-
-
-def _problem(error: Exception) -> str:
-    return f"invalid event: {type(error).__name__}: {error}"[:200]
 
 
 def _decode_one_by_one(
@@ -134,47 +147,35 @@ def _decode_one_by_one(
     return events
 
 
-def _add(event: Event, batch: RecordBatch) -> None:
+def add(event: Event, batch: RecordBatch) -> None:
+    """Add the records of one event. Raises one of :data:`ERRORS` if it is invalid."""
     # The frequent kinds first.
     if (lifecycle := event.task_lifecycle_event or event.task_execution_event) is not None:
-        batch.attempts.append(_task_lifecycle(lifecycle, event))
+        batch.attempts.append(_task_lifecycle(lifecycle, event, batch))
     elif (profile := event.task_profile_events) is not None:
         _task_profile(profile, batch)
     elif (definition := event.task_definition_event or event.actor_task_definition_event) is not None:
-        batch.attempts.append(_task_definition(definition))
+        batch.attempts.append(_task_definition(definition, batch))
     else:
         for part in _ENTITY_PARTS:
             content = getattr(event, part)
             if content is not None:
-                batch.entities.append(_checked(CONVERTERS[part](content)))
+                batch.entities.append(checked(CONVERTERS[part](content)))
+                for key, number in unnamed(content):
+                    count(batch, f"enum {part}.{key} {number}")
                 return
-        name = f"event type {event.event_type}"
-        batch.unknown[name] = batch.unknown.get(name, 0) + 1
+        count(batch, f"event type {event.event_type}")
 
 
-def _checked(entity: Entity) -> Entity:
-    """Entities come from untyped JSON: their values must be ones that can be merged."""
-    for values in (entity.fields, *entity.transitions.values()):
-        for name, value in values.items():
-            if not isinstance(value, (str, int, float)):
-                raise ValueError(f"{name} of a {entity.kind} is no plain value")
-    return entity
-
-
-def _task_id(value: bytes) -> str:
-    if len(value) != _TASK_ID_BYTES:
-        raise ValueError(f"a task id of {len(value)} bytes")
-    return value.hex()
-
-
-@lru_cache(maxsize=16_384)  # nodes, workers, jobs, actors and parents come again and again
-def _hex(value: bytes) -> str | None:
-    text = value.hex()
-    return None if is_nil(text) else text
+def _name(value: Enum, enum: str, batch: RecordBatch) -> str:
+    """The name of an enum value; one that Ray has no name for is its number."""
+    if isinstance(value, int):
+        count(batch, f"enum {enum} {value}")
+        return str(value)
+    return value
 
 
 def _function_name(descriptor: FunctionDescriptor | None) -> str | None:
-    """What Ray's state API calls ``func_or_class_name``: the last name, behind its class if it has one."""
     if descriptor is None:
         return None
     function = (
@@ -182,30 +183,26 @@ def _function_name(descriptor: FunctionDescriptor | None) -> str | None:
         or descriptor.java_function_descriptor
         or descriptor.cpp_function_descriptor
     )
-    if function is None:
-        return None
-    name = function.function_name.rpartition(".")[2]
-    class_name = function.class_name.rpartition(".")[2]
-    return (f"{class_name}.{name}" if class_name else name) or None
+    return None if function is None else function_name(function.class_name, function.function_name)
 
 
-def _task_definition(event: TaskDefinition) -> Attempt:
-    task_id = _task_id(event.task_id)
-    actor_id = _hex(event.actor_id)
-    task_type = str(event.task_type)
-    if task_type == "ACTOR_CREATION_TASK" and actor_id is None:
-        actor_id = task_id[16:]  # a creation task's id is eight bytes of ones and the actor's id
+def _task_definition(event: TaskDefinition, batch: RecordBatch) -> Attempt:
+    task_id = task_id_hex(event.task_id)
+    task_type = _name(event.task_type, "TaskType", batch)
+    actor_id = hex_id(event.actor_id)
+    if actor_id is None and task_type == "ACTOR_CREATION_TASK":
+        actor_id = task_id[16:]
     return Attempt(
         task_id,
         event.task_attempt,
         name=event.task_name or event.actor_task_name or None,
         func_name=_function_name(event.task_func or event.actor_func),
         type=task_type,
-        language=str(event.language),
-        job_id=_hex(event.job_id),
-        parent_task_id=_hex(event.parent_task_id) and _task_id(event.parent_task_id),
+        language=_name(event.language, "Language", batch),
+        job_id=hex_id(event.job_id),
+        parent_task_id=hex_id(event.parent_task_id) and task_id_hex(event.parent_task_id),
         actor_id=actor_id,
-        placement_group_id=_hex(event.placement_group_id),
+        placement_group_id=hex_id(event.placement_group_id),
         required_resources=canonical_json(event.required_resources),
         label_selector=canonical_json(event.label_selector) if event.label_selector else None,
         runtime_env=redact_runtime_env(
@@ -216,16 +213,6 @@ def _task_definition(event: TaskDefinition) -> Attempt:
     )
 
 
-def _undefined(task_id: str, number: int) -> Attempt:
-    """An attempt, with what its id alone tells: nobody defines drivers and restarts of actors."""
-    attempt = Attempt(task_id, number)
-    if task_id.startswith(_DRIVER_TASK):
-        attempt.type = "DRIVER_TASK"
-    elif task_id.startswith(_CREATION_TASK):
-        attempt.type, attempt.actor_id = "ACTOR_CREATION_TASK", task_id[16:]
-    return attempt
-
-
 def _int64(value: Int64) -> int:
     number = int(value)
     if not -(2**63) <= number < 2**63:
@@ -233,26 +220,30 @@ def _int64(value: Int64) -> int:
     return number
 
 
-def _int(value: Int64 | None) -> int | None:
-    return None if value is None else _int64(value)
+def _known(value: Int64) -> int | None:
+    return _int64(value) or None
 
 
-def _task_lifecycle(event: TaskLifecycle, envelope: Event) -> Attempt:
-    attempt = _undefined(_task_id(event.task_id), event.task_attempt)
+def _task_lifecycle(event: TaskLifecycle, envelope: Event, batch: RecordBatch) -> Attempt:
+    attempt = undefined(task_id_hex(event.task_id), event.task_attempt)
     states = attempt.states
     for number, timestamp in event.task_state.items():
-        states[_NUMBERED.get(number, number)] = parse_ns(timestamp)
+        if number not in _STATE:
+            count(batch, f"enum TaskStatus {number}")
+        states[_STATE.get(number, number)] = parse_ns(timestamp)
     for transition in event.state_transitions:
-        state = str(transition.state)
+        state = transition.state
+        if state.__class__ is not str:
+            state = _name(state, "TaskStatus", batch)
         time_ns = parse_ns(transition.timestamp)
         if time_ns < states.get(state, time_ns + 1):
             states[state] = time_ns
     if event.job_id:
-        attempt.job_id = _hex(event.job_id)
+        attempt.job_id = hex_id(event.job_id)
     if event.node_id:
-        attempt.node_id = _hex(event.node_id)
+        attempt.node_id = hex_id(event.node_id)
     if event.worker_id:
-        attempt.worker_id = _hex(event.worker_id)
+        attempt.worker_id = hex_id(event.worker_id)
     if event.worker_pid:
         attempt.worker_pid = event.worker_pid
     if event.actor_repr_name:
@@ -261,14 +252,16 @@ def _task_lifecycle(event: TaskLifecycle, envelope: Event) -> Attempt:
         failed_ns = states.get("FAILED")
         attempt.error = TaskError(
             failed_ns if failed_ns is not None else parse_ns(envelope.timestamp),
-            str(event.ray_error_info.error_type),
+            _name(event.ray_error_info.error_type, "ErrorType", batch),
             clean_error(event.ray_error_info.error_message),
         )
     log = event.task_log_info
     if log is not None:
-        attempt.stdout_file, attempt.stderr_file = log.stdout_file, log.stderr_file
-        attempt.stdout_start, attempt.stdout_end = _int(log.stdout_start), _int(log.stdout_end)
-        attempt.stderr_start, attempt.stderr_end = _int(log.stderr_start), _int(log.stderr_end)
+        # Ray 2.56 writes 0 and '' for what it does not say. A real offset is never 0: a worker begins its
+        # log files with a line about the job.
+        attempt.stdout_file, attempt.stderr_file = log.stdout_file or None, log.stderr_file or None
+        attempt.stdout_start, attempt.stdout_end = _known(log.stdout_start), _known(log.stdout_end)
+        attempt.stderr_start, attempt.stderr_end = _known(log.stderr_start), _known(log.stderr_end)
     return attempt
 
 
@@ -276,34 +269,17 @@ def _task_profile(event: TaskProfile, batch: RecordBatch) -> None:
     profile = event.profile_events
     if profile is None:
         return
-    task_id = _task_id(event.task_id)
-    if task_id == _NIL_TASK:
-        # The coroutines of an async actor run outside of any task, as far as Ray's profiler knows.
-        extra = canonical_json({"worker_id": profile.component_id.hex()})
-        batch.spans.extend(
-            Span("", 0, item.event_name, _int64(item.start_time), _int64(item.end_time), extra)
-            for item in profile.events
-        )
-        return
-    phases, spans = split_profile(
-        (
-            (item.event_name, _int64(item.start_time), _int64(item.end_time), item.extra_data)
-            for item in profile.events
-        ),
-        task_id,
+    for entry in profile.events:
+        entry.start_time, entry.end_time = _int64(entry.start_time), _int64(entry.end_time)
+    add_profile(
+        batch,
+        task_id_hex(event.task_id),
         event.attempt_number,
+        event.job_id,
+        profile.component_type,
+        profile.component_id,
+        profile.events,  # type: ignore[arg-type]  # their times are numbers now
     )
-    batch.spans.extend(spans)
-    if phases:
-        attempt = _undefined(task_id, event.attempt_number)
-        attempt.phases = phases
-        if event.attempt_number and attempt.type == "ACTOR_CREATION_TASK" and "total" in phases:
-            # A restart of an actor: its owner, who tells the end of all other tasks, knows nothing of it.
-            attempt.states["FINISHED"] = phases["total"][1]
-        attempt.job_id = _hex(event.job_id)
-        if profile.component_type == "worker" and len(profile.component_id) == _WORKER_ID_BYTES:
-            attempt.worker_id = _hex(profile.component_id)
-        batch.attempts.append(attempt)
 
 
 def _count_unknown_keys(body: bytes, events: list[Event], batches: dict[str, RecordBatch]) -> None:
@@ -324,8 +300,7 @@ def _count_unknown_keys(body: bytes, events: list[Event], batches: dict[str, Rec
     if batch is None:
         return
     for key in _unknown_keys(sample, Event):
-        name = f"field {key}"
-        batch.unknown[name] = batch.unknown.get(name, 0) + 1
+        count(batch, f"field {key}")
 
 
 def _unknown_keys(value: dict[str, Any], struct: type[msgspec.Struct]) -> list[str]:

@@ -86,11 +86,7 @@ def _state(event: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
 
 
 def _profile(profile: Any, attempt: Attempt, spans: list[Span]) -> None:
-    phases, others = split_profile(
-        ((item.event_name, item.start_time, item.end_time, item.extra_data) for item in profile.events),
-        attempt.task_id,
-        attempt.attempt,
-    )
+    phases, others = split_profile(profile.events, attempt.task_id, attempt.attempt)
     attempt.phases = phases
     spans.extend(others)
     if attempt.worker_id is None and phases and profile.component_type == "worker":

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from rayscope.model import AgentReport
 from rayscope.store.errors import NotFound, StoreError
 from rayscope.store.session_file import MEMORY_LIMIT, SessionFile
 
@@ -47,6 +48,13 @@ class About(msgspec.Struct):
     batches: int = 0
     unknown: dict[str, int] = {}
     note: str | None = None
+    #: How each node's events come, by node id: what its agent said last.
+    agents: dict[str, AgentReport] = {}
+    #: How much of ``dropped_total`` was known when the tasks were last read again from the GCS, and when.
+    repaired_total: int = 0
+    repaired_ns: int = 0
+    #: The GCS had itself dropped attempts by then.
+    repaired_partly: bool = False
 
 
 class Retention(msgspec.Struct):

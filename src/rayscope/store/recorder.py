@@ -18,8 +18,9 @@ from typing import Protocol
 
 import duckdb
 
-from rayscope.model import RecordBatch
-from rayscope.sources import ray_events
+from rayscope.model import AgentReport, RecordBatch
+from rayscope.sources import event_batch
+from rayscope.sources.event_batch import Format, MalformedBatch, ParsedBatch
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import SpoolFull, StoreError
 from rayscope.store.schema import NOT_DRIVER, SPAN_LOSSES
@@ -43,6 +44,8 @@ _LOOK_EVERY = 16
 _FLUSH_AT = 100_000
 #: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
+#: Nodes of one session whose way of sending is remembered.
+MAX_AGENTS = 10_000
 _RETENTION_S = 600.0
 #: How long a stop may go on merging.
 _STOP_S = 15.0
@@ -54,7 +57,7 @@ class _Queued:
     """What waits to be merged: a batch in the spool, parsed already or not, or records without a batch."""
 
     name: str | None
-    parsed: ray_events.ParsedBatch | None = None
+    parsed: ParsedBatch | None = None
     records: RecordBatch | None = None
     recording: str = "events"
 
@@ -62,7 +65,7 @@ class _Queued:
 class Recording(Protocol):
     """What a server needs of the way into a store; another store implements this and a query side."""
 
-    def submit(self, body: bytes) -> None:
+    def submit(self, body: bytes, form: Format = Format.JSON) -> None:
         """Make an event batch durable. Raises MalformedBatch or SpoolFull."""
 
     def submit_records(self, batch: RecordBatch, recording: str) -> None:
@@ -111,19 +114,19 @@ class Recorder:
         """Start the writer thread; it replays first what an earlier process left in the spool."""
         self._thread.start()
 
-    def submit(self, body: bytes) -> None:
+    def submit(self, body: bytes, form: Format = Format.JSON) -> None:
         """See :class:`Recording`. Invalid events among valid ones are set aside, the rest is kept."""
         try:
             # One at a time: reading holds Python's lock anyway, and more readers only keep queries waiting.
             with self._reading:
-                parsed = ray_events.parse(body)
+                parsed = event_batch.parse(body, form)
             for session in parsed.sessions:
                 self.catalog.add(session)
-        except (ray_events.MalformedBatch, StoreError) as error:
+        except (MalformedBatch, StoreError) as error:
             self.rejected += 1
-            self.spool.reject(body, str(error))
+            self.spool.reject(body, str(error), form)
             if isinstance(error, StoreError):
-                raise ray_events.MalformedBatch(error.message) from error
+                raise MalformedBatch(error.message) from error
             raise
         except OSError as error:  # the folder of a new session
             raise SpoolFull(
@@ -131,15 +134,15 @@ class Recorder:
                 "Free some space or make the data directory writable; recording resumes by itself.",
                 "full",
             ) from error
-        self._set_aside(parsed.invalid)
-        name = self.spool.put(body)
+        self._set_aside(parsed.invalid, form)
+        name = self.spool.put(body, form)
         with self._wake:
             self.last_batch_ns = time.time_ns()
             self._put += 1
             if self._queued_events > _MAX_QUEUED_EVENTS:
                 self._queue.append(_Queued(name))
             else:
-                self._queued_events += len(parsed.events)
+                self._queued_events += len(parsed)
                 self._queue.append(_Queued(name, parsed))
             self._wake.notify()
 
@@ -245,7 +248,7 @@ class Recorder:
                 item = self._queue.popleft()
                 self._taken += 1
                 if item.parsed is not None:
-                    self._queued_events -= len(item.parsed.events)
+                    self._queued_events -= len(item.parsed)
             now = time.monotonic()
             try:
                 records = self._records_of(item)
@@ -263,7 +266,11 @@ class Recorder:
                 except Exception:  # what no decoder foresaw must not end recording
                     log.exception("a batch of %s cannot be merged", batch.session)
                     if item.name is not None:
-                        self.spool.reject(self.spool.get(item.name), "cannot be merged, see the server's log")
+                        self.spool.reject(
+                            self.spool.get(item.name),
+                            "cannot be merged, see the server's log",
+                            self.spool.form(item.name),
+                        )
             if item.name is not None:
                 self._unwritten.append((now, item.name, frozenset(batch.session for batch in records)))
 
@@ -276,27 +283,43 @@ class Recorder:
         self._converted += 1
         look = self._converted <= _LOOK_FIRST or self._converted % _LOOK_EVERY == 0
         try:
-            batches, invalid = ray_events.convert(parsed, look=look)
+            batches, invalid = parsed.convert(look=look)
         except Exception:
             log.exception("a batch cannot be converted")
-            self.spool.reject(parsed.body, "cannot be converted, see the server's log")
+            self.spool.reject(parsed.body, "cannot be converted, see the server's log", parsed.format)
             return []
-        self._set_aside(invalid)
+        self._set_aside(invalid, parsed.format)
+        if parsed.format is Format.JSON and parsed.node_id is not None:
+            for batch in batches:
+                self._note_json(batch.session, parsed.node_id)
         return batches
 
-    def _set_aside(self, invalid: list[bytes]) -> None:
-        if invalid:
-            self.spool.reject(b"[" + b",".join(invalid) + b"]", "events that could not be read")
+    def _note_json(self, session: str, node_id: str) -> None:
+        """A node that sends Ray's JSON and whose agent never spoke for itself."""
+        try:
+            agents = self.catalog.about(session).agents
+        except StoreError:
+            return
+        known = agents.get(node_id)
+        if known is None and len(agents) < MAX_AGENTS:
+            known = agents[node_id] = AgentReport(session, node_id, "json", time.time_ns())
+        if known is not None and known.pid == 0:
+            known.time_ns = time.time_ns()
 
-    def _parse_spooled(self, name: str) -> ray_events.ParsedBatch | None:
+    def _set_aside(self, invalid: list[bytes], form: Format) -> None:
+        if invalid:
+            self.spool.reject(event_batch.join(invalid, form), "events that could not be read", form)
+
+    def _parse_spooled(self, name: str) -> ParsedBatch | None:
+        form = self.spool.form(name)
         try:
             body = self.spool.get(name)
-            return ray_events.parse(body)
+            return event_batch.parse(body, form)
         except FileNotFoundError as error:
             log.warning("spooled batch %s is gone: %s", name, error)
-        except ray_events.MalformedBatch as error:  # written by another version of ours
+        except MalformedBatch as error:  # written by another version of ours
             log.warning("spooled batch %s cannot be read again: %s", name, error)
-            self.spool.reject(body, str(error))
+            self.spool.reject(body, str(error), form)
         return None
 
     def _merge(self, batch: RecordBatch, recording: str, now: float) -> None:
@@ -316,7 +339,7 @@ class Recorder:
             about.recording = sorted({*about.recording, recording})
         if recording == "events":
             about.events += batch.events
-            about.batches += 1
+            about.batches += batch.events > 0
         for what, count in batch.unknown.items():
             if what in about.unknown or len(about.unknown) < 1000:
                 about.unknown[what] = about.unknown.get(what, 0) + count

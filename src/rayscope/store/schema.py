@@ -12,7 +12,7 @@ from collections.abc import Callable
 from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Integer scalars of an attempt; the others are texts.
 _INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"}
@@ -180,7 +180,8 @@ TABLES: tuple[str, ...] = (
     f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS)})",
     f"CREATE TABLE IF NOT EXISTS span_rows ({_columns(SPAN_COLUMNS)})",
     "CREATE TABLE IF NOT EXISTS paths (path_id BIGINT, parent_path_id BIGINT, name VARCHAR, depth INTEGER)",
-    "CREATE TABLE IF NOT EXISTS drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT)",
+    "CREATE TABLE IF NOT EXISTS drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT, "
+    "event_type VARCHAR DEFAULT '', first_ns BIGINT, last_ns BIGINT)",
     *(
         f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
         for kind, columns in ENTITY_COLUMNS.items()
@@ -222,4 +223,10 @@ VIEWS: tuple[str, ...] = (
 )
 
 #: From version N to N + 1: statements to run on a file of version N.
-MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {}
+MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
+    1: lambda: (
+        "ALTER TABLE drops ADD COLUMN event_type VARCHAR DEFAULT ''",
+        "ALTER TABLE drops ADD COLUMN first_ns BIGINT",
+        "ALTER TABLE drops ADD COLUMN last_ns BIGINT",
+    ),
+}

@@ -254,7 +254,7 @@ class SessionFile:
                 if drops:
                     self._writer.execute("DELETE FROM drops")
                     self._writer.executemany(
-                        "INSERT INTO drops VALUES (?, ?, ?, ?)", [astuple(d) for d in drops]
+                        "INSERT INTO drops VALUES (?, ?, ?, ?, ?, ?, ?)", [astuple(d) for d in drops]
                     )
         except duckdb.Error as error:
             raise explain(self.path, error) from error

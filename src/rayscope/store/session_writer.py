@@ -15,9 +15,9 @@ from rayscope.store.rows import TaskKey
 from rayscope.store.session_file import SessionFile
 
 #: How long an attempt that is not settled may wait for its other parts, when there are many.
-LINGER_S = 3.0
+LINGER_S = 2.0
 #: With fewer changed attempts than this everything is written at each flush: fresher, and cheap.
-EAGER_BELOW = 3_000
+EAGER_BELOW = 500
 #: Unfinished attempts that stay in memory after they are written, so that their end needs no look-up.
 KEEP_CLEAN = 100_000
 _MAX_WAITING_PARENTS = 200_000
@@ -53,7 +53,7 @@ class SessionWriter:
         self._entities: dict[tuple[str, str], Entity] = {}
         self._early_entities: list[Entity] = []
         self._dirty_entities: set[tuple[str, str]] = set()
-        self._drops: dict[tuple[str, str], Drop] = {}
+        self._drops: dict[tuple[str, str, str], Drop] = {}
         self._drops_dirty = False
         self._paths: PathIndex | None = None
         self._waiting_parents: set[str] = set()
@@ -96,10 +96,9 @@ class SessionWriter:
             if self._other_since is None:
                 self._other_since = now
         for drop in batch.drops:
-            key_drop = (drop.source, drop.reason)
-            known = self._drops.get(key_drop)
+            known = self._drops.get(drop.key)
             if known is None or drop.count > known.count:
-                self._drops[key_drop] = drop
+                self._drops[drop.key] = drop
                 self._drops_dirty = True
                 if self._other_since is None:
                     self._other_since = now
@@ -143,9 +142,9 @@ class SessionWriter:
                     self._entities[(kind, entity.id)] = entity
             self._merge_entities(held.values())
             for drop in file.load_drops():
-                known = self._drops.get((drop.source, drop.reason))
+                known = self._drops.get(drop.key)
                 if known is None or drop.count > known.count:
-                    self._drops[(drop.source, drop.reason)] = drop
+                    self._drops[drop.key] = drop
             self.file = file
             self._merge_entities(self._early_entities)
             self._early_entities = []

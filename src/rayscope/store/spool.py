@@ -16,8 +16,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from rayscope.sources.event_batch import Format
 from rayscope.store.errors import SpoolFull
 
+SUFFIXES = tuple(f".{form.value}" for form in Format)
 _FREE_CHECK_S = 1.0
 
 
@@ -62,16 +64,16 @@ class Spool:
 
     def waiting(self) -> list[str]:
         """Names of the batches that wait, oldest first."""
-        return sorted(entry.name for entry in os.scandir(self.folder) if entry.name.endswith(".json"))
+        return sorted(entry.name for entry in os.scandir(self.folder) if entry.name.endswith(SUFFIXES))
 
-    def put(self, body: bytes) -> str:
+    def put(self, body: bytes, form: Format = Format.JSON) -> str:
         """Keep a batch; when this returns, a kill of the process does not lose it. Returns its name.
 
-        Raises :class:`SpoolFull`.
+        The name's suffix tells its form. Raises :class:`SpoolFull`.
         """
         self._check_room(len(body))
         with self._lock:
-            name = f"{next(self._numbers):020d}.json"
+            name = f"{next(self._numbers):020d}.{form.value}"
         path = self.folder / name
         part = path.with_suffix(".part")
         try:
@@ -106,6 +108,11 @@ class Spool:
         finally:
             os.close(folder)
 
+    @staticmethod
+    def form(name: str) -> Format:
+        """The form of a waiting batch."""
+        return Format(name.rpartition(".")[2])
+
     def get(self, name: str) -> bytes:
         """A waiting batch's body."""
         return (self.folder / name).read_bytes()
@@ -116,18 +123,18 @@ class Spool:
         with self._lock:
             self._sizes.pop(name, None)
 
-    def reject(self, body: bytes, reason: str) -> Path | None:
+    def reject(self, body: bytes, reason: str, form: Format = Format.JSON) -> Path | None:
         """Set a batch (or events) aside that cannot be read, with the reason beside it.
 
         Keeps the newest 100; returns where, or None if there is no room.
         """
-        path = self.rejected / f"{time.time_ns():020d}.json"
+        path = self.rejected / f"{time.time_ns():020d}.{form.value}"
         try:
             path.write_bytes(body)
             path.with_suffix(".reason").write_text(reason + "\n")
         except OSError:
             return None
-        kept = sorted(self.rejected.glob("*.json"))
+        kept = [self.rejected / name for name in sorted(self._rejected_names())]
         for old in kept[: -self._max_rejected]:
             old.unlink(missing_ok=True)
             old.with_suffix(".reason").unlink(missing_ok=True)
@@ -138,7 +145,7 @@ class Spool:
         return sum(1 for _ in self._rejected_names())
 
     def _rejected_names(self) -> Iterator[str]:
-        return (entry.name for entry in os.scandir(self.rejected) if entry.name.endswith(".json"))
+        return (entry.name for entry in os.scandir(self.rejected) if entry.name.endswith(SUFFIXES))
 
     def _check_room(self, size: int) -> None:
         if self.pending_bytes + size > self._max_bytes:

@@ -128,3 +128,11 @@ def test_a_snapshot_counts_where_it_is_newer_than_the_last_transition() -> None:
     newer = Entity("actor", "a", observed_ns=20, observed={"state": "RESTARTING"})
     assert merged([alive, older], merge_entities).current() == {"state": "ALIVE", "pid": 1}
     assert merged([alive, newer, older], merge_entities).current() == {"state": "RESTARTING", "pid": 1}
+
+
+def test_how_it_failed_is_not_hidden_by_a_bare_account_of_it() -> None:
+    """A worker dies: the task's owner says that it did, the GCS a second later how."""
+    bare, how = TaskError(1, "WORKER_DIED", ""), TaskError(2, "WORKER_DIED", "killed by the OOM killer")
+    for first, second in ((bare, how), (how, bare)):
+        found = merge_attempts(Attempt("ab" * 24, error=first), Attempt("ab" * 24, error=second))
+        assert found.error == how

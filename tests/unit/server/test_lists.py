@@ -96,7 +96,9 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
     ids = sorted(item[identity] for item in everything["items"])
     assert len(set(ids)) == len(ids) == everything["total"]
     assert bool(ids) == (path != "placement_groups")  # no event tells of those
-    for name in everything["items"][0] if ids else ():
+    # How a node's events come is no column of the record.
+    columns = [name for item in everything["items"][:1] for name in item if not name.startswith("lane")]
+    for name in columns:
         for sort in (name, f"-{name}"):
             found = pages(running, f"/api/{path}", sort=sort, limit=3)
             assert sorted(item[identity] for item in found) == ids

@@ -7,6 +7,7 @@ is missing in them, since the events of that time are lost in Ray.
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -14,25 +15,29 @@ from typing import Any
 import pytest
 
 from rayscope.model import Attempt, Entity, RecordBatch, merge_attempts, merge_entities
+from rayscope.sources.event_batch import Format, MalformedBatch, parse
 from rayscope.sources.event_types import Event
-from rayscope.sources.ray_events import MalformedBatch, _unknown_keys, convert, parse
+from rayscope.sources.ray_events import _unknown_keys
 from rayscope.sources.timestamps import parse_ns
 
 Events = list[dict[str, Any]]
 Sample = Callable[[str], list[Events]]
 
 
-def decode(body: bytes) -> tuple[list[RecordBatch], list[bytes]]:
+Recorded = Callable[[str, Format], list[bytes]]
+
+
+def decode(body: bytes, form: Format = Format.JSON) -> tuple[list[RecordBatch], list[bytes]]:
     """Records, and all events that could not be read."""
-    parsed = parse(body)
-    batches, invalid = convert(parsed)
+    parsed = parse(body, form)
+    batches, invalid = parsed.convert()
     return batches, parsed.invalid + invalid
 
 
-def decoded(batches: list[Events]) -> RecordBatch:
+def decoded(bodies: list[bytes], form: Format = Format.JSON) -> RecordBatch:
     whole = RecordBatch("")
-    for batch in batches:
-        found, invalid = decode(json.dumps(batch).encode())
+    for body in bodies:
+        found, invalid = decode(body, form)
         assert not invalid
         for part in found:
             whole.session = part.session
@@ -42,6 +47,10 @@ def decoded(batches: list[Events]) -> RecordBatch:
             whole.events += part.events
             whole.unknown |= part.unknown
     return whole
+
+
+def written(batches: list[Events]) -> list[bytes]:
+    return [json.dumps(batch).encode() for batch in batches]
 
 
 def attempts_of(batch: RecordBatch) -> dict[tuple[str, int], Attempt]:
@@ -62,6 +71,10 @@ def entities_of(batch: RecordBatch) -> dict[tuple[str, str], Entity]:
     return merged
 
 
+both_formats = pytest.mark.parametrize("form", list(Format), ids=lambda form: form.value)
+
+
+@both_formats
 @pytest.mark.parametrize(
     ("version", "events", "states", "defined", "spans", "entities"),
     [
@@ -80,6 +93,8 @@ def entities_of(batch: RecordBatch) -> dict[tuple[str, str], Entity]:
 )
 def test_a_sample_is_understood_whole(
     sample: Sample,
+    recorded: Recorded,
+    form: Format,
     version: str,
     events: int,
     states: dict[str, int],
@@ -87,11 +102,10 @@ def test_a_sample_is_understood_whole(
     spans: int,
     entities: dict[str, int],
 ) -> None:
-    batches = sample(version)
-    batch = decoded(batches)
+    batch = decoded(recorded(version, form), form)
     attempts = attempts_of(batch)
     assert batch.unknown == {}
-    unknown = {key for part in batches for event in part for key in _unknown_keys(event, Event)}
+    unknown = {key for part in sample(version) for event in part for key in _unknown_keys(event, Event)}
     assert unknown == set()  # the decoder itself looks at one event of a batch
     assert batch.session.startswith("session_")
     assert batch.events == events
@@ -101,9 +115,10 @@ def test_a_sample_is_understood_whole(
     assert Counter(kind for kind, _ in entities_of(batch)) == entities
 
 
+@both_formats
 @pytest.mark.parametrize("version", ["2.50", "2.53", "2.56", "2.60"])
-def test_a_failed_task_and_its_retry(sample: Sample, version: str) -> None:
-    attempts = attempts_of(decoded(sample(version)))
+def test_a_failed_task_and_its_retry(recorded: Recorded, form: Format, version: str) -> None:
+    attempts = attempts_of(decoded(recorded(version, form), form))
     fails = {attempt.attempt: attempt for attempt in attempts.values() if attempt.func_name == "fails"}
     assert fails.keys() == {0, 1}
     for attempt in fails.values():
@@ -125,8 +140,24 @@ def test_a_failed_task_and_its_retry(sample: Sample, version: str) -> None:
     assert fails[0].states["FAILED"] <= fails[1].states["RUNNING"]
 
 
-def test_actors_of_2_60(sample: Sample) -> None:
-    batch = decoded(sample("2.60"))
+@both_formats
+@pytest.mark.parametrize("version", ["2.56", "2.60"])
+def test_the_log_files_of_a_task(recorded: Recorded, form: Format, version: str) -> None:
+    """Ray 2.56 tells the begin and the end apart, each with 0 and '' for the other."""
+    attempts = attempts_of(decoded(recorded(version, form), form)).values()
+    # (A begin that was told before the node's agent was up is lost.)
+    logged = [attempt for attempt in attempts if attempt.stdout_start and attempt.stdout_end]
+    assert logged
+    for attempt in logged:
+        assert (attempt.stdout_file or "").endswith(".out")
+        assert (attempt.stderr_file or "").endswith(".err")
+        assert 0 < (attempt.stdout_start or 0) <= (attempt.stdout_end or 0)
+    assert not any(attempt.stdout_file == "" or attempt.stdout_end == 0 for attempt in attempts)
+
+
+@both_formats
+def test_actors_of_2_60(recorded: Recorded, form: Format) -> None:
+    batch = decoded(recorded("2.60", form), form)
     actors = {
         e.fields.get("class_name"): e.current()
         for (kind, _), e in entities_of(batch).items()
@@ -158,7 +189,7 @@ def test_snake_case_is_the_same(sample: Sample) -> None:
 
     users = {"requiredResources", "labelSelector", "labels", "resources", "metadata"}
     batches = sample("2.60")
-    plain, snaked = decoded(batches), decoded(snake(batches))
+    plain, snaked = decoded(written(batches)), decoded(written(snake(batches)))
     assert snaked.unknown == {}
     assert snaked.attempts == plain.attempts
     assert snaked.spans == plain.spans
@@ -183,7 +214,7 @@ def test_what_a_later_ray_adds_is_counted_and_the_rest_kept(sample: Sample) -> N
     assert [json.loads(raw) for raw in invalid] == [broken]
     assert "99" in found.attempts[0].states
     (alone,), _ = decode(json.dumps([event]).encode())
-    assert alone.unknown == {"field taskLifecycleEvent.brandNew": 1}
+    assert alone.unknown == {"field taskLifecycleEvent.brandNew": 1, "enum TaskStatus 99": 1}
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"7", b"[7]", b"[", b'["a"]', b"\xff"])
@@ -200,6 +231,26 @@ def test_two_sessions_in_one_batch_stay_apart(sample: Sample) -> None:
         (batch[0]["sessionName"], len(batch)),
         ("session_b", len(batch)),
     ]
+
+
+@both_formats
+def test_what_a_batch_says_of_itself(sample: Sample, recorded: Recorded, form: Format) -> None:
+    events = sample("2.60")[0]
+    parsed = parse(recorded("2.60", form)[0], form)
+    assert len(parsed) == len(events)
+    assert parsed.format is form
+    assert parsed.sessions == {events[0]["sessionName"]}
+    assert parsed.node_id == b64decode(events[0]["nodeId"]).hex()
+    assert parsed.invalid == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"nodeId": ""}, {"nodeId": "/" * 37 + "w=="}, {"nodeId": 7}, {"nodeId": "?"}, {"nodeIp": "a"}]
+)
+def test_a_sender_that_does_not_say_its_node(sample: Sample, change: dict[str, Any]) -> None:
+    event = {key: value for key, value in sample("2.60")[0][0].items() if key != "nodeId"} | change
+    assert parse(json.dumps([event]).encode(), Format.JSON).node_id is None
+    assert parse(b"[]", Format.JSON).node_id is None
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,6 @@ def with_dropped(hub: Hub, session: str, page: query.Page) -> Response:
             "items": page.items,
             "next": page.next,
             "total": page.total,
-            "dropped": hub.cached(session, "dropped", query.dropped),
+            "dropped": hub.dropped(session),
         }
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
 from rayscope.model import Kind
 from rayscope.server.hub import Hub
+from rayscope.server.lanes import lane_of
 from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
 from rayscope.store import query
 
@@ -24,6 +25,11 @@ def add_entities(app: FastAPI, hub: Hub) -> None:
         ("placement_group", "placement_groups"),
     ):
         _add_entity(app, hub, kind, path)  # type: ignore[arg-type]
+
+
+def _add_lane(hub: Hub, session: str, row: dict[str, Any]) -> None:
+    """Say of a node how its events come."""
+    row.update(lane_of(hub.catalog.about(session).agents.get(row["node_id"])))
 
 
 def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
@@ -60,11 +66,17 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
             chosen,
             lambda file: query.list_entities(file, kind, filters, sort=sort, limit=limit, cursor=cursor),
         )
+        if kind == "node":
+            for row in page.items:
+                _add_lane(hub, chosen, row)
         return with_dropped(hub, chosen, page)
 
     def one(entity_id: str, session: Session = None) -> Response:
         chosen = hub.resolve(session)
-        return answer(hub.read(chosen, lambda file: query.get_entity(file, kind, entity_id)))
+        row = hub.read(chosen, lambda file: query.get_entity(file, kind, entity_id))
+        if kind == "node":
+            _add_lane(hub, chosen, row)
+        return answer(row)
 
     routes: tuple[tuple[str, Callable[..., Response], str], ...] = (
         (f"/api/{path}", many, f"A page of {what}."),

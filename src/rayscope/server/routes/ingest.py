@@ -1,18 +1,29 @@
-"""What Ray's exporter and our own hook call, with the ingest key as their credential."""
+"""What Ray's agents and our own hook call, with the ingest key as their credential."""
 
 from __future__ import annotations
 
 import asyncio
+import zlib
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from rayscope.model import AgentReport
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import answer, error
 from rayscope.server.security import matches
-from rayscope.sources.ray_events import MalformedBatch
-from rayscope.store.errors import SpoolFull
+from rayscope.sources.event_batch import Format, MalformedBatch
+from rayscope.store.errors import SpoolFull, StoreError
+
+_MAX_REPORT_BYTES = 64 << 10
+_FORMATS = {
+    "application/json": Format.JSON,
+    "application/x-protobuf": Format.BINARY,
+    "application/protobuf": Format.BINARY,
+}
+_REPORTS = msgspec.json.Decoder(AgentReport)
 
 
 class Drain(BaseModel):
@@ -22,43 +33,84 @@ class Drain(BaseModel):
     timeout_s: float = Field(5.0, ge=0, le=60)
 
 
+class _TooLarge(Exception):
+    """A body beyond the limit, as it came or unpacked."""
+
+
 def add_ingest(app: FastAPI, hub: Hub) -> None:
-    """Event batches, and the wait for the last of them."""
+    """Event batches, what agents say of themselves, and the wait for the last events."""
 
     @app.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
     async def ingest(key: str, request: Request) -> Response:
         if not matches(key, hub.key):
+            return _bad_key()
+        kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+        form, packing = _FORMATS.get(kind), request.headers.get("content-encoding", "identity").lower()
+        if form is None or packing not in ("identity", "deflate"):
             return error(
-                404, "bad_key", "This is not the ingest key.", "`rayscope env` prints the right URL."
+                415,
+                "unknown_form",
+                f"Batches are not taken as {kind[:100]!r} ({packing[:100]}).",
+                "Send application/json or application/x-protobuf, as it is or deflated.",
             )
-        limit = hub.settings.max_batch_bytes
-        too_large = error(
-            413,
-            "too_large",
-            f"A batch may have {limit} bytes.",
-            "Lower Ray's send batch size, or raise the limit.",
-        )
-        if int(request.headers.get("content-length") or 0) > limit:
-            return too_large
-        chunks: list[bytes] = []
-        size = 0
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > limit:
-                return too_large
-            chunks.append(chunk)
         try:
-            await asyncio.to_thread(hub.recorder.submit, b"".join(chunks))
+            body = await _read(request, hub.settings.max_batch_bytes, packed=packing == "deflate")
+            await asyncio.to_thread(hub.recorder.submit, body, form)
+        except _TooLarge:
+            return error(
+                413,
+                "too_large",
+                f"A batch may have {hub.settings.max_batch_bytes} bytes.",
+                "Lower Ray's send batch size, or raise the limit.",
+            )
+        except zlib.error as problem:
+            return error(400, "malformed", f"The batch cannot be unpacked: {problem}.", "Send it again.")
         except MalformedBatch as problem:
             return error(400, "malformed", str(problem), "The batch is set aside in the folder `rejected`.")
         except SpoolFull as problem:
             return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "2"})
         return Response(status_code=204)
 
+    @app.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)
+    async def agent(key: str, request: Request) -> Response:
+        if not matches(key, hub.key):
+            return _bad_key()
+        try:
+            report = _REPORTS.decode(await _read(request, _MAX_REPORT_BYTES))
+            await asyncio.to_thread(hub.take_report, report)
+        except _TooLarge:
+            return error(413, "too_large", f"A report may have {_MAX_REPORT_BYTES} bytes.", "Send less.")
+        except msgspec.MsgspecError as problem:
+            return error(400, "malformed", f"This is no agent's report: {problem}", "See docs/api.md.")
+        except StoreError as problem:
+            return error(400, problem.code, problem.message, problem.remedy)
+        return Response(status_code=204)
+
     @app.post("/api/drain/{key}", include_in_schema=False)
     def drain(key: str, what: Drain) -> Response:
         if not matches(key, hub.key):
-            return error(
-                404, "bad_key", "This is not the ingest key.", "`rayscope env` prints the right URL."
-            )
+            return _bad_key()
         return answer({"drained": hub.drain(what.session, what.timeout_s)})
+
+
+def _bad_key() -> Response:
+    return error(404, "bad_key", "This is not the ingest key.", "`rayscope env` prints the right URL.")
+
+
+async def _read(request: Request, limit: int, *, packed: bool = False) -> bytes:
+    """The body, unpacked if it is ``packed``. Raises :class:`_TooLarge`; never holds more than ``limit``."""
+    declared = request.headers.get("content-length") or "0"
+    if declared.isdigit() and int(declared) > limit:
+        raise _TooLarge
+    unpack = zlib.decompressobj() if packed else None
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        piece = chunk if unpack is None else unpack.decompress(chunk, limit - size + 1)
+        size += len(piece)
+        if size > limit:
+            raise _TooLarge
+        chunks.append(piece)
+    if unpack is not None and not unpack.eof:
+        raise zlib.error("it ends too early")
+    return b"".join(chunks)

@@ -9,12 +9,23 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 
 from rayscope import __version__
-from rayscope.server import schemas
+from rayscope.server import lanes, schemas
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, answer
+from rayscope.server.routes.recording import lane_items
 from rayscope.store import query
 from rayscope.store.catalog import LIVE_NS
 from rayscope.store.errors import BadQuery, StoreError
+
+_NOTHING_DROPPED = {
+    "total": 0,
+    "spans": 0,
+    "by": [],
+    "unresolved_attempts": 0,
+    "repaired_total": 0,
+    "repaired_ns": None,
+    "repaired_partly": False,
+}
 
 
 def _session_row(hub: Hub, name: str) -> dict[str, Any]:
@@ -79,7 +90,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                 "items": [_session_row(hub, name) for name in page],
                 "next": following,
                 "total": len(names),
-                "dropped": {"total": 0, "spans": 0, "by": [], "unresolved_attempts": 0},
+                "dropped": _NOTHING_DROPPED,
             }
         )
 
@@ -100,7 +111,8 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                 "last_ns": last_ns,
                 "functions": hub.cached(name, "functions", query.functions),
                 "failures": hub.cached(name, "failures", query.failures),
-                "dropped": hub.cached(name, "dropped", query.dropped),
+                "dropped": hub.dropped(name),
+                "lanes": lanes.summary(lane_items(hub, name)),
                 "ingest": {
                     "events": about.events,
                     "batches": about.batches,

@@ -11,8 +11,10 @@ from rayscope.store.query.figures import (
     dropped,
     failures,
     functions,
+    nodes,
     orphans,
     resources_total,
+    span_count,
     time_range,
 )
 from rayscope.store.query.pages import MAX_LIMIT, Page
@@ -28,7 +30,9 @@ __all__ = [
     "get_task",
     "list_attempts",
     "list_entities",
+    "nodes",
     "orphans",
     "resources_total",
+    "span_count",
     "time_range",
 ]

@@ -60,6 +60,21 @@ def failures(file: SessionFile, limit: int = 20) -> list[Row]:
     return found
 
 
+def nodes(file: SessionFile) -> list[Row]:
+    """All nodes: ``node_id``, ``state``, ``node_ip``, ``hostname``."""
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute("SELECT id AS node_id, state, node_ip, hostname FROM node_rows ORDER BY id")
+        )
+
+
+def span_count(file: SessionFile) -> int:
+    """How many spans are on record that are not phases of a task (``ray.get`` and the like)."""
+    with file.reader() as reader:
+        found = reader.execute("SELECT count(*) FROM span_rows").fetchone()
+    return int(found[0]) if found else 0
+
+
 def counts(file: SessionFile) -> dict[str, dict[str, int]]:
     """Attempts and entities by state, and ``span`` (first and last time seen) in ns."""
     result: dict[str, dict[str, int]] = {}
@@ -123,7 +138,12 @@ def orphans(file: SessionFile) -> int:
 def dropped(file: SessionFile) -> Row:
     """What is missing from the record: what Ray counted as lost, and attempts whose definition is missing."""
     with file.reader() as reader:
-        by = rows_of(reader.execute("SELECT source, reason, count FROM drops WHERE count > 0 ORDER BY 1, 2"))
+        by = rows_of(
+            reader.execute(
+                "SELECT source, reason, event_type, count, first_ns, last_ns FROM drops WHERE count > 0 "
+                "ORDER BY 1, 2, 3"
+            )
+        )
         counted = reader.execute(
             "SELECT count(*) FROM attempts WHERE name IS NULL AND type IS NULL"
         ).fetchone()

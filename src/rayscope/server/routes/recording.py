@@ -1,0 +1,43 @@
+"""How a session is recorded: the lane of each node, what was lost and read again, the snapshots beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+
+from rayscope.server import lanes, schemas
+from rayscope.server.hub import Hub
+from rayscope.server.routes.common import ERRORS, Session, answer
+from rayscope.store import query
+
+
+def lane_items(hub: Hub, session: str) -> list[dict[str, Any]]:
+    """The nodes of a session, each with its lane."""
+    return lanes.lanes(hub.cached(session, "nodes", query.nodes), dict(hub.catalog.about(session).agents))
+
+
+def add_recording(app: FastAPI, hub: Hub) -> None:
+    """One path: everything about the recording itself."""
+
+    @app.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
+    def recording(session: Session = None) -> Response:
+        """How this session's events come, node by node, and what of them was lost and read again."""
+        name = hub.resolve(session)
+        about = hub.catalog.about(name)
+        items = lane_items(hub, name)
+        return answer(
+            {
+                "session": name,
+                "recording": hub.recording(name),
+                "events": about.events,
+                "batches": about.batches,
+                "spans": hub.cached(name, "span_count", query.span_count),
+                "lanes": lanes.summary(items),
+                "nodes": items[:1000],
+                "dropped": hub.dropped(name),
+                "snapshots": hub.snapshots(name),
+                "cannot_see": hub.cannot_see(name),
+            }
+        )

@@ -1,0 +1,279 @@
+"""Tasks' events in protobuf to records: the fast way, which most events take.
+
+protobuf's parser takes a batch apart, but reading an attribute of its messages costs 50 ns and more. So what
+repeats - a task's definition without its ids, a worker's report without its times - is handed on as bytes,
+and these are the key under which the record made of them is kept. What does not repeat is read at its place.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+
+from rayscope.model import Attempt, RecordBatch, TaskError
+from rayscope.sources import event_schema
+from rayscope.sources.common import canonical_json, clean_error, redact_runtime_env
+from rayscope.sources.event_schema import UNION, compile_messages, enum_names
+from rayscope.sources.task_events import add_profile, function_name, hex_id, task_id_hex, told_by
+
+#: The part of the schema that the fast way needs: what it reads itself is ``bytes``.
+FAST = compile_messages(
+    """
+message TaskAttempt { bytes task_id = 1; int32 attempt_number = 2; }
+message TaskEventsMetadata { repeated TaskAttempt dropped_task_attempts = 2; }
+message RayEventsData { repeated RayEvent events = 1; TaskEventsMetadata task_events_metadata = 2; }
+message RayEvent {
+  int32 event_type = 3; string session_name = 7; bytes task_definition_event = 8;
+  bytes task_lifecycle_event = 9; bytes actor_task_definition_event = 10;
+  TaskProfileEvents task_profile_events = 11; bytes node_id = 18;
+}
+message TaskProfileEvents {
+  bytes task_id = 1; int32 attempt_number = 2; bytes job_id = 3; ProfileEvents profile_events = 4;
+}
+message ProfileEvents {
+  string component_type = 1; bytes component_id = 2; repeated ProfileEventEntry events = 4;
+}
+message ProfileEventEntry {
+  int64 start_time = 1; int64 end_time = 2; string extra_data = 3; string event_name = 4;
+}
+"""
+)
+_Lifecycle = UNION["TaskLifecycleEvent"]
+_TaskDefinition = UNION["TaskDefinitionEvent"]
+_ActorTaskDefinition = UNION["ActorTaskDefinitionEvent"]
+_LogInfo = UNION["TaskLogInfo"]
+_Transition = UNION["TaskStateTransition"]
+_DEFINITION, _LIFECYCLE, _ACTOR_DEFINITION, _PROFILE = 1, 2, 3, 4  # ``RayEvent.EventType``
+_TASK_STATUS = enum_names("TaskStatus")
+_TASK_TYPE = enum_names("TaskType")
+_LANGUAGE = enum_names("Language")
+_ERROR_TYPE = enum_names("ErrorType")
+_MAX_SECONDS = 9_223_372_035  # 64-bit ns end in April 2262
+_MAX_NANOS = 999_999_999
+# On the wire a field begins with its number and type. How a task's event begins (field 1, 24 bytes: its id),
+# what may follow in a lifecycle event, and the id of its parent in a definition (field 10, 24 bytes).
+_TASK_ID, _ATTEMPT, _TRANSITION, _ERROR, _PARENT_ID = b"\n\x18", 0x10, 0x1A, 0x22, b"R\x18"
+#: What may repeat is kept if it has at most so many bytes, and of each sort the last so many.
+_MAX_KEPT_BYTES, _KEPT = 4096, 2048
+#: A report that names a log file has at least so many bytes; how the last name ends, and what follows it.
+_MIN_WITH_LOG, _LOG_SUFFIX, _MAX_OFFSETS = 100, b".err", 64
+_FOUR_BYTES, _FIVE_BYTES = struct.Struct("<HH").unpack_from, struct.Struct("<HHB").unpack_from
+#: Two bytes of a varint to what they are worth: the first two and the next two, if more follow, and the
+#: last two behind two others. None for bytes that cannot stand there.
+_FIRST: list[Any] = [None] * 65_536
+_NEXT: list[Any] = [None] * 65_536
+_LAST: list[Any] = [None] * 65_536
+for _low in range(128):
+    for _high in range(128):
+        _bits = _high << 7 | _low
+        _FIRST[0x8080 | _high << 8 | _low] = _bits
+        _NEXT[0x8080 | _high << 8 | _low] = _LAST[0x80 | _high << 8 | _low] = _bits << 14
+#: What is raised for an event that the fast way does not read.
+ERRORS: tuple[type[Exception], ...] = (
+    *event_schema.ERRORS,
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError, struct.error),
+)
+
+
+def add(event: Any, batch: RecordBatch) -> None:
+    """Add the records of one event, or raise one of :data:`ERRORS` and add nothing."""
+    kind = event.event_type
+    if kind == _LIFECYCLE:
+        batch.attempts.append(_lifecycle(event.task_lifecycle_event))
+    elif kind == _PROFILE:
+        profile = event.task_profile_events
+        of_worker = profile.profile_events
+        add_profile(
+            batch,
+            task_id_hex(profile.task_id),
+            profile.attempt_number,
+            profile.job_id,
+            of_worker.component_type,
+            of_worker.component_id,
+            of_worker.events[:],
+        )
+    elif kind == _DEFINITION:
+        batch.attempts.append(_definition(event.task_definition_event, actors=False))
+    elif kind == _ACTOR_DEFINITION:
+        batch.attempts.append(_definition(event.actor_task_definition_event, actors=True))
+    else:
+        raise ValueError("a rare kind of event")
+
+
+def _lifecycle(raw: bytes) -> Attempt:
+    if raw[:2] != _TASK_ID:
+        raise ValueError("it does not begin with a task id")
+    task_id = raw[2:26].hex()
+    at, number = 26, 0
+    if raw[26] == _ATTEMPT:
+        at, number = 28, raw[27]
+        if number > 127:
+            raise ValueError("more attempts than one byte can count")
+    states: dict[str, int] = {}
+    while raw[at] == _TRANSITION:
+        state, second_ns, digits = _moment(raw[at : at + 13])
+        at += 13
+        if digits == 5:
+            low, high, top = _FIVE_BYTES(raw, at)
+            nanos = _FIRST[low] + _NEXT[high] + top * 268_435_456
+        else:
+            low, high = _FOUR_BYTES(raw, at)
+            nanos = _FIRST[low] + _LAST[high]
+        if nanos > _MAX_NANOS:
+            raise ValueError("more than a second")
+        at += digits
+        time_ns = second_ns + nanos
+        if state not in states or time_ns < states[state]:
+            states[state] = time_ns
+    rest = raw[at:]
+    if len(rest) < _MIN_WITH_LOG:
+        attempt: Attempt = replace(_report(rest), task_id=task_id, attempt=number, states=states, phases={})
+    else:
+        report, offsets = _long_report(rest)
+        attempt = replace(report, task_id=task_id, attempt=number, states=states, phases={}, **offsets)
+    if attempt.error is not None:
+        # A failure that does not say when has the time of the event: that is left to the slow way.
+        attempt.error = attempt.error._replace(time_ns=states["FAILED"])
+    if raw[2] == 0xFF:
+        attempt.type, attempt.actor_id = told_by(task_id)
+    return attempt
+
+
+@lru_cache(maxsize=_KEPT)
+def _moment(raw: bytes) -> tuple[str, int, int]:
+    """The state and the second (ns) that a transition tells, and how many bytes its nanoseconds take.
+
+    ``raw``: the first 13 bytes of the transition, up to the tag of its nanoseconds.
+    """
+    size, state = raw[1], raw[3]
+    digits = size - 11
+    if raw[2:7] != bytes((8, state, 18, size - 4, 8)) or raw[12] != 16 or digits not in (4, 5):
+        raise ValueError("a transition with other fields than usual")
+    seconds = _Transition.FromString(b"\x12\x06" + raw[6:12]).timestamp.seconds
+    if not 0 <= seconds <= _MAX_SECONDS:
+        raise ValueError("a time outside of 1970 to 2262")
+    return _TASK_STATUS[state], seconds * 1_000_000_000, digits
+
+
+@lru_cache(maxsize=_KEPT)
+def _report(raw: bytes) -> Attempt:
+    """What follows the transitions in a lifecycle event: a worker says the same of most of its tasks."""
+    return _reported(_Lifecycle.FromString(raw))
+
+
+def _long_report(raw: bytes) -> tuple[Attempt, dict[str, int]]:
+    """The same where it is long: with an error, or with log files, whose names repeat but not the offsets."""
+    if raw[0] == _ERROR or len(raw) > _MAX_KEPT_BYTES:
+        return _reported(_Lifecycle.FromString(raw)), {}
+    head, found, offsets = raw.rpartition(_LOG_SUFFIX)
+    if not found or len(offsets) > _MAX_OFFSETS:
+        return _report(raw), {}
+    return _report_without_offsets(head, len(offsets)), _offsets(offsets)
+
+
+@lru_cache(maxsize=_KEPT)
+def _report_without_offsets(raw: bytes, cut: int) -> Attempt:
+    """A report up to the last file name's suffix; behind that so many bytes of offsets were cut off."""
+    # An unknown field of that length takes their place; it is one only if a field ended before it.
+    filler = bytes((0x7A, cut - 2)) + bytes(cut - 2) if cut else b""
+    event = _Lifecycle.FromString(raw + _LOG_SUFFIX + filler)
+    if not event.task_log_info.stderr_file.endswith(_LOG_SUFFIX.decode()):
+        raise ValueError("something else than the name of a log file was cut")
+    return _reported(event)
+
+
+@lru_cache(maxsize=_KEPT)
+def _offsets(raw: bytes) -> dict[str, int]:
+    return {field.name: value for field, value in _LogInfo.FromString(raw).ListFields()}
+
+
+def _reported(event: Any) -> Attempt:
+    if event.task_id or event.task_attempt or event.state_transitions:
+        raise ValueError("fields in another order than that of their numbers")
+    attempt = Attempt(
+        "",
+        job_id=hex_id(event.job_id),
+        node_id=hex_id(event.node_id),
+        worker_id=hex_id(event.worker_id),
+        worker_pid=event.worker_pid or None,
+        actor_repr_name=event.actor_repr_name or None,
+    )
+    if event.HasField("ray_error_info"):
+        error = event.ray_error_info
+        attempt.error = TaskError(0, _ERROR_TYPE[error.error_type], clean_error(error.error_message))
+    for field, value in event.task_log_info.ListFields():
+        setattr(attempt, field.name, value)
+    return attempt
+
+
+def _definition(raw: bytes, *, actors: bool) -> Attempt:
+    if raw[:2] != _TASK_ID:
+        raise ValueError("it does not begin with a task id")
+    # Tasks of one function differ in nothing but their own id and that of their parent.
+    head, found, tail = raw[26:].partition(_PARENT_ID)
+    parent = tail[:24]
+    if found and len(parent) < 24:
+        raise ValueError("it ends within an id")
+    kind = _actor_definition_without_ids if actors else _definition_without_ids
+    template = (kind if len(raw) <= _MAX_KEPT_BYTES else kind.__wrapped__)(head, tail[24:])
+    attempt: Attempt = replace(
+        template, task_id=raw[2:26].hex(), parent_task_id=hex_id(parent), states={}, phases={}
+    )
+    if attempt.type == "ACTOR_CREATION_TASK":
+        attempt.actor_id = attempt.task_id[16:]
+    return attempt
+
+
+@lru_cache(maxsize=_KEPT)
+def _definition_without_ids(head: bytes, tail: bytes) -> Attempt:
+    event = _read_around(_TaskDefinition, head, tail)
+    attempt = _defined(event, event.task_func)
+    attempt.name, attempt.type = event.task_name or None, _TASK_TYPE[event.task_type]
+    return attempt
+
+
+@lru_cache(maxsize=_KEPT)
+def _actor_definition_without_ids(head: bytes, tail: bytes) -> Attempt:
+    event = _read_around(_ActorTaskDefinition, head, tail)
+    attempt = _defined(event, event.actor_func)
+    attempt.name, attempt.type = event.actor_task_name or None, "ACTOR_TASK"
+    attempt.actor_id = hex_id(event.actor_id)
+    return attempt
+
+
+def _read_around(message: Any, head: bytes, tail: bytes) -> Any:
+    """A definition out of which the ids of the task (before ``head``) and of its parent (behind) were cut.
+
+    Raises one of ``ERRORS`` if what was cut out is not a field: those bytes can also be part of another.
+    """
+    message.FromString(head)  # fails unless a field ends with it
+    event = message.FromString(head + tail)
+    if event.task_id or event.parent_task_id:
+        raise ValueError("an id that comes twice, or in another length")
+    return event
+
+
+def _defined(event: Any, function: Any) -> Attempt:
+    """What both kinds of definitions tell under one name."""
+    resources = dict(event.required_resources)
+    if not all(map(math.isfinite, resources.values())):
+        raise ValueError("a number that JSON does not have")
+    named = next((value for _, value in function.ListFields()), None)
+    return Attempt(
+        "",
+        event.task_attempt,
+        func_name=None if named is None else function_name(named.class_name, named.function_name),
+        language=_LANGUAGE[event.language],
+        job_id=hex_id(event.job_id),
+        placement_group_id=hex_id(event.placement_group_id),
+        required_resources=canonical_json(resources),
+        label_selector=canonical_json(dict(event.label_selector)) if event.label_selector else None,
+        runtime_env=redact_runtime_env(
+            event.serialized_runtime_env or event.runtime_env_info.serialized_runtime_env
+        ),
+        call_site=event.call_site or None,
+    )

@@ -1,0 +1,194 @@
+"""What agents send: events in either form, and what they say of themselves."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rayscope.server.runner import Server
+
+BINARY = {"Content-Type": "application/x-protobuf"}
+
+
+def test_both_forms_leave_the_same_record(
+    serve: Callable[..., Server],
+    bodies: list[bytes],
+    to_binary: Callable[[bytes], bytes],
+    dump: Callable[[Path], Any],
+    tmp_path: Path,
+) -> None:
+    forms: list[tuple[dict[str, str], Callable[[bytes], bytes]]] = [
+        ({"Content-Type": "application/json"}, bytes),
+        (BINARY, to_binary),
+        (BINARY | {"Content-Encoding": "deflate"}, lambda body: zlib.compress(to_binary(body), 1)),
+        ({"Content-Encoding": "deflate"}, zlib.compress),
+    ]
+    records = []
+    for number, (headers, form) in enumerate(forms):
+        server = serve(tmp_path / str(number))
+        for body in bodies:
+            answer = httpx.post(server.ingest_url, content=form(body), headers=headers)
+            assert answer.status_code == 204, answer.text
+        assert server.hub is not None
+        assert server.hub.recorder.flush()
+        (session,) = server.hub.catalog.names()
+        path = server.hub.catalog.path(session)
+        server.stop()
+        records.append(dump(path))
+    assert records[0]["attempts"]
+    assert all(record == records[0] for record in records[1:])
+
+
+@pytest.mark.parametrize(
+    ("headers", "content", "status", "code"),
+    [
+        ({"Content-Type": "text/plain"}, b"[]", 415, "unknown_form"),
+        ({"Content-Type": "application/x-protobuf", "Content-Encoding": "br"}, b"", 415, "unknown_form"),
+        (BINARY, b"\xff\xff\xff", 400, "malformed"),
+        (BINARY, b"[{}]", 400, "malformed"),
+        (BINARY | {"Content-Encoding": "deflate"}, b"not packed at all", 400, "malformed"),
+        (BINARY | {"Content-Encoding": "deflate"}, zlib.compress(b"x" * 10_000)[:-8], 400, "malformed"),
+        # A few kilobytes that unpack to a gigabyte.
+        (BINARY | {"Content-Encoding": "deflate"}, zlib.compress(bytes(1 << 30), 9), 413, "too_large"),
+    ],
+)
+def test_what_is_no_batch_is_refused(
+    running: Any, headers: dict[str, str], content: bytes, status: int, code: str
+) -> None:
+    answer = running.client.post(running.server.ingest_url, content=content, headers=headers)
+    assert running.error(answer, status)["code"] == code
+    assert running.get("/api/health")["status"] == "ok"
+
+
+def report(session: str, node_id: str, **changes: Any) -> dict[str, Any]:
+    """What an agent says of itself (see rayscope.agent.report)."""
+    return {
+        "session": session,
+        "node_id": node_id,
+        "pid": 11,
+        "ray_version": "2.60.0",
+        "rayscope_version": "0.1.0",
+        "lane": "fast",
+        "reason": "",
+        "since_ns": 1,
+        "time_ns": 10,
+        "buffer_limit": 1 << 27,
+        "received": 100,
+        "sent": 90,
+        "raw_bytes": 5000,
+        "sent_bytes": 1000,
+        "bodies": 3,
+        "refused": 0,
+        "trouble": "",
+        "busy_s": 0.5,
+        "cpu_s": 1.5,
+        "dropped_attempts": 0,
+        "lost": [],
+        **changes,
+    }
+
+
+def tell(running: Any, said: dict[str, Any]) -> None:
+    url = running.server.ingest_url.replace("/ray-events", "/agent")
+    answer = running.client.post(url, json=said)
+    assert answer.status_code == 204, answer.text
+
+
+def test_the_lane_of_a_node_and_why(fresh: Any, bodies: list[bytes]) -> None:
+    fresh.ingest(*bodies)
+    (node,) = fresh.get("/api/nodes")["items"]
+    assert (node["lane"], node["lane_code"]) == ("json", "not_installed")
+    assert fresh.get("/api/summary")["lanes"]["json"] == 1
+
+    session = fresh.get("/api/summary")["session"]
+    tell(fresh, report(session, node["node_id"]))
+    seen = fresh.get("/api/recording")
+    assert (seen["lanes"]["fast"], seen["lanes"]["json"], seen["lanes"]["reasons"]) == (1, 0, [])
+    (lane,) = seen["nodes"]
+    assert (lane["lane"], lane["agent"]["received"], lane["agent"]["waiting"]) == ("fast", 100, 10)
+
+    tell(
+        fresh, report(session, node["node_id"], lane="json", reason="Ray 3 works in another way", time_ns=11)
+    )
+    node = fresh.get(f"/api/nodes/{node['node_id']}")
+    assert (node["lane"], node["lane_code"]) == ("json", "agent_said")
+    assert node["lane_reason"] == "Ray 3 works in another way"
+    # Its batches of JSON do not make it one that never spoke.
+    fresh.ingest(bodies[0])
+    assert fresh.get("/api/recording")["lanes"]["reasons"][0]["reason"] == "Ray 3 works in another way"
+
+
+def test_a_loss_is_told_once_with_its_kind_and_times(
+    fresh: Any, bodies: list[bytes], wait_for: Callable[..., Any]
+) -> None:
+    fresh.ingest(*bodies)
+    session = fresh.get("/api/summary")["session"]
+    (node,) = fresh.get("/api/nodes")["items"]
+    lost = {"event_type": "TASK_LIFECYCLE_EVENT", "count": 7, "first_ns": 1000, "last_ns": 2000}
+    for time_ns in (10, 10, 20):
+        tell(fresh, report(session, node["node_id"], lost=[lost], dropped_attempts=2, time_ns=time_ns))
+    tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=30))
+    fresh.ingest()
+    dropped = wait_for(lambda: (now := fresh.get("/api/summary")["dropped"])["total"] and now, "the losses")
+    told = sorted((by["source"][-2:], by["reason"], by["event_type"], by["count"]) for by in dropped["by"])
+    assert told == [
+        ("11", "agent_buffer_full", "TASK_LIFECYCLE_EVENT", 7),
+        ("11", "worker_buffer_full", "", 2),
+        ("12", "agent_buffer_full", "TASK_LIFECYCLE_EVENT", 3),
+    ]
+    assert dropped["total"] == 12
+    assert {(by["first_ns"], by["last_ns"]) for by in dropped["by"] if by["event_type"]} == {(1000, 2000)}
+    assert (dropped["repaired_total"], dropped["repaired_ns"]) == (0, None)
+
+
+def test_what_agents_said_outlives_the_server(serve: Callable[..., Server], bodies: list[bytes]) -> None:
+    server = serve()
+    for body in bodies:
+        httpx.post(server.ingest_url, content=body).raise_for_status()
+    assert server.hub is not None
+    assert server.hub.recorder.flush()
+    (session,) = server.hub.catalog.names()
+    (node,) = httpx.get(f"{server.url}/api/nodes").json()["items"]
+    url = server.ingest_url.replace("/ray-events", "/agent")
+    httpx.post(url, json=report(session, node["node_id"])).raise_for_status()
+    server.stop()
+    again = serve()
+    assert httpx.get(f"{again.url}/api/recording").json()["lanes"]["fast"] == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"node_id": "../../etc"},
+        {"node_id": "AB" * 28},
+        {"session": "../escape"},
+        {"session": ""},
+        {"lane": "slow"},
+        {"received": -1},
+        {"received": 2**63},
+        {"busy_s": float("nan")},
+        {"lost": [{"event_type": "<script>", "count": 1, "first_ns": 0, "last_ns": 0}]},
+        {"lost": [{"event_type": "A", "count": 1, "first_ns": 0, "last_ns": 0}] * 101},
+        {"reason": "x" * 501},
+    ],
+)
+def test_a_hostile_report_is_refused(running: Any, changes: dict[str, Any]) -> None:
+    said = report("session_x", "ab" * 28) | changes
+    url = running.server.ingest_url.replace("/ray-events", "/agent")
+    before = len(running.get("/api/sessions")["items"])
+    answer = running.client.post(url, content=json.dumps(said))
+    running.error(answer, 400)
+    assert len(running.get("/api/sessions")["items"]) == before
+
+
+def test_reports_need_the_key_and_have_a_limit(running: Any) -> None:
+    url = running.server.ingest_url.replace("/ray-events", "/agent")
+    assert running.client.post(url.replace(running.server.hub.key, "wrong"), json={}).status_code == 404
+    running.error(running.client.post(url, content=b" " * (65 << 10)), 413)
+    running.error(running.client.post(url, content=iter([b" " * 40_000] * 2)), 413)
