@@ -3,11 +3,13 @@
     python benchmarks/overhead.py            # 5 rounds of 3 variants, about 15 minutes
     python benchmarks/overhead.py --quick    # one small round
 
-Three variants take turns, each in a fresh local cluster (2 CPUs) that a process of its own starts and stops:
+Variants take turns, each in a fresh local cluster (2 CPUs) that a process of its own starts and stops:
 
 - ``plain``: Ray as it comes;
-- ``discard``: Ray's own event exporter posts to a server that answers at once and keeps nothing: Ray's part;
-- ``rayscope``: what ``rayscope run`` sets, with the real server in a process of its own.
+- ``json``: ``rayscope run --no-fast-lane``: Ray's own JSON exporter, the real server in a process of its own;
+- ``fast``: what ``rayscope run`` sets: the fast lane;
+- with ``--variants``: ``json-discard`` and ``fast-discard``, the same with a server that answers at once and
+  keeps nothing (the cost in Ray's processes alone), and ``fast-no-profile`` (without spans of ray.get).
 
 CPU is that of all of the cluster's processes from the first task until the agent has nothing left to send,
 less what they use when idle.
@@ -31,7 +33,7 @@ from common import HERE, Http, RayscopeServer, Watched, environment, header, tab
 from overhead_driver import GROUPS
 from rayscope.cli import recording
 
-VARIANTS = ("plain", "discard", "rayscope")
+VARIANTS = ("plain", "json", "fast")
 
 
 def _clean_environment() -> dict[str, str]:
@@ -44,12 +46,16 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
     receiver: Watched | None = None
     env = _clean_environment()
     try:
-        if variant == "discard":
+        lane, _, kind = variant.partition("-")
+        how = {"fast_lane": lane == "fast", "profile": "no-profile" not in variant}
+        server: RayscopeServer | None = None
+        if kind.startswith("discard"):
             receiver = Watched([sys.executable, str(HERE / "sink.py")])
-            env.update(recording.node_env(json.loads(receiver.line())["url"]))
-        elif variant == "rayscope":
+            url = json.loads(receiver.line())["url"] + "api/ingest/key/ray-events"
+            env.update(recording.node_env(url, **how))
+        elif variant != "plain":
             server = receiver = RayscopeServer(folder / "data")
-            env = recording.child_env(server.ingest_url, environ=env)
+            env = recording.child_env(server.ingest_url, environ=env, **how)
         command = [sys.executable, str(HERE / "overhead_driver.py"), "--temp", str(folder / "ray")]
         command += ["--waves", str(args.waves), "--wave", str(args.wave), "--busy", str(args.busy)]
         command += ["--ours", str(receiver.popen.pid if receiver else 0)]
@@ -60,8 +66,8 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
         if not lines:
             raise RuntimeError(f"{variant}: no result (status {done.returncode}): {done.stderr[-2000:]}")
         result: dict[str, Any] = json.loads(lines[0].removeprefix("RESULT "))
-        if variant == "rayscope":
-            result["recorded"] = _recorded(receiver)
+        if server is not None:
+            result["recorded"], result["lanes"] = _recorded(server)
         return result
     finally:
         if receiver is not None:
@@ -69,12 +75,12 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _recorded(server: RayscopeServer) -> int:
+def _recorded(server: RayscopeServer) -> tuple[int, dict[str, Any]]:
     server.wait_until_merged()
     client = Http(server.url)
     summary = client.get("/api/summary")
     client.close()
-    return int(summary["tasks"])
+    return int(summary["tasks"]), summary["lanes"]
 
 
 def report(results: dict[str, list[dict[str, Any]]]) -> None:
@@ -149,9 +155,12 @@ def main() -> int:
             if "recorded" in result:
                 wanted = 2 * args.waves * args.wave + args.busy + 300 + 200 + 20 + 2
                 print(f"  recorded {result['recorded']:,} of {wanted:,} tasks", flush=True)
+                if result["lanes"][variant.partition("-")[0]] != 1:
+                    raise RuntimeError(f"{variant}: the node took another lane: {result['lanes']}")
     print()
     report(results)
-    return 0 if all(run.get("recorded", wanted) == wanted for run in results.get("rayscope", [])) else 1
+    recorded = [run["recorded"] for runs in results.values() for run in runs if "recorded" in run]
+    return 0 if all(count == wanted for count in recorded) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The record that Ray's events leave equals what Ray's own state API says, attempt by attempt.
+"""The record that Ray's events leave equals what Ray's own state API says, attempt by attempt, on both lanes.
 
 Two nodes, one of everything, 20,000 short tasks. Ray's side is its whole task table, converted by Ray's own
 ``protobuf_to_task_state_dict`` (which is what ``list_tasks`` does, behind its cap of 10,000); ours is what
@@ -60,13 +60,14 @@ class Cluster:
 
     home: Path
     ingest_url: str
+    lane: str
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self) -> None:
         self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
         self.env = {key: value for key, value in os.environ.items() if not key.startswith("RAY")}
         self.env |= {"HOME": str(self.home), "TMPDIR": str(self.home), "RAY_AUTH_MODE": "token"}
-        self.env |= {"RAY_AUTH_TOKEN": TOKEN, **node_env(self.ingest_url)}
+        self.env |= {"RAY_AUTH_TOKEN": TOKEN, **node_env(self.ingest_url, fast_lane=self.lane == "fast")}
         free = ["--node-ip-address=127.0.0.1", "--min-worker-port=0", "--max-worker-port=0", "--block"]
         free += [f"--dashboard-agent-listen-port={free_port()}", "--object-store-memory=100000000"]
         self.run(
@@ -159,8 +160,8 @@ class Recorded:
         return found
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+@pytest.fixture(scope="module", params=["fast", "json"])
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     # A short path: Ray's sockets live in there, and a socket's path has 107 characters at most.
     with (
         tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder,
@@ -171,7 +172,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
             patch.delenv(name, raising=False)
         server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
         server.start()
-        cluster = Cluster(Path(folder), server.ingest_url)
+        cluster = Cluster(Path(folder), server.ingest_url, request.param)
         try:
             cluster.start()
             yield Recorded(cluster, server)
@@ -284,7 +285,14 @@ def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
     # so; once the GCS can be read the next test finds the very same there.
     left = {key for key, row in theirs.items() if row["name"] == "left_behind"}
     assert len(left) == 1
-    assert differences.keys() == left
+    # Likewise how a worker died, if the GCS was quicker to say so than the owner of its task.
+    hows = {
+        key
+        for key, what in differences.items()
+        if theirs[key]["error_type"] == "WORKER_DIED"
+        and [w.partition(": '', ")[0] for w in what] == [f"{theirs[key]['name']}.error_message"]
+    }
+    assert differences.keys() - hows == left
     (key,) = left
     assert (ours[key]["state"], theirs[key]["state"]) == ("RUNNING", "FAILED")
     # The GCS leaves out what nobody defined: restarts of actors.
@@ -321,7 +329,20 @@ def test_the_workload_was_worth_comparing(recorded: Recorded) -> None:
     assert depth == 3  # three levels of nested tasks below the driver
     summary = recorded.summary()
     assert summary["ingest"]["unknown"] == {}
-    assert summary["dropped"] == {"total": 0, "spans": 0, "by": [], "unresolved_attempts": 0}
+    dropped = summary["dropped"]
+    assert (dropped["total"], dropped["spans"], dropped["by"], dropped["unresolved_attempts"]) == (
+        0,
+        0,
+        [],
+        0,
+    )
+
+
+def test_both_nodes_took_the_lane_that_they_were_told(recorded: Recorded) -> None:
+    lanes = recorded.summary()["lanes"]
+    other = "json" if recorded.cluster.lane == "fast" else "fast"
+    assert (lanes[recorded.cluster.lane], lanes[other], lanes["none"]) == (2, 0, 0)
+    assert [reason["code"] for reason in lanes["reasons"]] == ["not_installed"] * (other == "fast")
 
 
 def test_no_secret_is_on_record(recorded: Recorded) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from rayscope.cli import recording
 from rayscope.cli.console import warn
-from rayscope.cli.options import DataDir, ServerUrl
+from rayscope.cli.options import DataDir, NoFastLane, NoProfile, ServerUrl
 from rayscope.cli.server_address import ingest_url_for
 
 
@@ -29,9 +29,8 @@ def env(
     server: ServerUrl = None,
     data_dir: DataDir = None,
     shell: Annotated[Shell, typer.Option("--shell", help="What to print it for.")] = Shell.sh,
-    no_profile: Annotated[
-        bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
-    ] = False,
+    no_profile: NoProfile = False,
+    no_fast_lane: NoFastLane = False,
 ) -> None:
     """Print the environment and the `ray start` flags with which Ray records itself."""
     url, _ = ingest_url_for(server, data_dir)
@@ -40,12 +39,12 @@ def env(
             "pods cannot reach a server on loopback: start it with "
             "rayscope serve --host 0.0.0.0 --generate-token, and give its address with --server."
         )
-    typer.echo(render(shell, url, profile=not no_profile), nl=False)
+    typer.echo(render(shell, url, profile=not no_profile, fast_lane=not no_fast_lane), nl=False)
 
 
-def render(shell: Shell, url: str, *, profile: bool) -> str:
+def render(shell: Shell, url: str, *, profile: bool, fast_lane: bool = True) -> str:
     """The settings for ``shell``, ending in a newline."""
-    variables = recording.node_env(url, profile)
+    variables = recording.node_env(url, profile, fast_lane)
     config = json.dumps(recording.system_config(profile), separators=(",", ":"))
     flag = f"ray start --head --system-config={shlex.quote(config)}"
     if shell is Shell.json:

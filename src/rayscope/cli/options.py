@@ -27,6 +27,13 @@ Token = Annotated[
 GenerateToken = Annotated[
     bool, typer.Option("--generate-token", help="Make a token, print it, and ask clients for it.")
 ]
+NoProfile = Annotated[
+    bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
+]
+NoFastLane = Annotated[
+    bool,
+    typer.Option("--no-fast-lane", help="Let Ray's agents send JSON, as without Rayscope in their Python."),
+]
 ServerUrl = Annotated[
     str | None,
     typer.Option(

@@ -12,12 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from rayscope.agent.settings import EVENT_TYPES, EXPORT_ADDR, EXPOSABLE_TYPES, FAST_LANE
 from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK
 
-# Read by the dashboard agent of each node: where it posts the node's events.
-EXPORT_ADDR = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
-# Read by the same: which kinds it may send; its default leaves out profile events.
-EXPOSABLE_TYPES = "RAY_DASHBOARD_AGGREGATOR_AGENT_EXPOSABLE_EVENT_TYPES"
 # Read by workers and drivers: send task events to the node's agent, not to the GCS alone.
 WORKER_EVENTS = "enable_core_worker_ray_event_to_aggregator"
 # Read by the GCS and raylets: send events of actors, nodes, jobs and workers.
@@ -40,14 +37,17 @@ def system_config(profile: bool = True) -> dict[str, Any]:
     return config
 
 
-def node_env(ingest_url: str, profile: bool = True) -> dict[str, str]:
+def node_env(ingest_url: str, profile: bool = True, fast_lane: bool = True) -> dict[str, str]:
     """What a node's processes need in their environment."""
     env = {
         EXPORT_ADDR: ingest_url,
-        EXPOSABLE_TYPES: "ALL",
+        # Ray's default leaves out profile events.
+        EXPOSABLE_TYPES: ",".join(EVENT_TYPES),
         f"{CONFIG_PREFIX}{WORKER_EVENTS}": "1",
         f"{CONFIG_PREFIX}{CLUSTER_EVENTS}": "1",
     }
+    if fast_lane:
+        env[FAST_LANE] = "1"
     if profile:
         env[PROFILING] = "1"
         env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)
@@ -58,6 +58,7 @@ def child_env(
     ingest_url: str,
     *,
     profile: bool = True,
+    fast_lane: bool = True,
     hook: bool = True,
     environ: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
@@ -68,7 +69,7 @@ def child_env(
     """
     base = dict(os.environ if environ is None else environ)
     limit = f"{CONFIG_PREFIX}{MAX_SPANS}"
-    env = {**base, **node_env(ingest_url, profile)}
+    env = {**base, **node_env(ingest_url, profile, fast_lane)}
     if base.get(limit, "").isdigit():
         env[limit] = base[limit]
     if hook:

@@ -12,7 +12,16 @@ from rayscope.cli import recording, summary
 from rayscope.cli.api import Api, ApiError
 from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, stderr, warn
-from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
+from rayscope.cli.options import (
+    DataDir,
+    GenerateToken,
+    Host,
+    NoFastLane,
+    NoProfile,
+    Port,
+    Token,
+    settings_from,
+)
 from rayscope.cli.serving import Serving, any_server, until_stopped
 from rayscope.cli.target import TargetError, can_import_hook, command_for
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
@@ -40,9 +49,8 @@ def run(
     leave: Annotated[
         bool, typer.Option("--exit", help="End with the script instead of serving until Ctrl-C.")
     ] = False,
-    no_profile: Annotated[
-        bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
-    ] = False,
+    no_profile: NoProfile = False,
+    no_fast_lane: NoFastLane = False,
 ) -> None:
     """Run any Ray program unmodified and see what it does. Options of ours come before SCRIPT."""
     try:
@@ -52,14 +60,18 @@ def run(
     settings = settings_from(data_dir, host, port, token, generate_token)
     with any_server(settings) as serving, Api(serving.url, settings.token) as api:
         stderr().print(f"Rayscope: {serving.url}")
-        status, terminated = _record(command, serving, api, profile=not no_profile)
+        status, terminated = _record(
+            command, serving, api, profile=not no_profile, fast_lane=not no_fast_lane
+        )
         if serving.own and not leave and not terminated:
             say(f"serving {serving.url} until Ctrl-C")
             until_stopped()
     raise typer.Exit(status)
 
 
-def _record(command: list[str], serving: Serving, api: Api, *, profile: bool) -> tuple[int, bool]:
+def _record(
+    command: list[str], serving: Serving, api: Api, *, profile: bool, fast_lane: bool
+) -> tuple[int, bool]:
     """Run ``command`` to its end and tell what it did; its exit status, and whether we were told to end."""
     hook = can_import_hook(command)
     if not hook:
@@ -67,7 +79,7 @@ def _record(command: list[str], serving: Serving, api: Api, *, profile: bool) ->
             f"the Python of {command[0]} has no rayscope: a cluster that it starts itself may lose its last "
             "second. Install rayscope there to keep it."
         )
-    env = recording.child_env(serving.ingest_url, profile=profile, hook=hook)
+    env = recording.child_env(serving.ingest_url, profile=profile, fast_lane=fast_lane, hook=hook)
     try:
         before = api.sessions()
     except ApiError as error:

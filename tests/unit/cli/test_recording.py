@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from ray.core.generated import events_base_event_pb2
 
 from rayscope.cli import recording
 from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK
@@ -17,13 +18,20 @@ def test_a_child_gets_everything_and_keeps_its_own() -> None:
     assert env["PATH"] == "/bin"
     assert env["RAY_ADDRESS"] == "auto"
     assert env["RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"] == INGEST
-    assert env["RAY_DASHBOARD_AGGREGATOR_AGENT_EXPOSABLE_EVENT_TYPES"] == "ALL"
+    kinds = env["RAY_DASHBOARD_AGGREGATOR_AGENT_EXPOSABLE_EVENT_TYPES"].split(",")
+    # By name: "ALL" means nothing to Ray before 2.54, which then sends nothing.
+    assert set(events_base_event_pb2.RayEvent.EventType.keys()) - {"EVENT_TYPE_UNSPECIFIED"} <= set(kinds)
+    assert env["RAYSCOPE_FAST_LANE"] == "1"
     assert env["RAY_enable_core_worker_ray_event_to_aggregator"] == "1"
     assert env["RAY_enable_ray_event"] == "1"
     assert env["RAY_PROFILING"] == "1"
     assert env[RUNTIME_ENV_HOOK] == HOOK
     assert env[DRAIN_URL] == "http://127.0.0.1:8700/api/drain/KEY"
     assert CHAINED_HOOK not in env
+
+
+def test_the_fast_lane_can_be_left_out() -> None:
+    assert "RAYSCOPE_FAST_LANE" not in recording.child_env(INGEST, fast_lane=False, environ={})
 
 
 def test_a_hook_of_the_user_is_chained_once() -> None:

@@ -8,8 +8,37 @@ export interface Dropped {
   total: number;
   /** Lost profile spans: tasks are whole without them. */
   spans: number;
-  by: { source: string; reason: string; count: number }[];
+  by: {
+    source: string;
+    reason: string;
+    event_type: string;
+    count: number;
+    first_ns: Ns | null;
+    last_ns: Ns | null;
+  }[];
   unresolved_attempts: number;
+  /** How much of `total` was known when the tasks were last read again from Ray’s control store. */
+  repaired_total: number;
+  repaired_ns: Ns | null;
+  /** That store had itself dropped some. */
+  repaired_partly: boolean;
+}
+
+export type Lane = 'fast' | 'json' | 'none';
+
+/** How many nodes send in which form, and why not in the fast one. */
+export interface Lanes {
+  fast: number;
+  json: number;
+  none: number;
+  reasons: {
+    lane: Lane;
+    code: string;
+    reason: string | null;
+    nodes: number;
+    node_id: string;
+    address: string | null;
+  }[];
 }
 
 export interface Page<T> {
@@ -70,6 +99,7 @@ export interface Summary {
     end_ns: Ns | null;
   }[];
   dropped: Dropped | null;
+  lanes: Lanes | null;
   ingest: {
     events: number;
     batches: number;
@@ -78,7 +108,7 @@ export interface Summary {
     unknown: Record<string, number>;
     last_batch_ns: Ns | null;
     behind_ns: Ns | null;
-    error: string | null;
+    error: { message: string; remedy: string } | null;
   } | null;
   cannot_see: string[];
 }

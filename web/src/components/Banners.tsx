@@ -4,14 +4,17 @@ import {
   IconCamera,
   IconClockExclamation,
   IconFilterX,
+  IconGauge,
   IconHelpCircle,
   IconInfoCircle,
 } from '@tabler/icons-react';
+import type { TFunction } from 'i18next';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Dropped, Summary } from '../api/types';
-import { count, duration } from '../lib/format';
+import type { Dropped, Lanes, Summary } from '../api/types';
+import { clockTime, count, duration, shortId, time } from '../lib/format';
 import type { Tone } from '../theme/tokens';
+import { laneReason } from './Lane';
 
 /** Batches may wait this long before it is worth a word. ns. */
 const BEHIND = 5e9;
@@ -21,7 +24,7 @@ const SPANS_LOST = 'profile_events_dropped';
 /** What the numbers on the page lack, and why. Never hidden: only the details fold. */
 export function Banners({ summary }: { summary: Summary }) {
   const { t, i18n } = useTranslation();
-  const { dropped, ingest } = summary;
+  const { dropped, ingest, lanes } = summary;
   // What is wrong now comes before what is so by nature.
   const away = (code: string) => code.endsWith('_unreachable');
   const codes = [...summary.cannot_see.filter(away), ...summary.cannot_see.filter((code) => !away(code))];
@@ -34,7 +37,7 @@ export function Banners({ summary }: { summary: Summary }) {
     <div className="rs-banners">
       {ingest?.error && (
         <Banner testId="banner-ingest-error" tone="bad" icon={<IconAlertTriangle size={16} />}>
-          {t('banner.ingestError', { error: ingest.error })}
+          {t('banner.ingestError', { error: `${ingest.error.message} ${ingest.error.remedy}` })}
         </Banner>
       )}
       {ingest !== null && (ingest.behind_ns ?? 0) > BEHIND && (
@@ -45,11 +48,11 @@ export function Banners({ summary }: { summary: Summary }) {
       {(dropped?.total ?? 0) > 0 && (
         <Banner
           testId="banner-dropped"
-          tone="waiting"
-          icon={<IconAlertTriangle size={16} />}
+          tone={isRepaired(dropped) ? 'quiet' : 'waiting'}
+          icon={isRepaired(dropped) ? <IconInfoCircle size={16} /> : <IconAlertTriangle size={16} />}
           details={<Losses by={lost} />}
         >
-          {t('banner.dropped', { n: count(dropped?.total) })}
+          {t('banner.dropped', { n: count(dropped?.total) })} {repaired(dropped, t)}
         </Banner>
       )}
       {(dropped?.unresolved_attempts ?? 0) > 0 && (
@@ -80,6 +83,17 @@ export function Banners({ summary }: { summary: Summary }) {
           {t('banner.droppedSpans', { n: count(dropped?.spans) })}
         </Banner>
       )}
+      {lanes !== null && lanes.json > 0 && (
+        <Banner
+          testId="banner-lanes"
+          tone="quiet"
+          mild
+          icon={<IconGauge size={16} />}
+          details={<LaneReasons lanes={lanes} />}
+        >
+          {t('banner.lanes', { n: count(lanes.json), all: count(lanes.fast + lanes.json) })}
+        </Banner>
+      )}
       {codes.length > 0 && (
         <Banner
           testId="banner-cannot-see"
@@ -104,26 +118,76 @@ export function Banners({ summary }: { summary: Summary }) {
   );
 }
 
+/** Whether all losses were followed by a whole reading of the tasks from Ray’s control store. */
+function isRepaired(dropped: Dropped | null): boolean {
+  return dropped !== null && dropped.repaired_total >= dropped.total && !dropped.repaired_partly;
+}
+
+/** What was done about the losses. */
+function repaired(dropped: Dropped | null, t: TFunction): string {
+  if (dropped === null || dropped.repaired_ns === null || dropped.repaired_total < dropped.total)
+    return t('banner.notRepaired');
+  const at = time(dropped.repaired_ns);
+  return t(dropped.repaired_partly ? 'banner.repairedPartly' : 'banner.repaired', { at });
+}
+
+/** Why some nodes do not send in the fast form. */
+function LaneReasons({ lanes }: { lanes: Lanes }) {
+  const { t } = useTranslation();
+  return (
+    <table className="rs-plain-table">
+      <thead>
+        <tr>
+          <th>{t('banner.reason')}</th>
+          <th>{t('banner.exampleNode')}</th>
+          <th data-align="right">{t('banner.nodes')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lanes.reasons.map((found) => (
+          <tr key={`${found.lane}|${found.code}|${found.reason}`}>
+            <td className="rs-break">{laneReason(t, found.code, found.reason)}</td>
+            <td className="rs-mono">{found.address ?? shortId(found.node_id)}</td>
+            <td data-align="right" className="rs-num">
+              {count(found.nodes)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
 function Losses({ by }: { by: Dropped['by'] }) {
   const { t, i18n } = useTranslation();
+  const timed = by.some((drop) => drop.first_ns !== null);
   return (
     <table className="rs-plain-table">
       <thead>
         <tr>
           <th>{t('banner.source')}</th>
           <th>{t('banner.reason')}</th>
+          {timed && <th>{t('banner.when')}</th>}
           <th data-align="right">{t('banner.count')}</th>
         </tr>
       </thead>
       <tbody>
         {by.map((drop) => (
-          <tr key={`${drop.source}|${drop.reason}`}>
+          <tr key={`${drop.source}|${drop.reason}|${drop.event_type}`}>
             <td className="rs-mono rs-break">{drop.source}</td>
             <td className="rs-break" title={drop.reason}>
               {i18n.exists(`banner.reasons.${drop.reason}`)
                 ? t(`banner.reasons.${drop.reason}` as 'banner.reasons.truncated')
                 : drop.reason}
+              {drop.event_type !== '' && <span className="rs-mono rs-dim"> {drop.event_type}</span>}
             </td>
+            {timed && (
+              <td className="rs-num">
+                {drop.first_ns !== null && drop.last_ns !== null
+                  ? `${clockTime(drop.first_ns)} – ${clockTime(drop.last_ns)}`
+                  : '–'}
+              </td>
+            )}
             <td data-align="right" className="rs-num">
               {count(drop.count)}
             </td>

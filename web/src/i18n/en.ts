@@ -228,6 +228,7 @@ export const en = {
     num_restarts: 'Restarts',
     max_restarts: 'Most restarts',
     resources_total: 'Resources',
+    lane: 'Events by',
     required_resources: 'Needs',
     labels: 'Labels',
     label_selector: 'Label selector',
@@ -240,6 +241,17 @@ export const en = {
     created_ns: 'Created',
     start_ns: 'Started',
     end_ns: 'Ended',
+  },
+  /** How a node’s events come. */
+  lane: {
+    fast: 'Fast lane',
+    json: 'JSON',
+    none: 'None',
+    fastHint: 'The node’s agent sends events in the binary form that they have in Ray.',
+    notInstalled:
+      'The Python that runs Ray on this node has no Rayscope, or the node was started without the fast lane: pip install rayscope there, and start the node again with `rayscope start` or `rayscope env`.',
+    noEvents:
+      'This node has sent no events: start it with `rayscope start` or with the settings that `rayscope env` prints.',
   },
   functions: {
     all: 'Functions by their time: {{n}}. Click one to see its attempts, slowest first.',
@@ -308,7 +320,16 @@ export const en = {
       gcs_unreachable: 'Anything new: the control store of the cluster does not answer now.',
       job_api_unreachable: 'Submitted jobs: the job API of the cluster does not answer.',
     },
-    dropped: '{{n}} task reports were lost. The counts on this page lack them.',
+    dropped: '{{n}} task reports were lost on their way here.',
+    notRepaired: 'The counts on this page lack them.',
+    repaired: 'The tasks were read again from Ray’s control store at {{at}}.',
+    repairedPartly:
+      'The tasks were read again from Ray’s control store at {{at}}, but it had itself dropped some by then.',
+    lanes:
+      '{{n}} of {{all}} nodes send their events as Ray’s JSON, which costs several times the CPU of the fast lane.',
+    exampleNode: 'Node',
+    nodes: 'Nodes',
+    when: 'From – to',
     unresolved: '{{n}} attempts have no name or parent, because their definition never arrived.',
     droppedSpans:
       '{{n}} spans inside tasks were not kept (Ray keeps 1,000 a task unless told otherwise). Tasks and counts are not affected.',
@@ -322,6 +343,8 @@ export const en = {
       queue_dropped_events: 'The queue of the node’s agent was full',
       publish_failures: 'The node’s agent could not send them',
       events_buffer_add_failures: 'The node’s agent could not take them in',
+      agent_buffer_full: 'The server took none, until the buffer of the node’s agent was full',
+      worker_buffer_full: 'Workers had no more room for events of these attempts',
     },
     ingestError: 'Events cannot be kept now: {{error}}',
     behind: 'Behind by {{age}}: {{n}} batches wait to be stored.',

@@ -11,6 +11,7 @@ import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
 import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
+import { LaneName } from '../components/Lane';
 import { CopyId, Dash, Empty, ErrorPanel, ItemState, Time } from '../components/small';
 import { isEmpty, oneLine, Value } from '../components/Value';
 import { bytes, count } from '../lib/format';
@@ -70,6 +71,7 @@ const KINDS: Record<
       'is_head',
       'node_id',
       'resources_total',
+      'lane',
       'start_ns',
       'end_ns',
     ],
@@ -114,7 +116,10 @@ const UNORDERED = new Set([
   'metadata',
   'stats',
   'death_cause',
+  'lane',
 ]);
+/** Shown with another field. */
+const PARTS = new Set(['lane_code', 'lane_reason']);
 
 /** Actors, workers, nodes, jobs and placement groups: a plain table of whatever Ray tells of them. */
 export function EntityView({ view }: { view: EntityViewName }) {
@@ -134,7 +139,8 @@ export function EntityView({ view }: { view: EntityViewName }) {
   // Columns are what the first rows have; a set that grew stays, so that nothing jumps.
   const names = useMemo(() => {
     const found = new Set<string>();
-    for (const item of list.rows.slice(0, 100)) for (const field of Object.keys(item)) found.add(field);
+    for (const item of list.rows.slice(0, 100))
+      for (const field of Object.keys(item)) if (!PARTS.has(field)) found.add(field);
     return [...found].sort().join('\n');
   }, [list.rows]);
   const fieldName = useCallback(
@@ -252,10 +258,20 @@ export function EntityView({ view }: { view: EntityViewName }) {
           <Section title={t('entity.fields')}>
             <Fields>
               {[...kind.first, ...Object.keys(shown).filter((field) => !kind.first.includes(field))]
-                .filter((field) => field in shown && (kind.first.includes(field) || !isEmpty(shown[field])))
+                .filter((field) => field in shown && !PARTS.has(field))
+                .filter((field) => kind.first.includes(field) || !isEmpty(shown[field]))
                 .map((field) => (
                   <Field key={field} name={fieldName(field)} hint={field}>
-                    <FieldValue name={field} value={shown[field]} of={kind.id} />
+                    {field === 'lane' ? (
+                      <LaneName
+                        lane={String(shown.lane)}
+                        code={shown.lane_code}
+                        reason={shown.lane_reason}
+                        whole
+                      />
+                    ) : (
+                      <FieldValue name={field} value={shown[field]} of={kind.id} />
+                    )}
                   </Field>
                 ))}
             </Fields>
@@ -311,6 +327,7 @@ const WIDTHS: Record<string, number> = {
   exit_detail: 240,
   bundles: 240,
   resources_total: 220,
+  lane: 100,
 };
 
 /** A field that we have no words for, by Ray's. */
@@ -331,7 +348,12 @@ function column(field: string, header: string, grow: boolean, optional: boolean)
     align: number ? 'right' : undefined,
     sort: UNORDERED.has(field) ? undefined : field,
     optional,
-    cell: (item) => <Cell name={field} value={item[field]} />,
+    cell: (item) =>
+      field === 'lane' ? (
+        <LaneName lane={String(item.lane)} code={item.lane_code} reason={item.lane_reason} />
+      ) : (
+        <Cell name={field} value={item[field]} />
+      ),
   };
 }
 

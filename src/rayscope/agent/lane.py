@@ -1,0 +1,308 @@
+"""The fast lane: an agent's events kept and sent as the protobuf that they came in.
+
+``AddEvents`` (one gRPC call of a worker, the raylet or the GCS) puts its events into :class:`Buffer` as one
+piece of bytes; :class:`Lane` joins pieces and posts them. Joined ``RayEventsData`` messages are one
+``RayEventsData``, so nothing is taken apart. Ray's own ring of events and its JSON exporter stay as they
+are and take over, with all that waits, whenever something here is not as expected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import functools
+import ipaddress
+import logging
+import os
+import random
+import time
+import zlib
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from rayscope.agent.report import Reporter
+from rayscope.agent.settings import BUFFER_BYTES, DEFAULT_BUFFER_BYTES
+
+log = logging.getLogger("rayscope.agent")
+
+#: How long events are collected before they are sent, s. Ray's is 0.1; a longer time makes fewer, larger
+#: bodies. A driver that ends waits for half a second of silence, so it must be shorter than that.
+INTERVAL_S = 0.25
+#: A body is closed at this size, bytes.
+MAX_BODY_BYTES = 4 << 20
+TIMEOUT_S = 15.0
+_BACKOFF_S = (0.05, 5.0)
+#: Answers which say that the server does not read what we send: a fault that trying again does not mend.
+_NOT_UNDERSTOOD = frozenset({400, 405, 406, 415, 422, 501})
+_TOO_LARGE = 413
+_ATTRIBUTE = "_rayscope_lane"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some events as one serialised ``RayEventsData``."""
+
+    data: bytes
+    events: int
+
+
+class Buffer:
+    """Pieces in order of arrival, at most ``limit`` bytes of them: the oldest go first, counted by kind.
+
+    ``message``: Ray's ``RayEventsData``, to look into pieces that are dropped.
+    """
+
+    def __init__(self, limit: int, message: Any, reporter: Reporter) -> None:
+        self._limit = limit
+        self._message = message
+        self._reporter = reporter
+        self._pieces: collections.deque[Piece] = collections.deque()
+        self.bytes = 0
+        self.filled = asyncio.Event()
+
+    def add(self, piece: Piece) -> None:
+        """Keep a piece; drop the oldest ones beyond the limit."""
+        self._pieces.append(piece)
+        self.bytes += len(piece.data)
+        self.filled.set()
+        while self.bytes > self._limit and self._pieces:
+            self._drop()
+
+    def take(self, most: int) -> list[Piece]:
+        """The oldest pieces, of ``most`` bytes together but at least one; they are the caller's now."""
+        taken: list[Piece] = []
+        size = 0
+        while self._pieces and (not taken or size + len(self._pieces[0].data) <= most):
+            piece = self._pieces.popleft()
+            size += len(piece.data)
+            taken.append(piece)
+        self.bytes -= size
+        if not self._pieces:
+            self.filled.clear()
+        return taken
+
+    def give_back(self, pieces: list[Piece]) -> None:
+        """Pieces that could not be sent, to where they were taken from."""
+        self._pieces.extendleft(reversed(pieces))
+        self.bytes += sum(len(piece.data) for piece in pieces)
+        if self._pieces:
+            self.filled.set()
+        while self.bytes > self._limit and self._pieces:
+            self._drop()
+
+    def _drop(self) -> None:
+        piece = self._pieces.popleft()
+        self.bytes -= len(piece.data)
+        for event in self._message.FromString(piece.data).events:
+            kind = event.DESCRIPTOR.fields_by_name["event_type"].enum_type.values_by_number.get(
+                event.event_type
+            )
+            time_ns = event.timestamp.seconds * 1_000_000_000 + event.timestamp.nanos
+            self._reporter.lost(str(event.event_type) if kind is None else kind.name, time_ns)
+
+
+class Lane:
+    """Takes events in and sends them to ``endpoint``. All but :class:`Reporter` lives in the agent's loop."""
+
+    def __init__(self, endpoint: str, limit: int, module: Any, reporter: Reporter) -> None:
+        self._endpoint = endpoint
+        self._message = module.events_event_aggregator_service_pb2.RayEventsData
+        self._reporter = reporter
+        self.buffer = Buffer(limit, self._message, reporter)
+        self.open = True
+        self._most = MAX_BODY_BYTES
+        self._compress = not _is_local(endpoint)
+
+    def take_in(self, request: Any) -> bool:
+        """Keep the events of one ``AddEventsRequest``. False: the lane is left, they are Ray's to keep."""
+        if not self.open:
+            return False
+        try:
+            began = time.thread_time_ns()
+            data = request.events_data
+            piece = Piece(data.SerializeToString(), len(data.events))
+            if piece.data:
+                self.buffer.add(piece)
+            self._reporter.came(
+                piece.events,
+                len(data.task_events_metadata.dropped_task_attempts),
+                time.thread_time_ns() - began,
+            )
+        except Exception as error:
+            self.leave(f"a fault of Rayscope: {type(error).__name__}: {error}")
+            log.exception("the fast lane cannot take events in")
+            return False
+        return True
+
+    def leave(self, reason: str) -> None:
+        """Send no more: from now on everything is Ray's."""
+        if self.open:
+            self.open = False
+            log.warning("Ray's JSON exporter takes over from Rayscope's fast lane: %s", reason)
+            self._reporter.leave(reason)
+        self.buffer.filled.set()
+
+    async def send_forever(self, publisher: Any) -> None:
+        """Post what comes in until the lane is left. ``publisher``: Ray's own, whose metrics are kept up."""
+        import aiohttp
+
+        failures = 0
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_S)) as session:
+            while self.open:
+                await self.buffer.filled.wait()
+                if self.buffer.bytes < self._most and self.open:
+                    await asyncio.sleep(INTERVAL_S)
+                if not self.open:
+                    return
+                pieces = self.buffer.take(self._most)
+                if not pieces:
+                    continue
+                try:
+                    sent = await self._send(session, pieces, publisher)
+                except BaseException:
+                    self.buffer.give_back(pieces)
+                    raise
+                if sent:
+                    failures = 0
+                    continue
+                self.buffer.give_back(pieces)
+                failures += 1
+                least, most = _BACKOFF_S
+                spread = random.uniform(0.8, 1.2)  # noqa: S311 - not all nodes at the same moment
+                await asyncio.sleep(min(most, least * 2 ** min(failures, 20)) * spread)
+
+    async def _send(self, session: Any, pieces: list[Piece], publisher: Any) -> bool:
+        """Post some pieces as one body. Returns whether the server has them."""
+        import aiohttp
+
+        began, at = time.thread_time_ns(), time.monotonic()
+        body = pieces[0].data if len(pieces) == 1 else b"".join(piece.data for piece in pieces)
+        headers = {"Content-Type": "application/x-protobuf"}
+        raw = len(body)
+        if self._compress:
+            loop = asyncio.get_running_loop()
+            body = await loop.run_in_executor(None, functools.partial(zlib.compress, body, 1))
+            headers["Content-Encoding"] = "deflate"
+        try:
+            async with session.post(self._endpoint, data=body, headers=headers) as response:
+                status = response.status
+        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+            self._reporter.refused(f"{type(error).__name__}: {error}")
+            return False
+        if 200 <= status < 300:
+            events = sum(piece.events for piece in pieces)
+            self._reporter.sent(events, raw, len(body), time.thread_time_ns() - began)
+            await _count(publisher, events, time.monotonic() - at)
+            self._most = min(MAX_BODY_BYTES, self._most * 2)
+            return True
+        if status == _TOO_LARGE and len(pieces) > 1:
+            self._most = max(1, raw // 2)
+        elif status in _NOT_UNDERSTOOD or status == _TOO_LARGE:
+            self.leave(f"the server answered {status} to the binary form")
+        self._reporter.refused(f"the server answered {status}")
+        return False
+
+
+async def _count(publisher: Any, events: int, seconds: float) -> None:
+    """Keep Ray's metrics of published events true."""
+    try:
+        await publisher._record_success(num_published=events, num_filtered=0, duration=seconds)
+    except Exception as error:  # a metric is no reason to stop
+        log.debug("Ray's publish metrics cannot be set: %r", error)
+
+
+def _is_local(endpoint: str) -> bool:
+    host = urlsplit(endpoint).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class LanePublisher:
+    """Stands where the agent has its HTTP publisher: runs the lane, and Ray's publisher after it."""
+
+    def __init__(self, theirs: Any, lane: Lane, ring: Any, message: Any) -> None:
+        self._theirs = theirs
+        self._lane = lane
+        self._ring = ring
+        self._message = message
+
+    async def run_forever(self) -> None:
+        """As Ray's: until cancelled. A fault of ours ends the lane and nothing else."""
+        try:
+            await self._lane.send_forever(self._theirs)
+        except Exception as error:
+            log.exception("the fast lane failed")
+            self._lane.leave(f"a fault of Rayscope: {type(error).__name__}: {error}")
+        theirs = asyncio.ensure_future(self._theirs.run_forever())
+        try:
+            try:
+                await self._hand_over()
+            except Exception:
+                log.exception("events that waited in the fast lane cannot be handed over")
+            await theirs
+        finally:
+            theirs.cancel()
+
+    async def _hand_over(self) -> None:
+        """Put all that waits into Ray's ring, no faster than it is emptied."""
+        most = max(1, (getattr(self._ring, "_max_size", 0) or 100_000) // 2)
+        while pieces := self._lane.buffer.take(1):
+            for event in self._message.FromString(pieces[0].data).events:
+                while await self._ring.size() >= most:
+                    await asyncio.sleep(0.05)
+                await self._ring.add_event(event)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._theirs, name)
+
+
+def take_over(module: Any, reporter: Reporter) -> None:
+    """Put the lane into the ``AggregatorAgent`` of ``module``, which :mod:`shape` has found to be known."""
+    agent = module.AggregatorAgent
+    service = module.events_event_aggregator_service_pb2
+    their_add, their_run = agent.AddEvents, agent.run
+    limit = _buffer_limit()
+
+    @functools.wraps(their_add)
+    async def add_events(self: Any, request: Any, context: Any) -> Any:
+        lane: Lane | None = getattr(self, _ATTRIBUTE, None)
+        if lane is None or not lane.take_in(request):
+            return await their_add(self, request, context)
+        if getattr(self._event_buffer, "_consumers", True):
+            # Others (the GCS, the dashboard's head) read Ray's ring, so it is filled as ever.
+            return await their_add(self, request, context)
+        try:
+            self._open_telemetry_metric_recorder.set_metric_value(
+                self._events_received_metric_name, self._common_tags, len(request.events_data.events)
+            )
+        except Exception as error:
+            log.debug("Ray's count of received events cannot be set: %r", error)
+        return service.AddEventsReply()
+
+    @functools.wraps(their_run)
+    async def run(self: Any, server: Any) -> Any:
+        try:
+            theirs = self._http_endpoint_publisher
+            if isinstance(theirs, module.RayEventPublisher):
+                lane = Lane(theirs._publish_client._endpoint, limit, module, reporter)
+                self._http_endpoint_publisher = LanePublisher(
+                    theirs, lane, self._event_buffer, service.RayEventsData
+                )
+                setattr(self, _ATTRIBUTE, lane)
+                reporter.took_lane(limit)
+            else:
+                reporter.leave("the agent of this node posts no events")
+        except Exception as error:
+            log.exception("the fast lane cannot be taken")
+            reporter.leave(f"a fault of Rayscope: {type(error).__name__}: {error}")
+        return await their_run(self, server)
+
+    agent.AddEvents, agent.run = add_events, run
+
+
+def _buffer_limit() -> int:
+    text = os.environ.get(BUFFER_BYTES, "")
+    return int(text) if text.isdigit() and int(text) > 0 else DEFAULT_BUFFER_BYTES

@@ -1,0 +1,174 @@
+"""What an agent tells the server of its own part in the recording: its lane and why, how much, what is lost.
+
+A thread of its own, since it must work where the lane does not. Counts are totals since the agent began, so
+a report that comes twice or not at all changes nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import logging
+import os
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+from rayscope.agent.settings import EXPORT_ADDR, NODE_ID
+
+log = logging.getLogger("rayscope.agent")
+
+#: Without news a report goes out this often, s.
+EVERY_S = 5.0
+#: With news, at most this often, s.
+AT_MOST_EVERY_S = 0.5
+_TIMEOUT_S = 5.0
+
+
+class Reporter:
+    """Counts, and posts the counts to ``POST /api/ingest/{key}/agent``. Its methods never raise."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._news = threading.Event()
+        self._lane = "starting"
+        self._reason = ""
+        self._since_ns = time.time_ns()
+        self._limit = 0
+        self._received = self._sent = self._raw_bytes = self._sent_bytes = self._bodies = self._busy_ns = 0
+        self._refused = self._dropped_attempts = 0
+        self._trouble = ""
+        self._lost: dict[str, list[int]] = {}
+        self._thread = threading.Thread(target=self._run, name="rayscope-report", daemon=True)
+
+    def start(self) -> None:
+        """Begin to report, if the settings say where."""
+        if report_url(os.environ.get(EXPORT_ADDR, "")):
+            self._thread.start()
+
+    def took_lane(self, limit: int) -> None:
+        """The fast lane is used; up to ``limit`` bytes may wait in it."""
+        with self._lock:
+            self._lane, self._reason, self._limit = "fast", "", limit
+            self._since_ns = time.time_ns()
+        self._news.set()
+
+    def leave(self, reason: str) -> None:
+        """Ray's JSON exporter is used, for this reason."""
+        with self._lock:
+            self._lane, self._reason, self._since_ns = "json", reason[:500], time.time_ns()
+        self._news.set()
+
+    def came(self, events: int, dropped_attempts: int, busy_ns: int) -> None:
+        """Events were taken in; workers told of attempts whose events they had no room for."""
+        self._received += events
+        self._dropped_attempts += dropped_attempts
+        self._busy_ns += busy_ns
+
+    def sent(self, events: int, raw: int, size: int, busy_ns: int) -> None:
+        """The server has taken a body: ``raw`` bytes, ``size`` on the wire."""
+        self._sent += events
+        self._raw_bytes += raw
+        self._sent_bytes += size
+        self._bodies += 1
+        self._busy_ns += busy_ns
+        self._trouble = ""
+
+    def refused(self, why: str) -> None:
+        """The server has not taken a body; it is tried again."""
+        self._refused += 1
+        self._trouble = why[:300]
+
+    def lost(self, kind: str, time_ns: int) -> None:
+        """An event had to go from the buffer, unsent."""
+        with self._lock:
+            known = self._lost.get(kind)
+            if known is None:
+                self._lost[kind] = [1, time_ns, time_ns]
+            else:
+                known[0] += 1
+                known[1] = min(known[1], time_ns)
+                known[2] = max(known[2], time_ns)
+        self._news.set()
+
+    def report(self) -> dict[str, Any]:
+        """What is posted (docs/api.md describes it)."""
+        with self._lock:
+            lost = [
+                {"event_type": kind, "count": count, "first_ns": first, "last_ns": last}
+                for kind, (count, first, last) in sorted(self._lost.items())
+            ]
+            lane, reason, since_ns = self._lane, self._reason, self._since_ns
+        return {
+            "session": _argument("--session-name"),
+            "node_id": os.environ.get(NODE_ID) or _argument("--node-id"),
+            "pid": os.getpid(),
+            "ray_version": _version("ray"),
+            "rayscope_version": _version("rayscope"),
+            "lane": lane,
+            "reason": reason,
+            "since_ns": since_ns,
+            "time_ns": time.time_ns(),
+            "buffer_limit": self._limit,
+            "received": self._received,
+            "sent": self._sent,
+            "raw_bytes": self._raw_bytes,
+            "sent_bytes": self._sent_bytes,
+            "bodies": self._bodies,
+            "refused": self._refused,
+            "trouble": self._trouble,
+            "busy_s": self._busy_ns / 1e9,
+            "cpu_s": time.process_time(),
+            "dropped_attempts": self._dropped_attempts,
+            "lost": lost,
+        }
+
+    def _run(self) -> None:
+        url = report_url(os.environ.get(EXPORT_ADDR, ""))
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        while True:
+            self._news.wait(EVERY_S)
+            self._news.clear()
+            try:
+                if self._lane != "starting":
+                    _post(opener, url, self.report())
+            except (OSError, urllib.error.URLError, ValueError) as error:
+                log.debug("the server cannot be told about this agent: %r", error)
+                time.sleep(EVERY_S - AT_MOST_EVERY_S)
+                self._news.set()
+            except Exception:
+                log.exception("this agent's report failed")
+                return
+            time.sleep(AT_MOST_EVERY_S)
+
+
+def _post(opener: urllib.request.OpenerDirector, url: str, report: dict[str, Any]) -> None:
+    body = json.dumps(report).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
+    with opener.open(request, timeout=_TIMEOUT_S) as reply:
+        reply.read()
+
+
+def report_url(ingest_url: str) -> str:
+    """Where to report, beside ``ingest_url``; empty if that is not a server of ours."""
+    base, found, _ = ingest_url.partition("/ray-events")
+    return f"{base}/agent" if found and "/api/ingest/" in base and ingest_url.startswith("http") else ""
+
+
+def _argument(name: str) -> str:
+    """The value of one of this process's own arguments (Ray's agent is started with its session's name)."""
+    for argument in sys.argv:
+        key, equals, value = argument.partition("=")
+        if equals and key == name:
+            return value
+    return ""
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,114 @@
+"""Is the event collector of this Ray one that we know?
+
+We stand in for two of its methods, so they are compared with those of the versions that were read and run:
+by signature and by every name that their code uses. A Ray that has changed them keeps its own way.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from rayscope.agent.settings import EVENT_TYPES, EXPOSABLE_TYPES
+
+# What AggregatorAgent.AddEvents uses: the same in all of Ray 2.50 to 2.53, and what later versions add.
+_ADD_EVENTS = frozenset(
+    (
+        *("AddEventsReply", "Exception", "_common_tags", "_event_buffer", "_event_processing_enabled"),
+        *("_events_failed_to_add_metric_name", "_events_received_metric_name", "add_event", "decode"),
+        *("_open_telemetry_metric_recorder", "error", "event_id", "events", "events_data", "logger"),
+        *("events_event_aggregator_service_pb2", "set_metric_value"),
+    )
+)
+_TO_GCS = frozenset({"PUBLISH_EVENTS_TO_GCS", "_task_metadata_buffer", "merge", "task_events_metadata"})
+_TO_HEAD = frozenset({"PUBLISH_TASK_EVENTS_TO_DASHBOARD_HEAD", "_dashboard_head_task_metadata_buffer"})
+_RUN = frozenset(
+    (
+        *("_executor", "_http_endpoint_publisher", "add_EventAggregatorServiceServicer_to_server", "asyncio"),
+        *("events_event_aggregator_service_pb2_grpc", "gather", "run_forever", "shutdown"),
+    )
+)
+#: First Ray version -> what the two methods use from it on, until the next one here.
+KNOWN: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "2.50": (_ADD_EVENTS, _RUN),
+    "2.54": (_ADD_EVENTS | _TO_GCS, _RUN | {"_gcs_publisher"}),
+    "2.58": (_ADD_EVENTS | _TO_GCS | _TO_HEAD, _RUN | {"_gcs_publisher", "_dashboard_head_publisher"}),
+}
+# Whether ``len`` is among the names depends on the version alone too, but tells nothing.
+_IGNORED = frozenset({"len"})
+
+
+def unknown(module: Any) -> str | None:
+    """Why the collector in ``module`` (Ray's ``aggregator_agent``) is left alone; None if it is known."""
+    for check in (_methods, _publisher, _messages, _kinds):
+        try:
+            reason = check(module)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            reason = f"it lacks something that all known versions have ({error})"
+        if reason is not None:
+            return reason
+    return None
+
+
+def _version() -> str:
+    import ray
+
+    return str(ray.__version__)
+
+
+def _takes(function: Callable[..., Any], *parameters: str, is_async: bool = True) -> bool:
+    if inspect.iscoroutinefunction(function) != is_async:
+        return False
+    return tuple(inspect.signature(function).parameters)[: len(parameters)] == parameters
+
+
+def _methods(module: Any) -> str | None:
+    agent = module.AggregatorAgent
+    if not (
+        _takes(agent.AddEvents, "self", "request", "context")
+        and _takes(agent.run, "self", "server")
+        and _takes(agent.__init__, "self", "dashboard_agent", is_async=False)
+    ):
+        return f"the methods of Ray {_version()}'s AggregatorAgent have other signatures than those known"
+    names = frozenset(agent.AddEvents.__code__.co_names) - _IGNORED
+    run_names = frozenset(agent.run.__code__.co_names) - _IGNORED
+    if (names, run_names) not in KNOWN.values():
+        return f"Ray {_version()}'s AggregatorAgent works in another way than those known"
+    return None
+
+
+def _publisher(module: Any) -> str | None:
+    publisher, client = module.RayEventPublisher, module.AsyncHttpPublisherClient
+    buffer = module.MultiConsumerEventBuffer
+    if not (
+        _takes(publisher.run_forever, "self")
+        and _takes(client.publish, "self", "batch")
+        and _takes(client.__init__, "self", "endpoint", "executor", is_async=False)
+        and _takes(buffer.add_event, "self", "event")
+        and _takes(buffer.size, "self")
+    ):
+        return f"the event publisher of Ray {_version()} has other signatures than those known"
+    return None
+
+
+def _messages(module: Any) -> str | None:
+    service = module.events_event_aggregator_service_pb2
+    request = service.AddEventsRequest.DESCRIPTOR.fields_by_name
+    data = service.RayEventsData.DESCRIPTOR.fields_by_name
+    numbers = (request["events_data"].number, data["events"].number, data["task_events_metadata"].number)
+    return None if numbers == (1, 1, 2) else f"Ray {_version()} numbers the fields of its events anew"
+
+
+def _kinds(module: Any) -> str | None:
+    chosen = os.environ.get(EXPOSABLE_TYPES, "")
+    if chosen.strip().upper() == "ALL":
+        return None
+    service = module.events_event_aggregator_service_pb2
+    event = service.RayEventsData.DESCRIPTOR.fields_by_name["events"].message_type
+    here = set(event.fields_by_name["event_type"].enum_type.values_by_name)
+    left_out = (here & set(EVENT_TYPES)) - {name.strip() for name in chosen.split(",")}
+    if left_out:
+        return f"{EXPOSABLE_TYPES} leaves out {', '.join(sorted(left_out))}"
+    return None

@@ -1,0 +1,34 @@
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+
+/** Why a node does not send its events in the fast form, in words. */
+export function laneReason(t: TFunction, code: string | null, reason: string | null): string {
+  if (code === 'agent_said' && reason !== null) return reason;
+  if (code === 'not_installed') return t('lane.notInstalled');
+  if (code === 'no_events') return t('lane.noEvents');
+  return t('lane.fastHint');
+}
+
+/** How a node’s events come: in the fast form, as Ray’s JSON, or not at all; why, on hover or beside it. */
+export function LaneName(props: { lane: string; code: unknown; reason: unknown; whole?: boolean }) {
+  const { t, i18n } = useTranslation();
+  const name = i18n.exists(`lane.${props.lane}`) ? t(`lane.${props.lane}` as 'lane.fast') : props.lane;
+  const why = laneReason(
+    t,
+    typeof props.code === 'string' ? props.code : null,
+    typeof props.reason === 'string' ? props.reason : null,
+  );
+  if (props.whole) {
+    return (
+      <span className="rs-break">
+        {name}
+        {props.lane !== 'fast' && <span className="rs-dim"> {why}</span>}
+      </span>
+    );
+  }
+  return (
+    <span className={props.lane === 'fast' ? undefined : 'rs-dim'} title={why}>
+      {name}
+    </span>
+  );
+}
