@@ -61,6 +61,10 @@ class Api:
         body = {"address": address, "ray_token": ray_token()}
         return str(self._call("POST", "/api/clusters", json=body)["session"])
 
+    def recording(self, session: str) -> dict[str, Any]:
+        """How a session is recorded, node by node."""
+        return self._call("GET", "/api/recording", params={"session": session})
+
     def sql(self, sql: str, session: str | None, limit: int, timeout_s: float = 60) -> dict[str, Any]:
         """Rows of one SELECT."""
         body: dict[str, Any] = {"sql": sql, "limit": limit}

@@ -8,6 +8,7 @@ import typer
 
 from rayscope import __version__
 from rayscope.cli import attach, env, run, serve, sql, start
+from rayscope.cli.doctor.command import doctor
 
 app = typer.Typer(
     name="rayscope",
@@ -26,6 +27,7 @@ app.command("env")(env.env)
 app.command("serve")(serve.serve)
 app.command("attach")(attach.attach)
 app.command("sql")(sql.sql)
+app.command("doctor")(doctor)
 
 
 def _show_version(wanted: bool) -> None:

@@ -133,6 +133,14 @@ class GcsClient:
         # A reply of 70 MB takes a busy GCS several seconds.
         return self._call("TaskInfoGcsService", "GetTaskEvents", request, timeout_s=max(30, self.timeout_s))
 
+    def internal_config(self) -> dict[str, Any] | None:
+        """The ``--system-config`` of the head node, None if the cluster does not tell."""
+        try:
+            told = json.loads(self._call("InternalKVGcsService", "GetInternalConfig", {}).config)
+        except (AttributeError, GcsError, ValueError):  # a Ray that has it elsewhere, or keeps it to itself
+            return None
+        return told if isinstance(told, dict) else None
+
     def actors(self) -> Any:
         """The ``ActorTableData`` of all actors that the GCS remembers, dead ones too."""
         return self._call("ActorInfoGcsService", "GetAllActorInfo", {}).actor_table_data

@@ -1,0 +1,1 @@
+"""``rayscope doctor``: asking (``gather``, ``host``), judging (``judging``), printing (``command``)."""

@@ -1,0 +1,125 @@
+"""``rayscope doctor``: which parts of recording a cluster are on, what each costs here, what is missing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from rayscope.cli.console import fail, stderr, stdout
+from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+
+if TYPE_CHECKING:
+    from rayscope.cli.doctor.facts import Facts
+    from rayscope.cli.doctor.judging import Finding
+
+#: Exit status when something is missing or worth mending.
+NOT_WHOLE = 1
+_STYLES = {"on": "green", "partly": "yellow", "off": "red", "unknown": "yellow"}
+
+
+class Format(str, Enum):
+    """How the findings are printed."""
+
+    text = "text"
+    json = "json"
+
+
+def doctor(
+    address: Annotated[
+        str,
+        typer.Argument(help="The head node's GCS as host:port, or `auto` for the one on this machine."),
+    ] = "auto",
+    seconds: Annotated[float, typer.Option("--seconds", min=0.5, max=60, help="How long to measure.")] = 3,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Run 1,000 no-op tasks in the cluster, to measure them.")
+    ] = False,
+    server: ServerUrl = None,
+    data_dir: DataDir = None,
+    token: Token = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print what is found.")] = Format.text,
+) -> None:
+    """Say which parts of recording are on, what they cost here and now, and what to type for the rest.
+
+    Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth mending.
+    """
+    from rayscope.cli.doctor.gather import gather
+    from rayscope.cli.doctor.judging import is_whole, judge
+    from rayscope.sources.address import AddressError, resolve
+    from rayscope.sources.gcs import GcsError
+
+    if server is not None and not server.startswith(("http://", "https://")):
+        fail(f"{server!r} is no URL.", "Give --server as http://HOST:PORT.")
+    settings = settings_from(data_dir, token=token)
+    try:
+        address = resolve(address)
+        with stderr().status(f"looking at {address} for some {seconds:g} s"):
+            facts = gather(address, settings, server, data_dir, seconds, probe)
+    except (AddressError, GcsError) as error:
+        fail(error.message, error.remedy)
+    findings = judge(facts)
+    if form is Format.json:
+        json.dump(as_json(facts, findings), sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+    else:
+        show(stdout(), facts, findings)
+    raise typer.Exit(0 if is_whole(findings) else NOT_WHOLE)
+
+
+def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
+    """Findings, and the facts that they come from."""
+    from rayscope.cli.doctor.judging import is_whole
+
+    found = [asdict(finding) for finding in findings]
+    return {"whole": is_whole(findings), "findings": found, "facts": facts.as_json()}
+
+
+def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
+    """Print the findings for people: a line for each part, below it what is to be said."""
+    ray = f", Ray {facts.ray_version}" if facts.ray_version else ""
+    nodes = f"{len(facts.nodes):,} node{'' if len(facts.nodes) == 1 else 's'}"
+    console.print(Text(f"Cluster {facts.address}{ray}, {nodes}", style="bold"))
+    console.print(Text(facts.session, style="dim"))
+    console.print(Text(_measured(facts)))
+    for finding in findings:
+        line = Text(f"\n{finding.part}: ", style="bold")
+        line.append(finding.state, style=_STYLES.get(finding.state, "dim"))
+        console.print(line)
+        _indented(console, Text(finding.says))
+        if finding.cost:
+            _indented(console, Text(f"Cost: {finding.cost}", style="dim"))
+        if finding.remedy:
+            _indented(console, Text(finding.remedy, style="yellow"))
+        if finding.command:
+            # Not wrapped: it is to be copied.
+            console.print(Text(f"    {finding.command}", style="bold"), soft_wrap=True)
+    wrong = sum(finding.state in ("partly", "off", "unknown") for finding in findings)
+    if wrong:
+        console.print(Text(f"\nNot whole: see the {wrong} parts above that are not on.", style="yellow"))
+    else:
+        console.print(Text("\nThe recording is whole.", style="green"))
+
+
+def _indented(console: Console, text: Text) -> None:
+    for line in text.wrap(console, max(20, console.width - 2)):
+        line.rstrip()
+        console.print(Text("  ").append_text(line))
+
+
+def _measured(facts: Facts) -> str:
+    measured = facts.measured
+    if measured.probe_error:
+        return f"The probe failed: {measured.probe_error}"
+    took = f"{measured.seconds:.1f} s"
+    if measured.ended is None:
+        return f"Measured for {took}; how many tasks ended cannot be told."
+    if measured.ended == 0 and not measured.probe:
+        return f"Nothing ran while we measured ({took}); --probe runs 1,000 no-op tasks."
+    ended = f"{measured.ended:,} task attempt{'' if measured.ended == 1 else 's'} ended"
+    return f"Measured for {took}, while {ended}{' (1,000 of them ours)' if measured.probe else ''}."

@@ -1,0 +1,366 @@
+"""What ``rayscope doctor`` makes of the facts: one finding or more for each part of the recording. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from rayscope.cli import recording
+from rayscope.cli.doctor.facts import Facts, Node, is_true, same_place
+
+ON, PARTLY, OFF, UNKNOWN = "on", "partly", "off", "unknown"
+NOT_HERE = "not in this version"
+SERVER, EXPORT, LANE, TRACER = "server", "export of events", "lane", "tracer"
+SPANS, SNAPSHOT = "profile spans", "snapshot fallback"
+
+#: With fewer tasks than this the processes' work at rest would be most of a figure for one task.
+_ENOUGH = 100
+_NAMED = 3
+_AGAIN = "Stop the node, and start it with your other options by:"
+_BEHIND_S = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part of the recording. ``remedy`` says what to do, ``command`` is the exact line to type."""
+
+    part: str
+    state: str
+    says: str
+    cost: str = ""
+    remedy: str = ""
+    command: str = ""
+
+
+def judge(facts: Facts) -> list[Finding]:
+    """All findings, in the order in which they are told."""
+    return [
+        _server(facts),
+        _export(facts),
+        *_lanes(facts),
+        Finding(TRACER, NOT_HERE, "This version has no tracer of objects and of waits inside a task."),
+        _spans(facts),
+        _snapshot(facts),
+    ]
+
+
+def is_whole(findings: Iterable[Finding]) -> bool:
+    """Whether nothing is missing."""
+    return all(finding.state in (ON, NOT_HERE) for finding in findings)
+
+
+def _server(facts: Facts) -> Finding:
+    server, targets = facts.server, _targets(facts)
+    if server.url is None:
+        says, command = "No server runs for this data directory", _with_data_dir("rayscope serve", facts)
+        if targets:
+            says += f", and none answers at {targets[0]}, where the nodes send their events"
+            port = urlsplit(targets[0]).port
+            command += f" --port {port}" if port else ""
+        return Finding(SERVER, OFF, f"{says}.", remedy="Start one:", command=command)
+    if server.error:
+        remedy, _, command = server.remedy.partition(": rayscope ")
+        state = UNKNOWN if server.version else OFF
+        if command:
+            return Finding(SERVER, state, server.error, remedy=f"{remedy}:", command=f"rayscope {command}")
+        return Finding(SERVER, state, server.error, remedy=server.remedy)
+    says, cost = f"{server.url} (version {server.version or '?'})", _cpu_cost(facts, "server")
+    cost = cost and f"{cost} in the server's process, which is ours alone (all its sessions)."
+    if server.health.get("status") != "ok":
+        error = server.health.get("error") or {}
+        says += f" answers but cannot keep everything: {error.get('message') or 'it does not say why.'}"
+        return Finding(SERVER, PARTLY, says, cost, error.get("remedy") or "See the server's log.")
+    if server.known is False:
+        says += " knows nothing of this session"
+        elsewhere = next((target for target in targets if not same_place(target, server.url)), None)
+        if elsewhere:
+            says += f", whose events go to {elsewhere}."
+            command = f"rayscope doctor {facts.address} --server {elsewhere}"
+            return Finding(SERVER, PARTLY, says, cost, "Ask that one:", command)
+        command = _with_data_dir(f"rayscope attach {facts.address}", facts)
+        return Finding(SERVER, PARTLY, f"{says}.", cost, "Let it take snapshots:", command)
+    says += " records this session."
+    rejected = server.ingest.get("rejected_batches") or 0
+    if rejected:
+        says += f" Since its start it could not read {_many(rejected, 'batch')} of events."
+        remedy = "They lie in rejected/ in its data directory; its log says why."
+        return Finding(SERVER, PARTLY, says, cost, remedy)
+    behind_s = (server.ingest.get("behind_ns") or 0) / 1e9
+    if behind_s > _BEHIND_S:
+        says += f" It is {behind_s:.0f} s behind with writing them down."
+    return Finding(SERVER, ON, says, cost)
+
+
+def _export(facts: Facts) -> Finding:
+    nodes, cost = facts.nodes, _export_cost(facts)
+    sending = [node for node in nodes if node.lane in ("fast", "json")]
+    if not sending:
+        return _no_events(facts, cost)
+    problem = _misses(facts)
+    if problem is not None:
+        return Finding(EXPORT, PARTLY, problem[0], cost, problem[1], problem[2])
+    says = f"{_count(len(sending), len(nodes))} sending events."
+    if len(sending) < len(nodes):
+        return Finding(EXPORT, PARTLY, says, cost, "See the lanes below.")
+    silent = [driver for driver in facts.drivers if not driver.worker_events]
+    if silent and not _configured(facts, recording.WORKER_EVENTS):
+        says += f" {_pids(silent)} without {recording.WORKER_EVENTS} and may keep events back."
+        return Finding(EXPORT, PARTLY, says, cost, "Start such drivers with:", "rayscope run SCRIPT")
+    return Finding(EXPORT, ON, says, cost)
+
+
+def _no_events(facts: Facts, cost: str) -> Finding:
+    """No node sends events, as far as the server knows."""
+    targets = _targets(facts)
+    if not targets and any(node.env for node in facts.nodes):
+        says = "The cluster was started without recording: its nodes send us no events."
+        command = _with_data_dir(f"rayscope attach {facts.address}", facts)
+        if "snapshot" in str(facts.server.recording.get("recording")):
+            says += " The server takes snapshots instead."
+            return Finding(EXPORT, OFF, says, "", _AGAIN, _start_line(facts, facts.nodes[0]))
+        remedy = "For snapshots until it is started anew with `rayscope start`:"
+        return Finding(EXPORT, OFF, says, "", remedy, command)
+    if not targets:
+        says = "No events have come, and no node's settings can be read from here."
+        return Finding(EXPORT, UNKNOWN, says, cost, "On the head node:", f"rayscope doctor {facts.address}")
+    told = sum(bool(node.env and node.env.ours) for node in facts.nodes)
+    says = f"{_count(told, len(facts.nodes))} told to send events to {targets[0]}"
+    lost = sum(node.lost or 0 for node in facts.nodes)
+    kept = f" {lost:,} events are lost already." if lost else ""
+    if facts.server.url and not same_place(facts.server.url, targets[0]):
+        says += f", not to {facts.server.url}.{kept}"
+        command = f"rayscope doctor {facts.address} --server {targets[0]}"
+        return Finding(EXPORT, PARTLY, says, cost, "Ask that one:", command)
+    if facts.server.known is None:
+        says += ". Until a server takes them an agent keeps 100,000 events, or 128 MiB on the fast lane."
+    else:
+        says += ", but none has come."
+    return Finding(EXPORT, PARTLY, says + kept, cost, "See the server above and the lanes below.")
+
+
+def _misses(facts: Facts) -> tuple[str, str, str] | None:
+    """(what the record lacks, remedy, command) of a cluster that sends events."""
+    envs = [node.env for node in facts.nodes if node.env]
+    off = {
+        f"tasks: {recording.WORKER_EVENTS}": not _configured(facts, recording.WORKER_EVENTS)
+        and any(not env.worker_events for env in envs),
+        f"actors, nodes and jobs: {recording.CLUSTER_EVENTS}": not _configured(
+            facts, recording.CLUSTER_EVENTS
+        )
+        and any(not env.cluster_events for env in envs),
+    }
+    for what, is_off in off.items():
+        if is_off and facts.config is not None:
+            head = next((one for one in facts.nodes if one.head), facts.nodes[0])
+            says = f"Events come, but not those of {what} is off."
+            return says, _AGAIN, _start_line(facts, head)
+    dropped = facts.server.recording.get("dropped") or {}
+    lost, repaired = dropped.get("total") or 0, dropped.get("repaired_total") or 0
+    if lost <= repaired and not (lost and dropped.get("repaired_partly")):
+        return None
+    by = [one for one in dropped.get("by") or () if one["reason"] != "profile_events_dropped"]
+    named = "; ".join(f"{one['count']:,} by {one['source']} ({one['reason']})" for one in by[:_NAMED])
+    says = f"{lost:,} events of tasks are lost{f': {named}' if named else ''}; "
+    says += f"{repaired:,} of them were looked up in the GCS again."
+    remedy = "More room in the agents keeps more: set RAYSCOPE_AGENT_BUFFER_BYTES where nodes are started."
+    return says, remedy, ""
+
+
+def _lanes(facts: Facts) -> Iterator[Finding]:
+    """One finding for each lane and reason, with the nodes that share it."""
+    groups: dict[tuple[str, ...], list[Node]] = {}
+    for node in facts.nodes:
+        lane = node.lane or ("none" if node.env and not node.env.ours else UNKNOWN)
+        why = {"fast": ("", "", ""), UNKNOWN: _later(node)}.get(lane) or _why(facts, node)
+        groups.setdefault((lane, *why), []).append(node)
+    for (lane, says, remedy, command), nodes in sorted(groups.items()):
+        state = {"fast": ON, "json": PARTLY, UNKNOWN: UNKNOWN}.get(lane, OFF)
+        text = f"{'not known' if lane == UNKNOWN else lane} on {_names(nodes)}"
+        text += f": {says}" if says else "."
+        trouble = next((one.agent["trouble"] for one in nodes if one.agent and one.agent["trouble"]), None)
+        if trouble:
+            waiting = sum(one.agent["waiting"] for one in nodes if one.agent)
+            state, remedy = PARTLY, "Check that these nodes reach the server."
+            text += f" The server does not take their events now ({trouble}); {waiting:,} wait."
+        yield Finding(LANE, state, text, _lane_cost(lane, nodes), remedy, command)
+
+
+def _later(node: Node) -> tuple[str, str, str]:
+    """The same of a node whose lane no server tells."""
+    says = "set to take the fast lane, but only " if node.env and node.env.fast_lane else ""
+    return f"{says}a server that has the events can tell.", "See the server above.", ""
+
+
+def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
+    """(why a node is not on the fast lane, what to do, the line to type)."""
+    env, start = node.env, _start_line(facts, node)
+    python = node.python or "python"
+    if node.lane == "json":
+        reason = node.lane_reason or ""
+        if node.lane_code == "agent_said":
+            says = f"its agent says: {reason or 'nothing'}."
+            if "EXPOSABLE" in reason:
+                return says, _AGAIN, start
+            if "known" in reason or "anew" in reason or "answered" in reason:
+                return says, "Newer versions may know it:", f"{python} -m pip install --upgrade rayscope"
+            return says, "See dashboard_agent.log in the session's log directory there.", ""
+        if env is None:
+            says = "no Rayscope in the Python that runs Ray there, or started with --no-fast-lane."
+            remedy = "On that node, before it is started anew with `rayscope start`:"
+            return says, remedy, "python -m pip install rayscope"
+        if not env.fast_lane:
+            return "started with --no-fast-lane, or not by `rayscope start`.", _AGAIN, start
+        says = "there is no Rayscope in the Python that runs Ray there."
+        return says, "Before the node is started anew:", f"{python} -m pip install rayscope"
+    if env is None:
+        says = "nothing has come, and why cannot be seen from here."
+        return says, "On that node:", f"rayscope doctor {facts.address} --server {facts.server.url}"
+    if not env.ours:
+        where = f"its events go to {env.export_to}, not to us" if env.export_to else ""
+        return f"{where or 'started without recording'}.", _AGAIN, start
+    if node.agent_pid is None:
+        says = "no dashboard agent runs there, and it is the agent that sends events."
+        return says, "Before the node is started anew:", f"{python} -m pip install 'ray[default]'"
+    if facts.server.url and not same_place(env.export_to, facts.server.url):
+        says = f"its events go to {env.export_to}, not to the server asked."
+        return says, "Ask that one:", f"rayscope doctor {facts.address} --server {env.export_to}"
+    if env.key_fits is False:
+        return "it was started with the key of another data directory.", _AGAIN, start
+    says = "its agent has sent nothing yet."
+    return says, "If that stays so: see dashboard_agent.log in the session's log directory there.", ""
+
+
+def _spans(facts: Facts) -> Finding:
+    seen, dropped = facts.server.recording.get("spans") or 0, facts.server.recording.get("dropped") or {}
+    envs = [node.env for node in facts.nodes if node.env]
+    with_it = [env for env in envs if env.profiling]
+    ended, spans = facts.measured.ended, facts.measured.spans
+    cost = ""
+    if ended and spans:
+        cost = f"{spans / ended:.1f} spans a task just now; their events are part of the export's cost."
+    head = next((one for one in facts.nodes if one.head), None) or (facts.nodes[0] if facts.nodes else None)
+    start = _start_line(facts, head) if head else ""
+    if envs and len(with_it) < len(envs):
+        says = "The nodes" if not with_it else f"{len(envs) - len(with_it)} of the {len(envs)} nodes here"
+        says += f" run without {recording.PROFILING}: ray.get, ray.put and ray.wait there are not seen."
+        state = PARTLY if with_it else OFF
+        return Finding(SPANS, state, says, "" if state == OFF else cost, _AGAIN, start)
+    if not envs and not seen:
+        says = "No spans have come, and no node's settings can be read from here."
+        return Finding(SPANS, UNKNOWN, says, cost, "On the head node:", f"rayscope doctor {facts.address}")
+    says = (
+        f"ray.get, ray.put and ray.wait are on record ({seen:,} spans)." if seen else "They are switched on."
+    )
+    if dropped.get("spans"):
+        says += f" {dropped['spans']:,} more were beyond Ray's limit for one task."
+    silent = [driver for driver in facts.drivers if not driver.profiling]
+    if silent:
+        whose = "its" if len(silent) == 1 else "their"
+        says += f" {_pids(silent)} without {recording.PROFILING}: {whose} own calls are not seen."
+        return Finding(SPANS, PARTLY, says, cost, "Start such drivers with:", "rayscope run SCRIPT")
+    return Finding(SPANS, ON, says, cost)
+
+
+def _snapshot(facts: Facts) -> Finding:
+    reading, server = facts.reading, facts.server.recording.get("snapshots") or {}
+    if reading.seconds is None:
+        return Finding(SNAPSHOT, OFF, f"The GCS cannot be read whole: {reading.error}", remedy=reading.remedy)
+    says = f"The GCS can be read: {_many(reading.attempts, 'task attempt')} and "
+    says += f"{_many(reading.entities, 'row')} about nodes, actors and the like."
+    if reading.dropped:
+        says += (
+            f" It has itself dropped {_many(reading.dropped, 'attempt')}; snapshots cannot bring them back."
+        )
+    cost = f"{_seconds(reading.seconds)} for one whole reading (Ray's answer and our conversion)"
+    if reading.attempts >= _ENOUGH:
+        cost += f", {reading.seconds * 1e6 / reading.attempts:,.0f} µs a task"
+    if server.get("interval_s") and "snapshot" in str(facts.server.recording.get("recording")):
+        cost += f"; the server reads every {server['interval_s']:.0f} s"
+    if facts.server.known and not server.get("ok") and server.get("error"):
+        says += f" But not by the server: {server['error']}"
+        return Finding(SNAPSHOT, PARTLY, says, f"{cost}.", server.get("remedy") or "")
+    return Finding(SNAPSHOT, ON, says, f"{cost}.")
+
+
+# Costs and words.
+
+
+def _cpu_cost(facts: Facts, kind: str) -> str:
+    """CPU of one kind of process: a figure for one task, or its share of a CPU when too few ended."""
+    measured = facts.measured
+    used = measured.cpu.get(kind)
+    ended = measured.ended_here if kind in ("agent", "raylet") else measured.ended
+    if used is None or not measured.seconds:
+        return ""
+    if ended is not None and ended >= _ENOUGH:
+        return f"{used * 1e6 / ended:,.0f} µs a task"
+    return f"{100 * used / measured.seconds:.1f} % of a CPU"
+
+
+def _export_cost(facts: Facts) -> str:
+    named = {"agent": "agents", "raylet": "raylets", "gcs": "GCS"}
+    parts = [f"{name} {cost}" for kind, name in named.items() if (cost := _cpu_cost(facts, kind))]
+    received = sum(node.received or 0 for node in facts.nodes)
+    if not parts:
+        return ""
+    text = f"{', '.join(parts)} on this machine; all of it, so Ray's own work too."
+    if facts.measured.ended_here and received:
+        text += f" {received / facts.measured.ended_here:.2g} events a task."
+    return text
+
+
+def _lane_cost(lane: str, nodes: list[Node]) -> str:
+    figures = sorted(node.us_an_event for node in nodes if node.us_an_event is not None)
+    if lane == "fast" and figures:
+        span = f"{figures[0]:.2g}" + (f" to {figures[-1]:.2g}" if len(figures) > 1 else "")
+        when = "on average since its start" if any(node.since_start for node in nodes) else "just now"
+        return f"{span} µs an event for our code in the agent, {when}."
+    return "Ray's own exporter; it is in the agents' CPU above." if lane == "json" else ""
+
+
+def _targets(facts: Facts) -> list[str]:
+    """Where nodes were told to send their events, servers like ours alone."""
+    return sorted({node.env.export_to for node in facts.nodes if node.env and node.env.ours})
+
+
+def _configured(facts: Facts, name: str) -> bool:
+    return is_true((facts.config or {}).get(name))
+
+
+def _start_line(facts: Facts, node: Node) -> str:
+    """How to start a node like this one with recording."""
+    ray = f"--head --port={facts.address.rpartition(':')[2]}" if node.head else f"--address={facts.address}"
+    return f"{_with_data_dir('rayscope start', facts)} -- {ray}"
+
+
+def _with_data_dir(command: str, facts: Facts) -> str:
+    return f"{command} --data-dir {facts.data_dir}" if facts.data_dir else command
+
+
+def _names(nodes: list[Node]) -> str:
+    shown = ", ".join(f"{node.address or '?'} ({node.node_id[:8]})" for node in nodes[:_NAMED])
+    return shown + (f" and {len(nodes) - _NAMED:,} more nodes" if len(nodes) > _NAMED else "")
+
+
+def _count(some: int, of: int) -> str:
+    if some == of:
+        return "The one node is" if of == 1 else f"All {of:,} nodes are"
+    return f"{some:,} of {of:,} nodes {'is' if some == 1 else 'are'}"
+
+
+def _pids(drivers: list[Any]) -> str:
+    shown = ", ".join(str(driver.pid) for driver in drivers[:_NAMED])
+    if len(drivers) == 1:
+        return f"The driver with pid {shown} runs"
+    return f"{len(drivers):,} drivers (pids {shown}{', ...' if len(drivers) > _NAMED else ''}) run"
+
+
+def _many(count: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

@@ -1,0 +1,127 @@
+"""`rayscope doctor` on a real cluster that records itself: all is on, what it costs is known, nothing is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rayscope.cli.recording import node_env, system_config
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from rayscope.sources.gcs import GcsClient, GcsError
+from rayscope.store.errors import NotFound
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Lab:
+    address: str
+    env: dict[str, str]
+    server: Server
+
+    def doctor(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "rayscope.cli", "doctor", *args],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    server = Server(Settings(data_dir=tmp_path / "data", port=0))
+    server.start()
+    # Short paths: Ray's sockets live in there, and a socket's path has 107 characters at most.
+    with tempfile.TemporaryDirectory(prefix="rs", dir="/tmp", ignore_cleanup_errors=True) as home:
+        address = f"127.0.0.1:{free_port()}"
+        env = {name: value for name, value in os.environ.items() if not name.startswith("RAY")}
+        env |= {"HOME": home, "TMPDIR": home, "RAY_AUTH_MODE": "disabled", "COLUMNS": "80"}
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=1"]
+        command += [f"--port={address.rpartition(':')[2]}", "--node-ip-address=127.0.0.1"]
+        command += ["--min-worker-port=0", "--max-worker-port=0", "--object-store-memory=100000000"]
+        command += ["--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={home}/r"]
+        command += [f"--dashboard-agent-listen-port={free_port()}", f"--ray-client-server-port={free_port()}"]
+        command += [f"--system-config={json.dumps(system_config())}"]
+        with (tmp_path / "head.log").open("w") as log:
+            head = subprocess.Popen(
+                command, env={**env, **node_env(server.ingest_url)}, stdout=log, stderr=subprocess.STDOUT
+            )
+        try:
+            await_lane(address, server, head, tmp_path / "head.log")
+            yield Lab(address, {**env, "RAYSCOPE_DATA_DIR": str(tmp_path / "data")}, server)
+        finally:
+            head.terminate()
+            try:
+                head.wait(30)
+            except subprocess.TimeoutExpired:
+                head.kill()
+                head.wait()
+            server.stop()
+
+
+def await_lane(address: str, server: Server, head: subprocess.Popen[bytes], log: Path) -> None:
+    """Until the agent has told the server of itself."""
+    deadline = time.monotonic() + 60
+    with GcsClient(address, timeout_s=2) as client:
+        while True:
+            assert head.poll() is None, log.read_text()[-2000:]
+            assert time.monotonic() < deadline, log.read_text()[-2000:]
+            with contextlib.suppress(GcsError, NotFound):
+                assert server.hub is not None
+                if server.hub.catalog.about(client.session_name()).agents:
+                    return
+            time.sleep(0.3)
+
+
+def test_a_whole_recording_and_a_wrong_address(lab: Lab) -> None:
+    done = lab.doctor(lab.address, "--probe", "--seconds", "2", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert told["whole"] is True
+    states = {finding["part"]: finding["state"] for finding in told["findings"]}
+    assert states.pop("tracer") == "not in this version"
+    assert states == dict.fromkeys(
+        ("server", "export of events", "lane", "profile spans", "snapshot fallback"), "on"
+    )
+    (node,) = told["facts"]["nodes"]
+    assert (node["lane"], node["local"], node["head"]) == ("fast", True, True)
+    assert node["env"]["fast_lane"] is node["env"]["key_fits"] is True
+    assert node["us_an_event"] > 0
+    assert node["received"] > 3000
+    measured = told["facts"]["measured"]
+    assert measured["ended"] == measured["ended_here"] == 1000
+    # The server of this test lives in the test's own process.
+    assert all(measured["cpu"][kind] > 0 for kind in ("agent", "raylet", "gcs", "server"))
+    assert measured["spans"] > 0
+    assert told["facts"]["reading"]["seconds"] > 0
+    assert told["facts"]["reading"]["attempts"] > 1000
+    costs = {finding["part"]: finding["cost"] for finding in told["findings"]}
+    assert all("µs a task" in costs[part] for part in ("server", "export of events", "snapshot fallback"))
+    assert "µs an event" in costs["lane"]
+    assert lab.server.ingest_url.split("/api/ingest/")[1].split("/")[0] not in done.stdout
+
+    wrong = lab.doctor(f"127.0.0.1:{free_port()}")
+    assert wrong.returncode == 2
+    assert wrong.stdout == ""
+    assert "Check that the cluster runs" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
