@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rayscope.model import AgentReport
+from rayscope.store.catalog import About
 
 #: Codes of why a node does not take the fast lane (docs/api.md explains them).
 NOT_INSTALLED = "not_installed"
@@ -13,8 +13,11 @@ AGENT_SAID = "agent_said"
 NO_EVENTS = "no_events"
 
 
-def lane_of(report: AgentReport | None) -> dict[str, str | None]:
+def lane_of(about: About, node_id: str) -> dict[str, str | None]:
     """``lane`` ("fast", "json" or "none"), ``lane_code`` and ``lane_reason`` of one node."""
+    report = about.agents.get(node_id)
+    if report is None and about.nameless_json:
+        return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
     if report is None:
         return {"lane": "none", "lane_code": NO_EVENTS, "lane_reason": None}
     if report.lane == "fast":
@@ -24,21 +27,21 @@ def lane_of(report: AgentReport | None) -> dict[str, str | None]:
     return {"lane": "json", "lane_code": AGENT_SAID, "lane_reason": report.reason or None}
 
 
-def lanes(nodes: Iterable[dict[str, Any]], agents: dict[str, AgentReport]) -> list[dict[str, Any]]:
+def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]:
     """One item for each node that is known or has sent something: its lane and its agent's figures.
 
     ``nodes``: items with ``node_id``, ``state``, ``node_ip`` and ``hostname``.
     """
     known = {node["node_id"]: node for node in nodes}
     found = []
-    for node_id in sorted({*known, *agents}):
-        node, report = known.get(node_id, {}), agents.get(node_id)
+    for node_id in sorted({*known, *about.agents}):
+        node, report = known.get(node_id, {}), about.agents.get(node_id)
         item: dict[str, Any] = {
             "node_id": node_id,
             "state": node.get("state"),
             "address": node.get("node_ip"),
             "hostname": node.get("hostname"),
-            **lane_of(report),
+            **lane_of(about, node_id),
             "agent": None,
         }
         if report is not None and report.pid:

@@ -50,6 +50,8 @@ class About(msgspec.Struct):
     note: str | None = None
     #: How each node's events come, by node id: what its agent said last.
     agents: dict[str, AgentReport] = {}
+    #: JSON came that does not say from which node (Ray before 2.55).
+    nameless_json: bool = False
     #: How much of ``dropped_total`` was known when the tasks were last read again from the GCS, and when.
     repaired_total: int = 0
     repaired_ns: int = 0

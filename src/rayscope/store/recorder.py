@@ -289,17 +289,21 @@ class Recorder:
             self.spool.reject(parsed.body, "cannot be converted, see the server's log", parsed.format)
             return []
         self._set_aside(invalid, parsed.format)
-        if parsed.format is Format.JSON and parsed.node_id is not None:
+        if parsed.format is Format.JSON:
             for batch in batches:
                 self._note_json(batch.session, parsed.node_id)
         return batches
 
-    def _note_json(self, session: str, node_id: str) -> None:
-        """A node that sends Ray's JSON and whose agent never spoke for itself."""
+    def _note_json(self, session: str, node_id: str | None) -> None:
+        """A node that sends Ray's JSON and whose agent perhaps never spoke for itself."""
         try:
-            agents = self.catalog.about(session).agents
+            about = self.catalog.about(session)
         except StoreError:
             return
+        if node_id is None:
+            about.nameless_json = True
+            return
+        agents = about.agents
         known = agents.get(node_id)
         if known is None and len(agents) < MAX_AGENTS:
             known = agents[node_id] = AgentReport(session, node_id, "json", time.time_ns())

@@ -29,7 +29,7 @@ def add_entities(app: FastAPI, hub: Hub) -> None:
 
 def _add_lane(hub: Hub, session: str, row: dict[str, Any]) -> None:
     """Say of a node how its events come."""
-    row.update(lane_of(hub.catalog.about(session).agents.get(row["node_id"])))
+    row.update(lane_of(hub.catalog.about(session), row["node_id"]))
 
 
 def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:

@@ -15,7 +15,7 @@ from rayscope.store import query
 
 def lane_items(hub: Hub, session: str) -> list[dict[str, Any]]:
     """The nodes of a session, each with its lane."""
-    return lanes.lanes(hub.cached(session, "nodes", query.nodes), dict(hub.catalog.about(session).agents))
+    return lanes.lanes(hub.cached(session, "nodes", query.nodes), hub.catalog.about(session))
 
 
 def add_recording(app: FastAPI, hub: Hub) -> None:

@@ -1,0 +1,171 @@
+"""Ray versions installed in turn: which lane each takes, and that the record equals what that Ray says.
+
+Not part of the usual run, since it installs a Ray for each version: ``make test-versions``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rayscope.cli.recording import node_env
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from rayscope.store.sql import query
+
+ROOT = Path(__file__).parents[2]
+VERSIONS = [name for name in os.environ.get("RAYSCOPE_TEST_RAYS", "").split(",") if name]
+ENVIRONMENTS = Path(os.environ.get("RAYSCOPE_TEST_RAYS_IN", ROOT / "build" / "rays"))
+WORKLOAD = Path(__file__).parent / "workload.py"
+Row = dict[str, Any]
+
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(not VERSIONS, reason="RAYSCOPE_TEST_RAYS names no versions"),
+]
+
+
+def uv(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "uv", *arguments], check=True, cwd=ROOT)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    environment = {**os.environ, "RAYSCOPE_SKIP_UI": "1"}
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    subprocess.run(command, check=True, cwd=ROOT, env=environment, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def python(request: pytest.FixtureRequest, wheel: Path) -> Path:
+    """The Python of an environment with that Ray and the wheel of Rayscope (its code for agents needs no more)."""
+    folder = ENVIRONMENTS / str(request.param)
+    found = folder / "bin" / "python"
+    if not found.exists():
+        uv("venv", "-q", "--python", sys.executable, str(folder))
+        uv("pip", "install", "-q", "--python", str(found), f"ray[default]=={request.param}")
+    uv("pip", "install", "-q", "--python", str(found), "--no-deps", "--reinstall", str(wheel))
+    return found
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(Settings(data_dir=tmp_path / "data", port=0))
+    server.start()
+    yield server
+    server.stop()
+
+
+def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
+    """What that Ray says of the workload, while its cluster still runs."""
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
+        out = Path(home) / "tasks.json"
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON", "VIRTUAL"))}
+        env |= {"HOME": home, **node_env(server.ingest_url, fast_lane=fast_lane)}
+        process = subprocess.Popen(
+            [python, str(WORKLOAD), f"{home}/r", str(out)],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line == "ready\n":
+                    break
+            else:
+                raise AssertionError(f"the workload ended with {process.wait()}")
+            yield json.loads(out.read_text())
+        finally:
+            process.communicate(timeout=60)
+
+
+def known(value: Any) -> Any:
+    return None if value in ("", {}, None) or (isinstance(value, str) and set(value) == {"f"}) else value
+
+
+def ours(row: Row) -> Row:
+    same = "name type parent_task_id job_id actor_id node_id worker_id state worker_pid func_name language"
+    failed = row["state"] == "FAILED"
+    times = ("pending_args_avail_ns", "start_ns", "end_ns")
+    return {
+        **{name: row[name] for name in same.split()},
+        "required_resources": json.loads(row["required_resources"] or "{}"),
+        "error_type": row["error_type"] if failed else None,
+        **{name: None if row[name] is None else row[name] // 10**6 for name in times},
+    }
+
+
+def theirs(row: Row) -> Row:
+    same = "name type parent_task_id job_id actor_id node_id worker_id state worker_pid language"
+    times = {"pending_args_avail_ns": "creation", "start_ns": "start", "end_ns": "end"}
+    return {
+        **{name: known(row[name]) for name in same.split()},
+        "func_name": row["func_or_class_name"],
+        "required_resources": row["required_resources"],
+        "error_type": known(row.get("error_type")),
+        **{ours: known(row[f"{theirs}_time_ms"]) for ours, theirs in times.items()},
+    }
+
+
+def differences(recorded: dict[tuple[str, int], Row], told: list[Row]) -> list[str]:
+    found = []
+    for row in told:
+        key = (row["task_id"], row["attempt_number"])
+        if key not in recorded:
+            found.append(f"{key} {row['name']}: missing")
+            continue
+        mine = ours(recorded[key])
+        found += [
+            f"{row['name']}.{name}: {mine[name]!r}, Ray: {value!r}"
+            for name, value in theirs(row).items()
+            # A float holds such a time to 256 ns, so one in 4,000 is rounded up.
+            if value is not None
+            and mine[name] != value
+            and not (name.endswith("_ns") and abs(mine[name] - value) <= 1)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("fast_lane", [True, False], ids=["fast", "json"])
+def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast_lane: bool) -> None:
+    for said in ran(python, server, fast_lane):
+        told = [row for row in said["tasks"] if row["type"] != "DRIVER_TASK"]
+        assert Counter(row["name"] for row in told)["inner"] == 560
+
+        def read() -> dict[tuple[str, int], Row]:
+            assert server.hub is not None
+            server.hub.recorder.flush()
+            with server.hub.catalog.reading(said["session"]) as file:
+                found = query(file, "FROM tasks", limit=100_000, timeout_s=30)
+            names = [name for name, _ in found.columns]
+            rows = [dict(zip(names, row, strict=True)) for row in found.rows]
+            return {(row["task_id"], row["attempt"]): row for row in rows if row["type"] != "DRIVER_TASK"}
+
+        deadline = time.monotonic() + 30
+        while (wrong := differences(read(), told)) and time.monotonic() < deadline:
+            time.sleep(1)
+        summary = httpx.get(f"{server.url}/api/summary").json()
+        lanes = {name: summary["lanes"][name] for name in ("fast", "json", "none")}
+        print(f"\nRay {said['version']}: {len(told)} attempts, {len(wrong)} differ, lanes {lanes}")
+        print(f"  {summary['lanes']['reasons']} unknown {summary['ingest']['unknown']}")
+        assert wrong == []
+        assert len(read()) == len(told)
+        assert lanes["fast"] == fast_lane
+        assert summary["dropped"]["total"] == 0
