@@ -164,6 +164,7 @@ def main() -> int:
         ended.set()
         watcher.join()
         server.wait_until_merged(quiet=3)
+        used = server.cpu()
         said = json.loads(out.read_text())
         client = Http(server.url)
         summary = client.get("/api/summary")
@@ -202,7 +203,7 @@ def main() -> int:
             ],
             ["record behind, p95 / most", f"{quantile(behind, 0.95):.1f} / {max(behind, default=0):.1f} s"],
             ["server: most memory", f"{server.peak_rss / 2**20:,.0f} MiB"],
-            ["server: CPU, µs a task", f"{server.cpu() / said['submitted'] * 1e6:.0f}"],
+            ["server: CPU, µs a task", f"{used / said['submitted'] * 1e6:.0f}"],
         ]
         print(table(["What", "Figure"], rows))
         lost = said["submitted"] - whole

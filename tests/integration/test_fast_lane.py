@@ -1,0 +1,159 @@
+"""The fast lane in real agents: where it is not to be had, and when it fails, Ray's JSON exporter does the work.
+
+Faults are put into the agent's process from outside, by a ``sitecustomize`` that Python imports at its start.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rayscope.cli.recording import node_env
+from rayscope.server.runner import Server
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+
+TASKS = 400
+WORKLOAD = f"""
+import sys, time
+import psutil, ray
+
+@ray.remote
+def noop():
+    pass
+
+def agents():
+    family = psutil.Process().children(recursive=True)
+    return [p.pid for p in family if any("DashboardAgent" in a or "dashboard/agent.py" in a for a in p.cmdline())]
+
+ray.init(num_cpus=2, _temp_dir=sys.argv[1], log_to_driver=False)
+before = agents()
+for _ in range(4):
+    ray.get([noop.remote() for _ in range({TASKS} // 4)])
+    time.sleep(0.5)
+time.sleep(2)
+assert before and before == agents(), (before, agents())
+print("ready", flush=True)
+sys.stdin.read()
+"""
+#: Each is told as a piece of Python that runs in every process of the node.
+FAULTS = {
+    # A later Ray that works in another way.
+    "unknown publisher": (
+        """
+from rayscope.agent import entry
+enter = entry.enter
+def changed(module):
+    theirs = module.AggregatorAgent.AddEvents
+    async def AddEvents(self, request, context, priority=0):
+        return await theirs(self, request, context)
+    module.AggregatorAgent.AddEvents = AddEvents
+    enter(module)
+entry.enter = changed
+""",
+        "works in another way",
+    ),
+    "the lane cannot be loaded": (
+        "import sys\nsys.modules['rayscope.agent.lane'] = None\n",
+        "ModuleNotFoundError",
+    ),
+    "taking in fails after a while": (
+        """
+from rayscope.agent import lane
+class Piece(lane.Piece):
+    left = 2
+    def __init__(self, *arguments):
+        Piece.left -= 1
+        if Piece.left < 0:
+            raise MemoryError("injected")
+        super().__init__(*arguments)
+lane.Piece = Piece
+""",
+        "injected",
+    ),
+    "sending fails": (
+        """
+from rayscope.agent import lane
+def fails(*arguments, **more):
+    raise RuntimeError("injected")
+lane.Lane._send = fails
+""",
+        "injected",
+    ),
+}
+
+
+@pytest.fixture
+def cluster(
+    serve: Callable[..., Server], wait_for: Callable[..., Any]
+) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Runs the workload in a cluster of its own; the summary once every task is on record."""
+    server = serve()
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
+        running: list[subprocess.Popen[str]] = []
+
+        def run(python: str | Path, fault: str = "") -> dict[str, Any]:
+            (Path(home) / "sitecustomize.py").write_text(
+                "import sys\n"
+                'if "dashboard/agent.py" in " ".join(sys.orig_argv):\n'
+                + "".join(f"    {line}\n" for line in fault.splitlines())
+                + "    pass\n"
+            )
+            env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON"))}
+            env |= {"HOME": home, "PYTHONPATH": home, **node_env(server.ingest_url)}
+            process = subprocess.Popen(
+                [python, "-c", WORKLOAD, f"{home}/r"],
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            running.append(process)
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"  # its agent is the one that it began with
+
+            def whole() -> dict[str, Any] | None:
+                told: dict[str, Any] = httpx.get(f"{server.url}/api/summary").json()
+                return told if told["states"].get("FINISHED") == TASKS else None
+
+            found: dict[str, Any] = wait_for(whole, "every task on record", 30)
+            return found
+
+        yield run
+        for process in running:
+            process.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whatever_fails_ray_takes_over_and_the_reason_is_told(cluster: Any, fault: str) -> None:
+    code, reason = FAULTS[fault]
+    summary = cluster(sys.executable, code)
+    assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
+    (told,) = summary["lanes"]["reasons"]
+    assert told["code"] == "agent_said"
+    assert reason in told["reason"]
+    assert summary["dropped"]["total"] == 0
+    assert summary["ingest"]["rejected_batches"] == 0
+
+
+def test_a_node_whose_python_has_no_rayscope_sends_json(cluster: Any, tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare")
+    (site,) = (tmp_path / "bare").glob("lib/python*/site-packages")
+    # Everything that is installed here but what .pth files bring: of a path in one, none is read.
+    (site / "installed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    python = tmp_path / "bare" / "bin" / "python"
+    missing = subprocess.run([python, "-c", "import ray, rayscope"], capture_output=True, text=True)
+    assert "No module named 'rayscope'" in missing.stderr
+    summary = cluster(python)
+    assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
+    assert [told["code"] for told in summary["lanes"]["reasons"]] == ["not_installed"]
