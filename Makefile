@@ -14,7 +14,7 @@ PORT ?= 8700
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(SETUP) ## Install the locked dependencies and Rayscope into .venv, and build the UI
@@ -56,6 +56,10 @@ test-py: $(SETUP) ui system ## Unit, property, integration and end-to-end tests
 test-unit: $(SETUP) ## The tests that need neither Ray nor a browser
 	$(BIN)/python -m pytest tests/unit tests/test_architecture.py
 
+.PHONY: test-versions
+test-versions: $(SETUP) ## Install Ray 2.50, 2.53, 2.56 and 2.60 in turn, and compare records with each
+	RAYSCOPE_TEST_RAYS=$${RAYS:-2.50.0,2.53.0,2.56.0,2.60.0} $(BIN)/python -m pytest -s tests/versions
+
 .PHONY: format
 format: $(SETUP) ## Format and mend what can be mended
 	$(BIN)/ruff format src tests benchmarks examples hatch_build.py
@@ -71,9 +75,11 @@ system: ## Install with apt what the tests need and the machine lacks (Chromium,
 	fi
 
 .PHONY: bench
-bench: $(SETUP) ## Run the benchmarks (about 20 minutes); docs/benchmarks.md quotes them
+bench: $(SETUP) ## Run the benchmarks (about 45 minutes); docs/benchmarks.md quotes them
 	$(BIN)/python benchmarks/ingest.py --rate 32000
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/decode.py
+	$(BIN)/python benchmarks/sustained.py
 
 .PHONY: build
 build: $(SETUP) ## Wheel and sdist into dist/

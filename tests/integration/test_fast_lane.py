@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -94,15 +95,12 @@ lane.Lane._send = fails
 
 
 @pytest.fixture
-def cluster(
-    serve: Callable[..., Server], wait_for: Callable[..., Any]
-) -> Iterator[Callable[..., dict[str, Any]]]:
-    """Runs the workload in a cluster of its own; the summary once every task is on record."""
-    server = serve()
+def driver() -> Iterator[Callable[..., None]]:
+    """Runs the workload in a cluster of its own, until the test's end: ``driver(python, ingest_url, **environment)``."""
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         running: list[subprocess.Popen[str]] = []
 
-        def run(python: str | Path, fault: str = "") -> dict[str, Any]:
+        def run(python: str | Path, ingest_url: str, fault: str = "", **more: str) -> None:
             (Path(home) / "sitecustomize.py").write_text(
                 "import sys\n"
                 'if "dashboard/agent.py" in " ".join(sys.orig_argv):\n'
@@ -110,7 +108,7 @@ def cluster(
                 + "    pass\n"
             )
             env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON"))}
-            env |= {"HOME": home, "PYTHONPATH": home, **node_env(server.ingest_url)}
+            env |= {"HOME": home, "PYTHONPATH": home, **node_env(ingest_url), **more}
             process = subprocess.Popen(
                 [python, "-c", WORKLOAD, f"{home}/r"],
                 env=env,
@@ -122,16 +120,30 @@ def cluster(
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"  # its agent is the one that it began with
 
-            def whole() -> dict[str, Any] | None:
-                told: dict[str, Any] = httpx.get(f"{server.url}/api/summary").json()
-                return told if told["states"].get("FINISHED") == TASKS else None
-
-            found: dict[str, Any] = wait_for(whole, "every task on record", 30)
-            return found
-
         yield run
         for process in running:
             process.communicate(timeout=60)
+
+
+def whole(server: Server) -> dict[str, Any] | None:
+    """The summary once every task is on record."""
+    told: dict[str, Any] = httpx.get(f"{server.url}/api/summary").json()
+    return told if told.get("states", {}).get("FINISHED") == TASKS else None
+
+
+@pytest.fixture
+def cluster(
+    serve: Callable[..., Server], driver: Callable[..., None], wait_for: Callable[..., Any]
+) -> Callable[..., dict[str, Any]]:
+    """Runs the workload against a server; the summary once every task is on record."""
+
+    def run(python: str | Path, fault: str = "") -> dict[str, Any]:
+        server = serve()
+        driver(python, server.ingest_url, fault)
+        found: dict[str, Any] = wait_for(lambda: whole(server), "every task on record", 30)
+        return found
+
+    return run
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -157,3 +169,32 @@ def test_a_node_whose_python_has_no_rayscope_sends_json(cluster: Any, tmp_path: 
     summary = cluster(python)
     assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
     assert [told["code"] for told in summary["lanes"]["reasons"]] == ["not_installed"]
+
+
+def test_what_an_agent_has_no_room_for_is_told_and_read_again_from_the_gcs(
+    serve: Callable[..., Server], driver: Callable[..., None], wait_for: Callable[..., Any]
+) -> None:
+    first = serve()
+    url, port = first.ingest_url, int(first.url.rpartition(":")[2])
+    first.stop()
+    began_ns = time.time_ns()
+    # 400 tasks make some 600 kB of events, all of them while there is no server.
+    driver(sys.executable, url, RAYSCOPE_AGENT_BUFFER_BYTES="100000", RAY_AUTH_MODE="disabled")
+    server = serve(port=port)
+
+    def repaired() -> dict[str, Any] | None:
+        told = whole(server)
+        return told if told and 0 < told["dropped"]["total"] <= told["dropped"]["repaired_total"] else None
+
+    told = wait_for(repaired, "every task on record and the losses mended", 60)
+    assert told["recording"] == "events"
+    assert told["lanes"]["fast"] == 1
+    dropped = told["dropped"]
+    assert {by["reason"] for by in dropped["by"]} == {"agent_buffer_full"}
+    assert {"TASK_DEFINITION_EVENT", "TASK_LIFECYCLE_EVENT"} <= {by["event_type"] for by in dropped["by"]}
+    assert sum(by["count"] for by in dropped["by"]) == dropped["total"] > TASKS
+    for by in dropped["by"]:
+        assert began_ns < by["first_ns"] <= by["last_ns"] < time.time_ns()
+    assert began_ns < dropped["repaired_ns"] < time.time_ns()
+    assert not dropped["repaired_partly"]
+    assert dropped["unresolved_attempts"] == 0
