@@ -143,18 +143,60 @@ def test_keys_move_a_row_that_stays_in_sight(recorded: Recorded, page: Page) -> 
 
 
 def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
-    lost: dict[str, object] = {"total": 0, "spans": 12_345, "unresolved_attempts": 0}
-    lost["by"] = [{"source": "gcs", "reason": "profile_events_dropped", "count": 12_345}]
+    known = {"event_type": "", "first_ns": None, "last_ns": None}
+    spans = {"source": "gcs", "reason": "profile_events_dropped", "count": 12_345, **known}
+    lost: dict[str, object] = {"spans": 12_345, "by": [spans]}
 
     def answer(route: Route) -> None:
-        route.fulfill(json={**route.fetch().json(), "dropped": lost})
+        told = route.fetch().json()
+        route.fulfill(json={**told, "dropped": {**told["dropped"], **lost}})
 
     page.route("**/api/summary*", answer)
     page.goto(f"{recorded.url}/s/{_session(recorded)}")
     expect(page.get_by_test_id("banner-spans")).to_contain_text("12,345")
     expect(page.get_by_test_id("banner-dropped")).to_have_count(0)
-    lost.update(total=7, by=[{"source": "agent", "reason": "queue_dropped_events", "count": 7}])
+    queue = {"source": "agent", "reason": "queue_dropped_events", "count": 7, **known}
+    lost.update(total=7, by=[queue])
     expect(page.get_by_test_id("banner-dropped")).to_contain_text("7 task reports were lost")
+
+
+def test_what_agents_say_of_themselves_is_shown(recorded: Recorded, page: Page) -> None:
+    """Two nodes of a session that only their agents speak of: one fast and out of room, one on JSON."""
+    session, second = "session_2026-01-01_00-00-00_000000_1", 10**9
+    midnight = 1_767_225_600 * second  # in UTC
+    lost = {"event_type": "TASK_LIFECYCLE_EVENT", "count": 1234}
+    reports = [
+        {
+            "lane": "fast",
+            "lost": [lost | {"first_ns": midnight + 61 * second, "last_ns": midnight + 125 * second}],
+        },
+        {"lane": "json", "reason": "Ray 9.9's AggregatorAgent works in another way than those known"},
+    ]
+    for number, report in enumerate(reports, start=10):
+        told = {"session": session, "node_id": f"{number}" * 28, "pid": number, "time_ns": midnight, **report}
+        url = recorded.server.ingest_url.replace("/ray-events", "/agent")
+        httpx.post(url, json=told).raise_for_status()
+    page.goto(f"{recorded.url}/s/{session}?lang=en")
+    lanes = page.get_by_test_id("banner-lanes")
+    expect(lanes).to_contain_text("1 of 2 nodes send their events as Ray’s JSON")
+    lanes.get_by_role("button").click()
+    expect(lanes).to_contain_text("Ray 9.9's AggregatorAgent works in another way")
+    dropped = page.get_by_test_id("banner-dropped")
+    expect(dropped).to_contain_text("1,234 task reports were lost on their way here.")
+    expect(dropped).to_contain_text("The counts on this page lack them.")
+    dropped.get_by_role("button").click()
+    expect(dropped).to_contain_text("TASK_LIFECYCLE_EVENT")
+    expect(dropped).to_contain_text(re.compile(r"\d\d:01:01\.000 – \d\d:02:05\.000"))
+    page.goto(f"{recorded.url}/s/{session}?lang=zh")
+    expect(page.get_by_test_id("banner-lanes")).to_contain_text("2 个节点中有 1 个")
+
+
+def test_a_node_says_how_its_events_come(recorded: Recorded, page: Page) -> None:
+    page.goto(f"{recorded.url}/s/{_session(recorded)}/nodes?lang=en")
+    row = page.get_by_test_id("nodes-row").first
+    expect(row).to_contain_text("Fast lane")
+    row.click()
+    expect(page.get_by_test_id("item-drawer")).to_contain_text("Events by")
     page.unroute_all(behavior="ignoreErrors")
 
 
