@@ -160,10 +160,12 @@ def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("banner-dropped")).to_contain_text("7 task reports were lost")
 
 
-def test_what_agents_say_of_themselves_is_shown(recorded: Recorded, page: Page) -> None:
+def test_what_agents_say_of_themselves_is_shown(tmp_path: Path, page: Page) -> None:
     """Two nodes of a session that only their agents speak of: one fast and out of room, one on JSON."""
     session, second = "session_2026-01-01_00-00-00_000000_1", 10**9
     midnight = 1_767_225_600 * second  # in UTC
+    server = Server(Settings(data_dir=tmp_path, port=0))
+    server.start()
     lost = {"event_type": "TASK_LIFECYCLE_EVENT", "count": 1234}
     reports = [
         {
@@ -174,9 +176,8 @@ def test_what_agents_say_of_themselves_is_shown(recorded: Recorded, page: Page) 
     ]
     for number, report in enumerate(reports, start=10):
         told = {"session": session, "node_id": f"{number}" * 28, "pid": number, "time_ns": midnight, **report}
-        url = recorded.server.ingest_url.replace("/ray-events", "/agent")
-        httpx.post(url, json=told).raise_for_status()
-    page.goto(f"{recorded.url}/s/{session}?lang=en")
+        httpx.post(server.ingest_url.replace("/ray-events", "/agent"), json=told).raise_for_status()
+    page.goto(f"{server.url}/s/{session}?lang=en")
     lanes = page.get_by_test_id("banner-lanes")
     expect(lanes).to_contain_text("1 of 2 nodes send their events as Ray’s JSON")
     lanes.get_by_role("button").click()
@@ -187,8 +188,9 @@ def test_what_agents_say_of_themselves_is_shown(recorded: Recorded, page: Page) 
     dropped.get_by_role("button").click()
     expect(dropped).to_contain_text("TASK_LIFECYCLE_EVENT")
     expect(dropped).to_contain_text(re.compile(r"\d\d:01:01\.000 – \d\d:02:05\.000"))
-    page.goto(f"{recorded.url}/s/{session}?lang=zh")
+    page.goto(f"{server.url}/s/{session}?lang=zh")
     expect(page.get_by_test_id("banner-lanes")).to_contain_text("2 个节点中有 1 个")
+    server.stop()
 
 
 def test_a_node_says_how_its_events_come(recorded: Recorded, page: Page) -> None:

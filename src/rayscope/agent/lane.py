@@ -15,6 +15,7 @@ import ipaddress
 import logging
 import os
 import random
+import sys
 import time
 import zlib
 from dataclasses import dataclass
@@ -36,7 +37,10 @@ _BACKOFF_S = (0.05, 5.0)
 #: Answers which say that the server does not read what we send: a fault that trying again does not mend.
 _NOT_UNDERSTOOD = frozenset({400, 405, 406, 415, 422, 501})
 _TOO_LARGE = 413
+_MAX_BARE_BYTES = 1 << 20
 _ATTRIBUTE = "_rayscope_lane"
+#: Ray's publisher turns so many events into JSON at a time; more would take longer than its time limit.
+_HAND_OVER = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +116,26 @@ class Lane:
         self.buffer = Buffer(limit, self._message, reporter)
         self.open = True
         self._most = MAX_BODY_BYTES
+        #: Names of attempts that came without events: a body of nothing else names no session.
+        self._bare = b""
         self._compress = not _is_local(endpoint)
 
     def take_in(self, request: Any) -> bool:
         """Keep the events of one ``AddEventsRequest``. False: the lane is left, they are Ray's to keep."""
-        if not self.open:
-            return False
         try:
             began = time.thread_time_ns()
             data = request.events_data
-            piece = Piece(data.SerializeToString(), len(data.events))
-            if piece.data:
+            dropped = len(data.task_events_metadata.dropped_task_attempts)
+            if not self.open:  # Ray's exporter leaves the names out: at least they are counted
+                self._reporter.came(0, dropped, 0)
+                return False
+            piece = Piece(self._bare + data.SerializeToString(), len(data.events))
+            self._bare = b""
+            if piece.events:
                 self.buffer.add(piece)
-            self._reporter.came(
-                piece.events,
-                len(data.task_events_metadata.dropped_task_attempts),
-                time.thread_time_ns() - began,
-            )
+            elif len(piece.data) < _MAX_BARE_BYTES:
+                self._bare = piece.data
+            self._reporter.came(piece.events, dropped, time.thread_time_ns() - began)
         except Exception as error:
             self.leave(f"a fault of Rayscope: {type(error).__name__}: {error}")
             log.exception("the fast lane cannot take events in")
@@ -167,6 +174,8 @@ class Lane:
                     failures = 0
                     continue
                 self.buffer.give_back(pieces)
+                if not self.open:
+                    return
                 failures += 1
                 least, most = _BACKOFF_S
                 spread = random.uniform(0.8, 1.2)  # noqa: S311 - not all nodes at the same moment
@@ -179,10 +188,10 @@ class Lane:
         began, at = time.thread_time_ns(), time.monotonic()
         body = pieces[0].data if len(pieces) == 1 else b"".join(piece.data for piece in pieces)
         headers = {"Content-Type": "application/x-protobuf"}
-        raw = len(body)
+        raw, busy_ns = len(body), time.thread_time_ns() - began
         if self._compress:
-            loop = asyncio.get_running_loop()
-            body = await loop.run_in_executor(None, functools.partial(zlib.compress, body, 1))
+            body, packing_ns = await asyncio.get_running_loop().run_in_executor(None, _pack, body)
+            busy_ns += packing_ns
             headers["Content-Encoding"] = "deflate"
         try:
             async with session.post(self._endpoint, data=body, headers=headers) as response:
@@ -192,16 +201,22 @@ class Lane:
             return False
         if 200 <= status < 300:
             events = sum(piece.events for piece in pieces)
-            self._reporter.sent(events, raw, len(body), time.thread_time_ns() - began)
+            self._reporter.sent(events, raw, len(body), busy_ns)
             await _count(publisher, events, time.monotonic() - at)
             self._most = min(MAX_BODY_BYTES, self._most * 2)
             return True
+        self._reporter.refused(f"the server answered {status}")
         if status == _TOO_LARGE and len(pieces) > 1:
             self._most = max(1, raw // 2)
         elif status in _NOT_UNDERSTOOD or status == _TOO_LARGE:
             self.leave(f"the server answered {status} to the binary form")
-        self._reporter.refused(f"the server answered {status}")
         return False
+
+
+def _pack(body: bytes) -> tuple[bytes, int]:
+    """``body`` deflated, and the CPU that it took (ns). Runs in a thread."""
+    began = time.thread_time_ns()
+    return zlib.compress(body, 1), time.thread_time_ns() - began
 
 
 async def _count(publisher: Any, events: int, seconds: float) -> None:
@@ -223,10 +238,10 @@ def _is_local(endpoint: str) -> bool:
 class LanePublisher:
     """Stands where the agent has its HTTP publisher: runs the lane, and Ray's publisher after it."""
 
-    def __init__(self, theirs: Any, lane: Lane, ring: Any, message: Any) -> None:
+    def __init__(self, theirs: Any, lane: Lane, batch: Any, message: Any) -> None:
         self._theirs = theirs
         self._lane = lane
-        self._ring = ring
+        self._batch = batch
         self._message = message
 
     async def run_forever(self) -> None:
@@ -247,13 +262,12 @@ class LanePublisher:
             theirs.cancel()
 
     async def _hand_over(self) -> None:
-        """Put all that waits into Ray's ring, no faster than it is emptied."""
-        most = max(1, (getattr(self._ring, "_max_size", 0) or 100_000) // 2)
+        """Have Ray's publisher send all that waits; not through Ray's ring, which others may read too."""
         while pieces := self._lane.buffer.take(1):
-            for event in self._message.FromString(pieces[0].data).events:
-                while await self._ring.size() >= most:
-                    await asyncio.sleep(0.05)
-                await self._ring.add_event(event)
+            events = list(self._message.FromString(pieces[0].data).events)
+            for begin in range(0, len(events), _HAND_OVER):
+                batch = self._batch(events=events[begin : begin + _HAND_OVER])
+                await self._theirs._async_publish_with_retries(batch)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._theirs, name)
@@ -288,9 +302,8 @@ def take_over(module: Any, reporter: Reporter) -> None:
             theirs = self._http_endpoint_publisher
             if isinstance(theirs, module.RayEventPublisher):
                 lane = Lane(theirs._publish_client._endpoint, limit, module, reporter)
-                self._http_endpoint_publisher = LanePublisher(
-                    theirs, lane, self._event_buffer, service.RayEventsData
-                )
+                batch = sys.modules[module.AsyncHttpPublisherClient.__module__].PublishBatch
+                self._http_endpoint_publisher = LanePublisher(theirs, lane, batch, service.RayEventsData)
                 setattr(self, _ATTRIBUTE, lane)
                 reporter.took_lane(limit)
             else:

@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -42,6 +43,13 @@ class Reporter:
         self._refused = self._dropped_attempts = 0
         self._trouble = ""
         self._lost: dict[str, list[int]] = {}
+        self._about = {
+            "session": _argument("--session-name"),
+            "node_id": os.environ.get(NODE_ID) or _argument("--node-id"),
+            "pid": os.getpid(),
+            "ray_version": _version("ray"),
+            "rayscope_version": _version("rayscope"),
+        }
         self._thread = threading.Thread(target=self._run, name="rayscope-report", daemon=True)
 
     def start(self) -> None:
@@ -59,7 +67,8 @@ class Reporter:
     def leave(self, reason: str) -> None:
         """Ray's JSON exporter is used, for this reason."""
         with self._lock:
-            self._lane, self._reason, self._since_ns = "json", reason[:500], time.time_ns()
+            self._lane, self._reason, self._since_ns = "json", without_key(reason)[:500], time.time_ns()
+            self._trouble = ""
         self._news.set()
 
     def came(self, events: int, dropped_attempts: int, busy_ns: int) -> None:
@@ -80,7 +89,7 @@ class Reporter:
     def refused(self, why: str) -> None:
         """The server has not taken a body; it is tried again."""
         self._refused += 1
-        self._trouble = why[:300]
+        self._trouble = without_key(why)[:300]
 
     def lost(self, kind: str, time_ns: int) -> None:
         """An event had to go from the buffer, unsent."""
@@ -103,11 +112,7 @@ class Reporter:
             ]
             lane, reason, since_ns = self._lane, self._reason, self._since_ns
         return {
-            "session": _argument("--session-name"),
-            "node_id": os.environ.get(NODE_ID) or _argument("--node-id"),
-            "pid": os.getpid(),
-            "ray_version": _version("ray"),
-            "rayscope_version": _version("rayscope"),
+            **self._about,
             "lane": lane,
             "reason": reason,
             "since_ns": since_ns,
@@ -139,9 +144,9 @@ class Reporter:
                 log.debug("the server cannot be told about this agent: %r", error)
                 time.sleep(EVERY_S - AT_MOST_EVERY_S)
                 self._news.set()
-            except Exception:
-                log.exception("this agent's report failed")
-                return
+            except Exception as error:  # half an answer, for one: whatever it is, the next may work
+                log.warning("this agent's report failed: %r", error)
+                time.sleep(EVERY_S - AT_MOST_EVERY_S)
             time.sleep(AT_MOST_EVERY_S)
 
 
@@ -150,6 +155,11 @@ def _post(opener: urllib.request.OpenerDirector, url: str, report: dict[str, Any
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
     with opener.open(request, timeout=_TIMEOUT_S) as reply:
         reply.read()
+
+
+def without_key(text: str) -> str:
+    """``text`` without the ingest key, which errors of HTTP clients quote with the URL."""
+    return re.sub(r"(/api/ingest/)[^/\s'\"]+", r"\1...", text)
 
 
 def report_url(ingest_url: str) -> str:

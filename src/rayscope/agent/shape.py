@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -58,9 +59,15 @@ def _version() -> str:
     return str(ray.__version__)
 
 
-def _takes(function: Callable[..., Any], *parameters: str, is_async: bool = True) -> bool:
-    if inspect.iscoroutinefunction(function) != is_async:
-        return False
+def _takes(function: Callable[..., Any], *parameters: str) -> bool:
+    """Whether it is a coroutine function with just these parameters."""
+    return (
+        inspect.iscoroutinefunction(function) and tuple(inspect.signature(function).parameters) == parameters
+    )
+
+
+def _begins(function: Callable[..., Any], *parameters: str) -> bool:
+    """Whether these are its first parameters."""
     return tuple(inspect.signature(function).parameters)[: len(parameters)] == parameters
 
 
@@ -69,7 +76,7 @@ def _methods(module: Any) -> str | None:
     if not (
         _takes(agent.AddEvents, "self", "request", "context")
         and _takes(agent.run, "self", "server")
-        and _takes(agent.__init__, "self", "dashboard_agent", is_async=False)
+        and _begins(agent.__init__, "self", "dashboard_agent")
     ):
         return f"the methods of Ray {_version()}'s AggregatorAgent have other signatures than those known"
     names = frozenset(agent.AddEvents.__code__.co_names) - _IGNORED
@@ -81,13 +88,12 @@ def _methods(module: Any) -> str | None:
 
 def _publisher(module: Any) -> str | None:
     publisher, client = module.RayEventPublisher, module.AsyncHttpPublisherClient
-    buffer = module.MultiConsumerEventBuffer
     if not (
         _takes(publisher.run_forever, "self")
+        and _takes(publisher._async_publish_with_retries, "self", "batch")
         and _takes(client.publish, "self", "batch")
-        and _takes(client.__init__, "self", "endpoint", "executor", is_async=False)
-        and _takes(buffer.add_event, "self", "event")
-        and _takes(buffer.size, "self")
+        and _begins(client.__init__, "self", "endpoint", "executor")
+        and _begins(sys.modules[client.__module__].PublishBatch, "events")
     ):
         return f"the event publisher of Ray {_version()} has other signatures than those known"
     return None

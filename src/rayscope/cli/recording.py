@@ -46,8 +46,8 @@ def node_env(ingest_url: str, profile: bool = True, fast_lane: bool = True) -> d
         f"{CONFIG_PREFIX}{WORKER_EVENTS}": "1",
         f"{CONFIG_PREFIX}{CLUSTER_EVENTS}": "1",
     }
-    if fast_lane:
-        env[FAST_LANE] = "1"
+    # Said also if not: it may be set where this is started.
+    env[FAST_LANE] = "1" if fast_lane else "0"
     if profile:
         env[PROFILING] = "1"
         env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)

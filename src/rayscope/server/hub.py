@@ -81,6 +81,9 @@ class Hub:
         self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
         self._cache: dict[tuple[str, str], tuple[float, Any]] = {}
         self._readable: dict[str, tuple[int, StoreError | None]] = {}
+        #: Sessions whose agents are to be saved; and by (session, node) what was recorded as lost.
+        self._changed_agents: set[str] = set()
+        self._losses: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
 
     def start(self) -> None:
         """Replay the spool, begin to write and to look for the clusters of live sessions."""
@@ -96,6 +99,7 @@ class Hub:
             self._end(cluster)
         if self._watcher.is_alive():
             self._watcher.join(5)
+        self._save_agents()
         self.recorder.stop()
 
     # Clusters.
@@ -192,24 +196,37 @@ class Hub:
         return True
 
     def take_report(self, report: AgentReport) -> None:
-        """Keep what a node's agent says of itself. Raises StoreError for a session or too many nodes."""
-        about = self.catalog.add(report.session)
-        known = about.agents.get(report.node_id)
-        if known is None and len(about.agents) >= MAX_AGENTS:
-            raise StoreError(
-                f"{report.session} has {MAX_AGENTS} agents already.", "Check what sends these.", "bad_session"
-            )
-        if known is None or (report.pid, report.time_ns) != (known.pid, known.time_ns):
-            about.agents[report.node_id] = report
-        drops = report.drops()
-        if drops and (known is None or drops != known.drops()):
-            self.recorder.submit_records(RecordBatch(report.session, drops=drops), "events")
+        """Keep what a node's agent says of itself. Raises StoreError for what is no session."""
+        agents = self.catalog.add(report.session).agents
+        known = agents.get(report.node_id)
+        if known is None and len(agents) >= MAX_AGENTS:
             with self._lock:
-                cluster = self._clusters.get(report.session)
-            if cluster is not None:
-                cluster.loss = True
+                agents.pop(min(list(agents), key=lambda node: agents[node].time_ns), None)
+        agents[report.node_id] = report
         if known is None or (known.lane, known.reason) != (report.lane, report.reason):
-            self.catalog.save_about(report.session)
+            self._changed_agents.add(report.session)
+        self._take_losses(report)
+
+    def _take_losses(self, report: AgentReport) -> None:
+        """Record what an agent lost, once for each count; while the store fails, a later report will do."""
+        drops = report.drops()
+        counts = {drop.key: drop.count for drop in drops}
+        place = (report.session, report.node_id)
+        if not drops or self._losses.get(place) == counts or self.recorder.error is not None:
+            return
+        if len(self._losses) > MAX_AGENTS:
+            self._losses.clear()  # told again is told the same
+        self._losses[place] = counts
+        self.recorder.submit_records(RecordBatch(report.session, drops=drops), "events")
+        with self._lock:
+            cluster = self._clusters.get(report.session)
+        if cluster is not None:
+            cluster.loss = True
+
+    def _save_agents(self) -> None:
+        while self._changed_agents:
+            with contextlib.suppress(StoreError):  # a session that retention has just dropped
+                self.catalog.save_agents(self._changed_agents.pop())
 
     def dropped(self, session: str) -> dict[str, Any]:
         """What is missing from a session's record, and up to where it was read again from the GCS."""
@@ -268,6 +285,7 @@ class Hub:
             if self._stopping.wait(_WATCH_S):
                 return
             try:
+                self._save_agents()
                 self._look_for_clusters(quiet_too=turn % _QUIET_TURNS == 0)
             except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
                 log.info("looking for clusters: %s", error)

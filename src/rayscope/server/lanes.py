@@ -11,13 +11,16 @@ from rayscope.store.catalog import About
 NOT_INSTALLED = "not_installed"
 AGENT_SAID = "agent_said"
 NO_EVENTS = "no_events"
+NOT_NOTED = "not_noted"
 
 
 def lane_of(about: About, node_id: str) -> dict[str, str | None]:
-    """``lane`` ("fast", "json" or "none"), ``lane_code`` and ``lane_reason`` of one node."""
+    """``lane`` ("fast", "json", "none" or "unknown"), ``lane_code`` and ``lane_reason`` of one node."""
     report = about.agents.get(node_id)
     if report is None and about.nameless_json:
         return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
+    if report is None and about.events and not about.agents:  # recorded before lanes were noted
+        return {"lane": "unknown", "lane_code": NOT_NOTED, "lane_reason": None}
     if report is None:
         return {"lane": "none", "lane_code": NO_EVENTS, "lane_reason": None}
     if report.lane == "fast":
@@ -28,13 +31,14 @@ def lane_of(about: About, node_id: str) -> dict[str, str | None]:
 
 
 def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]:
-    """One item for each node that is known or has sent something: its lane and its agent's figures.
+    """One item for each node that is known or has sent something, living ones first: its lane and its agent.
 
     ``nodes``: items with ``node_id``, ``state``, ``node_ip`` and ``hostname``.
     """
     known = {node["node_id"]: node for node in nodes}
     found = []
-    for node_id in sorted({*known, *about.agents}):
+    order = sorted({*known, *about.agents}, key=lambda id: (known.get(id, {}).get("state") == "DEAD", id))
+    for node_id in order:
         node, report = known.get(node_id, {}), about.agents.get(node_id)
         item: dict[str, Any] = {
             "node_id": node_id,
@@ -45,6 +49,7 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
             "agent": None,
         }
         if report is not None and report.pid:
+            lost = sum(kind.count for kind in report.lost)
             item["agent"] = {
                 "pid": report.pid,
                 "ray_version": report.ray_version,
@@ -53,7 +58,8 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
                 "since_ns": report.since_ns,
                 "received": report.received,
                 "sent": report.sent,
-                "waiting": max(0, report.received - report.sent - sum(lost.count for lost in report.lost)),
+                # What is handed over to Ray's exporter is no longer counted.
+                "waiting": max(0, report.received - report.sent - lost) if report.lane == "fast" else 0,
                 "raw_bytes": report.raw_bytes,
                 "sent_bytes": report.sent_bytes,
                 "bodies": report.bodies,
@@ -61,7 +67,7 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
                 "trouble": report.trouble or None,
                 "busy_s": report.busy_s,
                 "cpu_s": report.cpu_s,
-                "lost": sum(lost.count for lost in report.lost),
+                "lost": lost,
                 "dropped_attempts": report.dropped_attempts,
             }
         found.append(item)
@@ -75,7 +81,7 @@ def summary(items: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """
     items = list(items)
     items = [item for item in items if item["state"] != "DEAD"] or items
-    counts = {"fast": 0, "json": 0, "none": 0}
+    counts = {"fast": 0, "json": 0, "none": 0, "unknown": 0}
     reasons: dict[tuple[str, str, str], dict[str, Any]] = {}
     for item in items:
         counts[item["lane"]] += 1

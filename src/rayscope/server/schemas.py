@@ -56,11 +56,12 @@ class LaneReason(BaseModel):
 
 
 class Lanes(BaseModel):
-    """How many living nodes send in the binary form, in Ray's JSON, or nothing."""
+    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
 
     fast: int
     json_: int = Field(alias="json")
     none: int
+    unknown: int
     reasons: list[LaneReason]
 
 
@@ -122,6 +123,7 @@ class RecordingAnswer(BaseModel):
     spans: int
     lanes: Lanes
     nodes: list[NodeLane]
+    nodes_total: int
     dropped: Dropped
     snapshots: Snapshots
     cannot_see: list[str]

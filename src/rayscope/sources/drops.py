@@ -6,6 +6,7 @@ The agent serves them as Prometheus text on the node's ``metrics_export_port``, 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 
@@ -16,6 +17,7 @@ from rayscope.model import Drop
 _TIMEOUT_S = 3.0
 _MAX_BYTES = 32 * 2**20
 _PREFIX = "ray_aggregator_agent_"
+_CONSUMER = re.compile(r'[{,]?consumer="([^"]*)"', re.I)
 # Counters of events that are gone. ``filtered_events`` are left out on request, not lost.
 _LOSSES = (
     "queue_dropped_events",
@@ -65,8 +67,9 @@ def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
         else:
             name, _, value = line.partition(" ")
         reason = _loss(name[len(_PREFIX) :])
-        if reason is None:
-            continue
+        consumer = _CONSUMER.search(rest)
+        if reason is None or (consumer is not None and not consumer[1].startswith("http")):
+            continue  # what other readers of the agent's events missed, we need not have
         try:
             counts[reason] = counts.get(reason, 0.0) + float(value.split()[0])
         except (ValueError, IndexError):

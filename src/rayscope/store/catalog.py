@@ -2,6 +2,7 @@
 
 DATA_DIR/sessions/<session>/record.duckdb   the record
 DATA_DIR/sessions/<session>/about.json      what the list of sessions shows without opening it
+DATA_DIR/sessions/<session>/agents.json     what the agents of its nodes said last
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,6 +24,7 @@ from rayscope.model import AgentReport
 from rayscope.store.errors import NotFound, StoreError
 from rayscope.store.session_file import MEMORY_LIMIT, SessionFile
 
+_AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
@@ -82,6 +85,7 @@ class Catalog:
         self._users: dict[str, int] = {}
         self._pinned: set[str] = set()
         self._about: dict[str, About] = {}
+        self._saving = threading.Lock()
         self._load()
 
     def _load(self) -> None:
@@ -97,6 +101,8 @@ class Catalog:
                 except (OSError, msgspec.MsgspecError):
                     stamp = entry.stat().st_mtime_ns
                     about = About(entry.name, first_ns=stamp, last_ns=stamp)
+                with contextlib.suppress(OSError, msgspec.MsgspecError):
+                    about.agents = _AGENTS.decode((Path(entry.path) / "agents.json").read_bytes())
                 self._about[entry.name] = about
 
     def names(self) -> list[str]:
@@ -129,10 +135,18 @@ class Catalog:
 
     def save_about(self, session: str) -> None:
         """Write a session's ``about.json``."""
-        path = self.folder / session / "about.json"
+        # The agents have a file of their own: there may be thousands, and this is written each second.
+        self._save(session, "about.json", msgspec.structs.replace(self.about(session), agents={}))
+
+    def save_agents(self, session: str) -> None:
+        """Write a session's ``agents.json``."""
+        self._save(session, "agents.json", dict(self.about(session).agents))
+
+    def _save(self, session: str, name: str, value: Any) -> None:
+        path = self.folder / session / name
         part = path.with_suffix(".part")
-        with contextlib.suppress(OSError):
-            part.write_bytes(msgspec.json.encode(self.about(session)))
+        with self._saving, contextlib.suppress(OSError):
+            part.write_bytes(msgspec.json.encode(value))
             part.replace(path)
 
     def path(self, session: str) -> Path:

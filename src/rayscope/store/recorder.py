@@ -44,6 +44,7 @@ _LOOK_EVERY = 16
 _FLUSH_AT = 100_000
 #: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
+_NODE_ID_DIGITS = 56
 #: Nodes of one session whose way of sending is remembered.
 MAX_AGENTS = 10_000
 _RETENTION_S = 600.0
@@ -302,13 +303,11 @@ class Recorder:
             return
         if node_id is None:
             about.nameless_json = True
-            return
-        agents = about.agents
-        known = agents.get(node_id)
-        if known is None and len(agents) < MAX_AGENTS:
-            known = agents[node_id] = AgentReport(session, node_id, "json", time.time_ns())
-        if known is not None and known.pid == 0:
-            known.time_ns = time.time_ns()
+        elif (
+            len(node_id) == _NODE_ID_DIGITS and node_id not in about.agents and len(about.agents) < MAX_AGENTS
+        ):
+            about.agents[node_id] = AgentReport(session, node_id, "json", time.time_ns())
+            self.catalog.save_agents(session)
 
     def _set_aside(self, invalid: list[bytes], form: Format) -> None:
         if invalid:

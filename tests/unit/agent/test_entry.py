@@ -93,6 +93,7 @@ class Bare:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
+        ({"AggregatorAgent": OtherSignature}, "other signatures"),
         ({"AggregatorAgent": OtherWay}, "works in another way"),
         ({"AggregatorAgent": NotAsync}, "other signatures"),
         ({"AggregatorAgent": Bare}, "lacks something"),
@@ -136,6 +137,16 @@ def test_whatever_goes_wrong_the_agent_starts(settings: pytest.MonkeyPatch) -> N
     settings.setattr(entry, "_Watch", fails)
     settings.delitem(sys.modules, entry.MODULE)
     entry.install()
+
+
+def test_no_report_tells_the_key() -> None:
+    said = report.Reporter()
+    said.refused("ClientResponseError: 400, url='http://h/api/ingest/s3cret/ray-events'")
+    assert "s3cret" not in said.report()["trouble"]
+    assert "/api/ingest/.../ray-events" in said.report()["trouble"]
+    said.leave("fault at http://h/api/ingest/s3cret/ray-events")
+    assert "s3cret" not in said.report()["reason"]
+    assert said.report()["trouble"] == ""
 
 
 def test_the_report_goes_beside_the_events() -> None:

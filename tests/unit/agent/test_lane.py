@@ -153,6 +153,18 @@ def test_events_arrive_as_they_came_and_attempts_that_workers_dropped_are_told()
     assert said["raw_bytes"] == said["sent_bytes"] == sum(server.sizes)
 
 
+def test_names_of_dropped_attempts_wait_for_events_that_name_the_session() -> None:
+    async def story(agent: Any, server: Server, reporter: Reporter) -> None:
+        await agent.AddEvents(request(0, 0, dropped=3), None)
+        await asyncio.sleep(0.1)
+        assert server.kinds == []
+        await agent.AddEvents(request(0, 1), None)
+        await until(lambda: len(server.ids) == 1)
+
+    server, reporter = played(story, [])
+    assert server.attempts == reporter.report()["dropped_attempts"] == 3
+
+
 def test_a_server_that_is_away_gets_everything_when_it_is_back() -> None:
     async def story(agent: Any, server: Server, reporter: Reporter) -> None:
         await agent.AddEvents(request(0, 30), None)
@@ -240,6 +252,17 @@ def test_others_who_read_rays_ring_still_get_the_events() -> None:
 
     server, _ = played(story, [])
     assert server.json_ids == []
+
+
+def test_others_do_not_get_again_what_waited_when_the_lane_is_left() -> None:
+    async def story(agent: Any, server: Server, reporter: Reporter) -> None:
+        await agent._event_buffer.register_consumer("ray_gcs")
+        await agent.AddEvents(request(1, 10), None)
+        await until(lambda: len(server.json_ids) >= 10)
+        await asyncio.sleep(0.1)
+        assert len(await agent._event_buffer.wait_for_batch("ray_gcs", 0.1)) == 10
+
+    played(story, [415])
 
 
 def test_the_oldest_events_go_first_and_are_counted_by_kind_with_their_times(

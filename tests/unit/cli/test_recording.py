@@ -31,7 +31,8 @@ def test_a_child_gets_everything_and_keeps_its_own() -> None:
 
 
 def test_the_fast_lane_can_be_left_out() -> None:
-    assert "RAYSCOPE_FAST_LANE" not in recording.child_env(INGEST, fast_lane=False, environ={})
+    base = {"RAYSCOPE_FAST_LANE": "1"}
+    assert recording.child_env(INGEST, fast_lane=False, environ=base)["RAYSCOPE_FAST_LANE"] == "0"
 
 
 def test_a_hook_of_the_user_is_chained_once() -> None:

@@ -54,6 +54,7 @@ def test_both_forms_leave_the_same_record(
         (BINARY, b"[{}]", 400, "malformed"),
         (BINARY | {"Content-Encoding": "deflate"}, b"not packed at all", 400, "malformed"),
         (BINARY | {"Content-Encoding": "deflate"}, zlib.compress(b"x" * 10_000)[:-8], 400, "malformed"),
+        (BINARY | {"Content-Encoding": "deflate"}, zlib.compress(b"") + b"more", 400, "malformed"),
         # A few kilobytes that unpack to a gigabyte.
         (BINARY | {"Content-Encoding": "deflate"}, zlib.compress(bytes(1 << 30), 9), 413, "too_large"),
     ],
@@ -145,6 +146,48 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     assert dropped["total"] == 12
     assert {(by["first_ns"], by["last_ns"]) for by in dropped["by"] if by["event_type"]} == {(1000, 2000)}
     assert (dropped["repaired_total"], dropped["repaired_ns"]) == (0, None)
+    # Told again, it is nothing to write.
+    put = fresh.server.hub.recorder._put
+    tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=40))
+    assert fresh.server.hub.recorder._put == put
+    tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
+    assert fresh.server.hub.recorder._put == put + 1
+
+
+def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rayscope.server.hub.MAX_AGENTS", 3)
+    for number in range(5):
+        tell(fresh, report("session_x", f"{number:056x}", time_ns=100 + number))
+    kept = [int(node["node_id"], 16) for node in fresh.get("/api/recording", session="session_x")["nodes"]]
+    assert kept == [2, 3, 4]
+
+
+def test_a_session_of_before_is_not_said_to_be_silent(fresh: Any, bodies: list[bytes]) -> None:
+    fresh.ingest(*bodies)
+    about = fresh.server.hub.catalog.about(fresh.get("/api/summary")["session"])
+    about.agents.clear()
+    (node,) = fresh.get("/api/nodes")["items"]
+    assert (node["lane"], node["lane_code"]) == ("unknown", "not_noted")
+
+
+def test_ids_and_files_that_are_none_cost_nothing_else(
+    serve: Callable[..., Server], sample: Callable[[str], Any], tmp_path: Path
+) -> None:
+    server = serve()
+    for batch in sample("2.60"):
+        odd = [event | {"nodeId": "AAAA"} for event in batch]
+        httpx.post(server.ingest_url, json=odd).raise_for_status()
+    assert server.hub is not None
+    assert server.hub.recorder.flush()
+    (session,) = server.hub.catalog.names()
+    assert server.hub.catalog.about(session).agents == {}
+    tasks = httpx.get(f"{server.url}/api/summary").json()["tasks"]
+    server.stop()
+    (tmp_path / "data" / "sessions" / session / "agents.json").write_text('{"x": {"lane": 3}}')
+    again = serve()
+    assert httpx.get(f"{again.url}/api/summary").json()["tasks"] == tasks > 0
 
 
 def test_what_agents_said_outlives_the_server(serve: Callable[..., Server], bodies: list[bytes]) -> None:

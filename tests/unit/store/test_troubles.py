@@ -299,3 +299,31 @@ def test_reading_a_record_does_not_change_it(bodies: list[bytes], record: Any) -
 def test_only_the_owner_can_open_what_ray_sent(tmp_path: Path) -> None:
     Spool(tmp_path / "spool")
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("spool", "rejected")} == {0o700}
+
+
+def test_a_record_of_the_first_format_is_read_and_carried_on(
+    bodies: list[bytes], record: Any, recorder: Callable[..., Any]
+) -> None:
+    """Format 1 knew of a loss its source, reason, count and time."""
+    path = record(bodies)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("DROP TABLE drops")
+        connection.execute(
+            "CREATE TABLE drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT)"
+        )
+        connection.execute("INSERT INTO drops VALUES ('gcs', 'status_events_dropped', 5, 1)")
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
+    folder = path.parents[2]
+    made = recorder(folder)
+    (session,) = made.catalog.names()
+    loss = Drop("agent", "agent_buffer_full", 2, 3, "TASK_PROFILE_EVENT", 1, 2)
+    made.submit_records(RecordBatch(session, drops=[loss]), "events")
+    assert made.flush()
+    made.stop()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        found = connection.execute("FROM drops ORDER BY source").fetchall()
+        assert found == [
+            ("agent", "agent_buffer_full", 2, 3, "TASK_PROFILE_EVENT", 1, 2),
+            ("gcs", "status_events_dropped", 5, 1, "", None, None),
+        ]
+        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() == ("2",)

@@ -24,13 +24,15 @@ export interface Dropped {
   repaired_partly: boolean;
 }
 
-export type Lane = 'fast' | 'json' | 'none';
+export type Lane = 'fast' | 'json' | 'none' | 'unknown';
 
 /** How many nodes send in which form, and why not in the fast one. */
 export interface Lanes {
   fast: number;
   json: number;
   none: number;
+  /** Recorded before this was noted. */
+  unknown: number;
   reasons: {
     lane: Lane;
     code: string;

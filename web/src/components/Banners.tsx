@@ -28,6 +28,10 @@ export function Banners({ summary }: { summary: Summary }) {
   // What is wrong now comes before what is so by nature.
   const away = (code: string) => code.endsWith('_unreachable');
   const codes = [...summary.cannot_see.filter(away), ...summary.cannot_see.filter((code) => !away(code))];
+  // A snapshot has no events, and says so itself.
+  const mentionLanes =
+    lanes !== null && summary.recording !== 'snapshot' && (lanes.json > 0 || lanes.none > 0);
+  const nodes = lanes === null ? 0 : lanes.fast + lanes.json + lanes.none + lanes.unknown;
   const unknown = Object.entries(ingest?.unknown ?? {});
   const explain = (code: string) =>
     i18n.exists(`banner.codes.${code}`) ? t(`banner.codes.${code}` as 'banner.codes.profile_spans') : code;
@@ -83,7 +87,7 @@ export function Banners({ summary }: { summary: Summary }) {
           {t('banner.droppedSpans', { n: count(dropped?.spans) })}
         </Banner>
       )}
-      {lanes !== null && lanes.json > 0 && (
+      {lanes !== null && mentionLanes && (
         <Banner
           testId="banner-lanes"
           tone="quiet"
@@ -91,7 +95,8 @@ export function Banners({ summary }: { summary: Summary }) {
           icon={<IconGauge size={16} />}
           details={<LaneReasons lanes={lanes} />}
         >
-          {t('banner.lanes', { n: count(lanes.json), all: count(lanes.fast + lanes.json) })}
+          {lanes.json > 0 && t('banner.lanes', { n: count(lanes.json), all: count(nodes) })}{' '}
+          {lanes.none > 0 && t('banner.silent', { n: count(lanes.none), all: count(nodes) })}
         </Banner>
       )}
       {codes.length > 0 && (

@@ -3,7 +3,8 @@ import { useTranslation } from 'react-i18next';
 
 /** Why a node does not send its events in the fast form, in words. */
 export function laneReason(t: TFunction, code: string | null, reason: string | null): string {
-  if (code === 'agent_said' && reason !== null) return reason;
+  if (code === 'agent_said') return reason ?? t('lane.noReason');
+  if (code === 'not_noted') return t('lane.notNoted');
   if (code === 'not_installed') return t('lane.notInstalled');
   if (code === 'no_events') return t('lane.noEvents');
   return t('lane.fastHint');

@@ -247,11 +247,14 @@ export const en = {
     fast: 'Fast lane',
     json: 'JSON',
     none: 'None',
+    unknown: 'Not noted',
+    notNoted: 'This session was recorded before this was noted.',
+    noReason: 'Its agent left the fast lane and did not say why: see dashboard_agent.log on that node.',
     fastHint: 'The node’s agent sends events in the binary form that they have in Ray.',
     notInstalled:
       'The Python that runs Ray on this node has no Rayscope, or the node was started without the fast lane: pip install rayscope there, and start the node again with `rayscope start` or `rayscope env`.',
     noEvents:
-      'This node has sent no events: start it with `rayscope start` or with the settings that `rayscope env` prints.',
+      'This node has sent no events so far. If tasks have run there, start it with `rayscope start` or with the settings that `rayscope env` prints.',
   },
   functions: {
     all: 'Functions by their time: {{n}}. Click one to see its attempts, slowest first.',
@@ -327,6 +330,7 @@ export const en = {
       'The tasks were read again from Ray’s control store at {{at}}, but it had itself dropped some by then.',
     lanes:
       '{{n}} of {{all}} nodes send their events as Ray’s JSON, which costs several times the CPU of the fast lane.',
+    silent: '{{n}} of {{all}} nodes have sent no events so far.',
     exampleNode: 'Node',
     nodes: 'Nodes',
     when: 'From – to',

@@ -242,10 +242,14 @@ export const zh: Translation = {
     fast: '快速通道',
     json: 'JSON',
     none: '无',
+    unknown: '未记录',
+    notNoted: '该会话录制时尚未记录此信息。',
+    noReason: '其代理离开了快速通道但没有说明原因：请查看该节点上的 dashboard_agent.log。',
     fastHint: '节点代理以 Ray 内部的二进制格式发送事件。',
     notInstalled:
       '该节点运行 Ray 的 Python 中没有安装 Rayscope，或启动时未启用快速通道：请在那里执行 pip install rayscope，然后用 `rayscope start` 或 `rayscope env` 重新启动节点。',
-    noEvents: '该节点没有发送任何事件：请用 `rayscope start` 或 `rayscope env` 输出的设置启动它。',
+    noEvents:
+      '该节点尚未发送任何事件。如果那里运行过任务，请用 `rayscope start` 或 `rayscope env` 输出的设置启动它。',
   },
   functions: {
     all: '按耗时排列的 {{n}} 个函数。点击可查看各次执行，最慢的在前。',
@@ -311,6 +315,7 @@ export const zh: Translation = {
     repaired: '已于 {{at}} 从 Ray 的控制存储重新读取任务。',
     repairedPartly: '已于 {{at}} 从 Ray 的控制存储重新读取任务，但它自身当时也已丢弃一部分。',
     lanes: '{{all}} 个节点中有 {{n}} 个以 Ray 的 JSON 发送事件，CPU 开销是快速通道的数倍。',
+    silent: '{{all}} 个节点中有 {{n}} 个尚未发送任何事件。',
     exampleNode: '节点',
     nodes: '节点数',
     when: '起止时间',

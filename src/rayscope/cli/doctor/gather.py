@@ -161,6 +161,8 @@ def _lane(now: Any, before: Any, server: ServerFacts) -> dict[str, Any]:
     """The server's account of one node."""
     if not server.known:
         return {}
+    if now is None and server.recording.get("nodes_total", 0) > len(server.recording.get("nodes", ())):
+        return {}  # it is among those that are left out
     if now is None:
         return {"lane": "none", "lane_code": "no_events"}
     about = {key: now.get(key) for key in ("lane", "lane_code", "lane_reason", "agent")}

@@ -18,6 +18,7 @@ from rayscope.sources.event_batch import Format, MalformedBatch
 from rayscope.store.errors import SpoolFull, StoreError
 
 _MAX_REPORT_BYTES = 64 << 10
+_AT_ONCE = 16
 _FORMATS = {
     "application/json": Format.JSON,
     "application/x-protobuf": Format.BINARY,
@@ -39,6 +40,9 @@ class _TooLarge(Exception):
 
 def add_ingest(app: FastAPI, hub: Hub) -> None:
     """Event batches, what agents say of themselves, and the wait for the last events."""
+    limit = hub.settings.max_batch_bytes
+    # After an outage all agents of a cluster come at once, each with megabytes.
+    at_once = asyncio.Semaphore(_AT_ONCE)
 
     @app.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
     async def ingest(key: str, request: Request) -> Response:
@@ -54,13 +58,16 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
                 "Send application/json or application/x-protobuf, as it is or deflated.",
             )
         try:
-            body = await _read(request, hub.settings.max_batch_bytes, packed=packing == "deflate")
-            await asyncio.to_thread(hub.recorder.submit, body, form)
+            async with at_once:
+                body = await _read(request, limit)
+                if packing == "deflate":
+                    body = await asyncio.to_thread(_unpack, body, limit)
+                await asyncio.to_thread(hub.recorder.submit, body, form)
         except _TooLarge:
             return error(
                 413,
                 "too_large",
-                f"A batch may have {hub.settings.max_batch_bytes} bytes.",
+                f"A batch may have {limit} bytes.",
                 "Lower Ray's send batch size, or raise the limit.",
             )
         except zlib.error as problem:
@@ -97,20 +104,27 @@ def _bad_key() -> Response:
     return error(404, "bad_key", "This is not the ingest key.", "`rayscope env` prints the right URL.")
 
 
-async def _read(request: Request, limit: int, *, packed: bool = False) -> bytes:
-    """The body, unpacked if it is ``packed``. Raises :class:`_TooLarge`; never holds more than ``limit``."""
+async def _read(request: Request, limit: int) -> bytes:
+    """The body as it came. Raises :class:`_TooLarge`; never holds more than ``limit``."""
     declared = request.headers.get("content-length") or "0"
     if declared.isdigit() and int(declared) > limit:
         raise _TooLarge
-    unpack = zlib.decompressobj() if packed else None
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
-        piece = chunk if unpack is None else unpack.decompress(chunk, limit - size + 1)
-        size += len(piece)
+        size += len(chunk)
         if size > limit:
             raise _TooLarge
-        chunks.append(piece)
-    if unpack is not None and not unpack.eof:
-        raise zlib.error("it ends too early")
+        chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _unpack(body: bytes, limit: int) -> bytes:
+    """A deflated body as it was. Raises :class:`_TooLarge`, and zlib's error for what is no such body."""
+    unpack = zlib.decompressobj()
+    unpacked = unpack.decompress(body, limit + 1)
+    if len(unpacked) > limit:
+        raise _TooLarge
+    if not unpack.eof or unpack.unused_data:
+        raise zlib.error("it ends too early" if not unpack.eof else "something follows it")
+    return unpacked

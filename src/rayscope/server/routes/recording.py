@@ -12,6 +12,18 @@ from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Session, answer
 from rayscope.store import query
 
+_MAX_NODES = 1000
+
+
+def lane_summary(hub: Hub, session: str) -> dict[str, Any]:
+    """How many nodes take each lane, for pages that many look at."""
+    found: dict[str, Any] = hub.cached(
+        session,
+        "lanes",
+        lambda file: lanes.summary(lanes.lanes(query.nodes(file), hub.catalog.about(session))),
+    )
+    return found
+
 
 def lane_items(hub: Hub, session: str) -> list[dict[str, Any]]:
     """The nodes of a session, each with its lane."""
@@ -35,7 +47,8 @@ def add_recording(app: FastAPI, hub: Hub) -> None:
                 "batches": about.batches,
                 "spans": hub.cached(name, "span_count", query.span_count),
                 "lanes": lanes.summary(items),
-                "nodes": items[:1000],
+                "nodes": items[:_MAX_NODES],
+                "nodes_total": len(items),
                 "dropped": hub.dropped(name),
                 "snapshots": hub.snapshots(name),
                 "cannot_see": hub.cannot_see(name),

@@ -9,10 +9,10 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 
 from rayscope import __version__
-from rayscope.server import lanes, schemas
+from rayscope.server import schemas
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, answer
-from rayscope.server.routes.recording import lane_items
+from rayscope.server.routes.recording import lane_summary
 from rayscope.store import query
 from rayscope.store.catalog import LIVE_NS
 from rayscope.store.errors import BadQuery, StoreError
@@ -112,7 +112,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                 "functions": hub.cached(name, "functions", query.functions),
                 "failures": hub.cached(name, "failures", query.failures),
                 "dropped": hub.dropped(name),
-                "lanes": lanes.summary(lane_items(hub, name)),
+                "lanes": lane_summary(hub, name),
                 "ingest": {
                     "events": about.events,
                     "batches": about.batches,
