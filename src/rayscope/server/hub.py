@@ -33,7 +33,9 @@ _GONE_S = 60.0
 _WATCH_S = 3.0
 _QUIET_TURNS = 5
 _RECONCILE_S = 30.0
-#: The same, when an agent has just told of a loss.
+#: It is looked so often whether that is needed.
+_LOOK_S = 3.0
+#: The pause when an agent has just told of a loss.
 _RECONCILE_LOSS_S = 3.0
 #: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
@@ -51,6 +53,8 @@ class _Cluster:
     reconciled_orphans: int = 0
     #: When a task poll was asked for; it counts once the poller has done it.
     asked_ns: int = 0
+    #: When it was last looked whether one is needed.
+    looked_ns: int = 0
     #: An agent has told of a loss that no task poll has been asked for yet.
     loss: bool = False
     #: The GCS has dropped attempts itself, so that what it tells is not all.
@@ -183,6 +187,9 @@ class Hub:
         now_ns = time.time_ns()
         if now_ns - cluster.asked_ns < (_RECONCILE_LOSS_S if cluster.loss else _RECONCILE_S) * 1e9:
             return False
+        if not cluster.loss and now_ns - cluster.looked_ns < _LOOK_S * 1e9:
+            return False
+        cluster.looked_ns = now_ns
         lost, orphans = about.dropped_total, self.orphans(cluster.session)
         cluster.reconciled_orphans = min(cluster.reconciled_orphans, orphans)
         if (

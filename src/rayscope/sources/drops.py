@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
+from functools import lru_cache
 
 import httpx
 
@@ -27,6 +28,12 @@ _LOSSES = (
 )
 
 
+@lru_cache(maxsize=1)
+def _client() -> httpx.Client:
+    """One for all: to make one reads the machine's certificates, which takes longer than the question."""
+    return httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+
+
 def read_agent_drops(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[Drop]:
     """The loss counters of the agent at ``host:port`` that are above zero, one :class:`Drop` for each.
 
@@ -37,10 +44,7 @@ def read_agent_drops(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> lis
     lines: list[str] = []
     deadline = time.monotonic() + timeout_s
     try:
-        with (
-            httpx.Client(timeout=timeout_s, trust_env=False) as client,
-            client.stream("GET", f"http://{shown}:{port}/metrics") as response,
-        ):
+        with _client().stream("GET", f"http://{shown}:{port}/metrics", timeout=timeout_s) as response:
             if response.status_code != 200:
                 return []
             size = 0

@@ -31,6 +31,8 @@ from rayscope.store.spool import Spool
 log = logging.getLogger("rayscope.store")
 
 FLUSH_S = 1.0
+#: The counts in ``about.json`` are made anew so often.
+_COUNT_S = 2.0
 #: A flush may take this share of the writer's time, so that a huge record is flushed less often.
 _FLUSH_SHARE = 0.25
 #: But what waits in memory grows with the pause.
@@ -97,6 +99,9 @@ class Recorder:
         self._converted = 0
         self._wake = threading.Condition()
         self._writers: dict[str, SessionWriter] = {}
+        #: Sessions that were written since their counts were made, and when those may be made again.
+        self._uncounted: set[str] = set()
+        self._next_count: dict[str, float] = {}
         #: Merged and perhaps not written yet: when, the batch's name, its sessions.
         self._unwritten: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
         self._stopping = False
@@ -354,7 +359,11 @@ class Recorder:
             try:
                 if writer.oldest_pending() is not None or writer.file is None:
                     writer.flush(now, everything=everything)
+                    self._uncounted.add(session)
+                if session in self._uncounted and (everything or now >= self._next_count.get(session, 0)):
                     self._count(writer)
+                    self._uncounted.discard(session)
+                    self._next_count[session] = now + _COUNT_S
             except Exception as failure:
                 # Whatever it is, the writer thread lives on and tries again; the spool keeps the batches.
                 problem = error = self._problem(session, failure)
@@ -407,6 +416,7 @@ class Recorder:
                 if writer.file is not None:
                     writer.file.checkpoint()
                 del self._writers[session]
+                self._next_count.pop(session, None)
                 self.catalog.save_about(session)
                 self.catalog.release(session)
 
