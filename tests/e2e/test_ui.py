@@ -12,13 +12,14 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from tests.conftest import wait_for
 from tests.e2e.conftest import Recorded
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
 def _session(recorded: Recorded) -> str:
-    items = httpx.get(f"{recorded.url}/api/sessions").json()["items"]
+    items = wait_for(lambda: httpx.get(f"{recorded.url}/api/sessions").json()["items"], "a session")
     return str(items[0]["session"])
 
 

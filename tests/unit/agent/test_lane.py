@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -98,6 +98,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{client}.HTTP_EXPOSABLE_EVENT_TYPES", "ALL")
 
 
+def in_a_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Run it in a thread of its own: in this one a browser of other tests may have a loop."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()
+
+
 def played(
     story: Callable[[Any, Server, Reporter], Awaitable[None]],
     answers: list[int],
@@ -129,7 +135,7 @@ def played(
             await asyncio.gather(running, return_exceptions=True)
             await runner.cleanup()
 
-    asyncio.run(main())
+    in_a_loop(main())
     return server, reporter
 
 
@@ -354,4 +360,4 @@ def test_a_buffer_keeps_the_order_and_its_limit(
         gone = [int.from_bytes(data[:2], "big") for data in dropped]
         assert sorted(numbers + gone) == list(range(len(sizes)))
 
-    asyncio.run(main())
+    in_a_loop(main())
