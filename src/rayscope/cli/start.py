@@ -42,7 +42,7 @@ def start(
     head = "--head" in args
     if server_url is None:
         warn(
-            "no server runs for this data directory. The node's agent keeps its newest events until one does; "
+            "no server runs for this data directory. Its agent keeps the newest events until one does; "
             "start it: rayscope serve" + (f" --data-dir {data_dir}" if data_dir else "")
         )
     elif not head and recording.is_loopback_url(url) and not _is_local(option(args, "--address") or ""):
