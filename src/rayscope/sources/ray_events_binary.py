@@ -93,12 +93,15 @@ class ParsedBatch:
         invalid: list[bytes] = []
         batches = {name: RecordBatch(name) for name in dict.fromkeys(self._names or self.sessions)}
         batch = first = next(iter(batches.values()))
+        names, add = self._names, task_events_binary.add
+        if names is None:
+            first.events = len(self._events)
         for position, event in enumerate(self._events):
-            if self._names is not None:
-                batch = batches[self._names[position]]
-            batch.events += 1
+            if names is not None:
+                batch = batches[names[position]]
+                batch.events += 1
             try:
-                task_events_binary.add(event, batch)
+                add(event, batch)
             except _ERRORS:
                 try:
                     _add_by_json(self._raw(position), batch)
