@@ -138,7 +138,7 @@ def differences(recorded: dict[tuple[str, int], Row], told: list[Row]) -> list[s
             # A float holds such a time to 256 ns, so one in 4,000 is rounded up.
             if value is not None
             and mine[name] != value
-            and not (name.endswith("_ns") and abs(mine[name] - value) <= 1)
+            and not (name.endswith("_ns") and mine[name] is not None and abs(mine[name] - value) <= 1)
         ]
     return found
 

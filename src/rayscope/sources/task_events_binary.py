@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -42,6 +43,8 @@ message ProfileEventEntry {
 }
 """
 )
+#: Cheaper than ``copy.copy`` and ``replace``; dictionaries are shared, so they must be set anew.
+_copy: Callable[[Attempt], Attempt] = Attempt.__copy__  # type: ignore[attr-defined]
 _Lifecycle = UNION["TaskLifecycleEvent"]
 _TaskDefinition = UNION["TaskDefinitionEvent"]
 _ActorTaskDefinition = UNION["ActorTaskDefinitionEvent"]
@@ -131,7 +134,8 @@ def _lifecycle(raw: bytes) -> Attempt:
             states[state] = time_ns
     rest = raw[at:]
     if len(rest) < _MIN_WITH_LOG:
-        attempt: Attempt = replace(_report(rest), task_id=task_id, attempt=number, states=states, phases={})
+        attempt = _copy(_report(rest))
+        attempt.task_id, attempt.attempt, attempt.states, attempt.phases = task_id, number, states, {}
     else:
         report, offsets = _long_report(rest)
         attempt = replace(report, task_id=task_id, attempt=number, states=states, phases={}, **offsets)
@@ -220,9 +224,9 @@ def _definition(raw: bytes, *, actors: bool) -> Attempt:
         raise ValueError("it ends within an id")
     kind = _actor_definition_without_ids if actors else _definition_without_ids
     template = (kind if len(raw) <= _MAX_KEPT_BYTES else kind.__wrapped__)(head, tail[24:])
-    attempt: Attempt = replace(
-        template, task_id=raw[2:26].hex(), parent_task_id=hex_id(parent), states={}, phases={}
-    )
+    attempt = _copy(template)
+    attempt.task_id, attempt.parent_task_id = raw[2:26].hex(), hex_id(parent)
+    attempt.states, attempt.phases = {}, {}
     if attempt.type == "ACTOR_CREATION_TASK":
         attempt.actor_id = attempt.task_id[16:]
     return attempt
