@@ -69,7 +69,7 @@ def enter(module: Any) -> None:
             if reason is None:
                 lane.take_over(module, reporter)
         except Exception as error:
-            reason = f"a fault of Rayscope: {type(error).__name__}: {error}"
+            reason = report.fault(error)
             log.exception("Rayscope's fast lane cannot be taken")
         if reason is not None:
             log.warning("Ray's JSON exporter is used, not Rayscope's fast lane: %s", reason)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from rayscope.agent.report import Reporter
+from rayscope.agent.report import Reporter, fault
 from rayscope.agent.settings import BUFFER_BYTES, DEFAULT_BUFFER_BYTES
 
 log = logging.getLogger("rayscope.agent")
@@ -69,9 +69,7 @@ class Buffer:
         """Keep a piece; drop the oldest ones beyond the limit."""
         self._pieces.append(piece)
         self.bytes += len(piece.data)
-        self.filled.set()
-        while self.bytes > self._limit and self._pieces:
-            self._drop()
+        self._keep_limit()
 
     def take(self, most: int) -> list[Piece]:
         """The oldest pieces, of ``most`` bytes together but at least one; they are the caller's now."""
@@ -90,6 +88,9 @@ class Buffer:
         """Pieces that could not be sent, to where they were taken from."""
         self._pieces.extendleft(reversed(pieces))
         self.bytes += sum(len(piece.data) for piece in pieces)
+        self._keep_limit()
+
+    def _keep_limit(self) -> None:
         if self._pieces:
             self.filled.set()
         while self.bytes > self._limit and self._pieces:
@@ -137,7 +138,7 @@ class Lane:
                 self._bare = piece.data
             self._reporter.came(piece.events, dropped, time.thread_time_ns() - began)
         except Exception as error:
-            self.leave(f"a fault of Rayscope: {type(error).__name__}: {error}")
+            self.leave(fault(error))
             log.exception("the fast lane cannot take events in")
             return False
         return True
@@ -250,7 +251,7 @@ class LanePublisher:
             await self._lane.send_forever(self._theirs)
         except Exception as error:
             log.exception("the fast lane failed")
-            self._lane.leave(f"a fault of Rayscope: {type(error).__name__}: {error}")
+            self._lane.leave(fault(error))
         theirs = asyncio.ensure_future(self._theirs.run_forever())
         try:
             try:
@@ -310,7 +311,7 @@ def take_over(module: Any, reporter: Reporter) -> None:
                 reporter.leave("the agent of this node posts no events")
         except Exception as error:
             log.exception("the fast lane cannot be taken")
-            reporter.leave(f"a fault of Rayscope: {type(error).__name__}: {error}")
+            reporter.leave(fault(error))
         return await their_run(self, server)
 
     agent.AddEvents, agent.run = add_events, run

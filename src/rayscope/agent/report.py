@@ -157,6 +157,11 @@ def _post(opener: urllib.request.OpenerDirector, url: str, report: dict[str, Any
         reply.read()
 
 
+def fault(error: Exception) -> str:
+    """The reason to leave the fast lane that an error of ours is."""
+    return f"a fault of Rayscope: {type(error).__name__}: {error}"
+
+
 def without_key(text: str) -> str:
     """``text`` without the ingest key, which errors of HTTP clients quote with the URL."""
     return re.sub(r"(/api/ingest/)[^/\s'\"]+", r"\1...", text)

@@ -18,7 +18,7 @@ from rayscope.server.settings import Settings, ingest_key
 from rayscope.sources.auth import ray_token
 from rayscope.sources.discovery import local_gcs_addresses
 from rayscope.sources.gcs import GcsClient, GcsError
-from rayscope.sources.poller import Poller
+from rayscope.sources.poller import Poller, PollStatus
 from rayscope.store import query
 from rayscope.store.catalog import LIVE_NS, Catalog, Retention
 from rayscope.store.errors import NotFound, StoreError
@@ -249,25 +249,14 @@ class Hub:
         """How reading this session's GCS goes."""
         with self._lock:
             cluster = self._clusters.get(session)
-        if cluster is None:
-            return {
-                "ok": False,
-                "error": None,
-                "remedy": None,
-                "tasks": False,
-                "cost_s": 0.0,
-                "interval_s": None,
-                "last_ns": None,
-                "last_tasks_ns": None,
-            }
-        status = cluster.poller.status
+        status = PollStatus(mode="entities") if cluster is None else cluster.poller.status
         return {
             "ok": status.ok,
             "error": status.error,
             "remedy": status.remedy,
             "tasks": status.mode == "tasks",
             "cost_s": status.cost_s,
-            "interval_s": status.interval_s,
+            "interval_s": None if cluster is None else status.interval_s,
             "last_ns": status.last_success_ns or None,
             "last_tasks_ns": status.last_tasks_ns or None,
         }

@@ -17,7 +17,7 @@ from rayscope.model import Drop
 
 _TIMEOUT_S = 3.0
 _MAX_BYTES = 32 * 2**20
-_PREFIX = "ray_aggregator_agent_"
+PREFIX = "ray_aggregator_agent_"
 _CONSUMER = re.compile(r'[{,]?consumer="([^"]*)"', re.I)
 # Counters of events that are gone. ``filtered_events`` are left out on request, not lost.
 _LOSSES = (
@@ -37,40 +37,51 @@ def _client() -> httpx.Client:
 def read_agent_drops(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[Drop]:
     """The loss counters of the agent at ``host:port`` that are above zero, one :class:`Drop` for each.
 
-    An agent that cannot be reached gives none: the node table says whether the node lives. The text is
-    read as a stream, at most ``timeout_s`` seconds and 32 MiB of it.
+    An agent that cannot be reached gives none: the node table says whether the node lives.
     """
-    shown = f"[{host}]" if ":" in host else host
+    lines = read_agent_counters(host, port, timeout_s)
+    return [] if lines is None else parse_drops(lines, f"agent {_shown(host)}:{port}", time.time_ns())
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def read_agent_counters(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[str] | None:
+    """The lines of Prometheus text in which an agent counts its events, None if it cannot be asked.
+
+    The text is read as a stream, at most ``timeout_s`` seconds and 32 MiB of it.
+    """
     lines: list[str] = []
     deadline = time.monotonic() + timeout_s
     try:
-        with _client().stream("GET", f"http://{shown}:{port}/metrics", timeout=timeout_s) as response:
+        with _client().stream("GET", f"http://{_shown(host)}:{port}/metrics", timeout=timeout_s) as response:
             if response.status_code != 200:
-                return []
+                return None
             size = 0
             for line in response.iter_lines():
                 size += len(line)
-                if line.startswith(_PREFIX):
+                if line.startswith(PREFIX):
                     lines.append(line)
                 if size > _MAX_BYTES or time.monotonic() > deadline:
                     break
     except (httpx.HTTPError, httpx.InvalidURL):
-        return []
-    return parse_drops(lines, f"agent {shown}:{port}", time.time_ns())
+        return None
+    return lines
 
 
 def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
     """Prometheus text lines to the losses in them, label sets summed."""
     counts: dict[str, float] = {}
     for line in lines:
-        if not line.startswith(_PREFIX):
+        if not line.startswith(PREFIX):
             continue
         name, _, rest = line.partition("{")
         if rest:
             value = rest.rpartition("}")[2]
         else:
             name, _, value = line.partition(" ")
-        reason = _loss(name[len(_PREFIX) :])
+        reason = _loss(name[len(PREFIX) :])
         consumer = _CONSUMER.search(rest)
         if reason is None or (consumer is not None and not consumer[1].startswith("http")):
             continue  # what other readers of the agent's events missed, we need not have

@@ -96,12 +96,18 @@ class SessionWriter:
             if self._other_since is None:
                 self._other_since = now
         for drop in batch.drops:
-            known = self._drops.get(drop.key)
-            if known is None or drop.count > known.count:
-                self._drops[drop.key] = drop
+            if self._merge_drop(drop):
                 self._drops_dirty = True
                 if self._other_since is None:
                     self._other_since = now
+
+    def _merge_drop(self, drop: Drop) -> bool:
+        """Keep the larger of two accounts of one loss. Returns whether that is the new one."""
+        known = self._drops.get(drop.key)
+        if known is not None and drop.count <= known.count:
+            return False
+        self._drops[drop.key] = drop
+        return True
 
     def _merge_entities(self, entities: Iterable[Entity]) -> None:
         for part in entities:
@@ -142,9 +148,7 @@ class SessionWriter:
                     self._entities[(kind, entity.id)] = entity
             self._merge_entities(held.values())
             for drop in file.load_drops():
-                known = self._drops.get(drop.key)
-                if known is None or drop.count > known.count:
-                    self._drops[drop.key] = drop
+                self._merge_drop(drop)
             self.file = file
             self._merge_entities(self._early_entities)
             self._early_entities = []

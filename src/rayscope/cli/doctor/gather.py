@@ -6,7 +6,6 @@ Every wait here is bounded. What cannot be found out stays None (or ``error`` sa
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -101,7 +100,7 @@ def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str
     """(URL, our token for it, its ingest key if we know it): the one named, ours, or the one nodes name."""
     if named:
         url, _, path = named.partition("/api/ingest/")
-        return url, settings.token, path.partition("/")[0] or _key(settings.folder, url, here)
+        return url, settings.token, path.partition("/")[0] or _key(settings.folder, url)
     found = running_server(settings.folder)
     if found is not None:
         return found.url, settings.token, key_in(found.ingest_url)
@@ -116,13 +115,10 @@ def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str
     return None, None, ""
 
 
-def _key(folder: Path, url: str, here: Here) -> str:
+def _key(folder: Path, url: str) -> str:
     """The key of the server at ``url``, if it is the one of our data directory."""
-    try:
-        about = json.loads((folder / "server.json").read_text(encoding="utf-8"))
-        return key_in(about["ingest_url"]) if same_place(about["url"], url) else ""
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+    ours = running_server(folder)
+    return key_in(ours.ingest_url) if ours is not None and same_place(ours.url, url) else ""
 
 
 def _ask(api: Api | None, session: str) -> ServerFacts:

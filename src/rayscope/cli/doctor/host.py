@@ -13,19 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import psutil
 
 from rayscope.agent.settings import EXPORT_ADDR, NODE_ID
 from rayscope.cli.doctor.facts import Driver, is_here, node_env
-from rayscope.sources.drops import parse_drops
+from rayscope.sources.drops import PREFIX, parse_drops, read_agent_counters
 
 _METRICS_S = 2.0
 _MOST_AGENTS = 4
 _PROBE_S = 30.0
 PROBE_TASKS = 1000
 _COUNTERS = {"events_received": "received", "published_events": "published"}
-_PREFIX = "ray_aggregator_agent_"
 
 # The first tasks start the workers; what they cost is not what a task costs. The driver stays until we have
 # measured, since its end is no part of it either.
@@ -147,23 +145,19 @@ def drivers(jobs: Iterable[Any]) -> Iterator[Driver]:
 def counters(ports: Mapping[str, tuple[str, int]]) -> dict[str, dict[str, int]]:
     """Node id -> what the agents of this machine count: events received, published and lost."""
     found = {}
-    for node_id, (host, port) in list(ports.items())[:4]:
-        shown = f"[{host}]" if ":" in host else host
-        try:
-            with httpx.Client(timeout=_METRICS_S, trust_env=False) as client:
-                lines = client.get(f"http://{shown}:{port}/metrics").text.splitlines()
-        except (httpx.HTTPError, httpx.InvalidURL):
-            continue
-        found[node_id] = parse_counters(lines)
+    for node_id, place in list(ports.items())[:_MOST_AGENTS]:
+        lines = read_agent_counters(*place, _METRICS_S)
+        if lines is not None:
+            found[node_id] = parse_counters(lines)
     return found
 
 
 def parse_counters(lines: Iterable[str]) -> dict[str, int]:
     """``received``, ``published`` and ``lost`` events in an agent's Prometheus text."""
-    ours = [line for line in lines if line.startswith(_PREFIX)]
+    ours = [line for line in lines if line.startswith(PREFIX)]
     counts = {"received": 0, "published": 0}
     for line in ours:
-        name = line.partition("{")[0].partition(" ")[0][len(_PREFIX) :].removesuffix("_total")
+        name = line.partition("{")[0].partition(" ")[0][len(PREFIX) :].removesuffix("_total")
         if name in _COUNTERS:
             with contextlib.suppress(ValueError):
                 counts[_COUNTERS[name]] += int(float(line.rpartition(" ")[2]))
