@@ -11,9 +11,7 @@ import math
 import struct
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
-
-from msgspec.structs import replace
+from typing import Any, TypeAlias
 
 from rayscope.model import Attempt, RecordBatch, TaskError
 from rayscope.sources import event_schema
@@ -75,6 +73,7 @@ for _low in range(128):
         _bits = _high << 7 | _low
         _FIRST[0x8080 | _high << 8 | _low] = _bits
         _NEXT[0x8080 | _high << 8 | _low] = _LAST[0x80 | _high << 8 | _low] = _bits << 14
+_Offsets: TypeAlias = "tuple[tuple[str, int], ...]"
 #: What is raised for an event that the fast way does not read.
 ERRORS: tuple[type[Exception], ...] = (
     *event_schema.ERRORS,
@@ -123,6 +122,8 @@ def _lifecycle(raw: bytes) -> Attempt:
         if digits == 5:
             low, high, top = _FIVE_BYTES(raw, at)
             nanos = _FIRST[low] + _NEXT[high] + top * 268_435_456
+        elif digits < 4:  # within two thousandths of a second's begin
+            nanos = _Transition.FromString(raw[at - 11 : at + digits]).timestamp.nanos
         else:
             low, high = _FOUR_BYTES(raw, at)
             nanos = _FIRST[low] + _LAST[high]
@@ -138,7 +139,10 @@ def _lifecycle(raw: bytes) -> Attempt:
         attempt.task_id, attempt.attempt, attempt.states, attempt.phases = task_id, number, states, {}
     else:
         report, offsets = _long_report(rest)
-        attempt = replace(report, task_id=task_id, attempt=number, states=states, phases={}, **offsets)
+        attempt = _copy(report)
+        attempt.task_id, attempt.attempt, attempt.states, attempt.phases = task_id, number, states, {}
+        for name, value in offsets:
+            setattr(attempt, name, value)
     if attempt.error is not None:
         # A failure that does not say when has the time of the event: that is left to the slow way.
         attempt.error = attempt.error._replace(time_ns=states["FAILED"])
@@ -155,7 +159,7 @@ def _moment(raw: bytes) -> tuple[str, int, int]:
     """
     size, state = raw[1], raw[3]
     digits = size - 11
-    if raw[2:7] != bytes((8, state, 18, size - 4, 8)) or raw[12] != 16 or digits not in (4, 5):
+    if raw[2:7] != bytes((8, state, 18, size - 4, 8)) or raw[12] != 16 or not 1 <= digits <= 5:
         raise ValueError("a transition with other fields than usual")
     seconds = _Transition.FromString(b"\x12\x06" + raw[6:12]).timestamp.seconds
     if not 0 <= seconds <= _MAX_SECONDS:
@@ -169,13 +173,13 @@ def _report(raw: bytes) -> Attempt:
     return _reported(_Lifecycle.FromString(raw))
 
 
-def _long_report(raw: bytes) -> tuple[Attempt, dict[str, int]]:
+def _long_report(raw: bytes) -> tuple[Attempt, _Offsets]:
     """The same where it is long: with an error, or with log files, whose names repeat but not the offsets."""
     if raw[0] == _ERROR or len(raw) > _MAX_KEPT_BYTES:
-        return _reported(_Lifecycle.FromString(raw)), {}
+        return _reported(_Lifecycle.FromString(raw)), ()
     head, found, offsets = raw.rpartition(_LOG_SUFFIX)
     if not found or len(offsets) > _MAX_OFFSETS:
-        return _report(raw), {}
+        return _report(raw), ()
     return _report_without_offsets(head, len(offsets)), _offsets(offsets)
 
 
@@ -191,8 +195,8 @@ def _report_without_offsets(raw: bytes, cut: int) -> Attempt:
 
 
 @lru_cache(maxsize=_KEPT)
-def _offsets(raw: bytes) -> dict[str, int]:
-    return {field.name: value for field, value in _LogInfo.FromString(raw).ListFields()}
+def _offsets(raw: bytes) -> _Offsets:
+    return tuple((field.name, value) for field, value in _LogInfo.FromString(raw).ListFields())
 
 
 def _reported(event: Any) -> Attempt:
