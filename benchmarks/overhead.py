@@ -1,13 +1,14 @@
 """What recording costs a Ray program: throughput beside plain Ray, and whose CPU it is.
 
-    python benchmarks/overhead.py            # 5 rounds of 3 variants, about 15 minutes
+    python benchmarks/overhead.py            # 5 rounds of 4 variants, about 20 minutes
     python benchmarks/overhead.py --quick    # one small round
 
 Variants take turns, each in a fresh local cluster (2 CPUs) that a process of its own starts and stops:
 
 - ``plain``: Ray as it comes;
 - ``json``: ``rayscope run --no-fast-lane``: Ray's own JSON exporter, the real server in a process of its own;
-- ``fast``: what ``rayscope run`` sets: the fast lane;
+- ``fast``: ``rayscope run --no-trace``: the fast lane;
+- ``trace``: what ``rayscope run`` sets: the fast lane and the tracer;
 - with ``--variants``: ``json-discard`` and ``fast-discard``, the same with a server that answers at once and
   keeps nothing (the cost in Ray's processes alone), and ``fast-no-profile`` (without spans of ray.get).
 
@@ -33,7 +34,7 @@ from common import HERE, Http, RayscopeServer, Watched, environment, header, tab
 from overhead_driver import GROUPS
 from rayscope.cli import recording
 
-VARIANTS = ("plain", "json", "fast")
+VARIANTS = ("plain", "json", "fast", "trace")
 
 
 def _clean_environment() -> dict[str, str]:
@@ -47,15 +48,17 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
     env = _clean_environment()
     try:
         lane, _, kind = variant.partition("-")
-        how = {"fast_lane": lane == "fast", "profile": "no-profile" not in variant}
+        parts = recording.Parts(
+            fast_lane=lane != "json", profile="no-profile" not in variant, trace=lane == "trace"
+        )
         server: RayscopeServer | None = None
         if kind.startswith("discard"):
             receiver = Watched([sys.executable, str(HERE / "sink.py")])
             url = json.loads(receiver.line())["url"] + "api/ingest/key/ray-events"
-            env.update(recording.node_env(url, **how))
+            env.update(recording.node_env(url, parts))
         elif variant != "plain":
             server = receiver = RayscopeServer(folder / "data")
-            env = recording.child_env(server.ingest_url, environ=env, **how)
+            env = recording.child_env(server.ingest_url, parts, environ=env)
         command = [sys.executable, str(HERE / "overhead_driver.py"), "--temp", str(folder / "ray")]
         command += ["--waves", str(args.waves), "--wave", str(args.wave), "--busy", str(args.busy)]
         command += ["--ours", str(receiver.popen.pid if receiver else 0)]

@@ -18,7 +18,15 @@ from rayscope.store.sql import run_sql
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-VIEWS = ("tasks", "task_states", "spans", *(view for view, _ in ENTITY_VIEWS.values()))
+VIEWS = (
+    "tasks",
+    "task_states",
+    "spans",
+    "data_edges",
+    "annotations",
+    "phases",
+    *(view for view, _ in ENTITY_VIEWS.values()),
+)
 
 
 def test_imports_run_one_way() -> None:

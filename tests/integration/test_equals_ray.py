@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rayscope.cli.recording import node_env, system_config
+from rayscope.cli.recording import Parts, node_env, system_config
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.sources.common import clean_error, is_nil, redact_runtime_env, redact_text
@@ -67,7 +67,10 @@ class Cluster:
         self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
         self.env = {key: value for key, value in os.environ.items() if not key.startswith("RAY")}
         self.env |= {"HOME": str(self.home), "TMPDIR": str(self.home), "RAY_AUTH_MODE": "token"}
-        self.env |= {"RAY_AUTH_TOKEN": TOKEN, **node_env(self.ingest_url, fast_lane=self.lane == "fast")}
+        self.env |= {
+            "RAY_AUTH_TOKEN": TOKEN,
+            **node_env(self.ingest_url, Parts(fast_lane=self.lane == "fast")),
+        }
         free = ["--node-ip-address=127.0.0.1", "--min-worker-port=0", "--max-worker-port=0", "--block"]
         free += [f"--dashboard-agent-listen-port={free_port()}", "--object-store-memory=100000000"]
         self.run(

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rayscope.cli.recording import node_env
+from rayscope.cli.recording import Parts, node_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.store.sql import query
@@ -76,7 +76,7 @@ def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         out = Path(home) / "tasks.json"
         env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON", "VIRTUAL"))}
-        env |= {"HOME": home, **node_env(server.ingest_url, fast_lane=fast_lane)}
+        env |= {"HOME": home, **node_env(server.ingest_url, Parts(fast_lane=fast_lane))}
         process = subprocess.Popen(
             [python, str(WORKLOAD), f"{home}/r", str(out)],
             env=env,

@@ -6,16 +6,12 @@ then looked at; what does not look as known stays Ray's, and the server is told 
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
 import logging
 import os
-import sys
-from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE
+from rayscope.importing import after_import
 
 MODULE = "ray.dashboard.modules.aggregator.aggregator_agent"
 log = logging.getLogger("rayscope.agent")
@@ -24,36 +20,10 @@ log = logging.getLogger("rayscope.agent")
 def install() -> None:
     """Watch for :data:`MODULE`. No effect without the settings; never raises."""
     try:
-        if os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR) and MODULE not in sys.modules:
-            sys.meta_path.insert(0, _Watch())
+        if os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR):
+            after_import(MODULE, enter)
     except Exception:
         log.exception("Rayscope's fast lane cannot be prepared; Ray's JSON exporter is used")
-
-
-class _Watch(importlib.abc.MetaPathFinder):
-    """Finds nothing but :data:`MODULE`, once, where Python would find it anyway."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """See ``importlib.abc.MetaPathFinder``."""
-        if fullname != MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or spec.loader is None:
-            return None
-        execute = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            enter(module)
-
-        try:
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        except AttributeError:  # a loader of another kind, such as one for compiled modules
-            log.warning("Rayscope's fast lane cannot follow %r; Ray's JSON exporter is used", spec.loader)
-        return spec
 
 
 def enter(module: Any) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from rayscope.cli import recording
 from rayscope.cli.console import warn
-from rayscope.cli.options import DataDir, NoFastLane, NoProfile, ServerUrl
+from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoTrace, ServerUrl
 from rayscope.cli.server_address import ingest_url_for
 
 
@@ -31,6 +31,7 @@ def env(
     shell: Annotated[Shell, typer.Option("--shell", help="What to print it for.")] = Shell.sh,
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
+    no_trace: NoTrace = False,
 ) -> None:
     """Print the environment and the `ray start` flags with which Ray records itself."""
     url, _ = ingest_url_for(server, data_dir)
@@ -39,13 +40,13 @@ def env(
             "pods cannot reach a server on loopback: start it with "
             "rayscope serve --host 0.0.0.0 --generate-token, and give its address with --server."
         )
-    typer.echo(render(shell, url, profile=not no_profile, fast_lane=not no_fast_lane), nl=False)
+    typer.echo(render(shell, url, recording.Parts(not no_profile, not no_fast_lane, not no_trace)), nl=False)
 
 
-def render(shell: Shell, url: str, *, profile: bool, fast_lane: bool = True) -> str:
+def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS) -> str:
     """The settings for ``shell``, ending in a newline."""
-    variables = recording.node_env(url, profile, fast_lane)
-    config = json.dumps(recording.system_config(profile), separators=(",", ":"))
+    variables = recording.node_env(url, parts)
+    config = json.dumps(recording.system_config(parts.profile), separators=(",", ":"))
     flag = f"ray start --head --system-config={shlex.quote(config)}"
     if shell is Shell.json:
         return json.dumps({"env": variables, "system_config": json.loads(config)}, indent=2) + "\n"

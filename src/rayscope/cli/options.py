@@ -27,6 +27,10 @@ Token = Annotated[
 GenerateToken = Annotated[
     bool, typer.Option("--generate-token", help="Make a token, print it, and ask clients for it.")
 ]
+NoTrace = Annotated[
+    bool,
+    typer.Option("--no-trace", help="Without the tracer: no objects, their sizes and who waits for whom."),
+]
 NoProfile = Annotated[
     bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
 ]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from rayscope.agent.settings import EVENT_TYPES, EXPORT_ADDR, EXPOSABLE_TYPES, FAST_LANE
-from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK
+from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK, TRACE
 
 # Read by workers and drivers: send task events to the node's agent, not to the GCS alone.
 WORKER_EVENTS = "enable_core_worker_ray_event_to_aggregator"
@@ -37,8 +37,19 @@ def system_config(profile: bool = True) -> dict[str, Any]:
     return config
 
 
-def node_env(ingest_url: str, profile: bool = True, fast_lane: bool = True) -> dict[str, str]:
-    """What a node's processes need in their environment."""
+class Parts(NamedTuple):
+    """Which parts of recording are wanted: spans of ray.get and the like, our lane, our tracer."""
+
+    profile: bool = True
+    fast_lane: bool = True
+    trace: bool = True
+
+
+ALL_PARTS = Parts()
+
+
+def node_env(ingest_url: str, parts: Parts = ALL_PARTS) -> dict[str, str]:
+    """What a node's processes need in their environment. The tracer tells in spans: none without."""
     env = {
         EXPORT_ADDR: ingest_url,
         # Ray's default leaves out profile events.
@@ -47,8 +58,9 @@ def node_env(ingest_url: str, profile: bool = True, fast_lane: bool = True) -> d
         f"{CONFIG_PREFIX}{CLUSTER_EVENTS}": "1",
     }
     # Said also if not: it may be set where this is started.
-    env[FAST_LANE] = "1" if fast_lane else "0"
-    if profile:
+    env[FAST_LANE] = "1" if parts.fast_lane else "0"
+    env[TRACE] = "1" if parts.trace and parts.profile else "0"
+    if parts.profile:
         env[PROFILING] = "1"
         env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)
     return env
@@ -56,9 +68,8 @@ def node_env(ingest_url: str, profile: bool = True, fast_lane: bool = True) -> d
 
 def child_env(
     ingest_url: str,
+    parts: Parts = ALL_PARTS,
     *,
-    profile: bool = True,
-    fast_lane: bool = True,
     hook: bool = True,
     environ: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
@@ -69,7 +80,7 @@ def child_env(
     """
     base = dict(os.environ if environ is None else environ)
     limit = f"{CONFIG_PREFIX}{MAX_SPANS}"
-    env = {**base, **node_env(ingest_url, profile, fast_lane)}
+    env = {**base, **node_env(ingest_url, parts)}
     if base.get(limit, "").isdigit():
         env[limit] = base[limit]
     if hook:

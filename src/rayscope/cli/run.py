@@ -18,6 +18,7 @@ from rayscope.cli.options import (
     Host,
     NoFastLane,
     NoProfile,
+    NoTrace,
     Port,
     Token,
     settings_from,
@@ -51,6 +52,7 @@ def run(
     ] = False,
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
+    no_trace: NoTrace = False,
 ) -> None:
     """Run any Ray program unmodified and see what it does. Options of ours come before SCRIPT."""
     try:
@@ -61,7 +63,10 @@ def run(
     with any_server(settings) as serving, Api(serving.url, settings.token) as api:
         stderr().print(f"Rayscope: {serving.url}")
         status, terminated = _record(
-            command, serving, api, profile=not no_profile, fast_lane=not no_fast_lane
+            command,
+            serving,
+            api,
+            recording.Parts(not no_profile, not no_fast_lane, not no_trace),
         )
         if serving.own and not leave and not terminated:
             say(f"serving {serving.url} until Ctrl-C")
@@ -69,9 +74,7 @@ def run(
     raise typer.Exit(status)
 
 
-def _record(
-    command: list[str], serving: Serving, api: Api, *, profile: bool, fast_lane: bool
-) -> tuple[int, bool]:
+def _record(command: list[str], serving: Serving, api: Api, parts: recording.Parts) -> tuple[int, bool]:
     """Run ``command`` to its end and tell what it did; its exit status, and whether we were told to end."""
     hook = can_import_hook(command)
     if not hook:
@@ -79,7 +82,7 @@ def _record(
             f"the Python of {command[0]} has no rayscope: a cluster that it starts itself may lose its last "
             "second. Install rayscope there to keep it."
         )
-    env = recording.child_env(serving.ingest_url, profile=profile, fast_lane=fast_lane, hook=hook)
+    env = recording.child_env(serving.ingest_url, parts, hook=hook)
     try:
         before = api.sessions()
     except ApiError as error:

@@ -14,7 +14,7 @@ from rayscope.cli import recording
 from rayscope.cli.api import Api, ApiError
 from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, warn
-from rayscope.cli.options import DataDir, NoFastLane, NoProfile, ServerUrl, Token, settings_from
+from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoTrace, ServerUrl, Token, settings_from
 from rayscope.cli.server_address import ingest_url_for
 
 #: Ray's `ray` command, by module: it may not be on PATH.
@@ -35,6 +35,7 @@ def start(
     token: Token = None,
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
+    no_trace: NoTrace = False,
 ) -> None:
     """Start a Ray node that records itself: rayscope start -- --head --port=6379."""
     args = ray_args[1:] if ray_args and ray_args[0] == "--" else list(ray_args)
@@ -56,7 +57,7 @@ def start(
         except ValueError as error:
             fail(f"--system-config cannot be read: {error}.", "Give a JSON object.")
     known = _addresses() if head and server_url else {}
-    env = recording.node_env(url, not no_profile, not no_fast_lane)
+    env = recording.node_env(url, recording.Parts(not no_profile, not no_fast_lane, not no_trace))
     child = Child([*_RAY, *args], {**os.environ, **env})
     if not head or server_url is None:
         raise typer.Exit(child.wait())

@@ -10,7 +10,7 @@ from rayscope.model.attempt import (
     merge_attempts,
 )
 from rayscope.model.entity import KINDS, Entity, Kind, merge_entities
-from rayscope.model.records import Drop, RecordBatch, Span
+from rayscope.model.records import Annotation, Drop, Edge, RecordBatch, Span
 
 __all__ = [
     "KINDS",
@@ -18,8 +18,10 @@ __all__ = [
     "STATES",
     "TERMINAL_STATES",
     "AgentReport",
+    "Annotation",
     "Attempt",
     "Drop",
+    "Edge",
     "Entity",
     "Kind",
     "RecordBatch",

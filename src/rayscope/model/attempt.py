@@ -88,7 +88,8 @@ class Attempt(msgspec.Struct, gc=False):
 
     ``required_resources``, ``label_selector`` and ``runtime_env`` are JSON texts with sorted keys.
     ``states`` maps a Ray state to the earliest time it was entered; ``phases`` maps one of
-    :data:`PHASES` to its (begin, end).
+    :data:`PHASES` to its (begin, end). ``returned``: when the first value was stored that the task returned,
+    the bytes of that, and the bytes of all.
 
     A msgspec struct, since hundreds of thousands live at a time: it is made in a third of a dataclass's
     time, and the garbage collector does not look at it.
@@ -121,6 +122,7 @@ class Attempt(msgspec.Struct, gc=False):
     states: dict[str, int] = {}
     phases: dict[str, tuple[int, int]] = {}
     error: TaskError | None = None
+    returned: tuple[int, int, int] | None = None
 
     @property
     def state(self) -> str | None:
@@ -163,4 +165,6 @@ def merge_attempts(into: Attempt, other: Attempt) -> Attempt:
             phases[phase] = interval
     if other.error is not None and (into.error is None or other.error.order < into.error.order):
         into.error = other.error
+    if other.returned is not None and (into.returned is None or other.returned < into.returned):
+        into.returned = other.returned
     return into

@@ -23,6 +23,43 @@ class Span(NamedTuple):
     extra: str = ""
 
 
+class Edge(NamedTuple):
+    """An object that a task made, was given, got or waited for. A set element, as spans are.
+
+    ``kind``: ``argument`` and ``nested`` (a reference among the arguments, or inside one; of the task that
+    is called), ``fetched`` (an argument as its task received it), ``get``, ``wait`` (waited for, not or not
+    yet got), ``blocked:NAME`` (the same, told while the call NAME still blocked), ``put``, ``return`` and
+    ``last_return`` (what a task stored as its second value and so on: the index is the order). ``attempt``
+    is -1 where only the task is known. ``object_task``: the first 24 bytes of the object's id, hex;
+    ``object_index``: the other four. ``size``: bytes, data and metadata. The times are those of the call
+    that the object was part of.
+    """
+
+    task_id: str
+    attempt: int
+    kind: str
+    object_task: str
+    object_index: int
+    size: int | None
+    begin_ns: int
+    end_ns: int
+
+
+class Annotation(NamedTuple):
+    """What a user's code says of its task: a text or a number under a name. A set element, as spans are.
+
+    ``kind``: ``annotation`` or ``counter``.
+    """
+
+    task_id: str
+    attempt: int
+    kind: str
+    name: str
+    value: str
+    number: float | None
+    time_ns: int
+
+
 @dataclass(frozen=True, slots=True)
 class Drop:
     """Something that Ray or we lost, as counted by ``source`` (a node's agent, the GCS, us).
@@ -56,6 +93,8 @@ class RecordBatch:
     session: str
     attempts: list[Attempt] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    annotations: list[Annotation] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     drops: list[Drop] = field(default_factory=list)
     unknown: dict[str, int] = field(default_factory=dict)

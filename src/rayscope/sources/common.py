@@ -22,6 +22,26 @@ REDACTED = "<redacted>"
 _NIL = frozenset("f" * length for length in (8, 32, 36, 48, 56))
 #: The span of a worker that stores what a task returns.
 STORE = "task:store_outputs"
+#: What our tracer tells of a task's returns, and the names of all that it tells (``rayscope.tracer``). Those
+#: without our name are Ray's own spans where there is no tracer.
+RETURNED = "rayscope.returned"
+TRACED = frozenset(
+    {
+        RETURNED,
+        "ray.get",
+        "ray.wait",
+        "ray.put",
+        "await",
+        "rayscope.annotation",
+        "rayscope.arguments",
+        "rayscope.blocked",
+        "rayscope.counter",
+        "rayscope.fetched",
+        "rayscope.span",
+        "rayscope.sum",
+        "rayscope.tracer",
+    }
+)
 # The worker's spans around one attempt (``ray/_raylet.pyx``, ``execute_task``) -> our phase names.
 _PHASES = {
     "task:deserialize_arguments": "deserialize",
@@ -71,37 +91,42 @@ class ProfileEntry(Protocol):
 
 def split_profile(
     entries: Sequence[ProfileEntry], task_id: str, attempt: int
-) -> tuple[dict[str, tuple[int, int]], list[Span]]:
-    """The profile of one attempt as its phases and its other spans.
+) -> tuple[dict[str, tuple[int, int]], list[Span], list[ProfileEntry]]:
+    """The profile of one attempt as its phases, its other spans, and what our tracer tells.
 
     A plain task has each phase once. A generator stores once for each value it yields, and a long one
     reports that in several accounts: there every store is a span too, so that none is lost to the least
     one, which the phase keeps.
     """
-    if len(entries) == len(PHASES):
+    if len(entries) == len(PHASES) or (len(entries) == len(PHASES) + 1 and entries[3].event_name == RETURNED):
         # Nearly every task: each phase once, in the order in which the worker ends them.
-        first, second, third, last = entries
+        first, second, third, last = *entries[:3], entries[-1]
         if (
             phase_of(first.event_name) == "deserialize"
             and phase_of(second.event_name) == "execute"
             and third.event_name == STORE
             and phase_of(last.event_name) == "total"
         ):
-            return {
+            found = {
                 "deserialize": (first.start_time, first.end_time),
                 "execute": (second.start_time, second.end_time),
                 "store": (third.start_time, third.end_time),
                 "total": (last.start_time, last.end_time),
-            }, []
+            }
+            return found, [], list(entries[3:-1])
     phases: dict[str, tuple[int, int]] = {}
     spans: list[Span] = []
     stores: list[tuple[int, int]] = []
+    told: list[ProfileEntry] = []
     for entry in entries:
         name = entry.event_name
         phase = phase_of(name)
         interval = (entry.start_time, entry.end_time)
         if phase is None:
             extra = entry.extra_data
+            if len(extra) > 2 and name in TRACED:
+                told.append(entry)
+                continue
             spans.append(Span(task_id, attempt, name, *interval, "" if extra == "{}" else extra))
             continue
         if phase not in phases or interval < phases[phase]:
@@ -110,7 +135,7 @@ def split_profile(
             stores.append(interval)
     if len(stores) > 1 or (stores and len(phases) < len(PHASES)):
         spans.extend([Span(task_id, attempt, STORE, *interval) for interval in stores])
-    return phases, spans
+    return phases, spans, told
 
 
 def canonical_json(mapping: Mapping[str, Any]) -> str:

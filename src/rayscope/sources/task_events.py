@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from rayscope.model import Attempt, Entity, RecordBatch, Span
-from rayscope.sources.common import ProfileEntry, canonical_json, is_nil, split_profile
+from rayscope.sources import tracing
+from rayscope.sources.common import TRACED, ProfileEntry, canonical_json, is_nil, split_profile
 
 _WORKER_ID_BYTES = 28
 _TASK_ID_BYTES = 24
@@ -92,14 +93,23 @@ def add_profile(
     if task_id == _NIL_TASK:
         # The coroutines of an async actor run outside of any task, as far as Ray's profiler knows.
         extra = canonical_json({"worker_id": component_id.hex()})
+        told = [entry for entry in entries if entry.event_name in TRACED and len(entry.extra_data) > 2]
+        tracing.add(told, "", 0, component_id, batch)
         batch.spans.extend(
-            [Span("", 0, entry.event_name, entry.start_time, entry.end_time, extra) for entry in entries]
+            [
+                Span("", 0, entry.event_name, entry.start_time, entry.end_time, extra)
+                for entry in entries
+                if entry not in told
+            ]
         )
         return
-    phases, spans = split_profile(entries, task_id, number)
+    phases, spans, told = split_profile(entries, task_id, number)
     if spans:
         batch.spans.extend(spans)
-    if phases:
+    returned = None
+    if told:
+        returned = tracing.add(told, task_id, number, component_id, batch)
+    if phases or returned:
         of_worker = component_type == "worker" and len(component_id) == _WORKER_ID_BYTES
         attempt = Attempt(
             task_id,
@@ -107,6 +117,7 @@ def add_profile(
             job_id=hex_id(job_id),
             worker_id=hex_id(component_id) if of_worker else None,
             phases=phases,
+            returned=returned,
         )
         if task_id.startswith("ff"):
             attempt.type, attempt.actor_id = told_by(task_id)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rayscope.model import Attempt, RecordBatch, Span, TaskError
+from rayscope.model import Attempt, RecordBatch, TaskError
+from rayscope.sources import tracing
 from rayscope.sources.common import canonical_json, clean_error, is_nil, redact_runtime_env, split_profile
 from rayscope.sources.protobuf import EnumNames, hex_id
 
@@ -23,7 +24,7 @@ _WORKER_ID_BYTES = 28
 
 def add_tasks(events: Iterable[Any], batch: RecordBatch) -> None:
     """Add one attempt for each ``TaskEvents`` message, and its spans, to ``batch``."""
-    unknown, spans, attempts = batch.unknown, batch.spans, batch.attempts
+    unknown, attempts = batch.unknown, batch.attempts
     for event in events:
         attempt = Attempt(event.task_id.hex(), event.attempt_number, job_id=hex_id(event.job_id))
         if event.HasField("task_info"):
@@ -31,7 +32,10 @@ def add_tasks(events: Iterable[Any], batch: RecordBatch) -> None:
         if event.HasField("state_updates"):
             _state(event, attempt, unknown)
         if event.HasField("profile_events"):
-            _profile(event.profile_events, attempt, spans)
+            _profile(event.profile_events, attempt, batch)
+            known = attempt.phases or event.HasField("task_info") or event.HasField("state_updates")
+            if not known and not attempt.task_id.startswith("ff"):
+                continue  # a thread or a coroutine, which Ray's profiler takes for a task of its own
         attempts.append(attempt)
 
 
@@ -85,10 +89,12 @@ def _state(event: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
                 setattr(attempt, name, getattr(log, name))
 
 
-def _profile(profile: Any, attempt: Attempt, spans: list[Span]) -> None:
-    phases, others = split_profile(profile.events, attempt.task_id, attempt.attempt)
+def _profile(profile: Any, attempt: Attempt, batch: RecordBatch) -> None:
+    phases, others, told = split_profile(profile.events, attempt.task_id, attempt.attempt)
     attempt.phases = phases
-    spans.extend(others)
+    batch.spans.extend(others)
+    if told:
+        attempt.returned = tracing.add(told, attempt.task_id, attempt.attempt, profile.component_id, batch)
     if attempt.worker_id is None and phases and profile.component_type == "worker":
         component = profile.component_id
         if len(component) == _WORKER_ID_BYTES and not is_nil(component.hex()):

@@ -23,7 +23,8 @@ from rayscope.sources import event_batch
 from rayscope.sources.event_batch import Format, MalformedBatch, ParsedBatch
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import SpoolFull, StoreError
-from rayscope.store.schema import NOT_DRIVER, SPAN_LOSSES
+from rayscope.store.flow_sql import NOT_DRIVER
+from rayscope.store.schema import SPAN_LOSSES
 from rayscope.store.session_file import explain
 from rayscope.store.session_writer import SessionWriter
 from rayscope.store.spool import Spool

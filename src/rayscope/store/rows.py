@@ -8,20 +8,30 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from rayscope.model import PHASES, STATES, Attempt, Entity, Kind, Span, TaskError
+from rayscope.model import PHASES, STATES, Annotation, Attempt, Edge, Entity, Kind, Span, TaskError
 from rayscope.model.attempt import SCALARS
-from rayscope.store.schema import ATTEMPT_COLUMNS, ENTITY_COLUMNS, SPAN_COLUMNS
+from rayscope.store.schema import (
+    ANNOTATION_COLUMNS,
+    ATTEMPT_COLUMNS,
+    EDGE_COLUMNS,
+    ENTITY_COLUMNS,
+    SPAN_COLUMNS,
+)
 
 _ARROW = {
     "UBIGINT": pa.uint64(),
     "BIGINT": pa.int64(),
     "INTEGER": pa.int32(),
+    "UINTEGER": pa.uint32(),
+    "DOUBLE": pa.float64(),
     "VARCHAR": pa.string(),
     "BOOLEAN": pa.bool_(),
 }
 _STORED_SCALARS = tuple(name for name in SCALARS if name != "parent_task_id")
 ATTEMPT_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in ATTEMPT_COLUMNS])
 SPAN_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in SPAN_COLUMNS])
+EDGE_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in EDGE_COLUMNS])
+ANNOTATION_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in ANNOTATION_COLUMNS])
 KEY_SCHEMA = pa.schema([("task_hi", pa.uint64()), ("task_lo", pa.string()), ("attempt", pa.int32())])
 
 TaskKey = tuple[str, int]
@@ -75,6 +85,7 @@ def attempt_table(attempts: Sequence[Attempt], path_ids: Sequence[int | None]) -
         [a.error.time_ns if a.error else None for a in attempts],
         [a.error.type if a.error else None for a in attempts],
         [a.error.message if a.error else None for a in attempts],
+        *([a.returned[part] if a.returned else None for a in attempts] for part in range(3)),
     ]
     return pa.table(columns, schema=ATTEMPT_SCHEMA)
 
@@ -97,6 +108,8 @@ def attempts_from_table(table: pa.Table) -> list[tuple[Attempt, int | None]]:
                 attempt.phases[phase] = (begin, row[f"{phase}_end_ns"])
         if row["error_ns"] is not None:
             attempt.error = TaskError(row["error_ns"], row["error_type"], row["error_message"])
+        if row["returned_ns"] is not None:
+            attempt.returned = (row["returned_ns"], row["return_bytes"], row["output_bytes"])
         result.append((attempt, row["path_id"]))
     return result
 
@@ -104,11 +117,9 @@ def attempts_from_table(table: pa.Table) -> list[tuple[Attempt, int | None]]:
 def span_table(spans: Iterable[Span]) -> pa.Table:
     """Spans as rows of ``span_rows``."""
     items = list(spans)
-    ids = [split_id(span.task_id) for span in items]
     return pa.table(
         [
-            [high for high, _ in ids],
-            [low for _, low in ids],
+            *_ids([span.task_id for span in items]),
             [span.attempt for span in items],
             [span.name for span in items],
             [span.begin_ns for span in items],
@@ -117,6 +128,38 @@ def span_table(spans: Iterable[Span]) -> pa.Table:
         ],
         schema=SPAN_SCHEMA,
     )
+
+
+def edge_table(edges: Iterable[Edge]) -> pa.Table:
+    """Edges as rows of ``edge_rows``."""
+    items = list(edges)
+    return pa.table(
+        [
+            *_ids([edge.task_id for edge in items]),
+            [edge.attempt for edge in items],
+            [edge.kind for edge in items],
+            *_ids([edge.object_task for edge in items]),
+            [edge.object_index for edge in items],
+            [edge.size for edge in items],
+            [edge.begin_ns for edge in items],
+            [edge.end_ns for edge in items],
+        ],
+        schema=EDGE_SCHEMA,
+    )
+
+
+def annotation_table(annotations: Iterable[Annotation]) -> pa.Table:
+    """Annotations as rows of ``annotation_rows``."""
+    items = list(annotations)
+    columns = list(zip(*(item[1:] for item in items), strict=True)) or [()] * (len(ANNOTATION_COLUMNS) - 2)
+    ids = _ids([item.task_id for item in items])
+    return pa.table([*ids, *map(list, columns)], schema=ANNOTATION_SCHEMA)
+
+
+def _ids(task_ids: Iterable[str]) -> tuple[list[int | None], list[str | None]]:
+    """Task ids as their two stored columns."""
+    ids = [split_id(task_id) for task_id in task_ids]
+    return [high for high, _ in ids], [low for _, low in ids]
 
 
 def _entity_schema(kind: Kind) -> pa.Schema:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
+from rayscope.store import flow_sql
+from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, PARENT_ID, START, TASK_ID
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 #: Integer scalars of an attempt; the others are texts.
 _INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"}
@@ -34,6 +36,9 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("error_ns", "BIGINT"),
     ("error_type", "VARCHAR"),
     ("error_message", "VARCHAR"),
+    ("returned_ns", "BIGINT"),
+    ("return_bytes", "BIGINT"),
+    ("output_bytes", "BIGINT"),
 )
 
 SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
@@ -44,6 +49,32 @@ SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
     ("begin_ns", "BIGINT"),
     ("end_ns", "BIGINT"),
     ("extra", "VARCHAR"),
+)
+
+#: As :class:`rayscope.model.Edge`.
+EDGE_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("kind", "VARCHAR"),
+    ("object_hi", "UBIGINT"),
+    ("object_lo", "VARCHAR"),
+    ("object_index", "UINTEGER"),
+    ("bytes", "BIGINT"),
+    ("begin_ns", "BIGINT"),
+    ("end_ns", "BIGINT"),
+)
+
+#: As :class:`rayscope.model.Annotation`.
+ANNOTATION_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("kind", "VARCHAR"),
+    ("name", "VARCHAR"),
+    ("value", "VARCHAR"),
+    ("number", "DOUBLE"),
+    ("time_ns", "BIGINT"),
 )
 
 #: Entity kind -> its table's typed columns (what ``Entity.current()`` gives); each table also has ``id``,
@@ -100,6 +131,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("exit_detail", "VARCHAR"),
         ("start_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
+        ("tracer", "VARCHAR"),
     ),
     "job": (
         ("state", "VARCHAR"),
@@ -146,39 +178,22 @@ def _columns(columns: tuple[tuple[str, str], ...]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in columns)
 
 
-def hex_id(prefix: str) -> str:
-    """SQL for a task's whole hex id from its two parts; NULL stays NULL."""
-    return f"lpad(to_hex({prefix}_hi), 16, '0') || {prefix}_lo"
-
-
-_TASK_ID = f"lower({hex_id('task')})"
-_PARENT_ID = f"lower({hex_id('parent')})"
-
 #: Ray overrides the name of an actor's method by the actor's repr, unless the user named the task
 #: (``protobuf_to_task_state_dict``).
 SHOWN_NAME = (
     "CASE WHEN actor_repr_name IS NOT NULL AND type = 'ACTOR_TASK' AND name = func_name "
     "THEN actor_repr_name || '.' || split_part(name, '.', -1) ELSE name END"
 )
-CREATED = (
-    "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
-    "finished_ns, failed_ns, total_begin_ns)"
-)
-START = "running_ns"
 #: A submission that got a driver is shown as the driver's job; the dashboard's own driver is no user's.
 SHOWN_JOB = "alias_of IS NULL AND is_internal IS NOT TRUE"
 #: Reasons of losses that cost spans, not tasks (Ray keeps 1,000 spans a task unless told otherwise).
 SPAN_LOSSES = ("profile_events_dropped",)
-#: Drivers run as tasks of their own; lists and counts leave them out.
-NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
-#: Ray's ``end_time_ms``: of FINISHED and FAILED the later state in its order.
-END = "coalesce(failed_ns, finished_ns)"
-
-
 TABLES: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",
     f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS)})",
     f"CREATE TABLE IF NOT EXISTS span_rows ({_columns(SPAN_COLUMNS)})",
+    f"CREATE TABLE IF NOT EXISTS edge_rows ({_columns(EDGE_COLUMNS)})",
+    f"CREATE TABLE IF NOT EXISTS annotation_rows ({_columns(ANNOTATION_COLUMNS)})",
     "CREATE TABLE IF NOT EXISTS paths (path_id BIGINT, parent_path_id BIGINT, name VARCHAR, depth INTEGER)",
     "CREATE TABLE IF NOT EXISTS drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT, "
     "event_type VARCHAR DEFAULT '', first_ns BIGINT, last_ns BIGINT)",
@@ -202,21 +217,26 @@ def _entity_view(kind: str) -> str:
 
 
 VIEWS: tuple[str, ...] = (
-    f"CREATE OR REPLACE VIEW tasks AS SELECT {_TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
-    f"func_name, type, state, {_PARENT_ID} AS parent_task_id, "
+    f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
+    f"func_name, type, state, {PARENT_ID} AS parent_task_id, "
     + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", "parent_task_id"})
     + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, {END} - {START} AS duration_ns, "
     + ", ".join((*STATE_COLUMNS, *PHASE_COLUMNS))
     + f", error_type, error_message, path_id FROM attempts WHERE {NOT_DRIVER}",
     f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "
-    f"FROM (SELECT {_TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts "
+    f"FROM (SELECT {TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts "
     f"WHERE {NOT_DRIVER}) WHERE s.time_ns IS NOT NULL",
+    f"CREATE OR REPLACE VIEW data_edges AS {flow_sql.EDGES}",
+    f"CREATE OR REPLACE VIEW phases AS {flow_sql.PHASES_OF_ATTEMPTS}",
+    f"CREATE OR REPLACE VIEW annotations AS SELECT {TASK_ID} AS task_id, attempt, kind, name, value, "
+    "number, time_ns FROM annotation_rows",
     # The phases of every attempt, and whatever else was measured inside it.
-    f"CREATE OR REPLACE VIEW spans AS SELECT {_TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
-    "end_ns - begin_ns AS duration_ns, extra FROM span_rows "
+    f"CREATE OR REPLACE VIEW spans AS SELECT {TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
+    f"end_ns - begin_ns AS duration_ns, extra, {flow_sql.BLOCKED_ON} AS blocked_on "
+    f"FROM span_rows UNION ALL {flow_sql.STILL_BLOCKED} "
     + " ".join(
-        f"UNION ALL SELECT {_TASK_ID}, attempt, 'task:{phase}', {phase}_begin_ns, {phase}_end_ns, "
-        f"{phase}_end_ns - {phase}_begin_ns, NULL FROM attempts WHERE {phase}_begin_ns IS NOT NULL"
+        f"UNION ALL SELECT {TASK_ID}, attempt, 'task:{phase}', {phase}_begin_ns, {phase}_end_ns, "
+        f"{phase}_end_ns - {phase}_begin_ns, NULL, NULL FROM attempts WHERE {phase}_begin_ns IS NOT NULL"
         for phase in PHASES
     ),
     *(_entity_view(kind) for kind in ENTITY_COLUMNS),
@@ -228,5 +248,11 @@ MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
         "ALTER TABLE drops ADD COLUMN event_type VARCHAR DEFAULT ''",
         "ALTER TABLE drops ADD COLUMN first_ns BIGINT",
         "ALTER TABLE drops ADD COLUMN last_ns BIGINT",
+    ),
+    2: lambda: (
+        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS returned_ns BIGINT",
+        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS return_bytes BIGINT",
+        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS output_bytes BIGINT",
+        "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS tracer VARCHAR",
     ),
 }

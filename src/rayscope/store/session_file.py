@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from rayscope.model import Attempt, Drop, Entity, Kind, Span
+from rayscope.model import Annotation, Attempt, Drop, Edge, Entity, Kind, Span
 from rayscope.store import rows
 from rayscope.store.errors import StoreError
 from rayscope.store.schema import ENTITY_COLUMNS, MIGRATIONS, SCHEMA_VERSION, TABLES, VIEWS
@@ -230,6 +230,8 @@ class SessionFile:
         path_ids: Sequence[int | None] = (),
         replaced: Sequence[rows.TaskKey] = (),
         spans: Iterable[Span] = (),
+        edges: Iterable[Edge] = (),
+        annotations: Iterable[Annotation] = (),
         entities: Iterable[Entity] = (),
         drops: Sequence[Drop] = (),
         paths: Sequence[tuple[int, int, str, int]] = (),
@@ -247,7 +249,9 @@ class SessionFile:
                 if attempts:
                     self._register("fresh", rows.attempt_table(attempts, path_ids))
                     self._writer.execute("INSERT INTO attempts SELECT * FROM fresh")
-                self._write_spans(spans)
+                self._write_set("span_rows", rows.span_table(spans), "begin_ns")
+                self._write_set("edge_rows", rows.edge_table(edges), "begin_ns")
+                self._write_set("annotation_rows", rows.annotation_table(annotations), "time_ns")
                 self._write_entities(entities)
                 if paths:
                     self._writer.executemany("INSERT INTO paths VALUES (?, ?, ?, ?)", list(paths))
@@ -262,18 +266,17 @@ class SessionFile:
     def _register(self, name: str, table: pa.Table) -> None:
         self._writer.register(name, table)
 
-    def _write_spans(self, spans: Iterable[Span]) -> None:
-        table = rows.span_table(spans)
+    def _write_set(self, name: str, table: pa.Table, time: str) -> None:
         if not table.num_rows:
             return
-        begins = table.column("begin_ns").to_pylist()
-        self._register("fresh_spans", table)
-        # A set: only what is not there yet. Equal spans begin at the same time, so only the row groups of
-        # this time range are looked at.
+        times = table.column(time).to_pylist()
+        self._register("fresh_rows", table)
+        # A set: only what is not there yet. Equal rows have the same time, so only the row groups of this
+        # time range are looked at.
         self._writer.execute(
-            "INSERT INTO span_rows SELECT * FROM fresh_spans EXCEPT "
-            "SELECT * FROM span_rows WHERE begin_ns BETWEEN ? AND ?",
-            [min(begins), max(begins)],
+            f"INSERT INTO {name} SELECT * FROM fresh_rows EXCEPT "
+            f"SELECT * FROM {name} WHERE {time} BETWEEN ? AND ?",
+            [min(times), max(times)],
         )
 
     def _write_entities(self, entities: Iterable[Entity]) -> None:

@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from rayscope.model import KINDS, Attempt, Drop, Entity, RecordBatch, Span, merge_attempts, merge_entities
+from rayscope.model import (
+    KINDS,
+    Annotation,
+    Attempt,
+    Drop,
+    Edge,
+    Entity,
+    RecordBatch,
+    Span,
+    merge_attempts,
+    merge_entities,
+)
 from rayscope.store.paths import PathIndex
 from rayscope.store.rows import TaskKey
 from rayscope.store.session_file import SessionFile
@@ -49,6 +60,8 @@ class SessionWriter:
         self._held: dict[TaskKey, _Held] = {}
         self._dirty: dict[TaskKey, _Held] = {}
         self._spans: set[Span] = set()
+        self._edges: set[Edge] = set()
+        self._annotations: set[Annotation] = set()
         self._spans_since: float | None = None
         self._entities: dict[tuple[str, str], Entity] = {}
         self._early_entities: list[Entity] = []
@@ -61,8 +74,8 @@ class SessionWriter:
 
     @property
     def pending(self) -> int:
-        """Changed attempts and spans that are not written yet."""
-        return len(self._dirty) + len(self._spans)
+        """Changed attempts, spans, edges and annotations that are not written yet."""
+        return len(self._dirty) + len(self._spans) + len(self._edges) + len(self._annotations)
 
     def oldest_pending(self) -> float | None:
         """When the oldest change that is not written yet arrived (monotonic s), None if all is written."""
@@ -83,8 +96,10 @@ class SessionWriter:
             if entry.dirty_since is None:
                 entry.dirty_since = now
                 dirty[key] = entry
-        if batch.spans:
+        if batch.spans or batch.edges or batch.annotations:
             self._spans.update(batch.spans)
+            self._edges.update(batch.edges)
+            self._annotations.update(batch.annotations)
             if self._spans_since is None:
                 self._spans_since = now
         if batch.entities:
@@ -172,12 +187,14 @@ class SessionWriter:
             path_ids=[entry.path for entry in entries],
             replaced=[key for key, entry in due.items() if entry.stored],
             spans=self._spans,
+            edges=self._edges,
+            annotations=self._annotations,
             entities=[self._entities[key] for key in self._dirty_entities],
             drops=list(self._drops.values()) if self._drops_dirty else (),
             paths=paths.fresh,
         )
         paths.fresh = []
-        self._spans = set()
+        self._spans, self._edges, self._annotations = set(), set(), set()
         self._spans_since = self._other_since = None
         self._dirty_entities.clear()
         self._drops_dirty = False

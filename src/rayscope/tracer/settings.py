@@ -12,3 +12,8 @@ DEFAULT_REPORT_INTERVAL_MS = 1000
 
 #: Our hook as Ray wants it named.
 HOOK = "rayscope.tracer.hook.runtime_env_hook"
+
+#: "1" lets drivers and workers trace; without it ``rayscope.pth`` does nothing in them.
+TRACE = "RAYSCOPE_TRACE"
+#: Ray's: how many profile events of one task a worker may send at a time.
+MAX_SPANS = "RAY_task_events_max_num_profile_events_per_task"

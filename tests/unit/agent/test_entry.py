@@ -28,7 +28,7 @@ def loaded(script: Path, **env: str) -> str:
     script.write_text(
         "import sys\n"
         "ours = 'rayscope.agent.entry' in sys.modules\n"
-        "watches = any(type(f).__module__ == 'rayscope.agent.entry' for f in sys.meta_path)\n"
+        "watches = any(type(f).__module__ == 'rayscope.importing' for f in sys.meta_path)\n"
         "print('nothing' if not ours else 'entry watches' if watches else 'entry')\n"
     )
     base = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON"))}
@@ -134,7 +134,7 @@ def test_whatever_goes_wrong_the_agent_starts(settings: pytest.MonkeyPatch) -> N
     assert told == ["a fault of Rayscope: RuntimeError: injected"]
     settings.setattr(report, "Reporter", fails)
     entry.enter(module())
-    settings.setattr(entry, "_Watch", fails)
+    settings.setattr(entry, "after_import", fails)
     settings.delitem(sys.modules, entry.MODULE)
     entry.install()
 

@@ -53,11 +53,9 @@ def test_failures_tell_the_remedy(args: list[str], code: int, said: str) -> None
 
 
 def test_the_environment_for_each_shell() -> None:
-    assert f"export RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR={URL}\n" in render(
-        Shell.sh, URL, profile=True
-    )
-    assert "set -gx RAY_enable_ray_event 1\n" in render(Shell.fish, URL, profile=True)
-    told = json.loads(render(Shell.json, URL, profile=True))
+    assert f"export RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR={URL}\n" in render(Shell.sh, URL)
+    assert "set -gx RAY_enable_ray_event 1\n" in render(Shell.fish, URL)
+    told = json.loads(render(Shell.json, URL))
     assert told["env"]["RAY_PROFILING"] == "1"
     assert told["system_config"]["enable_ray_event"] is True
 
@@ -67,7 +65,7 @@ def test_the_kuberay_snippet_is_yaml_with_a_config_that_the_shell_unquotes() -> 
 
     import yaml
 
-    spec = yaml.safe_load(render(Shell.k8s, URL, profile=True))["spec"]
+    spec = yaml.safe_load(render(Shell.k8s, URL))["spec"]
     (word,) = shlex.split(spec["headGroupSpec"]["rayStartParams"]["system-config"])
     assert json.loads(word)["enable_ray_event"] is True
     for group in (spec["headGroupSpec"], spec["workerGroupSpecs"][0]):

@@ -32,7 +32,10 @@ def test_a_child_gets_everything_and_keeps_its_own() -> None:
 
 def test_the_fast_lane_can_be_left_out() -> None:
     base = {"RAYSCOPE_FAST_LANE": "1"}
-    assert recording.child_env(INGEST, fast_lane=False, environ=base)["RAYSCOPE_FAST_LANE"] == "0"
+    assert (
+        recording.child_env(INGEST, recording.Parts(fast_lane=False), environ=base)["RAYSCOPE_FAST_LANE"]
+        == "0"
+    )
 
 
 def test_a_hook_of_the_user_is_chained_once() -> None:
@@ -49,7 +52,7 @@ def test_no_hook_where_the_interpreter_cannot_import_it() -> None:
 
 
 def test_no_profile_leaves_out_spans() -> None:
-    env = recording.child_env(INGEST, profile=False, environ={})
+    env = recording.child_env(INGEST, recording.Parts(profile=False), environ={})
     # Ray looks at the presence of RAY_PROFILING, not at its value.
     assert "RAY_PROFILING" not in env
     assert recording.system_config(profile=False) == {

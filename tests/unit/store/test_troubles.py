@@ -326,4 +326,6 @@ def test_a_record_of_the_first_format_is_read_and_carried_on(
             ("agent", "agent_buffer_full", 2, 3, "TASK_PROFILE_EVENT", 1, 2),
             ("gcs", "status_events_dropped", 5, 1, "", None, None),
         ]
-        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() == ("2",)
+        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() == (
+            str(SCHEMA_VERSION),
+        )

@@ -10,6 +10,7 @@ import duckdb
 
 from rayscope.model import PHASES, STATES
 from rayscope.store.errors import BadQuery, NotFound
+from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query.pages import (
     Page,
@@ -23,13 +24,7 @@ from rayscope.store.query.pages import (
     rows_of,
 )
 from rayscope.store.rows import join_id
-from rayscope.store.schema import (
-    CREATED,
-    END,
-    NOT_DRIVER,
-    SHOWN_NAME,
-    START,
-)
+from rayscope.store.schema import SHOWN_NAME
 from rayscope.store.session_file import SessionFile
 
 _TASK_ID = re.compile(r"[0-9a-fA-F]{48}")

@@ -6,21 +6,14 @@ import time
 
 import msgspec
 
+from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START
 from rayscope.store.query.attempts import ERROR_SUMMARY, MESSAGE_CHARS
 from rayscope.store.query.pages import (
     Row,
     rows_of,
 )
 from rayscope.store.rows import join_id
-from rayscope.store.schema import (
-    CREATED,
-    END,
-    ENTITY_VIEWS,
-    NOT_DRIVER,
-    SHOWN_NAME,
-    SPAN_LOSSES,
-    START,
-)
+from rayscope.store.schema import ENTITY_VIEWS, SHOWN_NAME, SPAN_LOSSES
 from rayscope.store.session_file import SessionFile
 
 

@@ -1,0 +1,50 @@
+"""Do something as soon as a module of somebody else's is loaded, without touching its file."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+log = logging.getLogger("rayscope.importing")
+
+
+def after_import(module: str, action: Callable[[ModuleType], None]) -> None:
+    """Call ``action`` with the module once Python has loaded it. It must not raise.
+
+    No effect if the module is loaded already, or by a loader that cannot be followed.
+    """
+    if module not in sys.modules:
+        sys.meta_path.insert(0, _Watch(module, action))
+
+
+class _Watch(importlib.abc.MetaPathFinder):
+    """Finds nothing but one module, once, where Python would find it anyway."""
+
+    def __init__(self, module: str, action: Callable[[ModuleType], None]) -> None:
+        self._module, self._action = module, action
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """See ``importlib.abc.MetaPathFinder``."""
+        if fullname != self._module:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            self._action(module)
+
+        try:
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        except AttributeError:  # a loader of another kind, such as one for compiled modules
+            log.warning("Rayscope cannot follow the loading of %s by %r", fullname, spec.loader)
+        return spec

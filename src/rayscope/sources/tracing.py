@@ -1,0 +1,203 @@
+"""What our tracer tells in profile events (:mod:`rayscope.tracer.emit`), as records.
+
+The text of such an event is JSON with short names: ``t`` and ``a`` the task and attempt it is about, where
+Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
+and the sum if there are more; ``k`` the begin (ns) of a call that was told before, while it still blocked.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
+from rayscope.sources.common import RETURNED, ProfileEntry
+
+_OBJECT_BYTES, _TASK_BYTES, _TASK_DIGITS, _WORKER_BYTES = 28, 24, 48, 28
+_MAX_TEXT = 1000
+_SPANS = frozenset({"ray.get", "ray.wait", "await"})
+
+
+class _Told(msgspec.Struct, gc=False):
+    """What an event may say. Names are those of the wire."""
+
+    t: str = ""
+    a: int = 0
+    o: str = ""
+    s: list[int] | None = None
+    n: int = 0
+    b: int = 0
+    k: int = 0
+    e: int = 0
+    c: str = ""
+    i: str = ""
+    ns: int = 0
+    calls: int = 0
+    name: str = ""
+    more: int = 0
+    ready: int | None = None
+    values: dict[str, str | float | bool | None] = {}
+    value: float = 0.0
+    off: str = ""
+    missing: list[str] = []
+
+
+class _Returned(msgspec.Struct, gc=False):
+    s: list[int]
+    t: str = ""
+    a: int = 0
+    n: int = 0
+    b: int = 0
+
+
+_decode = msgspec.json.Decoder(_Told).decode
+_decode_returned = msgspec.json.Decoder(_Returned).decode
+
+
+def add(
+    entries: Sequence[ProfileEntry], task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
+) -> tuple[int, int, int] | None:
+    """Add the records of the tracer's events in one profile. Returns ``Attempt.returned`` if it is told.
+
+    An event that does not look like ours is kept as the span that it is.
+    """
+    returned: tuple[int, int, int] | None = None
+    for entry in entries:
+        try:
+            if entry.event_name == RETURNED:
+                told = _decode_returned(entry.extra_data)
+                if not told.t:
+                    returned = _returned(told, entry, task_id, attempt, batch)
+                else:  # of a coroutine, which Ray ties to another task
+                    theirs = Attempt(_task(told.t), told.a)
+                    theirs.returned = _returned(told, entry, theirs.task_id, theirs.attempt, batch)
+                    batch.attempts.append(theirs)
+            else:
+                _add(entry, _decode(entry.extra_data), task_id, attempt, worker_id, batch)
+        except (msgspec.MsgspecError, ValueError, OverflowError):
+            batch.spans.append(
+                Span(task_id, attempt, entry.event_name, entry.start_time, entry.end_time, entry.extra_data)
+            )
+    return returned
+
+
+def _returned(
+    told: _Returned, entry: ProfileEntry, task_id: str, attempt: int, batch: RecordBatch
+) -> tuple[int, int, int] | None:
+    if not told.s:
+        return None
+    whole = len(told.s) >= told.n
+    for order, size in enumerate(told.s[1:], 2):
+        kind = "last_return" if whole and order == len(told.s) else "return"
+        batch.edges.append(
+            Edge(task_id, attempt, kind, task_id, order, size, entry.start_time, entry.end_time)
+        )
+    return entry.start_time, told.s[0], sum(told.s) if whole else told.b
+
+
+def _add(
+    entry: ProfileEntry, told: _Told, task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
+) -> None:
+    name, begin, end = entry.event_name, entry.start_time, entry.end_time
+    if not told.o and not name.startswith("rayscope."):
+        raise ValueError("a span of Ray's own")
+    if told.t:
+        task_id, attempt = _task(told.t), told.a
+    if name in _SPANS:
+        begin = told.k or begin
+        got = name == "await" or (name == "ray.get" and told.s is not None)
+        _edges(batch, task_id, attempt, "get" if got else "wait", told, begin, end)
+        extra: dict[str, str | float] = {"objects": told.n, "bytes": told.b} if told.n else {}
+        if told.ready is not None:
+            extra["ready"] = told.ready
+        batch.spans.append(Span(task_id, attempt, name, begin, end, _text(extra)))
+    elif name == "ray.put":
+        _edges(batch, task_id, attempt, "put", told, begin, end)
+        batch.spans.append(Span(task_id, attempt, name, begin, end))
+    elif name == "rayscope.fetched":
+        _edges(batch, task_id, attempt, "fetched", told, begin, end)
+    elif name == "rayscope.arguments":
+        callee = _task(told.c)
+        _edges(batch, callee, -1, "argument", told, begin, begin)
+        for object_task, index in _objects(told.i):
+            batch.edges.append(Edge(callee, -1, "nested", object_task, index, None, begin, begin))
+        if told.n or told.more:
+            # More references than are named one by one.
+            extra = {"objects": told.n} if told.n else {"more": 1}
+            batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
+    elif name == "rayscope.blocked":
+        _edges(batch, task_id, attempt, f"blocked:{told.name}", told, told.k, begin)
+    elif name == "rayscope.sum":
+        extra = {"calls": told.calls, "objects": told.n, "bytes": told.b, "blocked_ns": told.ns}
+        batch.spans.append(Span(task_id, attempt, told.name, told.k, told.e, _text(extra)))
+    elif name == "rayscope.span":
+        extra = {"user": True, **_plain(told.values)}
+        batch.spans.append(Span(task_id, attempt, told.name[:_MAX_TEXT], begin, end, _text(extra)))
+    elif name == "rayscope.annotation":
+        for key, value in _plain(told.values).items():
+            number = float(value) if isinstance(value, (int, float)) else None
+            batch.annotations.append(
+                Annotation(task_id, attempt, "annotation", key, str(value), number, begin)
+            )
+    elif name == "rayscope.counter":
+        batch.annotations.append(
+            Annotation(
+                task_id, attempt, "counter", told.name[:_MAX_TEXT], f"{told.value:g}", told.value, begin
+            )
+        )
+    elif name == "rayscope.tracer" and len(worker_id) == _WORKER_BYTES:
+        said = f"off: {told.off}" if told.off else "on"
+        if told.missing:
+            said += f", without {', '.join(told.missing)}"
+        batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said}))
+
+
+def _plain(values: dict[str, str | float | bool | None]) -> dict[str, str | float]:
+    return {
+        key[:_MAX_TEXT]: value[:_MAX_TEXT] if isinstance(value, str) else value
+        for key, value in values.items()
+        if value is not None
+    }
+
+
+def _text(values: Mapping[str, str | float]) -> str:
+    return msgspec.json.encode(values).decode() if values else ""
+
+
+def _task(text: str) -> str:
+    if len(text) != _TASK_DIGITS or int(text, 16) < 0:
+        raise ValueError(f"a task id of {len(text)} digits")
+    return text.lower()
+
+
+def _objects(text: str) -> list[tuple[str, int]]:
+    """Object ids, concatenated in base64: the hex of their first 24 bytes, and the number behind them."""
+    if not text:
+        return []
+    try:
+        raw = b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"objects: {error}") from error
+    if len(raw) % _OBJECT_BYTES:
+        raise ValueError(f"objects of {len(raw)} bytes")
+    return [
+        (
+            raw[at : at + _TASK_BYTES].hex(),
+            int.from_bytes(raw[at + _TASK_BYTES : at + _OBJECT_BYTES], "little"),
+        )
+        for at in range(0, len(raw), _OBJECT_BYTES)
+    ]
+
+
+def _edges(
+    batch: RecordBatch, task_id: str, attempt: int, kind: str, told: _Told, begin_ns: int, end_ns: int
+) -> None:
+    found = _objects(told.o)
+    sizes: Sequence[int | None] = told.s if told.s is not None else [None] * len(found)
+    batch.edges += [
+        Edge(task_id, attempt, kind, object_task, index, size, begin_ns, end_ns)
+        for (object_task, index), size in zip(found, sizes, strict=True)
+    ]

@@ -1,0 +1,196 @@
+"""SQL of what Rayscope understands of an execution: which objects moved, who waits for whom, where time went.
+
+Used by the documented views (:mod:`rayscope.store.schema`) and by queries over a part of the record.
+"""
+
+from __future__ import annotations
+
+
+def hex_id(prefix: str) -> str:
+    """SQL for a task's whole hex id from its two parts; NULL stays NULL."""
+    return f"lower(lpad(to_hex({prefix}_hi), 16, '0') || {prefix}_lo)"
+
+
+TASK_ID = hex_id("task")
+PARENT_ID = hex_id("parent")
+
+CREATED = (
+    "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
+    "finished_ns, failed_ns, total_begin_ns)"
+)
+START = "running_ns"
+#: Ray's ``end_time_ms``: of FINISHED and FAILED the later state in its order.
+END = "coalesce(failed_ns, finished_ns)"
+#: Drivers run as tasks of their own; lists and counts leave them out.
+NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
+
+# Objects and the edges that they make.
+
+#: Objects of ``ray.put`` have indices from here on, and the attempt in the first byte of their task's id.
+FIRST_PUT = 100_000_001
+
+
+def object_id(prefix: str) -> str:
+    """SQL for an object's whole hex id: the number behind the task's id is little-endian."""
+    index = f"{prefix}_index"
+    swapped = (
+        f"((({index} & 255) << 24) | (({index} & 65280) << 8) | (({index} >> 8) & 65280) | ({index} >> 24))"
+    )
+    return f"{hex_id(prefix)} || lower(lpad(to_hex({swapped}), 8, '0'))"
+
+
+#: A value that was stored before its task's function ended is what a generator yields. Its object's number is
+#: one more than its order: the first is that of the generator itself.
+_YIELDED = "coalesce(a.returned_ns < a.execute_end_ns, false)"
+_RETURNS = f"""
+SELECT a.task_hi, a.task_lo, a.attempt, a.task_hi AS object_hi, a.task_lo AS object_lo,
+    (CASE WHEN {_YIELDED} THEN 2 ELSE 1 END)::UINTEGER AS object_index,
+    a.return_bytes AS bytes, a.returned_ns AS time_ns, 'return' AS kind
+FROM attempts a WHERE a.return_bytes IS NOT NULL
+UNION ALL
+SELECT e.task_hi, e.task_lo, e.attempt, e.object_hi, e.object_lo,
+    (e.object_index + CASE WHEN {_YIELDED} THEN 1 ELSE 0 END)::UINTEGER, e.bytes, e.begin_ns, 'return'
+FROM edge_rows e
+LEFT JOIN attempts a ON a.task_hi = e.task_hi AND a.task_lo = e.task_lo AND a.attempt = e.attempt
+WHERE e.kind = 'return' OR (e.kind = 'last_return' AND NOT {_YIELDED})
+"""
+#: Objects, once each: retries make the same one again.
+_OBJECTS = f"""
+SELECT object_hi, object_lo, object_index, any_value(task_hi) AS task_hi, any_value(task_lo) AS task_lo,
+    max(attempt) AS attempt, arg_max(bytes, attempt) AS bytes, arg_max(time_ns, attempt) AS time_ns,
+    any_value(kind) AS kind
+FROM ({_RETURNS} UNION ALL SELECT task_hi, task_lo, attempt, object_hi, object_lo, object_index, bytes,
+    end_ns, 'put' FROM edge_rows WHERE kind = 'put')
+GROUP BY object_hi, object_lo, object_index
+"""
+_TAKEN = """
+SELECT task_hi, task_lo, object_hi, object_lo, object_index,
+    CASE kind WHEN 'get' THEN 'get' ELSE 'argument' END AS kind, bool_and(kind = 'nested') AS nested,
+    max(bytes) AS bytes, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns,
+    count(*) FILTER (kind = 'get') AS gets, sum(end_ns - begin_ns) FILTER (kind = 'get') AS blocked_ns
+FROM edge_rows WHERE kind IN ('get', 'argument', 'nested', 'fetched')
+GROUP BY task_hi, task_lo, object_hi, object_lo, object_index, 6
+"""
+#: One row for each object that a task was given or got, and for each that it returned or put.
+EDGES = f"""
+WITH made AS ({_OBJECTS})
+SELECT CASE WHEN made.task_hi IS NOT NULL THEN {hex_id("made.task")}
+        WHEN taken.object_index < {FIRST_PUT} THEN {hex_id("taken.object")} END AS producer_task_id,
+    {hex_id("taken.task")} AS consumer_task_id, {object_id("taken.object")} AS object_id,
+    coalesce(taken.bytes, made.bytes) AS bytes, taken.kind AS kind, taken.nested AS nested,
+    taken.begin_ns AS begin_ns, taken.end_ns AS end_ns, taken.gets AS gets,
+    taken.blocked_ns::BIGINT AS blocked_ns
+FROM ({_TAKEN}) taken LEFT JOIN made USING (object_hi, object_lo, object_index)
+UNION ALL
+SELECT {hex_id("made.task")},
+    CASE made.kind WHEN 'put' THEN {hex_id("made.task")} ELSE {hex_id("a.parent")} END,
+    {object_id("made.object")}, made.bytes, made.kind, false, made.time_ns, made.time_ns, 0, NULL
+FROM made LEFT JOIN attempts a ON made.kind = 'return' AND a.task_hi = made.task_hi
+    AND a.task_lo = made.task_lo AND a.attempt = made.attempt
+"""
+
+# Who waits for whom.
+
+#: The tasks whose values a span of ray.get, ray.wait or await (a row of ``span_rows``) waited for.
+BLOCKED_ON = f"""
+(SELECT list(DISTINCT {hex_id("object")}) FROM edge_rows e
+ WHERE e.task_hi = span_rows.task_hi AND e.task_lo = span_rows.task_lo
+    AND e.attempt = span_rows.attempt AND e.begin_ns = span_rows.begin_ns
+    AND e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT})
+"""
+#: Calls that were told while they blocked, and whose end nobody told: they block still, or their task died.
+STILL_BLOCKED = f"""
+SELECT {TASK_ID}, attempt, substr(kind, 9), begin_ns, NULL, NULL, NULL,
+    list(DISTINCT {hex_id("object")}) FILTER (object_index < {FIRST_PUT})
+FROM edge_rows b
+WHERE starts_with(kind, 'blocked:') AND NOT EXISTS (
+    SELECT 1 FROM span_rows s
+    WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)
+GROUP BY task_hi, task_lo, attempt, kind, begin_ns
+"""
+
+# Where the time of an attempt went.
+
+#: The phases of an attempt in their order: (name, SQL of its begin). One lasts until the next that is known
+#: begins, the last until the attempt ends; so they add up to the whole, whatever is missing.
+_BEGINS: tuple[tuple[str, str], ...] = (
+    ("waiting_args", CREATED),
+    ("waiting_node", "pending_node_assignment_ns"),
+    ("queued", "submitted_to_worker_ns"),
+    (
+        "fetching",
+        "coalesce(pending_actor_task_args_fetch_ns, getting_and_pinning_args_ns, pending_args_fetch_ns)",
+    ),
+    # An actor's task that has its arguments waits for its turn.
+    ("queued", "pending_actor_task_ordering_or_concurrency_ns"),
+    ("fetching", "CASE WHEN execute_begin_ns IS NOT NULL THEN running_ns END"),
+    ("running", "coalesce(execute_begin_ns, running_ns)"),
+    ("storing", "execute_end_ns"),
+)
+#: The phases that the view gives, in order; ``running`` is without ``blocked``.
+SCHEDULING_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "running", "blocked", "storing")
+#: Spans during which a task waits for others.
+BLOCKING_SPANS = ("ray.get", "ray.wait", "await")
+
+
+def _phase_columns() -> tuple[str, str]:
+    """SQL of the begins, each no earlier than those before it, and of the phases' durations."""
+    begins = []
+    for number, (_, begin) in enumerate(_BEGINS):
+        before = "".join(f"{earlier}, " for _, earlier in _BEGINS[:number])
+        begins.append(f"CASE WHEN {begin} IS NOT NULL THEN greatest({before}{begin}) END AS b{number}")
+    # Clocks of two nodes may differ: the end is no earlier than anything else.
+    known = ", ".join(begin for _, begin in _BEGINS)
+    begins.append(f"greatest({END}, {known}, total_end_ns) AS b_end")
+    durations: dict[str, list[str]] = {}
+    for number, (name, _) in enumerate(_BEGINS):
+        following = ", ".join([*(f"b{later}" for later in range(number + 1, len(_BEGINS))), "b_end"])
+        durations.setdefault(name, []).append(f"coalesce(coalesce({following}) - b{number}, 0)")
+    columns = ", ".join(f"{' + '.join(parts)} AS {name}" for name, parts in durations.items())
+    return ", ".join(begins), columns
+
+
+_BEGIN_COLUMNS, _DURATION_COLUMNS = _phase_columns()
+_BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
+#: Stretches of one attempt may overlap (``asyncio.gather``): what counts is their union, and of calls that
+#: were summed up the sum.
+_BLOCKED_NS = f"""
+SELECT task_hi, task_lo, attempt,
+    sum(coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0)))))::BIGINT AS blocked
+FROM (
+    SELECT task_hi, task_lo, attempt, begin_ns, end_ns,
+        CASE WHEN extra IS NOT NULL THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END
+            AS summed,
+        max(CASE WHEN extra IS NULL OR NOT contains(extra, 'blocked_ns') THEN end_ns END) OVER (
+            PARTITION BY task_hi, task_lo, attempt ORDER BY begin_ns, end_ns
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+    FROM span_rows WHERE name IN ({_BLOCKING})
+) GROUP BY task_hi, task_lo, attempt
+"""
+
+
+def phases(where: str = NOT_DRIVER) -> str:
+    """SQL of the phases (ns) of the attempts that ``where`` picks, and where they ran."""
+    return f"""
+WITH begun AS (SELECT *, {_BEGIN_COLUMNS} FROM attempts WHERE {where}),
+lasted AS (SELECT *, {_DURATION_COLUMNS} FROM begun),
+submitters AS (
+    SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
+    WHERE node_id IS NOT NULL GROUP BY task_hi, task_lo)
+SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_name, l.type AS type,
+    l.state AS state, l.job_id AS job_id, l.waiting_args AS waiting_args_ns,
+    l.waiting_node AS waiting_node_ns, l.queued AS queued_ns, l.fetching AS fetching_ns,
+    l.running - least(l.running, coalesce(b.blocked, 0)) AS running_ns,
+    least(l.running, coalesce(b.blocked, 0)) AS blocked_ns, l.storing AS storing_ns,
+    l.b_end - l.b0 AS total_ns, coalesce(l.node_id, w.node_id) AS node_id,
+    coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
+    coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
+FROM lasted l
+LEFT JOIN ({_BLOCKED_NS}) b ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
+LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
+LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
+LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id
+"""
+
+
+PHASES_OF_ATTEMPTS = phases()

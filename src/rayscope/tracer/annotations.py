@@ -1,0 +1,99 @@
+"""What a user's code may say of itself: context, stretches of time, numbers. No-ops where nothing records.
+
+rayscope.annotate(model="resnet", epoch=3)      # of the task or actor that runs
+with rayscope.span("load"): ...                 # or @rayscope.span("load"), also on an async function
+rayscope.counter("loss", 0.25)
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_MAX_VALUES, _MAX_TEXT = 100, 1000
+
+
+def _hooks() -> Any:
+    """The tracer, if it traces this process and the process belongs to a cluster."""
+    hooks = sys.modules.get("rayscope.tracer.hooks")
+    return hooks if hooks is not None and hooks.state.connected else None
+
+
+def annotate(**values: str | float | bool) -> None:
+    """Attach ``values`` to the current task; in an actor's ``__init__`` to the actor.
+
+    Numbers stay numbers, anything else becomes text of at most 1,000 characters; at most 100 values a call.
+    """
+    hooks = _hooks()
+    if hooks is not None and values:
+        hooks.told("rayscope.annotation", {"values": _plain(values)})
+
+
+def counter(name: str, value: float) -> None:
+    """A number under a name, now. Called more often than Ray carries, calls are counted, not told singly."""
+    hooks = _hooks()
+    if hooks is not None:
+        hooks.told("rayscope.counter", {"name": str(name)[:_MAX_TEXT], "value": value})
+
+
+class span:
+    """A stretch of time inside the current task, as a context manager or a decorator.
+
+    ``values`` are attached to it. It may be entered again and again, also while it is entered.
+    """
+
+    def __init__(self, name: str, **values: str | float | bool) -> None:
+        self._name, self._values = name, values
+        self._open: list[Any] = []
+
+    def __enter__(self) -> span:
+        hooks = _hooks()
+        self._open.append(None if hooks is None else hooks.begin_span())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        call, hooks = self._open.pop(), _hooks()
+        if call is not None and hooks is not None:
+            values = {**self._values, "error": kind.__name__} if kind else self._values
+            hooks.end_span(call, {"name": str(self._name)[:_MAX_TEXT], "values": _plain(values)})
+
+    def __call__(self, function: _F) -> _F:
+        """``function`` inside this span each time it runs."""
+        name, values = self._name, self._values
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def spanned_coroutine(*args: Any, **kwargs: Any) -> Any:
+                with span(name, **values):
+                    return await function(*args, **kwargs)
+
+            return cast("_F", spanned_coroutine)
+
+        @functools.wraps(function)
+        def spanned(*args: Any, **kwargs: Any) -> Any:
+            with span(name, **values):
+                return function(*args, **kwargs)
+
+        return cast("_F", spanned)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, str | float | bool]:
+    plain: dict[str, str | float | bool] = {}
+    for key, value in list(values.items())[:_MAX_VALUES]:
+        number = isinstance(value, (bool, int, float)) and abs(value) < 2**63
+        plain[key[:_MAX_TEXT]] = value if number else _text(value)
+    return plain
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)[:_MAX_TEXT]
+    except Exception as error:  # a user's __str__ that fails costs only its value
+        return f"<{type(value).__name__}: {type(error).__name__}>"

@@ -1,0 +1,461 @@
+"""Wrappers around what Ray's Python code calls for each get, put, wait, submission and task.
+
+Every wrapper calls what it wraps, whatever becomes of the tracing: what a wrapper adds runs behind
+:func:`_safe`, which turns an error of ours into the end of tracing in this process.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rayscope.tracer import emit
+from rayscope.tracer.emit import MAX_OBJECTS, Call, Returns, Task, state
+
+_T = TypeVar("_T")
+_MARK = "_rayscope_traced"
+#: References inside containers are looked for so deep, and among so many values of one call.
+_DEPTH, _LOOK = 3, 256
+_CREATION = b"\xff" * 8
+_DYNAMIC = "DynamicObjectRefGenerator"
+
+
+class _Thread(threading.local):
+    """``call``: the get or put that this thread is in. ``returns``: of the task that is about to end here."""
+
+    call: Call | None = None
+    returns: Returns | None = None
+
+
+_thread = _Thread()
+_ray: Any = None  # the classes that wrappers compare with
+
+
+def _safe(function: Callable[..., _T]) -> Callable[..., _T | None]:
+    """``function`` without errors: the first one switches the tracer off."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any) -> _T | None:
+        try:
+            return function(*args)
+        except Exception as error:
+            emit.off(function.__name__.strip("_"), error)
+            return None
+
+    return guarded
+
+
+def install() -> None:
+    """Wrap Ray's functions in this process, once. What this Ray does not have is told, and is no error."""
+    if hasattr(install, _MARK):
+        return
+    setattr(install, _MARK, True)
+    import ray
+    from ray import _raylet, actor, remote_function
+    from ray._private import profiling, serialization, worker
+
+    global _ray
+    _ray = types.SimpleNamespace(
+        ObjectRef=_raylet.ObjectRef,
+        Generator=ray.ObjectRefGenerator,
+        main_loop=getattr(getattr(worker.Worker, "main_loop", None), "__code__", None),
+    )
+    state.worker = worker
+    missing = []
+    for owner, name, wrapped in (
+        (worker.Worker, "get_objects", _get_objects),
+        (worker.Worker, "put_object", _put_object),
+        (worker.Worker, "deserialize_objects", _deserialize_objects),
+        (serialization.SerializationContext, "serialize", _serialize),
+        (remote_function.RemoteFunction, "_remote", _remote),
+        (actor.ActorMethod, "_remote", _remote),
+        (actor.ActorClass, "_remote", _remote),
+        (worker, "wait", _wait),
+        (worker, "_changeproctitle", _around_task),
+        (worker, "disconnect", _disconnect),
+        (profiling, "profile", _profile),
+        (_raylet, "asyncio", _asyncio),
+    ):
+        original = getattr(owner, name, None)
+        if original is None:
+            missing.append(f"{owner.__name__}.{name}")
+        else:
+            setattr(owner, name, wrapped(original))
+    ray.wait = worker.wait
+    state.missing = tuple(missing)
+    state.on = True
+
+
+# Each of the following takes what it wraps and gives what stands in for it.
+
+
+def _get_objects(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get_objects(self: Any, object_refs: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _begin("ray.get", object_refs)
+        try:
+            return original(self, object_refs, *args, **kwargs)
+        finally:
+            if call is not None:
+                _end_get(call)
+
+    return get_objects
+
+
+@_safe
+def _begin(name: str, refs: Any) -> Call | None:
+    if not emit.ready():
+        return None
+    # What is no reference, Ray refuses in a moment.
+    first = [ref for ref in refs[:MAX_OBJECTS] if isinstance(ref, _ray.ObjectRef)]
+    if not first:
+        return None
+    call = Call(name, refs, first)
+    call.outer, _thread.call = _thread.call, call
+    emit.started(call)
+    return call
+
+
+@_safe
+def _end_get(call: Call) -> None:
+    emit.ended(call)
+    _thread.call = call.outer
+    emit.close(call, emit.objects(call.first, call.count, call.sizes))
+
+
+def _deserialize_objects(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def deserialize_objects(self: Any, serialized_objects: Any, object_refs: Any, *a: Any, **k: Any) -> Any:
+        if state.on:
+            _sizes(serialized_objects, object_refs)
+        return original(self, serialized_objects, object_refs, *a, **k)
+
+    return deserialize_objects
+
+
+@_safe
+def _sizes(serialized: Any, refs: Any) -> None:
+    """The bytes of what a get or a task's arguments brought; both come through here."""
+    call = _thread.call
+    if call is not None and call.refs is refs:
+        call.sizes = [_size(item) for item in serialized]
+    elif call is None and emit.ready() and state.core.get_current_task_id().binary() in state.tasks:
+        # Arguments by value have nil references.
+        fetched = [
+            (ref, item) for ref, item in zip(refs, serialized, strict=True) if ref and not ref.is_nil()
+        ]
+        if fetched:
+            found = [ref for ref, _ in fetched]
+            sizes = [_size(item) for _, item in fetched]
+            emit.tell("rayscope.fetched", emit.objects(found, len(found), sizes), len(found), sum(sizes))
+
+
+def _size(item: Any) -> int:
+    """Bytes of a serialised object as Ray counts them: data and metadata."""
+    data, metadata = item[0], item[1]
+    return (0 if data is None else len(data)) + len(metadata or b"")
+
+
+def _put_object(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def put_object(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _begin_put()
+        ref = None
+        try:
+            ref = original(self, *args, **kwargs)
+            return ref
+        finally:
+            if call is not None:
+                _end_put(call, ref)
+
+    return put_object
+
+
+@_safe
+def _begin_put() -> Call | None:
+    if not emit.ready():
+        return None
+    call = Call("ray.put", (), [])
+    call.outer, _thread.call = _thread.call, call
+    return call
+
+
+@_safe
+def _end_put(call: Call, ref: Any) -> None:
+    _thread.call = call.outer
+    if isinstance(ref, _ray.ObjectRef):
+        call.count = 1
+        emit.close(call, emit.objects([ref], 1, call.sizes))
+
+
+def _serialize(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def serialize(self: Any, value: Any) -> Any:
+        serialized = original(self, value)
+        if state.on:
+            _serialized(value, serialized)
+        return serialized
+
+    return serialize
+
+
+@_safe
+def _serialized(value: Any, serialized: Any) -> None:
+    """What a put or a task's return weighs. Values passed to a task come through here too."""
+    call = _thread.call
+    if call is not None:
+        if call.name == "ray.put" and call.sizes is None:
+            call.sizes = (serialized.total_bytes + len(serialized.metadata),)
+        return
+    try:
+        caller = sys._getframe(3).f_code  # behind the guard and the wrapper
+    except ValueError:  # Ray's C++ code is the caller
+        caller = None
+    if (caller is not None and caller is not _ray.main_loop) or not emit.ready() or not state.tasks:
+        return
+    # A thread runs one task at a time, and what a coroutine returned is stored in one go before its task
+    # ends: so these are of the task that ends next in this thread. (Ray's own idea of the current task is
+    # wrong where coroutines take turns.)
+    if _thread.returns is None or type(value).__name__ == _DYNAMIC:
+        # The objects that a dynamic generator names were stored before it, and have ids of another kind.
+        _thread.returns = Returns()
+    _thread.returns.add(serialized.total_bytes + len(serialized.metadata))
+
+
+def _around_task(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _changeproctitle(*args: Any, **kwargs: Any) -> Any:
+        around = original(*args, **kwargs)
+        return _Around(around) if state.on else around
+
+    return _changeproctitle
+
+
+class _Around:
+    """Ray's context manager around each task that it executes, and ours."""
+
+    __slots__ = ("around", "task")
+
+    def __init__(self, around: Any) -> None:
+        self.around = around
+
+    def __enter__(self) -> Any:
+        self.task = _begin_task()
+        return self.around.__enter__()
+
+    def __exit__(self, *error: Any) -> Any:
+        try:
+            return self.around.__exit__(*error)
+        finally:
+            if self.task is not None:
+                _end_task(self.task)
+
+
+@_safe
+def _begin_task() -> Task | None:
+    if not emit.ready():
+        return None
+    core = state.core
+    current = core.get_current_task_id().binary()
+    # Coroutines leave this thread, and what they call has no task as far as Ray knows.
+    thread = 0 if core.current_actor_is_asyncio() else threading.get_ident()
+    task = Task(current, core.get_current_task_attempt_number(), thread)
+    state.tasks[current] = task
+    return task
+
+
+@_safe
+def _end_task(task: Task) -> None:
+    state.tasks.pop(task.id, None)
+    returns, _thread.returns = _thread.returns, None
+    if returns is not None:
+        returns.tell(task)
+
+
+def _remote(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _remote(self: Any, args: Any = None, kwargs: Any = None, *rest: Any, **options: Any) -> Any:
+        result = original(self, args, kwargs, *rest, **options)
+        if state.on:
+            _submitted(result, args, kwargs)
+        return result
+
+    return _remote
+
+
+@_safe
+def _submitted(result: Any, args: Any, kwargs: Any) -> None:
+    """The references among the arguments of a task, of an actor's method, or of its creation."""
+    if not emit.ready():
+        return
+    emit.spend()
+    if not args and not kwargs:
+        return
+    top: list[Any] = []
+    inside: list[Any] = []
+    look = [_LOOK]
+    for value in args or ():
+        _find(value, top, inside, look)
+    for value in (kwargs or {}).values():
+        _find(value, top, inside, look)
+    if not top and not inside:
+        return
+    callee = _callee(result)
+    if callee is None:
+        return
+    told: dict[str, Any] = {"c": callee.hex()}
+    if top:
+        told.update(emit.objects(top, len(top)))
+    if inside:
+        told["i"] = emit.objects(inside)["o"]
+    if look[0] < 0:
+        told["more"] = 1
+    emit.tell("rayscope.arguments", told, len(top) + len(inside))
+
+
+def _find(value: Any, top: list[Any], inside: list[Any], look: list[int], depth: int = 0) -> None:
+    kind = type(value)
+    if kind is _ray.ObjectRef:
+        (inside if depth else top).append(value)
+    elif depth < _DEPTH and (kind is list or kind is tuple or kind is set or kind is dict):
+        for item in value.values() if kind is dict else value:
+            look[0] -= 1
+            if look[0] < 0:
+                return
+            _find(item, top, inside, look, depth + 1)
+
+
+def _callee(result: Any) -> bytes | None:
+    """The id of the task that a submission made; None where the answer does not tell it."""
+    if type(result) is list and result:
+        result = result[0]
+    if isinstance(result, _ray.ObjectRef):
+        return bytes(result.task_id().binary())
+    if isinstance(result, _ray.Generator):
+        return bytes(result._generator_ref.task_id().binary())
+    actor = getattr(result, "_actor_id", None)
+    return None if actor is None else _CREATION + actor.binary()
+
+
+def _wait(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wait(ray_waitables: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _begin_wait(ray_waitables)
+        done = None
+        try:
+            done = original(ray_waitables, *args, **kwargs)
+            return done
+        finally:
+            if call is not None:
+                _end_wait(call, done)
+
+    return wait
+
+
+@_safe
+def _begin_wait(waitables: Any) -> Call | None:
+    if not isinstance(waitables, list) or not emit.ready():
+        return None
+    refs = [item for item in waitables if isinstance(item, _ray.ObjectRef)]
+    return _begin("ray.wait", refs)
+
+
+@_safe
+def _end_wait(call: Call, done: Any) -> None:
+    emit.ended(call)
+    _thread.call = call.outer
+    told = emit.objects(call.first, call.count)
+    if done is not None:
+        told["ready"] = len(done[0])
+    emit.close(call, told)
+
+
+def _profile(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def profile(event_type: str, *args: Any, **kwargs: Any) -> Any:
+        # RAY_PROFILING lets Ray tell these calls too, without the objects.
+        if state.on and event_type in ("ray.get", "ray.put", "ray.wait"):
+            return _NOTHING
+        return original(event_type, *args, **kwargs)
+
+    return profile
+
+
+class _Nothing:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+_NOTHING = _Nothing()
+
+
+def _disconnect(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def disconnect(*args: Any, **kwargs: Any) -> Any:
+        last_words()
+        return original(*args, **kwargs)
+
+    return disconnect
+
+
+@_safe
+def last_words() -> None:
+    """Tell what is summed up and not told yet: this process is about to leave its cluster."""
+    if state.connected and state.sums:
+        emit.flush()
+
+
+@_safe
+def told(name: str, values: dict[str, Any]) -> None:
+    """Something that the user's code says."""
+    if emit.ready():
+        emit.tell(name, values)
+
+
+@_safe
+def begin_span() -> Call | None:
+    """A span of the user's code begins."""
+    return Call("rayscope.span", (), []) if emit.ready() else None
+
+
+@_safe
+def end_span(call: Call, values: dict[str, Any]) -> None:
+    """It ends."""
+    emit.close(call, values)
+
+
+def _asyncio(original: Any) -> Any:
+    """The ``asyncio`` that Ray's ``await ref`` uses: its ``wrap_future`` is where the waiting begins."""
+    stand_in = types.ModuleType(original.__name__)
+    stand_in.__dict__.update(original.__dict__)
+
+    def wrap_future(future: Any, *args: Any, **kwargs: Any) -> Any:
+        waiting = original.wrap_future(future, *args, **kwargs)
+        ref = getattr(future, "object_ref", None)
+        if state.on and ref is not None:
+            _awaiting(waiting, ref)
+        return waiting
+
+    stand_in.wrap_future = wrap_future  # type: ignore[attr-defined]
+    return stand_in
+
+
+@_safe
+def _awaiting(waiting: Any, ref: Any) -> None:
+    if emit.ready():
+        call = Call("await", (ref,), [ref])
+        emit.started(call)
+        waiting.add_done_callback(lambda _: _awaited(call))
+
+
+@_safe
+def _awaited(call: Call) -> None:
+    emit.ended(call)
+    emit.close(call, emit.objects(call.first))
