@@ -46,12 +46,15 @@ class Lab:
         assert not result.truncated
         return result.rows
 
+    def end(self) -> None:
+        shutil.rmtree(self.ray, ignore_errors=True)
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
     made = Lab(tmp_path)
     yield made
-    shutil.rmtree(made.ray, ignore_errors=True)
+    made.end()
 
 
 def told(output: str, mark: str) -> Any:
@@ -76,3 +79,120 @@ def test_every_edge_of_a_known_data_flow_is_found_and_none_invented(lab: Lab) ->
     assert compared["argument"] >= 20
     assert compared["return"] >= 20
     print(f"{len(found)} edges, {sum(compared.values())} with bytes that Ray tells")
+
+
+def test_a_fault_in_any_part_leaves_the_users_results_untouched(lab: Lab) -> None:
+    said = told(lab.run(WORKLOADS / "faults.py"), "FAULTS")
+    assert said["wrong"] == []
+    assert said["unmet"] == []
+    assert said["wanted"][-1] == "ValueError"
+    (reasons,) = lab.sql("SELECT list(tracer) FROM workers WHERE tracer LIKE 'off: %Injected%'")
+    assert reasons[0]
+
+
+def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
+    said = told(lab.run(WORKLOADS / "traced.py"), "TOLD")
+    # The user's own setup hook and a second runtime environment work, and their workers are traced.
+    assert said["environments"] == [["the user", None], ["the user", "2"]]
+    ran = lab.sql(
+        "SELECT w.tracer, count(*) FROM workers w WHERE worker_id IN (SELECT worker_id FROM tasks) GROUP BY 1"
+    )
+    assert [tracer for tracer, _ in ran] == ["on"]
+    (gets,) = lab.sql(
+        "SELECT count(*) FROM data_edges e JOIN tasks t ON t.task_id = e.consumer_task_id "
+        "WHERE t.func_name = 'environment' AND e.kind = 'get'"
+    )
+    assert gets == [2]
+
+    # Phases add up to what Ray's own times say, for each of thousands of attempts.
+    (sums,) = lab.sql(
+        "SELECT count(*), max(abs(waiting_args_ns + waiting_node_ns + queued_ns + fetching_ns + executing_ns + "
+        "blocked_ns + storing_ns - (t.end_ns - t.created_ns))), "
+        "min(least(waiting_args_ns, waiting_node_ns, queued_ns, fetching_ns, executing_ns, blocked_ns, "
+        "storing_ns)), count(*) FILTER (is_local), max(executing_ns + blocked_ns - "
+        "(t.execute_end_ns - t.execute_begin_ns)) "
+        "FROM phases JOIN tasks t USING (task_id, attempt) WHERE t.end_ns IS NOT NULL"
+    )
+    assert sums[0] > 2700
+    assert sums[1] <= 1_000_000
+    assert sums[2] >= 0
+    assert sums[3] == sums[0]
+    assert sums[4] <= 1_000_000
+    (blocked,) = lab.sql(
+        "SELECT min(blocked_ns), max(blocked_ns / (executing_ns + blocked_ns)) FROM phases "
+        "WHERE func_name = 'parent'"
+    )
+    assert blocked[0] > 0
+    assert blocked[1] > 0.5
+
+    # Beyond Ray's limit calls are summed up: none is lost.
+    (calls,) = lab.sql(
+        "SELECT count(*) FILTER (extra IS NULL OR extra NOT LIKE '%calls%'), "
+        "sum(TRY_CAST(extra->>'calls' AS BIGINT)), sum(TRY_CAST(extra->>'bytes' AS BIGINT)) "
+        "FROM spans JOIN tasks USING (task_id, attempt) WHERE func_name = 'many_gets' AND spans.name = 'ray.get'"
+    )
+    assert calls[0] + calls[1] == said["gets"]
+    assert calls[1] > 0
+    assert calls[2] > 0
+    (counted,) = lab.sql("SELECT count(*) FROM annotations WHERE name = 'calls'")
+    (summed,) = lab.sql(
+        "SELECT sum(TRY_CAST(extra->>'calls' AS BIGINT)) FROM spans WHERE name = 'rayscope.counter'"
+    )
+    assert counted[0] + summed[0] == said["gets"]
+
+    # Annotations, of a driver, an actor, its method and a coroutine.
+    notes = lab.sql("SELECT task_id, kind, name, value, number FROM annotations WHERE name != 'calls'")
+    assert {tuple(note[:1] + note[2:]) for note in notes if note[1] == "annotation"} == {
+        ("ff" * 20 + "01000000", "run", "nightly", None),
+        (said["model"], "model", "resnet", None),
+        (said["model"], "layers", "50", 50.0),
+        (said["forward"], "epoch", "3", 3.0),
+        (said["forward"], "note", "第一", None),
+        (said["turn"], "kind", "coroutine", None),
+    }
+    losses = [note[4] for note in notes if note[1] == "counter"]
+    assert sorted(losses) == pytest.approx([1 / 3, 1 / 2, 1])
+    spans = lab.sql("SELECT task_id, name, extra->>'batch' FROM spans WHERE extra->>'user' = 'true'")
+    assert {tuple(span) for span in spans} == {
+        (said["forward"], "forward", "32"),
+        (said["forward"], "inner", None),
+        (said["turn"], "turn", None),
+    }
+
+
+BLOCKED = """
+import sys, time, ray
+ray.init(num_cpus=2, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+@ray.remote
+def never():
+    time.sleep(100)
+@ray.remote
+def waits():
+    ray.get(never.remote())
+ref = waits.remote()
+try:
+    ray.get(ref, timeout=6)
+except ray.exceptions.GetTimeoutError:
+    print("timeout")
+"""
+
+
+def test_who_waits_for_whom_is_told_while_it_waits_and_without_a_tracer_nothing_is(lab: Lab) -> None:
+    script = lab.data.parent / "blocked.py"
+    script.write_text(BLOCKED)
+    assert "timeout" in lab.run(script)
+    # The driver gave up; its task blocked until it was killed, which nobody told: so it stays open.
+    rows = lab.sql(
+        "SELECT s.task_id LIKE 'ffff%', s.end_ns IS NULL, w.func_name, b.func_name FROM "
+        "(SELECT *, unnest(blocked_on) AS other FROM spans WHERE name = 'ray.get') s "
+        "LEFT JOIN tasks w ON w.task_id = s.task_id LEFT JOIN tasks b ON b.task_id = s.other ORDER BY 1"
+    )
+    assert rows == [[False, True, "waits", "never"], [True, False, None, "waits"]]
+
+    plain = Lab(lab.data.parent / "plain")
+    plain.data.parent.mkdir()
+    assert "timeout" in plain.run(script, "--no-trace")
+    plain.end()
+    assert plain.sql("SELECT count(*) FROM data_edges") == [[0]]
+    assert plain.sql("SELECT DISTINCT tracer FROM workers") == [[None]]
+    assert plain.sql("SELECT count(*) FROM spans WHERE name = 'ray.get'") == [[1]]

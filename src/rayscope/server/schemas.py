@@ -249,8 +249,75 @@ class SpanItem(BaseModel):
     name: str
     attempt: int
     begin_ns: int
-    end_ns: int
+    end_ns: int | None
     extra: str | None
+    blocked_on: list[str] | None
+
+
+class EdgeItem(BaseModel):
+    """An object and the two tasks that it connects."""
+
+    producer_task_id: str | None
+    producer_name: str | None
+    consumer_task_id: str | None
+    consumer_name: str | None
+    object_id: str
+    bytes: int | None
+    kind: str
+    nested: bool
+    begin_ns: int | None
+    end_ns: int | None
+    gets: int
+    blocked_ns: int | None
+
+
+class AnnotationItem(BaseModel):
+    """What user code said of its task."""
+
+    attempt: int
+    kind: str
+    name: str
+    value: str
+    number: float | None
+    time_ns: int
+
+
+class SchedulingItem(BaseModel):
+    """Where the time of an attempt went (ns)."""
+
+    task_id: str
+    attempt: int
+    func_name: str | None
+    type: str | None
+    state: str | None
+    job_id: str | None
+    waiting_args_ns: int
+    waiting_node_ns: int
+    queued_ns: int
+    fetching_ns: int
+    executing_ns: int
+    blocked_ns: int
+    storing_ns: int
+    total_ns: int | None
+    node_id: str | None
+    submitter_node_id: str | None
+    is_local: bool | None
+
+
+class TracerSaid(BaseModel):
+    """What tracers said that is not simply on, and how many."""
+
+    text: str
+    workers: int
+
+
+class Tracing(BaseModel):
+    """Of the workers and drivers that ran tasks: how many are traced."""
+
+    traced: int
+    untraced: int
+    said: list[TracerSaid]
+    summed_calls: int
 
 
 class TaskDetail(BaseModel):
@@ -264,6 +331,39 @@ class TaskDetail(BaseModel):
     children_total: int
     spans: list[SpanItem]
     spans_total: int
+    data_in: list[EdgeItem]
+    data_in_total: int
+    data_in_bytes: int
+    data_out: list[EdgeItem]
+    data_out_total: int
+    data_out_bytes: int
+    annotations: list[AnnotationItem]
+    scheduling: list[SchedulingItem]
+
+
+class FunctionSchedulingItem(BaseModel):
+    """Where the time of a function's attempts went, summed up (ns), and where they ran."""
+
+    func_name: str
+    type: str | None
+    attempts: int
+    waiting_args_ns: int
+    waiting_node_ns: int
+    queued_ns: int
+    fetching_ns: int
+    executing_ns: int
+    blocked_ns: int
+    storing_ns: int
+    total_ns: int
+    local: int
+    spilled: int
+
+
+class SchedulingAnswer(BaseModel):
+    """Functions by the time of their attempts."""
+
+    session: str
+    items: list[FunctionSchedulingItem]
 
 
 class FunctionItem(BaseModel):
@@ -327,6 +427,7 @@ class Summary(BaseModel):
     failures: list[FailureItem]
     dropped: Dropped
     lanes: Lanes
+    tracing: Tracing
     ingest: Ingest
     cannot_see: list[str]
 

@@ -39,7 +39,7 @@ class _Told(msgspec.Struct, gc=False):
     name: str = ""
     more: int = 0
     ready: int | None = None
-    values: dict[str, str | float | bool | None] = {}
+    values: dict[str, str | int | float | bool | None] = {}
     value: float = 0.0
     off: str = ""
     missing: list[str] = []
@@ -155,7 +155,7 @@ def _add(
         batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said}))
 
 
-def _plain(values: dict[str, str | float | bool | None]) -> dict[str, str | float]:
+def _plain(values: Mapping[str, str | int | float | bool | None]) -> dict[str, str | float]:
     return {
         key[:_MAX_TEXT]: value[:_MAX_TEXT] if isinstance(value, str) else value
         for key, value in values.items()

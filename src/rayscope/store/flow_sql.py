@@ -42,45 +42,57 @@ def object_id(prefix: str) -> str:
 #: A value that was stored before its task's function ended is what a generator yields. Its object's number is
 #: one more than its order: the first is that of the generator itself.
 _YIELDED = "coalesce(a.returned_ns < a.execute_end_ns, false)"
-_RETURNS = f"""
-SELECT a.task_hi, a.task_lo, a.attempt, a.task_hi AS object_hi, a.task_lo AS object_lo,
-    (CASE WHEN {_YIELDED} THEN 2 ELSE 1 END)::UINTEGER AS object_index,
-    a.return_bytes AS bytes, a.returned_ns AS time_ns, 'return' AS kind
-FROM attempts a WHERE a.return_bytes IS NOT NULL
-UNION ALL
-SELECT e.task_hi, e.task_lo, e.attempt, e.object_hi, e.object_lo,
-    (e.object_index + CASE WHEN {_YIELDED} THEN 1 ELSE 0 END)::UINTEGER, e.bytes, e.begin_ns, 'return'
-FROM edge_rows e
-LEFT JOIN attempts a ON a.task_hi = e.task_hi AND a.task_lo = e.task_lo AND a.attempt = e.attempt
-WHERE e.kind = 'return' OR (e.kind = 'last_return' AND NOT {_YIELDED})
-"""
-#: Objects, once each: retries make the same one again.
-_OBJECTS = f"""
+
+
+def _made(of: str) -> str:
+    """SQL of the objects that were returned or put, once each: retries make the same one again.
+
+    ``of``: a condition on the object's columns, with ``{}`` for their prefix.
+    """
+    return f"""
 SELECT object_hi, object_lo, object_index, any_value(task_hi) AS task_hi, any_value(task_lo) AS task_lo,
     max(attempt) AS attempt, arg_max(bytes, attempt) AS bytes, arg_max(time_ns, attempt) AS time_ns,
     any_value(kind) AS kind
-FROM ({_RETURNS} UNION ALL SELECT task_hi, task_lo, attempt, object_hi, object_lo, object_index, bytes,
-    end_ns, 'put' FROM edge_rows WHERE kind = 'put')
+FROM (
+    SELECT a.task_hi, a.task_lo, a.attempt, a.task_hi AS object_hi, a.task_lo AS object_lo,
+        (CASE WHEN {_YIELDED} THEN 2 ELSE 1 END)::UINTEGER AS object_index,
+        a.return_bytes AS bytes, a.returned_ns AS time_ns, 'return' AS kind
+    FROM attempts a WHERE a.return_bytes IS NOT NULL AND {of.format("a.task")}
+    UNION ALL
+    SELECT e.task_hi, e.task_lo, e.attempt, e.object_hi, e.object_lo,
+        (e.object_index + CASE WHEN {_YIELDED} THEN 1 ELSE 0 END)::UINTEGER, e.bytes, e.begin_ns, 'return'
+    FROM edge_rows e
+    LEFT JOIN attempts a ON a.task_hi = e.task_hi AND a.task_lo = e.task_lo AND a.attempt = e.attempt
+    WHERE (e.kind = 'return' OR (e.kind = 'last_return' AND NOT {_YIELDED})) AND {of.format("e.object")}
+    UNION ALL
+    SELECT task_hi, task_lo, attempt, object_hi, object_lo, object_index, bytes, end_ns, 'put'
+    FROM edge_rows WHERE kind = 'put' AND {of.format("object")}
+)
 GROUP BY object_hi, object_lo, object_index
 """
-_TAKEN = """
-SELECT task_hi, task_lo, object_hi, object_lo, object_index,
-    CASE kind WHEN 'get' THEN 'get' ELSE 'argument' END AS kind, bool_and(kind = 'nested') AS nested,
-    max(bytes) AS bytes, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns,
-    count(*) FILTER (kind = 'get') AS gets, sum(end_ns - begin_ns) FILTER (kind = 'get') AS blocked_ns
-FROM edge_rows WHERE kind IN ('get', 'argument', 'nested', 'fetched')
-GROUP BY task_hi, task_lo, object_hi, object_lo, object_index, 6
-"""
-#: One row for each object that a task was given or got, and for each that it returned or put.
-EDGES = f"""
-WITH made AS ({_OBJECTS})
+
+
+def edges(taken_if: str = "true", made_if: str = "true") -> str:
+    """SQL of one row for each object that a task was given or got, and for each that it returned or put.
+
+    ``taken_if``: which rows of ``edge_rows`` count; ``made_if``: which objects, see :func:`_made`.
+    """
+    return f"""
+WITH made AS ({_made(made_if)}),
+taken AS (
+    SELECT task_hi, task_lo, object_hi, object_lo, object_index,
+        CASE kind WHEN 'get' THEN 'get' ELSE 'argument' END AS taken_as, bool_and(kind = 'nested') AS nested,
+        max(bytes) AS bytes, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns,
+        count(*) FILTER (kind = 'get') AS gets, sum(end_ns - begin_ns) FILTER (kind = 'get') AS blocked_ns
+    FROM edge_rows WHERE kind IN ('get', 'argument', 'nested', 'fetched') AND {taken_if}
+    GROUP BY task_hi, task_lo, object_hi, object_lo, object_index, taken_as)
 SELECT CASE WHEN made.task_hi IS NOT NULL THEN {hex_id("made.task")}
         WHEN taken.object_index < {FIRST_PUT} THEN {hex_id("taken.object")} END AS producer_task_id,
     {hex_id("taken.task")} AS consumer_task_id, {object_id("taken.object")} AS object_id,
-    coalesce(taken.bytes, made.bytes) AS bytes, taken.kind AS kind, taken.nested AS nested,
+    coalesce(taken.bytes, made.bytes) AS bytes, taken.taken_as AS kind, taken.nested AS nested,
     taken.begin_ns AS begin_ns, taken.end_ns AS end_ns, taken.gets AS gets,
     taken.blocked_ns::BIGINT AS blocked_ns
-FROM ({_TAKEN}) taken LEFT JOIN made USING (object_hi, object_lo, object_index)
+FROM taken LEFT JOIN made USING (object_hi, object_lo, object_index)
 UNION ALL
 SELECT {hex_id("made.task")},
     CASE made.kind WHEN 'put' THEN {hex_id("made.task")} ELSE {hex_id("a.parent")} END,
@@ -88,6 +100,20 @@ SELECT {hex_id("made.task")},
 FROM made LEFT JOIN attempts a ON made.kind = 'return' AND a.task_hi = made.task_hi
     AND a.task_lo = made.task_lo AND a.attempt = made.attempt
 """
+
+
+_OF_TASK = "task_hi = $high AND task_lo = $low"
+_PUT_BY_TASK = f"FROM edge_rows WHERE kind = 'put' AND {_OF_TASK}"
+_TAKEN_OF_TASK = (
+    f"(({_OF_TASK}) OR (object_hi = $high AND object_lo = $low) OR "
+    f"(object_index >= {FIRST_PUT} AND object_hi IN (SELECT object_hi {_PUT_BY_TASK})))"
+)
+#: The same for one task ($high, $low): what it made and took, and who took what it made; and a little more.
+EDGES_NEAR_TASK = edges(
+    _TAKEN_OF_TASK,
+    f"{{}}_hi IN (SELECT $high::UBIGINT UNION ALL SELECT object_hi {_PUT_BY_TASK} "
+    f"UNION ALL SELECT object_hi FROM edge_rows WHERE {_OF_TASK})",
+)
 
 # Who waits for whom.
 
@@ -98,16 +124,24 @@ BLOCKED_ON = f"""
     AND e.attempt = span_rows.attempt AND e.begin_ns = span_rows.begin_ns
     AND e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT})
 """
-#: Calls that were told while they blocked, and whose end nobody told: they block still, or their task died.
-STILL_BLOCKED = f"""
-SELECT {TASK_ID}, attempt, substr(kind, 9), begin_ns, NULL, NULL, NULL,
-    list(DISTINCT {hex_id("object")}) FILTER (object_index < {FIRST_PUT})
+
+
+def still_blocked(where: str = "true") -> str:
+    """SQL of spans whose end nobody told, though they were told while they blocked.
+
+    They block still, or their task died.
+    """
+    return f"""
+SELECT {TASK_ID} AS task_id, attempt, substr(kind, 9) AS name, begin_ns, NULL::BIGINT AS end_ns,
+    NULL::BIGINT AS duration_ns, NULL::VARCHAR AS extra,
+    list(DISTINCT {hex_id("object")}) FILTER (object_index < {FIRST_PUT}) AS blocked_on
 FROM edge_rows b
-WHERE starts_with(kind, 'blocked:') AND NOT EXISTS (
+WHERE starts_with(kind, 'blocked:') AND {where} AND NOT EXISTS (
     SELECT 1 FROM span_rows s
     WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)
 GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 """
+
 
 # Where the time of an attempt went.
 
@@ -124,11 +158,11 @@ _BEGINS: tuple[tuple[str, str], ...] = (
     # An actor's task that has its arguments waits for its turn.
     ("queued", "pending_actor_task_ordering_or_concurrency_ns"),
     ("fetching", "CASE WHEN execute_begin_ns IS NOT NULL THEN running_ns END"),
-    ("running", "coalesce(execute_begin_ns, running_ns)"),
+    ("executing", "coalesce(execute_begin_ns, running_ns)"),
     ("storing", "execute_end_ns"),
 )
-#: The phases that the view gives, in order; ``running`` is without ``blocked``.
-SCHEDULING_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "running", "blocked", "storing")
+#: The phases that the view gives, in order; ``executing`` is without ``blocked``.
+SCHEDULING_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "blocked", "storing")
 #: Spans during which a task waits for others.
 BLOCKING_SPANS = ("ray.get", "ray.wait", "await")
 
@@ -180,8 +214,8 @@ submitters AS (
 SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_name, l.type AS type,
     l.state AS state, l.job_id AS job_id, l.waiting_args AS waiting_args_ns,
     l.waiting_node AS waiting_node_ns, l.queued AS queued_ns, l.fetching AS fetching_ns,
-    l.running - least(l.running, coalesce(b.blocked, 0)) AS running_ns,
-    least(l.running, coalesce(b.blocked, 0)) AS blocked_ns, l.storing AS storing_ns,
+    l.executing - least(l.executing, coalesce(b.blocked, 0)) AS executing_ns,
+    least(l.executing, coalesce(b.blocked, 0)) AS blocked_ns, l.storing AS storing_ns,
     l.b_end - l.b0 AS total_ns, coalesce(l.node_id, w.node_id) AS node_id,
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
@@ -191,6 +225,3 @@ LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
 LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
 LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id
 """
-
-
-PHASES_OF_ATTEMPTS = phases()

@@ -226,14 +226,14 @@ VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "
     f"FROM (SELECT {TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts "
     f"WHERE {NOT_DRIVER}) WHERE s.time_ns IS NOT NULL",
-    f"CREATE OR REPLACE VIEW data_edges AS {flow_sql.EDGES}",
-    f"CREATE OR REPLACE VIEW phases AS {flow_sql.PHASES_OF_ATTEMPTS}",
+    f"CREATE OR REPLACE VIEW data_edges AS {flow_sql.edges()}",
+    f"CREATE OR REPLACE VIEW phases AS {flow_sql.phases()}",
     f"CREATE OR REPLACE VIEW annotations AS SELECT {TASK_ID} AS task_id, attempt, kind, name, value, "
     "number, time_ns FROM annotation_rows",
     # The phases of every attempt, and whatever else was measured inside it.
     f"CREATE OR REPLACE VIEW spans AS SELECT {TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
     f"end_ns - begin_ns AS duration_ns, extra, {flow_sql.BLOCKED_ON} AS blocked_on "
-    f"FROM span_rows UNION ALL {flow_sql.STILL_BLOCKED} "
+    f"FROM span_rows UNION ALL {flow_sql.still_blocked()} "
     + " ".join(
         f"UNION ALL SELECT {TASK_ID}, attempt, 'task:{phase}', {phase}_begin_ns, {phase}_end_ns, "
         f"{phase}_end_ns - {phase}_begin_ns, NULL, NULL FROM attempts WHERE {phase}_begin_ns IS NOT NULL"

@@ -115,15 +115,15 @@ def _begin(name: str, refs: Any) -> Call | None:
     if not first:
         return None
     call = Call(name, refs, first)
-    call.outer, _thread.call = _thread.call, call
     emit.started(call)
+    call.outer, _thread.call = _thread.call, call
     return call
 
 
 @_safe
 def _end_get(call: Call) -> None:
-    emit.ended(call)
     _thread.call = call.outer
+    emit.ended(call)
     emit.close(call, emit.objects(call.first, call.count, call.sizes))
 
 
@@ -366,8 +366,8 @@ def _begin_wait(waitables: Any) -> Call | None:
 
 @_safe
 def _end_wait(call: Call, done: Any) -> None:
-    emit.ended(call)
     _thread.call = call.outer
+    emit.ended(call)
     told = emit.objects(call.first, call.count)
     if done is not None:
         told["ready"] = len(done[0])

@@ -113,6 +113,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                 "failures": hub.cached(name, "failures", query.failures),
                 "dropped": hub.dropped(name),
                 "lanes": lane_summary(hub, name),
+                "tracing": hub.cached(name, "tracing", query.tracing),
                 "ingest": {
                     "events": about.events,
                     "batches": about.batches,

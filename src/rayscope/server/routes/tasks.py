@@ -71,6 +71,13 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         )
         return with_dropped(hub, chosen, page)
 
+    @app.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
+    def scheduling(session: Session = None, job_id: Text = None, limit: Limit = 200) -> Response:
+        """By function: where the time of its attempts went, and how many ran where they were submitted."""
+        chosen = hub.resolve(session)
+        items = hub.read(chosen, lambda file: query.scheduling(file, job_id, limit))
+        return answer({"session": chosen, "items": items})
+
     @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
     def task(task_id: str, session: Session = None) -> Response:
         """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""

@@ -17,6 +17,7 @@ from rayscope.store.query.figures import (
     span_count,
     time_range,
 )
+from rayscope.store.query.flow import scheduling, tracing
 from rayscope.store.query.pages import MAX_LIMIT, Page
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "nodes",
     "orphans",
     "resources_total",
+    "scheduling",
     "span_count",
     "time_range",
+    "tracing",
 ]

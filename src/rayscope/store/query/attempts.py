@@ -10,8 +10,9 @@ import duckdb
 
 from rayscope.model import PHASES, STATES
 from rayscope.store.errors import BadQuery, NotFound
-from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START
+from rayscope.store.flow_sql import BLOCKED_ON, CREATED, END, NOT_DRIVER, START, still_blocked
 from rayscope.store.paths import DRIVER_PREFIX
+from rayscope.store.query import flow
 from rayscope.store.query.pages import (
     Page,
     Row,
@@ -248,12 +249,15 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
                 parent["name"] = "driver"
         spans = rows_of(
             reader.execute(
-                f"SELECT name, attempt, begin_ns, end_ns, extra FROM span_rows {of_task} "
+                f"SELECT name, attempt, begin_ns, end_ns, extra, {BLOCKED_ON} AS blocked_on FROM span_rows "
+                f"{of_task} UNION ALL SELECT name, attempt, begin_ns, end_ns, extra, blocked_on "
+                f"FROM ({still_blocked('b.task_hi = ? AND b.task_lo = ?')}) "
                 "ORDER BY begin_ns, end_ns, name LIMIT 1000",
-                [high, low],
+                [high, low, high, low],
             )
         )
         counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
+        moved = flow.of_task(reader, high, low)
     children = list_attempts(file, {"parent_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
     return {
         "task_id": task_id.lower(),
@@ -264,6 +268,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
         "children_total": children.total,
         "spans": spans,
         "spans_total": counted[0] if counted else 0,
+        **moved,
     }
 
 

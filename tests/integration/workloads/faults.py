@@ -1,0 +1,134 @@
+"""Everything that the tracer wraps, with a fault injected into each of its parts, in a driver and in workers.
+
+Prints what went wrong for the user (nothing may) and whether each fault was met at all.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import ray
+
+#: Module (under rayscope.tracer), the name in it, and where it must be met: by the driver or a worker.
+PARTS = [
+    ("emit", "ready", "both"),
+    ("emit", "objects", "both"),
+    ("emit", "close", "both"),
+    ("emit", "tell", "both"),
+    ("emit", "spend", "both"),
+    ("emit", "started", "both"),
+    ("emit", "ended", "both"),
+    ("emit", "_send", "both"),
+    ("emit", "_owner", "both"),
+    ("emit", "_within_budget", "both"),
+    ("hooks", "Call", "both"),
+    ("hooks", "_find", "both"),
+    ("hooks", "_callee", "both"),
+    ("hooks", "_size", "both"),
+    ("hooks", "Returns", "worker"),
+    ("hooks", "Task", "worker"),
+]
+
+
+class Injected(Exception):
+    """The fault."""
+
+
+def inject(module: str, name: str) -> Any:
+    import rayscope.tracer.emit
+    import rayscope.tracer.hooks
+
+    holder = getattr(rayscope.tracer, module)
+    original = getattr(holder, name)
+
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise Injected(name)
+
+    rayscope.tracer.emit.state.on = True
+    setattr(holder, name, fails)
+    return holder, name, original
+
+
+def mend(injected: Any) -> bool:
+    """Whether the fault was met: the tracer is off."""
+    from rayscope.tracer import emit, hooks
+
+    holder, name, original = injected
+    setattr(holder, name, original)
+    met = not emit.state.on
+    # Nothing but this test ever switches it on again.
+    emit.state.on, hooks._thread.returns = True, None
+    emit.state.tasks.clear()
+    return met
+
+
+@ray.remote
+def double(value: int) -> int:
+    return 2 * value
+
+
+def use_everything() -> list[Any]:
+    """The results of a get, a put, a wait, calls with references, an actor; the same whatever the tracer does."""
+    one = ray.put(21)
+    ref = double.remote(one)
+    ready, rest = ray.wait([ref], timeout=60)
+    found = [ray.get(ref), len(ready), len(rest), ray.get([one, ref])]
+    try:
+        ray.get(double.remote("x" * 3), timeout=60)
+        ray.get(double.remote(None), timeout=60)
+    except TypeError as error:
+        found.append(type(error).__name__)
+    try:
+        ray.get("no reference")
+    except ValueError as error:
+        found.append(type(error).__name__)
+    return found
+
+
+@ray.remote
+class Worker:
+    def inject(self, module: str, name: str) -> None:
+        self.injected = inject(module, name)
+
+    def work(self, given: Any) -> list[Any]:
+        return [given, *use_everything()]
+
+    def mend(self) -> bool:
+        return mend(self.injected)
+
+
+@ray.remote
+class Async:
+    async def work(self, refs: list[Any]) -> list[Any]:
+        return [await refs[0], await double.remote(refs[0])]
+
+
+def main() -> None:
+    ray.init(num_cpus=3, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+    wanted = use_everything()
+    worker, coroutines = Worker.remote(), Async.remote()
+    wrong, unmet = [], []
+    for module, name, where in PARTS:
+        if where == "both":
+            injected = inject(module, name)
+            found = use_everything()
+            if not mend(injected):
+                unmet.append(f"driver {module}.{name}")
+            if found != wanted:
+                wrong.append([f"driver {module}.{name}", found])
+        ray.get(worker.inject.remote(module, name))
+        ref = ray.put([1, 2])
+        found = ray.get(worker.work.remote(ref))
+        if not ray.get(worker.mend.remote()):
+            unmet.append(f"worker {module}.{name}")
+        if found != [[1, 2], *wanted]:
+            wrong.append([f"worker {module}.{name}", found])
+    if ray.get(coroutines.work.remote([ray.put(4)])) != [4, 8]:
+        wrong.append(["coroutines", None])
+    print("FAULTS " + json.dumps({"wrong": wrong, "unmet": unmet, "wanted": wanted}))
+
+
+if __name__ == "__main__":
+    main()

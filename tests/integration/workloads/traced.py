@@ -1,0 +1,100 @@
+"""Many tasks and calls, environments of the user's own, annotations, and more calls than Ray carries."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import ray
+
+import rayscope
+
+CALLS = 6000
+
+
+def setup() -> None:
+    os.environ["SET_UP_BY"] = "the user"
+
+
+@ray.remote
+def work(number: int) -> int:
+    if number % 97 == 0:
+        time.sleep(0.01)
+    return number
+
+
+@ray.remote(max_retries=0)
+def fails(number: int) -> None:
+    raise ValueError(number)
+
+
+@ray.remote
+def parent(number: int) -> int:
+    return sum(ray.get([work.remote(i) for i in range(number)]))
+
+
+@ray.remote
+def environment(ref: list[Any]) -> tuple[str | None, str | None]:
+    ray.get(ref[0])
+    return os.environ.get("SET_UP_BY"), os.environ.get("SECOND")
+
+
+@ray.remote
+def many_gets(ref: list[Any]) -> int:
+    """More calls in a second than Ray takes of one task."""
+    for _ in range(CALLS):
+        ray.get(ref[0])
+        rayscope.counter("calls", 1)
+    return CALLS
+
+
+@ray.remote
+class Model:
+    def __init__(self) -> None:
+        rayscope.annotate(model="resnet", layers=50)
+
+    @rayscope.span("forward", batch=32)
+    def forward(self) -> str:
+        rayscope.annotate(epoch=3, note="第一")
+        for step in range(3):
+            rayscope.counter("loss", 1 / (step + 1))
+        with rayscope.span("inner"):
+            return ray.get_runtime_context().get_task_id()
+
+
+@ray.remote
+class Async:
+    @rayscope.span("turn")
+    async def turn(self) -> str:
+        rayscope.annotate(kind="coroutine")
+        return ray.get_runtime_context().get_task_id()
+
+
+def main() -> None:
+    ray.init(
+        num_cpus=4,
+        _temp_dir=sys.argv[1],
+        include_dashboard=False,
+        log_to_driver=False,
+        runtime_env={"worker_process_setup_hook": setup},
+    )
+    rayscope.annotate(run="nightly")
+    assert ray.get([work.remote(i) for i in range(2500)]) == list(range(2500))
+    ray.wait([fails.remote(i) for i in range(50)], num_returns=50)
+    ray.get([parent.remote(20) for _ in range(10)])
+    ref = ray.put(1)
+    first = ray.get(environment.remote([ref]))
+    second = environment.options(runtime_env={"env_vars": {"SECOND": "2"}}).remote([ref])
+    told = {"environments": [first, ray.get(second)], "gets": ray.get(many_gets.remote([ref]))}
+    model, coroutines = Model.remote(), Async.remote()
+    told["forward"] = ray.get(model.forward.remote())
+    told["turn"] = ray.get(coroutines.turn.remote())
+    told["model"] = "ff" * 8 + model._actor_id.hex()
+    print("TOLD " + json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
