@@ -105,12 +105,15 @@ def report(results: dict[str, list[dict[str, Any]]]) -> None:
         for variant in results:
             found = rates[name, variant]
             shares = [a / b for a, b in zip(found, rates[name, "plain"], strict=False)]
+            traced = variant == "trace" and "fast" in results
+            beside = [a / b for a, b in zip(found, rates[name, "fast"], strict=False)] if traced else []
             rate = statistics.median(found)
             rows.append(
                 [
                     *(name, variant, f"{rate:,.0f}", f"{min(found):,.0f} to {max(found):,.0f}"),
                     f"**{statistics.median(shares):.2f}**",
                     f"{min(shares):.2f} to {max(shares):.2f}",
+                    f"{statistics.median(beside):.2f}" if beside else "",
                 ]
             )
             medians = {group: statistics.median(costs[name, variant, group]) for group in GROUPS}
@@ -123,7 +126,7 @@ def report(results: dict[str, list[dict[str, Any]]]) -> None:
                 ]
             )
     print("Throughput, and the share of plain Ray's in the same round (medians; then the extremes):\n")
-    print(table(["Workload", "Variant", "tasks/s", "from to", "share", "from to"], rows))
+    print(table(["Workload", "Variant", "tasks/s", "from to", "share", "from to", "of fast"], rows))
     print("CPU in microseconds a task (medians, idle use taken off):\n")
     print(table(["Workload", "Variant", *GROUPS, "all"], cpu_rows))
 
@@ -156,9 +159,9 @@ def main() -> int:
             )
             print(f"round {number + 1}, {variant}: {rates} (load average before: {load:.1f})", flush=True)
             if "recorded" in result:
-                wanted = 2 * args.waves * args.wave + args.busy + 300 + 200 + 20 + 2
+                wanted = sum(r["tasks"] for r in result["results"]) + 300 + 200 + 20 + 20 + 2
                 print(f"  recorded {result['recorded']:,} of {wanted:,} tasks", flush=True)
-                if result["lanes"][variant.partition("-")[0]] != 1:
+                if result["lanes"]["json" if variant.startswith("json") else "fast"] != 1:
                     raise RuntimeError(f"{variant}: the node took another lane: {result['lanes']}")
     print()
     report(results)

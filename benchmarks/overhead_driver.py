@@ -31,6 +31,11 @@ def busy(milliseconds: float) -> None:
         pass
 
 
+@ray.remote
+def take(value: bytes) -> None:
+    """Take an argument."""
+
+
 @ray.remote(num_cpus=0)
 class Actor:
     """Has a method that does nothing."""
@@ -48,7 +53,7 @@ def _group(process: psutil.Process) -> str:
     if command.split(" ")[0].endswith("/raylet"):
         return "raylet"
     if "default_worker.py" in command or command.startswith(
-        ("ray::IDLE", "ray::noop", "ray::busy", "ray::Actor")
+        ("ray::IDLE", "ray::noop", "ray::busy", "ray::take", "ray::Actor")
     ):
         return "workers"
     return "other"
@@ -128,10 +133,21 @@ def main() -> None:
     def work() -> None:
         ray.get([busy.remote(10) for _ in range(args.busy)])
 
+    megabytes = [ray.put(bytes(1_000_000)) for _ in range(20)]
+
+    def arguments() -> None:
+        for _ in range(args.waves):
+            ray.get([take.remote(megabytes[i % 20]) for i in range(args.wave // 5)])
+
+    def gets() -> None:
+        for _ in range(args.waves * args.wave // 5):
+            ray.get(noop.remote())
+
     # Warm: workers started, functions loaded, and the start of the cluster forgotten.
     ray.get([noop.remote() for _ in range(300)])
     ray.get([actor.noop.remote() for actor in actors for _ in range(100)])
     ray.get([busy.remote(1) for _ in range(20)])
+    ray.get([take.remote(value) for value in megabytes])
     time.sleep(2)
     _settle(args.ours)
     before, began = cpu(args.ours), time.monotonic()
@@ -143,6 +159,8 @@ def main() -> None:
         _measure("no-op tasks", args.waves * args.wave, tasks, args.ours, idle),
         _measure("no-op actor calls", args.waves * args.wave, calls, args.ours, idle),
         _measure("10 ms tasks", args.busy, work, args.ours, idle),
+        _measure("1 MB arguments", args.waves * (args.wave // 5), arguments, args.ours, idle),
+        _measure("ray.get in a loop", args.waves * args.wave // 5, gets, args.ours, idle),
     ]
     print("RESULT " + json.dumps({"results": results, "idle": dict(idle)}), flush=True)
     # A cluster that does not stop must not stop the benchmark.

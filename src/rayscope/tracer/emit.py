@@ -26,6 +26,7 @@ MAX_OBJECTS = 256
 BLOCKED_S = 1.0
 _DEFAULT_MAX_SPANS = 1000
 _DRIVER = b"\xff" * 20
+_encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 log = logging.getLogger("rayscope.tracer")
 
 
@@ -109,17 +110,15 @@ class _State:
         self.lock = threading.Lock()
         self.second, self.used = 0, 0
         self.budget = budget()
-        self.watcher: threading.Thread | None = None
+        self.core: Any = None  # Ray's core worker of this process, while it has one
+        self.watching = False
         self.missing: tuple[str, ...] = ()
-
-    @property
-    def core(self) -> Any:
-        return self.worker.global_worker.core_worker
 
     @property
     def connected(self) -> bool:
         """Whether this process is a driver or a worker of a cluster now."""
-        return self.on and getattr(self.worker.global_worker, "core_worker", None) is not None
+        self.core = getattr(self.worker.global_worker, "core_worker", None) if self.on else None
+        return self.core is not None
 
 
 def budget() -> int:
@@ -136,11 +135,12 @@ state = _State()
 
 def ready() -> bool:
     """Whether to trace a call now; says so to the server when it is the first."""
-    if not state.connected:
+    if not state.on:
         return False
-    if state.announced is not state.core:
+    core = state.core = getattr(state.worker.global_worker, "core_worker", None)
+    if core is not state.announced and core is not None:
         _announce()
-    return True
+    return core is not None
 
 
 def off(where: str, error: BaseException) -> None:
@@ -171,7 +171,7 @@ def _send(event: Any, told: dict[str, Any], task: Task | None = None) -> None:
     """Fill a profile event. Ray takes its end and keeps it when its last reference goes: after this."""
     if task is not None:
         told["t"], told["a"] = task.id.hex(), task.attempt
-    event.set_extra_data(json.dumps(told, separators=(",", ":")).encode())
+    event.set_extra_data(_encode(told).encode())
 
 
 def _within_budget() -> bool:
@@ -265,7 +265,8 @@ def flush() -> None:
 def started(call: Call) -> None:
     """Let the watcher know of a call that may block."""
     state.open[id(call)] = call
-    _watch()
+    if not state.watching:
+        _watch()
 
 
 def ended(call: Call) -> None:
@@ -274,9 +275,9 @@ def ended(call: Call) -> None:
 
 
 def _watch() -> None:
-    if state.watcher is None or not state.watcher.is_alive():
-        state.watcher = threading.Thread(target=_run, name="rayscope-tracer", daemon=True)
-        state.watcher.start()
+    if not state.watching:
+        state.watching = True
+        threading.Thread(target=_run, name="rayscope-tracer", daemon=True).start()
 
 
 def _run() -> None:
@@ -285,7 +286,7 @@ def _run() -> None:
         while state.on:
             time.sleep(1.0)
             if not state.connected:
-                return
+                break
             late = time.time_ns() - int(BLOCKED_S * 1e9)
             for call in list(state.open.values()):
                 if not call.told and call.begin_ns <= late:
@@ -296,3 +297,5 @@ def _run() -> None:
                 flush()
     except Exception as error:
         off("watching", error)
+    finally:
+        state.watching = False

@@ -1,0 +1,88 @@
+"""What the tracer adds to one call in a driver, in microseconds.
+
+    python benchmarks/tracer.py
+
+A local cluster whose driver is traced. Calls are made in turns of a few hundred with the tracer on and with its
+wrappers passing on at once, so that whatever else the machine does meets both; the medians are compared. What
+the events cost later (sending, receiving) is not in here: see overhead.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+os.environ["RAYSCOPE_TRACE"] = "1"
+
+from common import SRC, header, table
+
+sys.path.insert(0, str(SRC))
+
+import ray
+
+from rayscope.tracer import entry, hooks
+
+if not hooks.state.on:  # this interpreter was started without the setting
+    entry.enter(ray)
+
+
+@ray.remote
+def noop(value: object = None) -> None:
+    """Nothing."""
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--calls", type=int, default=200)
+    args = parser.parse_args()
+    print(header("The tracer, call by call", ["ray"]))
+    temp = tempfile.mkdtemp(prefix="rsb-")
+    ray.init(num_cpus=1, _temp_dir=temp, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    assert hooks.state.on
+    small, many = ray.put(1), [ray.put(i) for i in range(100)]
+    kinds: dict[str, Callable[[], object]] = {
+        "ray.get of a value at hand": lambda: ray.get(small),
+        "ray.get of 100 values at hand": lambda: ray.get(many),
+        "ray.wait of 100 values at hand": lambda: ray.wait(many, num_returns=100),
+        "ray.put of a small value": lambda: ray.put(1),
+        "submission without references": lambda: noop.remote(1),
+        "submission with a reference": lambda: noop.remote(small),
+        "submission with 100 references in a list": lambda: noop.remote(many),
+    }
+    rows = []
+    for name, call in kinds.items():
+        took: dict[bool, list[float]] = {True: [], False: []}
+        for number in range(args.rounds):
+            for on in (True, False) if number % 2 else (False, True):
+                hooks.state.on = on
+                hooks.state.used = 0  # within the budget
+                if name.startswith("submission"):
+                    kept = []
+                    began = time.perf_counter()
+                    for _ in range(args.calls // 4):
+                        kept.append(call())
+                    took[on].append((time.perf_counter() - began) / (args.calls // 4))
+                    hooks.state.on = False
+                    ray.get(kept)
+                else:
+                    began = time.perf_counter()
+                    for _ in range(args.calls):
+                        call()
+                    took[on].append((time.perf_counter() - began) / args.calls)
+        without, with_it = (statistics.median(took[on]) * 1e6 for on in (False, True))
+        added = statistics.median(a - b for a, b in zip(took[True], took[False], strict=True)) * 1e6
+        rows.append([name, f"{without:.1f}", f"{with_it:.1f}", f"**{added:.1f}**"])
+    print(table(["Call", "without, us", "with, us", "added, us"], rows))
+    ray.shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
