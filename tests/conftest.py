@@ -156,7 +156,7 @@ def dump() -> Callable[[Path], Tables]:
         with duckdb.connect(str(path), read_only=True) as connection:
             found: Tables = {
                 table: connection.execute(f"FROM {table} ORDER BY ALL").fetchall()
-                for table in ("attempts", "span_rows", "paths", "drops")
+                for table in ("attempts", "span_rows", "edge_rows", "annotation_rows", "paths", "drops")
             }
             found["call_paths"] = connection.execute(
                 "WITH RECURSIVE way AS (SELECT path_id, parent_path_id, name AS path FROM paths UNION ALL "

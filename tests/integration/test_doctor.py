@@ -99,9 +99,8 @@ def test_a_whole_recording_and_a_wrong_address(lab: Lab) -> None:
     told = json.loads(done.stdout)
     assert told["whole"] is True
     states = {finding["part"]: finding["state"] for finding in told["findings"]}
-    assert states.pop("tracer") == "not in this version"
     assert states == dict.fromkeys(
-        ("server", "export of events", "lane", "profile spans", "snapshot fallback"), "on"
+        ("server", "export of events", "lane", "tracer", "profile spans", "snapshot fallback"), "on"
     )
     (node,) = told["facts"]["nodes"]
     assert (node["lane"], node["local"], node["head"]) == ("fast", True, True)

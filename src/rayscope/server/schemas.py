@@ -113,6 +113,22 @@ class Snapshots(BaseModel):
     last_tasks_ns: int | None
 
 
+class TracerSaid(BaseModel):
+    """What tracers said that is not simply on, and how many."""
+
+    text: str
+    workers: int
+
+
+class Tracing(BaseModel):
+    """Of the workers that ran tasks: how many are traced."""
+
+    traced: int
+    untraced: int
+    said: list[TracerSaid]
+    summed_calls: int
+
+
 class RecordingAnswer(BaseModel):
     """How a session is recorded."""
 
@@ -124,6 +140,7 @@ class RecordingAnswer(BaseModel):
     lanes: Lanes
     nodes: list[NodeLane]
     nodes_total: int
+    tracing: Tracing
     dropped: Dropped
     snapshots: Snapshots
     cannot_see: list[str]
@@ -302,22 +319,6 @@ class SchedulingItem(BaseModel):
     node_id: str | None
     submitter_node_id: str | None
     is_local: bool | None
-
-
-class TracerSaid(BaseModel):
-    """What tracers said that is not simply on, and how many."""
-
-    text: str
-    workers: int
-
-
-class Tracing(BaseModel):
-    """Of the workers and drivers that ran tasks: how many are traced."""
-
-    traced: int
-    untraced: int
-    said: list[TracerSaid]
-    summed_calls: int
 
 
 class TaskDetail(BaseModel):

@@ -14,6 +14,7 @@ import contextlib
 import functools
 import json
 import os
+import sys
 import time
 import urllib.request
 from typing import Any
@@ -74,6 +75,9 @@ def report_interval_s() -> float:
 def _wait_for_workers(worker: Any) -> None:
     """Wait one report interval if ``worker`` is a connected driver (Ray's SCRIPT_MODE is 0)."""
     if worker.connected and worker.mode == 0:
+        hooks = sys.modules.get("rayscope.tracer.hooks")
+        if hooks is not None:
+            hooks.last_words()
         time.sleep(report_interval_s() + _MARGIN_S)
 
 

@@ -31,7 +31,9 @@ from rayscope.cli.doctor.judging import Finding, is_whole, judge
 from rayscope.cli.main import app
 
 URL = "http://127.0.0.1:8700"
-ENV = NodeEnv(URL, True, True, fast_lane=True, profiling=True, worker_events=True, cluster_events=True)
+ENV = NodeEnv(
+    URL, True, True, fast_lane=True, profiling=True, trace=True, worker_events=True, cluster_events=True
+)
 AGENT = {"trouble": None, "waiting": 0}
 NODE = Node(
     *("a" * 56, "10.0.0.1", True, True, ENV, 12, "/opt/ray/bin/python", "fast"),
@@ -44,7 +46,13 @@ REMOTE = Node("b" * 56, "10.0.0.2", lane="fast", agent=AGENT, us_an_event=3.5, s
 DROPPED: dict[str, Any] = {"total": 0, "spans": 0, "by": [], "repaired_total": 0, "repaired_partly": False}
 SERVER = ServerFacts(
     *(URL, "", "", "0.1.0", {"status": "ok"}, True),
-    {"recording": "events", "spans": 1000, "dropped": DROPPED, "snapshots": {"ok": True, "error": None}},
+    {
+        "recording": "events",
+        "spans": 1000,
+        "dropped": DROPPED,
+        "snapshots": {"ok": True, "error": None},
+        "tracing": {"traced": 3, "untraced": 0},
+    },
     {"rejected_batches": 0, "behind_ns": 0},
 )
 WHOLE = Facts(
@@ -249,7 +257,24 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         facts(server=server(snapshots={"ok": False, "error": "It wants a token.", "remedy": "Set it."})),
         *("snapshot fallback", "partly", "Set it."),
     ),
-    "no tracer": (WHOLE, "tracer", "not in this version", ""),
+    # The tracer.
+    "no tracer on the nodes": (facts(node(env_trace=False)), "tracer", "off", START),
+    "no tracer on some": (facts(NODE, node(env_trace=False)), "tracer", "partly", START),
+    "workers without rayscope": (
+        facts(server=server(tracing={"traced": 3, "untraced": 1})),
+        *("tracer", "partly", "pip install rayscope"),
+    ),
+    "a tracer that went off": (
+        facts(server=server(tracing={"traced": 3, "said": [{"text": "off: get: KeyError", "workers": 1}]})),
+        *("tracer", "partly", "Report it"),
+    ),
+    "a driver without the tracer": (
+        facts(drivers=(Driver(7, worker_events=True, profiling=True, trace=False),)),
+        *("tracer", "partly", "rayscope run SCRIPT"),
+    ),
+    "the tracer": (WHOLE, "tracer", "on", ""),
+    "the tracer, nothing ran": (facts(server=server(tracing={})), "tracer", "on", ""),
+    "a tracer elsewhere": (facts(REMOTE, server=server(tracing={})), "tracer", "unknown", DOCTOR),
 }
 
 
@@ -261,7 +286,7 @@ def test_each_case_has_its_state_and_its_remedy(case: str) -> None:
     told = finding.command or finding.remedy
     assert told == remedy if finding.command else remedy in told, finding
     assert bool(told) == bool(remedy)
-    assert is_whole(judge(given)) is (state in ("on", "not in this version"))
+    assert is_whole(judge(given)) is (state in ("on",))
 
 
 def test_a_whole_recording_with_its_costs() -> None:

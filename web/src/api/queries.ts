@@ -1,7 +1,7 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
 import { ApiError, get } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
-import type { Cluster, Item, Page, Session, Summary, TaskDetail } from './types';
+import type { Cluster, FunctionScheduling, Item, Page, Session, Summary, TaskDetail } from './types';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -26,6 +26,15 @@ export function useSummary(session: string) {
   return useQuery({
     queryKey: ['summary', session],
     queryFn: ({ signal }) => get<Summary>('/summary', { session }, signal),
+  });
+}
+
+export function useScheduling(session: string) {
+  return useQuery({
+    queryKey: ['scheduling', session],
+    queryFn: ({ signal }) =>
+      get<{ items: FunctionScheduling[] }>('/scheduling', { session, limit: 1000 }, signal),
+    refetchInterval: () => refreshInterval(REFRESH_ENDED),
   });
 }
 

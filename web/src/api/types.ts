@@ -1,3 +1,5 @@
+import type { SchedulingPhase } from '../lib/scheduling';
+
 /** The answers of the HTTP API (docs/api.md), as far as the UI reads them. */
 
 /** Nanoseconds. Times since the epoch are off by up to 256 ns (see client.ts), durations are exact. */
@@ -102,6 +104,7 @@ export interface Summary {
   }[];
   dropped: Dropped | null;
   lanes: Lanes | null;
+  tracing: Tracing;
   ingest: {
     events: number;
     batches: number;
@@ -113,6 +116,44 @@ export interface Summary {
     error: { message: string; remedy: string } | null;
   } | null;
   cannot_see: string[];
+}
+
+/** Of the workers and drivers that ran tasks: how many are traced, and what some said. */
+export interface Tracing {
+  traced: number;
+  untraced: number;
+  said: { text: string; workers: number }[];
+  summed_calls: number;
+}
+
+/** An object and the two tasks that it connects. */
+export interface DataEdge {
+  producer_task_id: string | null;
+  producer_name: string | null;
+  consumer_task_id: string | null;
+  consumer_name: string | null;
+  object_id: string;
+  bytes: number | null;
+  kind: string;
+  nested: boolean;
+}
+
+type PhaseTimes = { [phase in `${SchedulingPhase}_ns`]: Ns };
+
+/** Where the time of an attempt went. */
+export interface AttemptScheduling extends PhaseTimes {
+  attempt: number;
+  total_ns: Ns | null;
+  is_local: boolean | null;
+}
+
+/** The same by function, summed up. */
+export interface FunctionScheduling extends PhaseTimes {
+  func_name: string;
+  attempts: number;
+  total_ns: Ns;
+  local: number;
+  spilled: number;
 }
 
 export interface Task {
@@ -163,8 +204,24 @@ export interface TaskDetail {
   call_path: string[];
   children: Task[];
   children_total: number;
-  spans: { name: string; attempt: number; begin_ns: Ns; end_ns: Ns; extra: unknown }[];
+  spans: {
+    name: string;
+    attempt: number;
+    begin_ns: Ns;
+    /** Null while it blocks, and of one whose task died then. */
+    end_ns: Ns | null;
+    extra: unknown;
+    blocked_on: string[] | null;
+  }[];
   spans_total: number;
+  data_in: DataEdge[];
+  data_in_total: number;
+  data_in_bytes: number;
+  data_out: DataEdge[];
+  data_out_total: number;
+  data_out_bytes: number;
+  annotations: { attempt: number; kind: string; name: string; value: string; time_ns: Ns }[];
+  scheduling: AttemptScheduling[];
 }
 
 /** An actor, worker, node, job or placement group: what Ray tells of it, by Ray's names. */

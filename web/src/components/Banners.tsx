@@ -7,11 +7,12 @@ import {
   IconGauge,
   IconHelpCircle,
   IconInfoCircle,
+  IconRoute,
 } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Dropped, Lanes, Summary } from '../api/types';
+import type { Dropped, Lanes, Summary, Tracing } from '../api/types';
 import { clockTime, count, duration, shortId, time } from '../lib/format';
 import type { Tone } from '../theme/tokens';
 import { laneReason } from './Lane';
@@ -99,6 +100,7 @@ export function Banners({ summary }: { summary: Summary }) {
           {lanes.none > 0 && t('banner.silent', { n: count(lanes.none), all: count(nodes) })}
         </Banner>
       )}
+      <TracingBanner tracing={summary.tracing} events={summary.recording !== 'snapshot'} />
       {codes.length > 0 && (
         <Banner
           testId="banner-cannot-see"
@@ -120,6 +122,37 @@ export function Banners({ summary }: { summary: Summary }) {
         </Banner>
       )}
     </div>
+  );
+}
+
+/** Processes whose objects and waits are not on record, and why. */
+function TracingBanner({ tracing, events }: { tracing: Tracing; events: boolean }) {
+  const { t } = useTranslation();
+  const all = tracing.traced + tracing.untraced;
+  if (!events || (tracing.untraced === 0 && tracing.said.length === 0)) return null;
+  return (
+    <Banner
+      testId="banner-tracing"
+      tone="quiet"
+      mild
+      icon={<IconRoute size={16} />}
+      details={
+        <ul className="rs-plain-list">
+          {tracing.untraced > 0 && <li>{t('banner.untracedWhy')}</li>}
+          {tracing.said.map((said) => (
+            <li key={said.text} className="rs-break">
+              {said.text} ({count(said.workers)})
+            </li>
+          ))}
+        </ul>
+      }
+    >
+      {tracing.untraced === 0
+        ? t('banner.tracerSaid')
+        : tracing.traced === 0
+          ? t('banner.untracedAll')
+          : t('banner.untraced', { n: count(tracing.untraced), all: count(all) })}
+    </Banner>
   );
 }
 

@@ -183,6 +183,9 @@ export const en = {
     max: 'Max',
     total: 'Total time',
     share: 'Share',
+    waited: 'Waited to run',
+    blocked: 'Blocked',
+    local: 'Local',
   },
   /** Ray's fields of actors, workers, nodes, jobs and placement groups. */
   field: {
@@ -313,6 +316,39 @@ export const en = {
     unresolved: 'The definition of this task never arrived: its name and parent are unknown.',
     missing: 'This task is not in the session',
   },
+  flow: {
+    time: 'Where the time went',
+    local: 'ran on the node that submitted it',
+    spilled: 'ran on another node than the one that submitted it',
+    phase: {
+      waiting_args: 'Waiting for arguments',
+      waiting_node: 'Waiting for a node',
+      queued: 'In the worker’s queue',
+      fetching: 'Fetching arguments',
+      executing: 'Executing',
+      blocked: 'Blocked on others',
+      storing: 'Storing outputs',
+    },
+    phaseHint: {
+      waiting_args: 'Submitted, but not all of its arguments have been made',
+      waiting_node: 'For resources, for a worker to start, and for large arguments to reach the node',
+      queued: 'On its way to the worker, and in its queue',
+      fetching: 'The worker takes and unpacks arguments, and loads the function when it is new to it',
+      executing: 'The function itself, without what it waited for',
+      blocked: 'Inside ray.get, ray.wait or await of a reference',
+      storing: 'Storing what it returned, and telling its owner',
+    },
+    waits: 'Waited for',
+    longest: 'The longest {{shown}} of {{total}}',
+    more: 'and {{n}} more',
+    stillBlocked: 'has not ended',
+    dataIn: 'Data in',
+    dataOut: 'Data out',
+    largest: 'the largest {{shown}} of {{total}}',
+    nested: '(inside another)',
+    kind: { argument: 'Argument', get: 'ray.get', return: 'Returned', put: 'ray.put' },
+    annotations: 'Annotations',
+  },
   banner: {
     snapshot: 'Recorded by snapshots: this shows what was there when Rayscope looked.',
     cannotSee: 'What this cannot show',
@@ -330,6 +366,12 @@ export const en = {
       'The tasks were read again from Ray’s control store at {{at}}, but it had itself dropped some by then.',
     lanes:
       '{{n}} of {{all}} nodes send their events as Ray’s JSON, which costs several times the CPU of the fast lane.',
+    untraced:
+      'Of {{n}} of {{all}} workers that ran tasks it is not known which objects moved and who waited for whom.',
+    untracedAll: 'Which objects moved and who waited for whom is not known: no worker was traced.',
+    untracedWhy:
+      'The tracer is not in a process whose Python has no rayscope (a runtime environment of its own, uv run, a container), in a driver that was started without rayscope’s settings, and anywhere with --no-trace.',
+    tracerSaid: 'The tracer has more to say.',
     silent: '{{n}} of {{all}} nodes have sent no events so far.',
     exampleNode: 'Node',
     nodes: 'Nodes',

@@ -1,7 +1,8 @@
 import { IconFunction } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { FunctionStats, Summary } from '../api/types';
+import { useScheduling } from '../api/queries';
+import type { FunctionScheduling, FunctionStats, Summary } from '../api/types';
 import { slowestOf } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
@@ -10,8 +11,14 @@ import { Dash, Duration, Empty } from '../components/small';
 import { count } from '../lib/format';
 import { useTypeName } from './taskColumns';
 
+/** A function with where the time of its attempts went, as far as that is known yet. */
+interface Row extends FunctionStats {
+  waited_ns: number | null;
+  blocked_ns: number | null;
+  local_share: number | null;
+}
+
 const functionKey = (row: FunctionStats) => `${row.func_name ?? ''}|${row.type ?? ''}`;
-const NONE: FunctionStats[] = [];
 /** What the API answers at most. */
 const TOP = 50;
 
@@ -20,16 +27,14 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const typeName = useTypeName(t, i18n.exists);
-  const functions = summary?.functions ?? NONE;
+  const scheduling = useScheduling(url.session).data?.items;
+  const functions = useMemo(() => withScheduling(summary?.functions, scheduling), [summary, scheduling]);
   const most = functions.reduce((found, row) => Math.max(found, row.total_ns ?? 0), 0);
   const all = functions.reduce((sum, row) => sum + (row.total_ns ?? 0), 0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: typeName changes with the language alone.
-  const columns = useMemo<Column<FunctionStats>[]>(() => {
-    const number = (
-      field: 'attempts' | 'failed' | 'running' | 'finished',
-      width: number,
-    ): Column<FunctionStats> => ({
+  const columns = useMemo<Column<Row>[]>(() => {
+    const number = (field: 'attempts' | 'failed' | 'running' | 'finished', width: number): Column<Row> => ({
       id: field,
       header: t(`column.${field}`),
       width,
@@ -46,10 +51,10 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       ),
     });
     const time = (
-      field: 'p50_ns' | 'p95_ns' | 'max_ns' | 'total_ns',
-      id: 'p50' | 'p95' | 'max' | 'total',
+      field: 'p50_ns' | 'p95_ns' | 'max_ns' | 'total_ns' | 'blocked_ns' | 'waited_ns',
+      id: 'p50' | 'p95' | 'max' | 'total' | 'blocked' | 'waited',
       width = 80,
-    ): Column<FunctionStats> => ({
+    ): Column<Row> => ({
       id,
       header: t(`column.${id}`),
       width,
@@ -97,6 +102,18 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       time('p50_ns', 'p50'),
       time('p95_ns', 'p95'),
       time('max_ns', 'max'),
+      time('blocked_ns', 'blocked', 92),
+      { ...time('waited_ns', 'waited', 116), optional: true },
+      {
+        id: 'local',
+        header: t('column.local'),
+        width: 76,
+        align: 'right',
+        sort: 'local_share',
+        optional: true,
+        cell: (row) =>
+          row.local_share === null ? <Dash /> : <span className="rs-num">{percent(row.local_share)}</span>,
+      },
       number('failed', 72),
       number('running', 84),
       { ...number('finished', 84), optional: true },
@@ -113,7 +130,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const sort = url.sort ?? '-total_ns';
   const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
   const open = useCallback(
-    (row: FunctionStats) => {
+    (row: Row) => {
       if (row.func_name !== null) change((before) => slowestOf(before, row));
     },
     [change],
@@ -158,9 +175,25 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
 }
 
-function sorted(rows: FunctionStats[], sort: string): FunctionStats[] {
+/** The functions of the summary with their scheduling beside them. */
+function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduling[] = []): Row[] {
+  const byName = new Map(found.map((item) => [item.func_name, item]));
+  return functions.map((row) => {
+    const item = row.func_name === null ? undefined : byName.get(row.func_name);
+    if (item === undefined) return { ...row, waited_ns: null, blocked_ns: null, local_share: null };
+    const placed = item.local + item.spilled;
+    return {
+      ...row,
+      waited_ns: item.waiting_args_ns + item.waiting_node_ns + item.queued_ns,
+      blocked_ns: item.blocked_ns,
+      local_share: placed > 0 ? item.local / placed : null,
+    };
+  });
+}
+
+function sorted(rows: Row[], sort: string): Row[] {
   const down = sort.startsWith('-');
-  const field = (down ? sort.slice(1) : sort) as keyof FunctionStats;
+  const field = (down ? sort.slice(1) : sort) as keyof Row;
   return rows.slice().sort((a, b) => {
     const left = a[field] ?? null;
     const right = b[field] ?? null;

@@ -22,9 +22,11 @@ import {
 import { isEmpty, Json } from '../components/Value';
 import { stripAnsi } from '../lib/ansi';
 import { count, duration, fullTime, nanosBetween } from '../lib/format';
+import { percent } from '../lib/share';
 import { segments } from '../lib/timeline';
 import { stateColor } from '../theme/tokens';
 import { ItemLink } from './ItemLink';
+import { Annotations, DataFlow, Scheduling, Waits } from './TaskFlow';
 import { isDriver, useTypeName } from './taskColumns';
 
 /** Children and spans that are drawn; the API has more, and says how many. */
@@ -109,7 +111,9 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const typeName = useTypeName(t, i18n.exists);
-  const spans = task.spans.filter((span) => span.attempt === attempt.attempt);
+  const spans = task.spans.flatMap((span) =>
+    span.attempt === attempt.attempt && span.end_ns !== null ? [{ ...span, end_ns: span.end_ns }] : [],
+  );
   const toTask = (id: string) => ({ ...url, task: id, attempt: undefined });
   return (
     <>
@@ -119,6 +123,10 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
       <Section title={t('task.timeline')} testId="task-timeline">
         <Timeline attempt={attempt} />
       </Section>
+
+      <Scheduling task={task} attempt={attempt.attempt} />
+      <Waits task={task} attempt={attempt.attempt} />
+      <Annotations task={task} attempt={attempt.attempt} />
 
       {attempt.phases.length > 0 && (
         <Section title={t('task.phases')}>
@@ -224,6 +232,8 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
           </>
         )}
       </Section>
+
+      <DataFlow task={task} />
 
       {task.children_total > 0 && (
         <Section
@@ -399,8 +409,6 @@ function Timeline({ attempt }: { attempt: TaskAttempt }) {
     </>
   );
 }
-
-const percent = (share: number) => (share > 0 && share < 0.005 ? '<1' : `${Math.round(100 * share)}`);
 
 interface Bar {
   name: string;

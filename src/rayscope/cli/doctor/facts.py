@@ -11,6 +11,7 @@ import psutil
 
 from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE
 from rayscope.cli import recording
+from rayscope.tracer.settings import TRACE
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class NodeEnv:
     key_fits: bool | None = None  # None: the key of the server asked is not known here
     fast_lane: bool = False
     profiling: bool = False
+    trace: bool = False
     worker_events: bool = False
     cluster_events: bool = False
 
@@ -54,6 +56,7 @@ class Driver:
     pid: int
     worker_events: bool
     profiling: bool
+    trace: bool = True
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ def node_env(environ: Mapping[str, str], key: str = "") -> NodeEnv:
         key_fits=key_in(target) == key if key and target else None,
         fast_lane=environ.get(FAST_LANE) == "1",
         profiling=recording.PROFILING in environ,
+        trace=environ.get(TRACE) == "1",
         worker_events=is_true(environ.get(prefix + recording.WORKER_EVENTS)),
         cluster_events=is_true(environ.get(prefix + recording.CLUSTER_EVENTS)),
     )

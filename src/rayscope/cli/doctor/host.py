@@ -139,7 +139,7 @@ def drivers(jobs: Iterable[Any]) -> Iterator[Driver]:
             # A later process may have the pid; one that a node started has the node's settings anyway.
             if process.create_time() * 1000 <= job.start_time + 1000 and environ and NODE_ID not in environ:
                 env = node_env(environ)
-                yield Driver(process.pid, env.worker_events, env.profiling)
+                yield Driver(process.pid, env.worker_events, env.profiling, env.trace)
 
 
 def counters(ports: Mapping[str, tuple[str, int]]) -> dict[str, dict[str, int]]:

@@ -11,7 +11,6 @@ from rayscope.cli import recording
 from rayscope.cli.doctor.facts import Facts, Node, is_true, same_place
 
 ON, PARTLY, OFF, UNKNOWN = "on", "partly", "off", "unknown"
-NOT_HERE = "not in this version"
 SERVER, EXPORT, LANE, TRACER = "server", "export of events", "lane", "tracer"
 SPANS, SNAPSHOT = "profile spans", "snapshot fallback"
 
@@ -40,7 +39,7 @@ def judge(facts: Facts) -> list[Finding]:
         _server(facts),
         _export(facts),
         *_lanes(facts),
-        Finding(TRACER, NOT_HERE, "This version has no tracer of objects and of waits inside a task."),
+        _tracer(facts),
         _spans(facts),
         _snapshot(facts),
     ]
@@ -48,7 +47,7 @@ def judge(facts: Facts) -> list[Finding]:
 
 def is_whole(findings: Iterable[Finding]) -> bool:
     """Whether nothing is missing."""
-    return all(finding.state in (ON, NOT_HERE) for finding in findings)
+    return all(finding.state == ON for finding in findings)
 
 
 def _server(facts: Facts) -> Finding:
@@ -230,6 +229,45 @@ def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
         return "it was started with the key of another data directory.", _AGAIN, start
     says = "its agent has sent nothing yet."
     return says, "If that stays so: see dashboard_agent.log in the session's log directory there.", ""
+
+
+def _tracer(facts: Facts) -> Finding:
+    told = facts.server.recording.get("tracing") or {}
+    traced, untraced, said = told.get("traced", 0), told.get("untraced", 0), told.get("said") or ()
+    envs = [node.env for node in facts.nodes if node.env]
+    head = next((one for one in facts.nodes if one.head), None) or (facts.nodes[0] if facts.nodes else None)
+    start = _start_line(facts, head) if head else ""
+    if envs and not any(env.trace for env in envs):
+        says = "The nodes run without it: which objects moved and who waited for whom is not recorded."
+        return Finding(TRACER, OFF, says, remedy=_AGAIN, command=start)
+    without = sum(not env.trace for env in envs)
+    if without:
+        says = f"{without} of the {len(envs)} nodes here run without it."
+        return Finding(TRACER, PARTLY, says, remedy=_AGAIN, command=start)
+    if untraced:
+        says = f"{untraced:,} of {_many(traced + untraced, 'worker')} that ran tasks are not traced: "
+        says += "their Python has no rayscope (a runtime environment of its own, uv run, a container)."
+        command = "pip install rayscope"
+        return Finding(TRACER, PARTLY, says, remedy="In the environment of those workers:", command=command)
+    if said:
+        says = f"A tracer says: {said[0]['text']}."
+        return Finding(TRACER, PARTLY, says, remedy="Report it, with the log of a worker that has it.")
+    silent = [driver for driver in facts.drivers if not driver.trace]
+    if silent:
+        whose = "its" if len(silent) == 1 else "their"
+        says = f"{_pids(silent)} without it: {whose} own calls are not traced."
+        remedy = "Start such drivers with:"
+        return Finding(TRACER, PARTLY, says, remedy=remedy, command="rayscope run SCRIPT")
+    if traced:
+        says = f"Objects and waits are recorded in {_many(traced, 'worker')} that ran tasks."
+        if told.get("summed_calls"):
+            says += f" {told['summed_calls']:,} calls were beyond Ray's limit and are told as sums."
+        return Finding(TRACER, ON, says)
+    if envs:
+        return Finding(TRACER, ON, "It is switched on; no worker has run a task yet.")
+    says = "No tracer has spoken, and no node's settings can be read from here."
+    command = f"rayscope doctor {facts.address}"
+    return Finding(TRACER, UNKNOWN, says, remedy="On the head node:", command=command)
 
 
 def _spans(facts: Facts) -> Finding:

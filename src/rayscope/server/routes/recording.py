@@ -49,6 +49,7 @@ def add_recording(app: FastAPI, hub: Hub) -> None:
                 "lanes": lanes.summary(items),
                 "nodes": items[:_MAX_NODES],
                 "nodes_total": len(items),
+                "tracing": hub.cached(name, "tracing", query.tracing),
                 "dropped": hub.dropped(name),
                 "snapshots": hub.snapshots(name),
                 "cannot_see": hub.cannot_see(name),

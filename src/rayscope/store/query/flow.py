@@ -95,12 +95,11 @@ def scheduling(file: SessionFile, job_id: str | None = None, limit: int = 200) -
 
 
 def tracing(file: SessionFile) -> Row:
-    """Of the workers and drivers that ran tasks: how many are traced, how many not, and why some stopped."""
+    """Of the workers that ran tasks: how many are traced, how many not, and what some said besides."""
     with file.reader() as reader:
         found = reader.execute(
-            "SELECT count(*) FILTER (tracer LIKE 'on%'), "
-            "count(*) FILTER (tracer IS NULL AND id IN (SELECT DISTINCT worker_id FROM attempts)) "
-            "FROM worker_rows"
+            "SELECT count(*) FILTER (tracer LIKE 'on%'), count(*) FILTER (tracer IS NULL) FROM worker_rows "
+            f"WHERE id IN (SELECT DISTINCT worker_id FROM attempts WHERE {NOT_DRIVER})"
         ).fetchone()
         said = reader.execute(
             "SELECT tracer, count(*) FROM worker_rows WHERE tracer IS NOT NULL AND tracer != 'on' "
