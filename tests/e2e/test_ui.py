@@ -104,6 +104,27 @@ def test_family_is_linked(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("item-drawer")).to_contain_text(re.compile("ALIVE|DEAD"))
 
 
+def test_a_task_says_whom_it_waited_for_and_which_objects_moved(recorded: Recorded, page: Page) -> None:
+    session = _session(recorded)
+    page.goto(f"{recorded.url}/s/{session}?func_name=branch")
+    page.get_by_test_id("task-row").first.click()
+    blocked = page.get_by_test_id("task-scheduling").locator("[data-phase=blocked]")
+    expect(blocked).to_contain_text(re.compile(r"Blocked on others\s*[\d.]+ (µs|ms|s)"))
+    expect(page.get_by_test_id("task-annotations")).to_contain_text(re.compile("note\\s*(odd|even)"))
+    data = page.get_by_test_id("task-data-in")
+    expect(data.get_by_text("leaf")).to_have_count(3)
+    expect(data).to_contain_text("ray.get")
+    expect(data).to_contain_text("B")
+    # From who waits to whom it waits for, and to whom that gave its value.
+    page.get_by_test_id("task-waits").get_by_role("link", name="leaf").first.click()
+    expect(page.get_by_test_id("call-path")).to_contain_text("leaf")
+    expect(page.get_by_test_id("task-data-out")).to_contain_text("branch")
+    page.goto(f"{recorded.url}/s/{session}/functions?lang=zh")
+    row = page.get_by_test_id("function-table").get_by_role("row").filter(has_text="branch")
+    expect(row).to_be_visible()
+    expect(page.get_by_test_id("function-table")).to_contain_text("阻塞")
+
+
 def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(recorded.url)

@@ -6,6 +6,8 @@ import time
 
 import ray
 
+import rayscope
+
 ray.init(num_cpus=2, _temp_dir=sys.argv[1], include_dashboard=True, log_to_driver=False)
 
 
@@ -16,6 +18,7 @@ def leaf(number):
 
 @ray.remote
 def branch(number):
+    rayscope.annotate(number=number, note="odd" if number % 2 else "even")
     return sum(ray.get([leaf.remote(number + i) for i in range(3)]))
 
 

@@ -102,7 +102,10 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       time('p50_ns', 'p50'),
       time('p95_ns', 'p95'),
       time('max_ns', 'max'),
-      time('blocked_ns', 'blocked', 92),
+      {
+        ...time('blocked_ns', 'blocked', 92),
+        cell: (row) => (row.blocked_ns ? <Duration ns={row.blocked_ns} /> : <Dash />),
+      },
       { ...time('waited_ns', 'waited', 116), optional: true },
       {
         id: 'local',

@@ -142,6 +142,8 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
         </Section>
       )}
 
+      <DataFlow task={task} />
+
       <Section title={t('task.callPath')}>
         <CallPath task={task} />
         {task.parent !== null && (
@@ -232,8 +234,6 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
           </>
         )}
       </Section>
-
-      <DataFlow task={task} />
 
       {task.children_total > 0 && (
         <Section

@@ -90,7 +90,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
         )
       }
     >
-      <table className="rs-plain-table rs-timeline-table">
+      <table className="rs-plain-table rs-waits">
         <tbody>
           {waits.slice(0, WAITS).map((wait) => (
             <tr key={`${wait.name}:${wait.begin_ns}:${wait.end_ns}`}>
