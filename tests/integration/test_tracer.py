@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import dataflow
+from tests.dataflow import told
 
 from rayscope.store.sql import run_sql
 
@@ -57,28 +58,14 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     made.end()
 
 
-def told(output: str, mark: str) -> Any:
-    (line,) = [line for line in output.splitlines() if line.startswith(mark + " ")]
-    return json.loads(line.removeprefix(mark + " "))
-
-
 def test_every_edge_of_a_known_data_flow_is_found_and_none_invented(lab: Lab) -> None:
-    expected = told(lab.run(WORKLOADS / "dataflow.py"), "EDGES")
-    rows = lab.sql(
-        "SELECT producer_task_id, consumer_task_id, object_id, kind, nested, bytes FROM data_edges"
-    )
-    found = {tuple(row[:5]): row[5] for row in rows}
-    wanted = {tuple(edge[:5]): edge[5] for edge in expected}
-    assert len(found) == len(rows)
-    assert set(wanted) - set(found) == set()
-    assert set(found) - set(wanted) == set()
-    differ = {key: (size, found[key]) for key, size in wanted.items() if size not in (None, found[key])}
-    assert not differ
-    assert None not in found.values()
-    compared = Counter(key[3] for key, size in wanted.items() if size is not None)
+    expected = told(lab.run(dataflow.WORKLOAD))
+    rows = lab.sql(dataflow.QUERY)
+    assert dataflow.differences(expected, rows) == []
+    compared = Counter(edge[3] for edge in expected if edge[5] is not None)
     assert compared["argument"] >= 20
     assert compared["return"] >= 20
-    print(f"{len(found)} edges, {sum(compared.values())} with bytes that Ray tells")
+    print(f"{len(rows)} edges, {sum(compared.values())} with bytes that Ray tells")
 
 
 def test_a_fault_in_any_part_leaves_the_users_results_untouched(lab: Lab) -> None:

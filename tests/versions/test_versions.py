@@ -19,10 +19,11 @@ from typing import Any
 import httpx
 import pytest
 
-from rayscope.cli.recording import Parts, node_env
+from rayscope.cli.recording import Parts, child_env, node_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.store.sql import query
+from tests import dataflow
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = [name for name in os.environ.get("RAYSCOPE_TEST_RAYS", "").split(",") if name]
@@ -169,3 +170,23 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
         assert len(read()) == len(told)
         assert lanes["fast"] == fast_lane
         assert summary["dropped"]["total"] == 0
+
+
+@pytest.mark.parametrize("fast_lane", [True, False], ids=["fast", "json"])
+def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, fast_lane: bool) -> None:
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON", "VIRTUAL"))}
+        env |= {"HOME": home, **child_env(server.ingest_url, Parts(fast_lane=fast_lane), environ=env)}
+        command = [python, str(dataflow.WORKLOAD), f"{home}/r"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert server.hub is not None
+    server.hub.recorder.flush()
+    (session,) = server.hub.catalog.names()
+    with server.hub.catalog.reading(session) as file:
+        rows = query(file, dataflow.QUERY, limit=100_000).rows
+        tracers = query(file, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL").rows
+    wrong = dataflow.differences(dataflow.told(done.stdout), rows)
+    print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}")
+    assert wrong == []
+    assert tracers == [["on"]]

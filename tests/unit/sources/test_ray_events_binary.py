@@ -98,6 +98,24 @@ def test_records_equal_those_of_json(recorded: Recorded, version: str) -> None:
         assert no_binary == no_json == []
 
 
+def test_what_the_tracer_tells_is_the_same_in_both_forms(
+    sample: Callable[[str], Any], to_binary: Callable[[bytes], bytes]
+) -> None:
+    edges, annotations = [], []
+    for events in sample("2.60-traced"):
+        text = json.dumps(events).encode()
+        from_json, no_json = parse(text, Format.JSON).convert()
+        from_binary, no_binary = parse(to_binary(text), Format.BINARY).convert()
+        assert from_binary == from_json
+        assert no_binary == no_json == []
+        edges += [edge for batch in from_binary for edge in batch.edges]
+        annotations += [note for batch in from_binary for note in batch.annotations]
+    assert {edge.kind for edge in edges} == {
+        *("argument", "fetched", "get", "last_return", "nested", "put", "return", "wait", "blocked:ray.get")
+    }
+    assert {note.name for note in annotations} == {"model", "layers", "parts"}
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_slow_way_gives_the_same_as_the_fast(
     recorded: Recorded, version: str, monkeypatch: pytest.MonkeyPatch, slow: list[bytes]
