@@ -31,15 +31,22 @@ class _Watch(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """See ``importlib.abc.MetaPathFinder``."""
-        if fullname != self._module:
+        if fullname != self._module or self not in sys.meta_path:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or spec.loader is None:
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                break
+        else:
             return None
+        if spec.loader is None:
+            return spec
         execute = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
+            # Only now: whoever merely looks whether there is such a module must not end the watch.
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             execute(module)
             self._action(module)
 

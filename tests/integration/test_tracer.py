@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from tests import dataflow
 from tests.dataflow import told
 
+from rayscope.store.catalog import Catalog
 from rayscope.store.sql import run_sql
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
@@ -28,18 +30,18 @@ class Lab:
     def __init__(self, folder: Path) -> None:
         self.data, self.ray = folder / "data", Path(tempfile.mkdtemp(prefix="rst-"))
 
-    def run(self, script: Path, *args: str, env: dict[str, str] | None = None) -> str:
+    def run(self, script: Path, *args: str, status: int = 0) -> str:
         """``rayscope run`` to its end; what the script printed."""
         base = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
         command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", str(self.data)]
         done = subprocess.run(
             [*command, "--port", "0", *args, str(script), str(self.ray)],
-            env={**base, "HOME": str(self.data.parent), **(env or {})},
+            env={**base, "HOME": str(self.data.parent)},
             capture_output=True,
             text=True,
             timeout=200,
         )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        assert done.returncode == status, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 
     def sql(self, query: str) -> list[list[Any]]:
@@ -138,13 +140,68 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
         (said["turn"], "kind", "coroutine", None),
     }
     losses = [note[4] for note in notes if note[1] == "counter"]
-    assert sorted(losses) == pytest.approx([1 / 3, 1 / 2, 1])
-    spans = lab.sql("SELECT task_id, name, extra->>'batch' FROM spans WHERE extra->>'user' = 'true'")
-    assert {tuple(span) for span in spans} == {
+    assert sorted(loss for loss in losses if loss is not None) == pytest.approx([1 / 3, 1 / 2, 1])
+    assert [note[3] for note in notes if note[1] == "counter" and note[4] is None] == ["nan"]
+    spans = lab.sql(
+        "SELECT task_id, name, extra->'user'->>'batch' FROM spans WHERE starts_with(extra, '{\"user\"')"
+    )
+    assert said["generated"] == [0, 2, 4]
+    assert {tuple(span) for span in spans if span[1] != "generate"} == {
         (said["forward"], "forward", "32"),
         (said["forward"], "inner", None),
         (said["turn"], "turn", None),
     }
+
+
+ENDINGS = """
+import atexit, sys, threading, time
+import ray, rayscope
+def init():
+    ray.init(num_cpus=2, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+@ray.remote
+def one():
+    return 1
+atexit.register(lambda: rayscope.counter("late", 1))
+going = True
+def count():
+    while going:
+        rayscope.counter("rss", 1)
+        time.sleep(0.0001)
+thread = threading.Thread(target=count)
+thread.start()
+for number in range(2):
+    with rayscope.span("whole", number=number):
+        init()
+        with rayscope.span("inside", number=number):
+            assert ray.get([one.remote() for _ in range(3)]) == [1, 1, 1]
+        try:
+            ray.put(threading.Lock())
+        except TypeError as error:
+            kept = error
+        ray.shutdown()
+rayscope.annotate(late=1)
+going = False
+thread.join()
+init()
+assert ray.get(one.remote()) == 1
+print("end", flush=True)
+raise SystemExit(3)
+"""
+
+
+def test_a_driver_that_leaves_and_comes_back_ends_as_it_would(lab: Lab) -> None:
+    script = lab.data.parent / "endings.py"
+    script.write_text(ENDINGS)
+    assert lab.run(script, status=3).splitlines()[-1] == "end"
+    with contextlib.closing(Catalog(lab.data, read_only=True)) as catalog:
+        names = sorted(catalog.names())
+    assert len(names) == 3
+    for number, name in enumerate(names[:2]):
+        result = run_sql(lab.data, "SELECT extra FROM spans WHERE name = 'inside'", name)
+        assert result.rows == [[f'{{"user":{{"number":{number}}}}}']]
+        assert run_sql(
+            lab.data, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL", name
+        ).rows == [["on"]]
 
 
 BLOCKED = """

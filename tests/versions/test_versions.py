@@ -187,6 +187,6 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
         rows = query(file, dataflow.QUERY, limit=100_000).rows
         tracers = query(file, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL").rows
     wrong = dataflow.differences(dataflow.told(done.stdout), rows)
-    print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}")
+    print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}", *wrong, sep="\n  ")
     assert wrong == []
     assert tracers == [["on"]]

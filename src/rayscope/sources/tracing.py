@@ -2,7 +2,7 @@
 
 The text of such an event is JSON with short names: ``t`` and ``a`` the task and attempt it is about, where
 Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
-and the sum if there are more; ``k`` the begin (ns) of a call that was told before, while it still blocked.
+and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
 
@@ -18,39 +19,53 @@ from rayscope.sources.common import RETURNED, ProfileEntry
 
 _OBJECT_BYTES, _TASK_BYTES, _TASK_DIGITS, _WORKER_BYTES = 28, 24, 48, 28
 _MAX_TEXT = 1000
+#: A call may block for so long, and Python's clock be so far from that of Ray's C++, ns.
+_LONGEST_NS, _SKEW_NS = 100 * 86_400 * 10**9, 10**9
 _SPANS = frozenset({"ray.get", "ray.wait", "await"})
+
+
+#: What fits into the record: times and sizes that can still be added up.
+_Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Time = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+_Attempt = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+_Sizes = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=2**48)]], msgspec.Meta(max_length=10_000)]
 
 
 class _Told(msgspec.Struct, gc=False):
     """What an event may say. Names are those of the wire."""
 
     t: str = ""
-    a: int = 0
+    a: _Attempt = 0
     o: str = ""
-    s: list[int] | None = None
-    n: int = 0
-    b: int = 0
-    k: int = 0
-    e: int = 0
+    s: _Sizes | None = None
+    n: _Number = 0
+    b: _Number = 0
+    k: _Time = 0
+    e: _Time = 0
     c: str = ""
     i: str = ""
-    ns: int = 0
-    calls: int = 0
+    w: int = 0
+    x: int = 0
+    ns: _Number = 0
+    calls: _Number = 0
     name: str = ""
     more: int = 0
-    ready: int | None = None
+    plain: int = 0
+    ready: _Number | None = None
     values: dict[str, str | int | float | bool | None] = {}
     value: float = 0.0
+    text: str = ""
     off: str = ""
     missing: list[str] = []
 
 
 class _Returned(msgspec.Struct, gc=False):
-    s: list[int]
+    s: _Sizes
     t: str = ""
-    a: int = 0
-    n: int = 0
-    b: int = 0
+    a: _Attempt = 0
+    k: _Time = 0
+    n: _Number = 0
+    b: _Number = 0
 
 
 _decode = msgspec.json.Decoder(_Told).decode
@@ -89,28 +104,39 @@ def _returned(
 ) -> tuple[int, int, int] | None:
     if not told.s:
         return None
-    whole = len(told.s) >= told.n
+    whole, begin = len(told.s) >= told.n, _begin(told.k, entry)
     for order, size in enumerate(told.s[1:], 2):
         kind = "last_return" if whole and order == len(told.s) else "return"
-        batch.edges.append(
-            Edge(task_id, attempt, kind, task_id, order, size, entry.start_time, entry.end_time)
-        )
-    return entry.start_time, told.s[0], sum(told.s) if whole else told.b
+        batch.edges.append(Edge(task_id, attempt, kind, task_id, order, size, begin, entry.end_time))
+    return begin, told.s[0], sum(told.s) if whole else told.b
+
+
+def _begin(told_ns: int, entry: ProfileEntry) -> int:
+    """When a call began that ended now. Raises ValueError for what cannot be."""
+    if not told_ns:
+        return entry.start_time
+    if not entry.end_time - _LONGEST_NS <= told_ns <= entry.end_time + _SKEW_NS:
+        raise ValueError("a begin that has nothing to do with the end")
+    return min(told_ns, entry.end_time)
 
 
 def _add(
     entry: ProfileEntry, told: _Told, task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
 ) -> None:
-    name, begin, end = entry.event_name, entry.start_time, entry.end_time
-    if not told.o and not name.startswith("rayscope."):
+    name, end = entry.event_name, entry.end_time
+    if not (told.o or told.plain) and not name.startswith("rayscope."):
         raise ValueError("a span of Ray's own")
+    begin = _begin(told.k, entry)
     if told.t:
         task_id, attempt = _task(told.t), told.a
-    if name in _SPANS:
-        begin = told.k or begin
-        got = name == "await" or (name == "ray.get" and told.s is not None)
+    if told.plain:
+        batch.spans.append(Span(task_id, attempt, name, begin, end))
+    elif name in _SPANS:
+        got = (name == "await" and not told.x) or (name == "ray.get" and told.s is not None)
         _edges(batch, task_id, attempt, "get" if got else "wait", told, begin, end)
-        extra: dict[str, str | float] = {"objects": told.n, "bytes": told.b} if told.n else {}
+        extra: dict[str, str | float] = {"objects": told.n} if told.n else {}
+        if told.b:
+            extra["bytes"] = told.b
         if told.ready is not None:
             extra["ready"] = told.ready
         batch.spans.append(Span(task_id, attempt, name, begin, end, _text(extra)))
@@ -121,21 +147,26 @@ def _add(
         _edges(batch, task_id, attempt, "fetched", told, begin, end)
     elif name == "rayscope.arguments":
         callee = _task(told.c)
+        nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(told.i)]
         _edges(batch, callee, -1, "argument", told, begin, begin)
-        for object_task, index in _objects(told.i):
-            batch.edges.append(Edge(callee, -1, "nested", object_task, index, None, begin, begin))
+        batch.edges += nested
         if told.n or told.more:
             # More references than are named one by one.
             extra = {"objects": told.n} if told.n else {"more": 1}
             batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
     elif name == "rayscope.blocked":
-        _edges(batch, task_id, attempt, f"blocked:{told.name}", told, told.k, begin)
+        if told.name not in _SPANS:
+            raise ValueError("no call that blocks")
+        _edges(batch, task_id, attempt, f"blocked:{told.name}", told, begin, end)
     elif name == "rayscope.sum":
+        if told.e > end + _SKEW_NS or told.e < begin:
+            raise ValueError("an end that has nothing to do with the begin")
         extra = {"calls": told.calls, "objects": told.n, "bytes": told.b, "blocked_ns": told.ns}
-        batch.spans.append(Span(task_id, attempt, told.name, told.k, told.e, _text(extra)))
+        of = "" if told.w else task_id
+        batch.spans.append(Span(of, attempt, told.name[:_MAX_TEXT], begin, told.e, _text(extra)))
     elif name == "rayscope.span":
-        extra = {"user": True, **_plain(told.values)}
-        batch.spans.append(Span(task_id, attempt, told.name[:_MAX_TEXT], begin, end, _text(extra)))
+        text = _text({"user": _plain(told.values)})
+        batch.spans.append(Span(task_id, attempt, told.name[:_MAX_TEXT], begin, end, text))
     elif name == "rayscope.annotation":
         for key, value in _plain(told.values).items():
             number = float(value) if isinstance(value, (int, float)) else None
@@ -143,16 +174,15 @@ def _add(
                 Annotation(task_id, attempt, "annotation", key, str(value), number, begin)
             )
     elif name == "rayscope.counter":
+        number, said = (None, told.text[:_MAX_TEXT]) if told.text else (told.value, f"{told.value:g}")
         batch.annotations.append(
-            Annotation(
-                task_id, attempt, "counter", told.name[:_MAX_TEXT], f"{told.value:g}", told.value, begin
-            )
+            Annotation(task_id, attempt, "counter", told.name[:_MAX_TEXT], said, number, begin)
         )
     elif name == "rayscope.tracer" and len(worker_id) == _WORKER_BYTES:
         said = f"off: {told.off}" if told.off else "on"
         if told.missing:
             said += f", without {', '.join(told.missing)}"
-        batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said}))
+        batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
 
 
 def _plain(values: Mapping[str, str | int | float | bool | None]) -> dict[str, str | float]:
@@ -163,7 +193,7 @@ def _plain(values: Mapping[str, str | int | float | bool | None]) -> dict[str, s
     }
 
 
-def _text(values: Mapping[str, str | float]) -> str:
+def _text(values: Mapping[str, Any]) -> str:
     return msgspec.json.encode(values).decode() if values else ""
 
 

@@ -40,8 +40,9 @@ def object_id(prefix: str) -> str:
 
 
 #: A value that was stored before its task's function ended is what a generator yields. Its object's number is
-#: one more than its order: the first is that of the generator itself.
-_YIELDED = "coalesce(a.returned_ns < a.execute_end_ns, false)"
+#: one more than its order: the first is that of the generator itself. (One time is told by Python's clock,
+#: the other by that of Ray's C++, both of the same machine.)
+_YIELDED = "coalesce(a.returned_ns < a.execute_end_ns - 5000, false)"
 
 
 def _made(of: str) -> str:
@@ -163,6 +164,8 @@ _BEGINS: tuple[tuple[str, str], ...] = (
 )
 #: The phases that the view gives, in order; ``executing`` is without ``blocked``.
 SCHEDULING_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "blocked", "storing")
+#: Whether a row of ``span_rows`` sums up several calls: its text is ours.
+SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
 #: Spans during which a task waits for others.
 BLOCKING_SPANS = ("ray.get", "ray.wait", "await")
 
@@ -186,31 +189,39 @@ def _phase_columns() -> tuple[str, str]:
 
 _BEGIN_COLUMNS, _DURATION_COLUMNS = _phase_columns()
 _BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
-#: Stretches of one attempt may overlap (``asyncio.gather``): what counts is their union, and of calls that
-#: were summed up the sum.
-_BLOCKED_NS = f"""
+
+
+def _blocked_ns(of: str) -> str:
+    """SQL of how long attempts were blocked. Their waits may overlap (``asyncio.gather``): what counts is the
+    union, and of calls that were summed up the sum.
+    """
+    return f"""
 SELECT task_hi, task_lo, attempt,
-    sum(coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0)))))::BIGINT AS blocked
+    least(sum(coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))),
+        {2**62})::BIGINT AS blocked
 FROM (
     SELECT task_hi, task_lo, attempt, begin_ns, end_ns,
-        CASE WHEN extra IS NOT NULL THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END
-            AS summed,
-        max(CASE WHEN extra IS NULL OR NOT contains(extra, 'blocked_ns') THEN end_ns END) OVER (
+        CASE WHEN {SUMMED} THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END AS summed,
+        max(CASE WHEN NOT coalesce({SUMMED}, false) THEN end_ns END) OVER (
             PARTITION BY task_hi, task_lo, attempt ORDER BY begin_ns, end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
-    FROM span_rows WHERE name IN ({_BLOCKING})
+    FROM span_rows
+    WHERE name IN ({_BLOCKING}) AND NOT coalesce(starts_with(extra, '{{"user":'), false) AND {of}
 ) GROUP BY task_hi, task_lo, attempt
 """
 
 
-def phases(where: str = NOT_DRIVER) -> str:
-    """SQL of the phases (ns) of the attempts that ``where`` picks, and where they ran."""
+def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true") -> str:
+    """SQL of the phases (ns) of the attempts that ``where`` picks, and where they ran.
+
+    ``of`` and ``parents`` narrow what is looked at besides: spans, and the attempts of submitters.
+    """
     return f"""
 WITH begun AS (SELECT *, {_BEGIN_COLUMNS} FROM attempts WHERE {where}),
 lasted AS (SELECT *, {_DURATION_COLUMNS} FROM begun),
 submitters AS (
     SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
-    WHERE node_id IS NOT NULL GROUP BY task_hi, task_lo)
+    WHERE node_id IS NOT NULL AND {parents} GROUP BY task_hi, task_lo)
 SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_name, l.type AS type,
     l.state AS state, l.job_id AS job_id, l.waiting_args AS waiting_args_ns,
     l.waiting_node AS waiting_node_ns, l.queued AS queued_ns, l.fetching AS fetching_ns,
@@ -220,7 +231,7 @@ SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
 FROM lasted l
-LEFT JOIN ({_BLOCKED_NS}) b ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
+LEFT JOIN ({_blocked_ns(of)}) b ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
 LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
 LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
 LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id

@@ -272,10 +272,11 @@ class SessionFile:
         times = table.column(time).to_pylist()
         self._register("fresh_rows", table)
         # A set: only what is not there yet. Equal rows have the same time, so only the row groups of this
-        # time range are looked at.
+        # time range are looked at, and of them only the rows of these very times are compared: one call that
+        # began hours ago must not bring in all that came since.
         self._writer.execute(
-            f"INSERT INTO {name} SELECT * FROM fresh_rows EXCEPT "
-            f"SELECT * FROM {name} WHERE {time} BETWEEN ? AND ?",
+            f"INSERT INTO {name} SELECT * FROM fresh_rows EXCEPT SELECT * FROM {name} "
+            f"WHERE {time} BETWEEN ? AND ? AND {time} IN (SELECT {time} FROM fresh_rows)",
             [min(times), max(times)],
         )
 

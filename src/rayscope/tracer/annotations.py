@@ -7,8 +7,10 @@ rayscope.counter("loss", 0.25)
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -24,21 +26,25 @@ def _hooks() -> Any:
     return hooks if hooks is not None and hooks.state.connected else None
 
 
+def _tell(name: str, make: Callable[[], dict[str, Any]]) -> None:
+    hooks = _hooks()
+    if hooks is not None:
+        with contextlib.suppress(Exception):  # of the user's values
+            hooks.told(name, make())
+
+
 def annotate(**values: str | float | bool) -> None:
     """Attach ``values`` to the current task; in an actor's ``__init__`` to the actor.
 
     Numbers stay numbers, anything else becomes text of at most 1,000 characters; at most 100 values a call.
     """
-    hooks = _hooks()
-    if hooks is not None and values:
-        hooks.told("rayscope.annotation", {"values": _plain(values)})
+    if values:
+        _tell("rayscope.annotation", lambda: {"values": _plain(values)})
 
 
 def counter(name: str, value: float) -> None:
     """A number under a name, now. Called more often than Ray carries, calls are counted, not told singly."""
-    hooks = _hooks()
-    if hooks is not None:
-        hooks.told("rayscope.counter", {"name": str(name)[:_MAX_TEXT], "value": value})
+    _tell("rayscope.counter", lambda: _counted(name, value))
 
 
 class span:
@@ -62,11 +68,30 @@ class span:
         call, hooks = self._open.pop(), _hooks()
         if call is not None and hooks is not None:
             values = {**self._values, "error": kind.__name__} if kind else self._values
-            hooks.end_span(call, {"name": str(self._name)[:_MAX_TEXT], "values": _plain(values)})
+            with contextlib.suppress(Exception):  # of the user's values
+                hooks.end_span(call, {"name": str(self._name)[:_MAX_TEXT], "values": _plain(values)})
 
     def __call__(self, function: _F) -> _F:
         """``function`` inside this span each time it runs."""
         name, values = self._name, self._values
+        # A generator must stay one: Ray and others ask for it.
+        if inspect.isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def spanned_async_generator(*args: Any, **kwargs: Any) -> Any:
+                with span(name, **values):
+                    async for value in function(*args, **kwargs):
+                        yield value
+
+            return cast("_F", spanned_async_generator)
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def spanned_generator(*args: Any, **kwargs: Any) -> Any:
+                with span(name, **values):
+                    return (yield from function(*args, **kwargs))
+
+            return cast("_F", spanned_generator)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -87,9 +112,17 @@ class span:
 def _plain(values: dict[str, Any]) -> dict[str, str | float | bool]:
     plain: dict[str, str | float | bool] = {}
     for key, value in list(values.items())[:_MAX_VALUES]:
-        number = isinstance(value, (bool, int, float)) and abs(value) < 2**63
+        # JSON has no NaN and no infinity, and the record no numbers beyond 64 bits.
+        number = isinstance(value, (bool, int, float)) and -(2**62) < value < 2**62
         plain[key[:_MAX_TEXT]] = value if number else _text(value)
     return plain
+
+
+def _counted(name: str, value: Any) -> dict[str, Any]:
+    """A counter's event. Numbers of other libraries (NumPy, PyTorch, Decimal) become floats."""
+    number = float(value)
+    text = {} if math.isfinite(number) else {"text": str(number)}
+    return {"name": str(name)[:_MAX_TEXT], "value": 0.0 if text else number, **text}
 
 
 def _text(value: Any) -> str:

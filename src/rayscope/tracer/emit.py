@@ -2,9 +2,12 @@
 
 A profile event has a name, a begin, an end and a text, here JSON. Ray's worker keeps at most so many of them
 a task, and sends them once a second. So each process has a budget a second; what goes beyond it is summed
-up, one event for each task and name, and nothing is lost silently.
+up, one event for each task and name, and no call goes uncounted.
 
-What follows never raises: the first error switches the tracer of this process off, and is told once.
+An event is made and given to Ray in one step, when there is something to tell: none is held while user code
+runs, since Ray's worker may be gone by the end. For the same reason no reference of the user's is held, only
+its bytes. What follows never raises into user code: the first error switches the tracer of this process off,
+and is told once.
 """
 
 from __future__ import annotations
@@ -20,10 +23,15 @@ from typing import Any
 
 from rayscope.tracer.settings import MAX_SPANS
 
-#: Objects that one event names; of more it gives the number and the sum.
-MAX_OBJECTS = 256
+#: Objects that one event names; of more it gives the number and the sum. Of those waited for, and not got,
+#: fewer: a loop of ``ray.wait`` passes the same ones again and again.
+MAX_OBJECTS, MAX_WAITED = 256, 16
 #: A call that blocks for so long is told while it still does, s.
 BLOCKED_S = 1.0
+#: So many objects in an event count as one event more.
+_OBJECTS_AN_EVENT = 8
+#: Sums that are told at a time, and that are kept apart by task.
+_SUMS_TOLD, _SUMS_KEPT = 500, 2000
 _DEFAULT_MAX_SPANS = 1000
 _DRIVER = b"\xff" * 20
 _encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
@@ -42,10 +50,10 @@ class Task:
 class Returns:
     """The bytes of what a task has returned so far, and their number and sum."""
 
-    __slots__ = ("event", "number", "sizes", "sum")
+    __slots__ = ("begin_ns", "number", "sizes", "sum")
 
     def __init__(self) -> None:
-        self.event = state.core.profile_event(b"rayscope.returned")
+        self.begin_ns = time.time_ns()
         self.sizes: list[int] = []
         self.number = self.sum = 0
 
@@ -58,45 +66,33 @@ class Returns:
 
     def tell(self, task: Task) -> None:
         """They are all, and of ``task``."""
-        event, self.event = self.event, None
+        spend()
+        event = state.core.profile_event(b"rayscope.returned")
         if self.number == 1 and task.thread:  # nearly every task
-            event.set_extra_data(b'{"s":[%d]}' % self.sum)
+            event.set_extra_data(b'{"s":[%d],"k":%d}' % (self.sum, self.begin_ns))
             return
-        told: dict[str, Any] = {"s": self.sizes}
+        told: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
         if self.number > len(self.sizes):
             told["n"], told["b"] = self.number, self.sum
         _send(event, told, None if task.thread else task)
 
 
 class Call:
-    """A call that has begun: ``event`` is Ray's, None beyond the budget. ``sizes``: bytes, as far as known.
+    """A call that has begun. ``given``: the identity of the list that Ray was given, which lives as long.
 
-    ``known``: whether Ray itself ties the event to ``task``. ``refs``: what the call was given, of which
-    ``count`` are references and ``first`` the first ones.
+    ``objects``: the ids of the first of its references, joined; ``count``: how many there are; ``sizes``:
+    bytes, as far as known. ``known``: whether Ray itself ties to ``task`` what this thread tells.
     """
 
-    __slots__ = (
-        "begin_ns",
-        "count",
-        "event",
-        "first",
-        "known",
-        "name",
-        "outer",
-        "refs",
-        "sizes",
-        "task",
-        "told",
-    )
+    __slots__ = ("begin_ns", "count", "given", "known", "name", "objects", "outer", "sizes", "task", "told")
 
-    def __init__(self, name: str, refs: Sequence[Any], first: list[Any]) -> None:
-        self.name, self.refs, self.first, self.count = name, refs, first, len(refs)
+    def __init__(self, name: str, objects: bytes = b"", count: int = 0, given: int = 0) -> None:
+        self.name, self.objects, self.count, self.given = name, objects, count, given
         self.begin_ns = time.time_ns()
         self.task, self.known = _owner()
         self.sizes: Sequence[int] | None = None
         self.told = False
         self.outer: Call | None = None
-        self.event = state.core.profile_event(name.encode()) if _within_budget() else None
 
 
 class _State:
@@ -105,23 +101,26 @@ class _State:
     def __init__(self) -> None:
         self.on = False
         self.worker: Any = None  # Ray's module of that name
+        self.core: Any = None  # Ray's core worker of this process, while it has one
+        self.closed: Any = None  # the one that is about to go, or gone: it must not be asked any more
         self.announced: Any = None
         self.driver: Task | None = None
         self.tasks: dict[bytes, Task] = {}
         self.open: dict[int, Call] = {}
         self.sums: dict[tuple[Task | None, str], list[int]] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.second, self.used = 0, 0
         self.budget = budget()
-        self.core: Any = None  # Ray's core worker of this process, while it has one
         self.watching = False
         self.missing: tuple[str, ...] = ()
 
     @property
     def connected(self) -> bool:
         """Whether this process is a driver or a worker of a cluster now."""
-        self.core = getattr(self.worker.global_worker, "core_worker", None) if self.on else None
-        return self.core is not None
+        if not self.on:
+            return False
+        core = self.core = getattr(self.worker.global_worker, "core_worker", None)
+        return core is not None and core is not self.closed
 
 
 def budget() -> int:
@@ -141,22 +140,43 @@ def ready() -> bool:
     if not state.on:
         return False
     core = state.core = getattr(state.worker.global_worker, "core_worker", None)
-    if core is not state.announced and core is not None:
+    if core is None or core is state.closed:
+        return False
+    if core is not state.announced:
         _announce()
-    return core is not None
+    return True
 
 
 def off(where: str, error: BaseException) -> None:
     """Switch this process's tracer off after a fault of ours, and say so once."""
     if not state.on:
         return
-    state.on = False
+    connected, state.on = state.connected, False
     reason = f"{where}: {type(error).__name__}: {error}"
     try:
         log.warning("Rayscope's tracer has switched itself off in this process: %s", reason, exc_info=error)
-        _send(state.core.profile_event(b"rayscope.tracer"), {"off": reason[:500]})
+        if connected:
+            _send(state.core.profile_event(b"rayscope.tracer"), {"off": reason[:500]})
     except Exception:
         log.debug("and it could not say so", exc_info=True)
+
+
+def close() -> None:
+    """Ray's worker in this process is about to go: ask nothing of it any more."""
+    if state.worker is not None:
+        state.closed = getattr(state.worker.global_worker, "core_worker", None)
+    state.open.clear()
+    state.tasks.clear()
+
+
+def forked() -> None:
+    """This is a child of a traced process: Ray's worker did not come along."""
+    state.on = False
+    state.lock = threading.RLock()
+    state.watching = False
+
+
+os.register_at_fork(after_in_child=forked)
 
 
 def _announce() -> None:
@@ -177,25 +197,21 @@ def _send(event: Any, told: dict[str, Any], task: Task | None = None) -> None:
     event.set_extra_data(_encode(told).encode())
 
 
-def _within_budget() -> bool:
+def spend(cost: int = 1) -> bool:
+    """Whether this second's budget has room for so many events more; they count in any case.
+
+    Ray's own events (``submit_task``) count too: they take their place under the same limit.
+    """
     second = int(time.monotonic())
     if second != state.second:
         state.second, state.used = second, 0
         if state.sums:
             flush()
-    state.used += 1
+    state.used += cost
     return state.used <= state.budget
 
 
-def spend() -> None:
-    """Count an event of Ray's own (``submit_task``): it takes its place under the same limit."""
-    second = int(time.monotonic())
-    if second != state.second:
-        state.second, state.used = second, 0
-    state.used += 1
-
-
-def _owner() -> tuple[Task | None, bool]:
+def _owner() -> tuple[Task, bool]:
     """Whose call this is, and whether Ray knows that by itself.
 
     Ray ties an event to the task of its thread. A coroutine and a thread of the user's have none there.
@@ -208,60 +224,71 @@ def _owner() -> tuple[Task | None, bool]:
         return state.driver, current == state.driver.id
     if len(state.tasks) == 1:
         return next(iter(state.tasks.values())), False
-    return None, True
+    return Task(current, 0, threading.get_ident()), True
 
 
-def objects(first: list[Any], count: int = 0, sizes: Sequence[int] | None = None) -> dict[str, Any]:
+def objects(
+    ids: bytes, count: int, sizes: Sequence[int] | None = None, most: int = MAX_OBJECTS
+) -> dict[str, Any]:
     """Objects as an event tells them: ids (28 bytes each, base64), bytes; of many the number and the sum."""
-    first = first[:MAX_OBJECTS]
-    told: dict[str, Any] = {"o": base64.b64encode(b"".join([ref.binary() for ref in first])).decode()}
+    ids = ids[: 28 * most]
+    named = len(ids) // 28
+    told: dict[str, Any] = {"o": base64.b64encode(ids).decode()}
     if sizes is not None:
-        told["s"] = list(sizes[: len(first)])
-    if count > len(first):
+        told["s"] = list(sizes[:named])
+    if count > named:
         told["n"] = count
         if sizes is not None:
             told["b"] = sum(sizes)
     return told
 
 
-def close(call: Call, told: dict[str, Any]) -> None:
-    """End a call: tell it, or add it to the sums if the budget is spent."""
-    event, call.event = call.event, None
-    if event is None:
+def end(call: Call, told: dict[str, Any]) -> None:
+    """Tell a call that has ended, or add it to the sums if the budget is spent."""
+    # What was told while it blocked needs its end.
+    if not spend(1 + len(told.get("o", "")) // (38 * _OBJECTS_AN_EVENT)) and not call.told:
         _add_up(call.task, call.name, call.count, sum(call.sizes or ()), call.begin_ns, time.time_ns())
         return
-    if call.told:
-        told["k"] = call.begin_ns
-    _send(event, told, None if call.known else call.task)
+    told["k"] = call.begin_ns
+    _send(state.core.profile_event(call.name.encode()), told, None if call.known else call.task)
 
 
-def tell(name: str, told: dict[str, Any], n: int = 0, size: int = 0) -> None:
-    """Something that takes no time. Beyond the budget only ``n`` and ``size`` are summed up."""
+def tell(name: str, told: dict[str, Any], count: int = 0, size: int = 0) -> None:
+    """Something that takes no time. Beyond the budget only ``count`` and ``size`` are summed up."""
     task, known = _owner()
-    if _within_budget():
+    if spend(1 + count // _OBJECTS_AN_EVENT):
         _send(state.core.profile_event(name.encode()), told, None if known else task)
     else:
         now = time.time_ns()
-        _add_up(task, name, n, size, now, now)
+        _add_up(task, name, count, size, now, now)
 
 
-def _add_up(task: Task | None, name: str, n: int, size: int, begin_ns: int, end_ns: int) -> None:
+def _add_up(task: Task | None, name: str, count: int, size: int, begin_ns: int, end_ns: int) -> None:
     with state.lock:
-        known = state.sums.setdefault((task, name), [0, 0, 0, 0, begin_ns, end_ns])
+        key = (task, name)
+        if key not in state.sums and len(state.sums) >= _SUMS_KEPT:
+            key = (None, name)  # many short tasks with a call or two: they are told for the whole process
+        known = state.sums.setdefault(key, [0, 0, 0, 0, begin_ns, end_ns])
         known[0] += 1
-        known[1] += n
+        known[1] += count
         known[2] += size
         known[3] += end_ns - begin_ns
         known[4], known[5] = min(known[4], begin_ns), max(known[5], end_ns)
-    _watch()
+    if not state.watching:
+        _watch()
 
 
-def flush() -> None:
-    """Tell the sums."""
+def flush(of: Task | None = None) -> None:
+    """Tell the sums: those ``of`` a task that has ended, or the oldest of all."""
     with state.lock:
-        sums, state.sums = state.sums, {}
-    for (task, name), (calls, n, size, blocked_ns, begin_ns, end_ns) in sums.items():
-        told = {"name": name, "calls": calls, "n": n, "b": size, "ns": blocked_ns, "k": begin_ns, "e": end_ns}
+        keys = [key for key in state.sums if of is None or key[0] is of][:_SUMS_TOLD]
+        sums = [(key, state.sums.pop(key)) for key in keys]
+    for (task, name), (calls, count, size, blocked_ns, begin_ns, end_ns) in sums:
+        told = {"name": name, "calls": calls, "n": count, "b": size, "ns": blocked_ns}
+        told |= {"k": begin_ns, "e": end_ns}
+        if task is None:
+            told["w"] = 1
+        state.used += 1
         _send(state.core.profile_event(b"rayscope.sum"), told, task)
 
 
@@ -278,27 +305,35 @@ def ended(call: Call) -> None:
 
 
 def _watch() -> None:
-    if not state.watching:
-        state.watching = True
-        threading.Thread(target=_run, name="rayscope-tracer", daemon=True).start()
+    state.watching = True
+    threading.Thread(target=_run, name="rayscope-tracer", daemon=True).start()
 
 
 def _run() -> None:
-    """Every second: tell what blocks since a while, so that it can be seen while it does, and the sums."""
     try:
-        while state.on:
+        while state.connected:
             time.sleep(1.0)
-            if not state.connected:
-                break
-            late = time.time_ns() - int(BLOCKED_S * 1e9)
-            for call in list(state.open.values()):
-                if not call.told and call.begin_ns <= late:
-                    call.told = True
-                    told = {"name": call.name, "k": call.begin_ns, **objects(call.first, call.count)}
-                    _send(state.core.profile_event(b"rayscope.blocked"), told, call.task)
-            if state.sums and int(time.monotonic()) != state.second:
-                flush()
+            if state.connected:
+                _look()
     except Exception as error:
         off("watching", error)
     finally:
         state.watching = False
+
+
+def _look() -> None:
+    """Every second: tell what blocks since a while, so that it can be seen while it does, and the sums."""
+    late = time.time_ns() - int(BLOCKED_S * 1e9)
+    for key, call in list(state.open.items()):
+        if call.begin_ns > late:
+            break  # they are in the order in which they began
+        if call.told:
+            continue
+        told = {"name": call.name, "k": call.begin_ns, **objects(call.objects, call.count, most=MAX_WAITED)}
+        if not spend(3):
+            break
+        call.told = True
+        if key in state.open:
+            _send(state.core.profile_event(b"rayscope.blocked"), told, call.task)
+    if state.sums and int(time.monotonic()) != state.second:
+        flush()

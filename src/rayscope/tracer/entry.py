@@ -15,7 +15,7 @@ from rayscope.importing import after_import
 from rayscope.tracer.settings import TRACE
 
 #: What runs in these folders of Ray's is no user's, but for the workers.
-_RAYS_OWN = ("ray/dashboard/", "ray/_private/", "ray/autoscaler/")
+_RAYS_OWN = ("/ray/dashboard/", "/ray/_private/", "/ray/autoscaler/")
 _WORKERS = ("default_worker.py", "setup_worker.py")
 log = logging.getLogger("rayscope.tracer")
 

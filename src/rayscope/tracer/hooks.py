@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from rayscope.tracer import emit
-from rayscope.tracer.emit import MAX_OBJECTS, Call, Returns, Task, state
+from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
 
 _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
@@ -25,9 +26,13 @@ _DYNAMIC = "DynamicObjectRefGenerator"
 
 
 class _Thread(threading.local):
-    """``call``: the get or put that this thread is in. ``returns``: of the task that is about to end here."""
+    """``call``: the get or put that this thread is in, ``calls``: how many there were.
+
+    ``returns``: of the task that is about to end here.
+    """
 
     call: Call | None = None
+    calls = 0
     returns: Returns | None = None
 
 
@@ -70,6 +75,7 @@ def install() -> None:
         (worker.Worker, "get_objects", _get_objects),
         (worker.Worker, "put_object", _put_object),
         (worker.Worker, "deserialize_objects", _deserialize_objects),
+        (worker.Worker, "main_loop", _main_loop),
         (serialization.SerializationContext, "serialize", _serialize),
         (remote_function.RemoteFunction, "_remote", _remote),
         (actor.ActorMethod, "_remote", _remote),
@@ -107,16 +113,17 @@ def _get_objects(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_safe
-def _begin(name: str, refs: Any) -> Call | None:
+def _begin(name: str, refs: Any, most: int = MAX_OBJECTS) -> Call | None:
     if not emit.ready():
         return None
     # What is no reference, Ray refuses in a moment.
-    first = [ref for ref in refs[:MAX_OBJECTS] if isinstance(ref, _ray.ObjectRef)]
-    if not first:
+    ids = b"".join([ref.binary() for ref in refs[:most] if isinstance(ref, _ray.ObjectRef)])
+    if not ids:
         return None
-    call = Call(name, refs, first)
+    call = Call(name, ids, len(refs), id(refs))
     emit.started(call)
     call.outer, _thread.call = _thread.call, call
+    _thread.calls += 1
     return call
 
 
@@ -124,7 +131,8 @@ def _begin(name: str, refs: Any) -> Call | None:
 def _end_get(call: Call) -> None:
     _thread.call = call.outer
     emit.ended(call)
-    emit.close(call, emit.objects(call.first, call.count, call.sizes))
+    if emit.ready():
+        emit.end(call, emit.objects(call.objects, call.count, call.sizes))
 
 
 def _deserialize_objects(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,7 +149,7 @@ def _deserialize_objects(original: Callable[..., Any]) -> Callable[..., Any]:
 def _sizes(serialized: Any, refs: Any) -> None:
     """The bytes of what a get or a task's arguments brought; both come through here."""
     call = _thread.call
-    if call is not None and call.refs is refs:
+    if call is not None and call.given == id(refs):
         call.sizes = [_size(item) for item in serialized]
     elif call is None and emit.ready() and state.core.get_current_task_id().binary() in state.tasks:
         # Arguments by value have nil references.
@@ -149,9 +157,9 @@ def _sizes(serialized: Any, refs: Any) -> None:
             (ref, item) for ref, item in zip(refs, serialized, strict=True) if ref and not ref.is_nil()
         ]
         if fetched:
-            found = [ref for ref, _ in fetched]
+            ids = b"".join([ref.binary() for ref, _ in fetched])
             sizes = [_size(item) for _, item in fetched]
-            emit.tell("rayscope.fetched", emit.objects(found, len(found), sizes), len(found), sum(sizes))
+            emit.tell("rayscope.fetched", emit.objects(ids, len(sizes), sizes), len(sizes), sum(sizes))
 
 
 def _size(item: Any) -> int:
@@ -179,17 +187,18 @@ def _put_object(original: Callable[..., Any]) -> Callable[..., Any]:
 def _begin_put() -> Call | None:
     if not emit.ready():
         return None
-    call = Call("ray.put", (), [])
+    call = Call("ray.put")
     call.outer, _thread.call = _thread.call, call
+    _thread.calls += 1
     return call
 
 
 @_safe
 def _end_put(call: Call, ref: Any) -> None:
     _thread.call = call.outer
-    if isinstance(ref, _ray.ObjectRef):
+    if isinstance(ref, _ray.ObjectRef) and emit.ready():
         call.count = 1
-        emit.close(call, emit.objects([ref], 1, call.sizes))
+        emit.end(call, emit.objects(ref.binary(), 1, call.sizes))
 
 
 def _serialize(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -257,6 +266,8 @@ class _Around:
 
 @_safe
 def _begin_task() -> Task | None:
+    # Whatever was left here when a task was interrupted in the midst of our own code.
+    _thread.call = _thread.returns = None
     if not emit.ready():
         return None
     core = state.core
@@ -272,15 +283,31 @@ def _begin_task() -> Task | None:
 def _end_task(task: Task) -> None:
     state.tasks.pop(task.id, None)
     returns, _thread.returns = _thread.returns, None
+    if not emit.ready():
+        return
     if returns is not None:
         returns.tell(task)
+    if state.sums:
+        emit.flush(task)
+
+
+def _main_loop(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def main_loop(self: Any) -> Any:
+        try:
+            return original(self)
+        finally:
+            emit.close()  # it ends when Ray's worker is gone
+
+    return main_loop
 
 
 def _remote(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _remote(self: Any, args: Any = None, kwargs: Any = None, *rest: Any, **options: Any) -> Any:
         result = original(self, args, kwargs, *rest, **options)
-        if state.on:
+        # An actor that may exist already: then this calls itself again, or nothing is created.
+        if state.on and not options.get("get_if_exists"):
             _submitted(result, args, kwargs)
         return result
 
@@ -295,38 +322,48 @@ def _submitted(result: Any, args: Any, kwargs: Any) -> None:
     emit.spend()
     if not args and not kwargs:
         return
-    top: list[Any] = []
-    inside: list[Any] = []
-    look = [_LOOK]
-    for value in args or ():
-        _find(value, top, inside, look)
-    for value in (kwargs or {}).values():
-        _find(value, top, inside, look)
-    if not top and not inside:
+    found = _Found()
+    for value in (*(args or ()), *(kwargs or {}).values()):
+        found.look(value)
+    if not found.top and not found.inside:
         return
     callee = _callee(result)
     if callee is None:
         return
     told: dict[str, Any] = {"c": callee.hex()}
-    if top:
-        told.update(emit.objects(top, len(top)))
-    if inside:
-        told["i"] = emit.objects(inside)["o"]
-    if look[0] < 0:
+    if found.top:
+        told.update(emit.objects(b"".join(found.top), len(found.top)))
+    if found.inside:
+        told["i"] = emit.objects(b"".join(found.inside), 0)["o"]
+    if found.left < 0:
         told["more"] = 1
-    emit.tell("rayscope.arguments", told, len(top) + len(inside))
+    emit.tell("rayscope.arguments", told, len(found.top) + len(found.inside))
 
 
-def _find(value: Any, top: list[Any], inside: list[Any], look: list[int], depth: int = 0) -> None:
-    kind = type(value)
-    if kind is _ray.ObjectRef:
-        (inside if depth else top).append(value)
-    elif depth < _DEPTH and (kind is list or kind is tuple or kind is set or kind is dict):
-        for item in value.values() if kind is dict else value:
-            look[0] -= 1
-            if look[0] < 0:
-                return
-            _find(item, top, inside, look, depth + 1)
+class _Found:
+    """References among the arguments of a call: ``top`` as they are, ``inside`` those in containers."""
+
+    __slots__ = ("inside", "left", "top")
+
+    def __init__(self) -> None:
+        self.top: list[bytes] = []
+        self.inside: list[bytes] = []
+        self.left = _LOOK
+
+    def look(self, value: Any, depth: int = 0) -> None:
+        """Look at an argument, and into it."""
+        kind = type(value)
+        if kind is _ray.ObjectRef:
+            (self.inside if depth else self.top).append(value.binary())
+        elif depth < _DEPTH and (kind is list or kind is tuple or kind is set or kind is dict):
+            try:
+                for item in value.values() if kind is dict else value:
+                    self.left -= 1
+                    if self.left < 0:
+                        return
+                    self.look(item, depth + 1)
+            except RuntimeError:  # another thread changes it
+                self.left = -1
 
 
 def _callee(result: Any) -> bytes | None:
@@ -358,20 +395,20 @@ def _wait(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @_safe
 def _begin_wait(waitables: Any) -> Call | None:
-    if not isinstance(waitables, list) or not emit.ready():
+    if not isinstance(waitables, list):
         return None
-    refs = [item for item in waitables if isinstance(item, _ray.ObjectRef)]
-    return _begin("ray.wait", refs)
+    return _begin("ray.wait", waitables, MAX_WAITED)
 
 
 @_safe
 def _end_wait(call: Call, done: Any) -> None:
     _thread.call = call.outer
     emit.ended(call)
-    told = emit.objects(call.first, call.count)
-    if done is not None:
-        told["ready"] = len(done[0])
-    emit.close(call, told)
+    if emit.ready():
+        told = emit.objects(call.objects, call.count)
+        if done is not None:
+            told["ready"] = len(done[0])
+        emit.end(call, told)
 
 
 def _profile(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -379,27 +416,44 @@ def _profile(original: Callable[..., Any]) -> Callable[..., Any]:
     def profile(event_type: str, *args: Any, **kwargs: Any) -> Any:
         # RAY_PROFILING lets Ray tell these calls too, without the objects.
         if state.on and event_type in ("ray.get", "ray.put", "ray.wait"):
-            return _NOTHING
+            return _Profiled(event_type)
         return original(event_type, *args, **kwargs)
 
     return profile
 
 
-class _Nothing:
+class _Profiled:
+    """Stands in for Ray's own span of a call: told only if no call of ours was told inside it or around it.
+
+    (Generators and compiled graphs are waited for in other ways.)
+    """
+
+    __slots__ = ("begin_ns", "calls", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     def __enter__(self) -> None:
-        pass
+        self.begin_ns, self.calls = time.time_ns(), -1 if _thread.call else _thread.calls
 
     def __exit__(self, *_: object) -> None:
-        pass
+        if self.calls == _thread.calls:
+            _plain_span(self.name, self.begin_ns)
 
 
-_NOTHING = _Nothing()
+@_safe
+def _plain_span(name: str, begin_ns: int) -> None:
+    if emit.ready():
+        call = Call(name)
+        call.begin_ns = begin_ns
+        emit.end(call, {"plain": 1})
 
 
 def _disconnect(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def disconnect(*args: Any, **kwargs: Any) -> Any:
         last_words()
+        emit.close()
         return original(*args, **kwargs)
 
     return disconnect
@@ -407,9 +461,13 @@ def _disconnect(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @_safe
 def last_words() -> None:
-    """Tell what is summed up and not told yet: this process is about to leave its cluster."""
-    if state.connected and state.sums:
-        emit.flush()
+    """Tell what is summed up and not told yet: this driver is about to leave its cluster.
+
+    (A worker tells its tasks' sums as they end; when it disconnects, its Ray is gone.)
+    """
+    if state.connected and state.worker.global_worker.mode == 0:
+        while state.sums:
+            emit.flush()
 
 
 @_safe
@@ -422,13 +480,14 @@ def told(name: str, values: dict[str, Any]) -> None:
 @_safe
 def begin_span() -> Call | None:
     """A span of the user's code begins."""
-    return Call("rayscope.span", (), []) if emit.ready() else None
+    return Call("rayscope.span") if emit.ready() else None
 
 
 @_safe
 def end_span(call: Call, values: dict[str, Any]) -> None:
     """It ends."""
-    emit.close(call, values)
+    if emit.ready():
+        emit.end(call, values)
 
 
 def _asyncio(original: Any) -> Any:
@@ -450,12 +509,16 @@ def _asyncio(original: Any) -> Any:
 @_safe
 def _awaiting(waiting: Any, ref: Any) -> None:
     if emit.ready():
-        call = Call("await", (ref,), [ref])
+        call = Call("await", ref.binary(), 1)
         emit.started(call)
-        waiting.add_done_callback(lambda _: _awaited(call))
+        waiting.add_done_callback(lambda done: _awaited(call, done))
 
 
 @_safe
-def _awaited(call: Call) -> None:
+def _awaited(call: Call, done: Any) -> None:
     emit.ended(call)
-    emit.close(call, emit.objects(call.first))
+    if emit.ready():
+        told = emit.objects(call.objects, 1)
+        if done.cancelled():
+            told["x"] = 1
+        emit.end(call, told)

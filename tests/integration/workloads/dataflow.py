@@ -5,9 +5,12 @@ An edge: producer and consumer task, object, kind, whether nested, bytes (what R
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -72,6 +75,11 @@ def count_up(number: int) -> Any:
 
 
 @ray.remote
+def sleep() -> None:
+    time.sleep(0.5)
+
+
+@ray.remote
 def outer() -> list[Any]:
     inner = [make.remote(n) for n in (5, 300_000)]
     ray.get(inner)
@@ -107,6 +115,10 @@ class Stage:
 class Waiting:
     async def both(self, refs: list[Any]) -> int:
         return sum(map(len, [await refs[0], await refs[1]]))
+
+    async def gives_up(self, refs: list[Any]) -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(refs[0], 0.05)
 
 
 @ray.remote(max_concurrency=4)
@@ -194,6 +206,17 @@ def main() -> None:
     for one in awaited:
         passed(one.task_id().hex(), *parts, nested=True)
         got(one.task_id().hex(), *parts)
+    # Waited for, and not got.
+    slow = sleep.remote()
+    in_vain = waiting.gives_up.remote([slow])
+    ray.get(in_vain)
+    with contextlib.suppress(ray.exceptions.GetTimeoutError):
+        ray.get(slow, timeout=0.01)
+    ray.wait([slow])
+    passed(in_vain.task_id().hex(), slow, nested=True)
+    returned(driver, slow, in_vain)
+    got(driver, in_vain)
+
     threaded = Threaded.remote()
     met = [threaded.meet.remote([part]) for part in parts]
     ray.get(met)

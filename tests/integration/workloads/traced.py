@@ -8,6 +8,7 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
 import ray
 
 import rayscope
@@ -52,6 +53,14 @@ def many_gets(ref: list[Any]) -> int:
 
 
 @ray.remote
+@rayscope.span("generate")
+def generate(number: int) -> Any:
+    """Stays a generator under the decorator."""
+    for i in range(number):
+        yield 2 * i
+
+
+@ray.remote
 class Model:
     def __init__(self) -> None:
         rayscope.annotate(model="resnet", layers=50)
@@ -60,7 +69,9 @@ class Model:
     def forward(self) -> str:
         rayscope.annotate(epoch=3, note="第一")
         for step in range(3):
-            rayscope.counter("loss", 1 / (step + 1))
+            rayscope.counter("loss", np.float32(1 / (step + 1)))
+        rayscope.counter("loss", float("nan"))
+        rayscope.counter("loss", "no number")  # type: ignore[arg-type]
         with rayscope.span("inner"):
             return ray.get_runtime_context().get_task_id()
 
@@ -88,10 +99,13 @@ def main() -> None:
     ref = ray.put(1)
     first = ray.get(environment.remote([ref]))
     second = environment.options(runtime_env={"env_vars": {"SECOND": "2"}}).remote([ref])
-    told = {"environments": [first, ray.get(second)], "gets": ray.get(many_gets.remote([ref]))}
+    told = {"environments": [first, ray.get(second)]}
     model, coroutines = Model.remote(), Async.remote()
     told["forward"] = ray.get(model.forward.remote())
     told["turn"] = ray.get(coroutines.turn.remote())
+    told["generated"] = ray.get(list(generate.remote(3)))
+    # Last, so that its sums have no time but that of leaving the cluster.
+    told["gets"] = ray.get(many_gets.remote([ref]))
     told["model"] = "ff" * 8 + model._actor_id.hex()
     print("TOLD " + json.dumps(told))
 

@@ -6,12 +6,15 @@ import base64
 import json
 from typing import Any, NamedTuple
 
-from hypothesis import given
+import duckdb
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
 from rayscope.sources.common import TRACED
 from rayscope.sources.task_events import add_profile
+from rayscope.store import rows
+from rayscope.store.schema import TABLES, VIEWS
 
 TASK, OTHER, WORKER = "aa" * 24, "bb" * 24, b"\x07" * 28
 OBJECT = bytes.fromhex(OTHER) + (1).to_bytes(4, "little")
@@ -49,14 +52,18 @@ def test_a_get_is_a_span_and_an_edge_for_each_object() -> None:
 
 
 def test_what_was_waited_for_in_vain_is_no_get() -> None:
-    batch = records(told("ray.get", o=objects(OBJECT)), told("ray.wait", o=objects(OBJECT), ready=0))
-    assert [edge.kind for edge in batch.edges] == ["wait", "wait"]
-    assert [span.extra for span in batch.spans] == ["", '{"ready":0}']
+    batch = records(
+        told("ray.get", o=objects(OBJECT)),
+        told("ray.wait", o=objects(OBJECT), ready=0),
+        told("await", o=objects(OBJECT), x=1),
+    )
+    assert [edge.kind for edge in batch.edges] == ["wait", "wait", "wait"]
+    assert [span.extra for span in batch.spans] == ["", '{"ready":0}', ""]
 
 
 def test_a_call_that_was_told_while_it_blocked_begins_when_that_said() -> None:
     blocked = told("rayscope.blocked", 1000, 1001, name="ray.get", k=7, o=objects(OBJECT), t=OTHER, a=1)
-    ended = told("ray.get", 8, 2000, o=objects(OBJECT), s=[1], k=7, t=OTHER, a=1)
+    ended = told("ray.get", 1999, 2000, o=objects(OBJECT), s=[1], k=7, t=OTHER, a=1)
     batch = records(blocked, ended)
     assert [(e.task_id, e.attempt, e.kind, e.begin_ns) for e in batch.edges] == [
         (OTHER, 1, "blocked:ray.get", 7),
@@ -86,6 +93,8 @@ def test_returns_are_part_of_the_attempt() -> None:
         ("return", 2, 20),
         ("last_return", 3, 25),
     ]
+    early = records(told("rayscope.returned", 50, 60, s=[15], k=40))
+    assert early.attempts[0].returned == (40, 15, 15)
     cut = records(told("rayscope.returned", s=[15, 20], n=1000, b=20_000))
     assert cut.attempts[0].returned == (5, 15, 20_000)
     assert [edge.kind for edge in cut.edges] == ["return"]
@@ -98,17 +107,19 @@ def test_sums_annotations_counters_and_spans_of_the_user() -> None:
         told("rayscope.sum", name="ray.get", calls=7, n=9, b=90, ns=70, k=1, e=100, t=OTHER, a=3),
         told("rayscope.annotation", values={"model": "resnet", "epoch": 3, "note": "第一"}),
         told("rayscope.counter", name="loss", value=0.25),
+        told("rayscope.counter", name="loss", value=0, text="nan"),
         told("rayscope.span", name="load", values={"shard": 7}),
     )
     assert batch.spans == [
         Span(OTHER, 3, "ray.get", 1, 100, '{"calls":7,"objects":9,"bytes":90,"blocked_ns":70}'),
-        Span(TASK, 2, "load", 5, 9, '{"user":true,"shard":7}'),
+        Span(TASK, 2, "load", 5, 9, '{"user":{"shard":7}}'),
     ]
     assert batch.annotations == [
         Annotation(TASK, 2, "annotation", "model", "resnet", None, 5),
         Annotation(TASK, 2, "annotation", "epoch", "3", 3.0, 5),
         Annotation(TASK, 2, "annotation", "note", "第一", None, 5),
         Annotation(TASK, 2, "counter", "loss", "0.25", 0.25, 5),
+        Annotation(TASK, 2, "counter", "loss", "nan", None, 5),
     ]
 
 
@@ -138,14 +149,27 @@ values = st.recursive(
 keys = st.sampled_from(
     ["t", "a", "o", "s", "n", "b", "k", "e", "c", "i", "ns", "calls", "name", "values", "off"]
 )
-texts = st.dictionaries(keys, values).map(json.dumps) | st.text() | st.just('{"o":"AAAA"}')
+texts = (
+    st.dictionaries(keys, values).map(json.dumps)
+    | st.text()
+    | st.sampled_from(['{"o":"AAAA"}', '{"calls":', '{"calls":1e400}', '{"k":1,"e":2}', '{"plain":1}'])
+)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.builds(Entry, st.sampled_from(sorted(TRACED)), *[st.integers(1, 2**62)] * 2, texts)))
-def test_nothing_that_an_event_says_ends_the_decoding(entries: list[Entry]) -> None:
+def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entries: list[Entry]) -> None:
     batch = records(*entries)
-    for edge in batch.edges:
-        assert len(edge.task_id) == len(edge.object_task) == 48
-        assert int(edge.task_id, 16) >= 0
-    for span in batch.spans:
-        assert len(span.task_id) == 48
+    connection = duckdb.connect()
+    for statement in (*TABLES, *VIEWS):
+        connection.execute(statement)
+    for table, content in (
+        ("attempts", rows.attempt_table(batch.attempts, [None] * len(batch.attempts))),
+        ("span_rows", rows.span_table(batch.spans)),
+        ("edge_rows", rows.edge_table(batch.edges)),
+        ("annotation_rows", rows.annotation_table(batch.annotations)),
+    ):
+        connection.register("fresh", content)
+        connection.execute(f"INSERT INTO {table} SELECT * FROM fresh")
+    for view in ("data_edges", "annotations", "spans", "phases"):
+        connection.execute(f"FROM {view}").fetchall()

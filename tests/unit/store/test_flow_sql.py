@@ -108,10 +108,12 @@ def test_objects_of_returns_generators_retries_and_puts(
     put = ("01" + TASK[2:], flow_sql.FIRST_PUT)  # of the second attempt
     several, generator = "cc" * 24, "dd" * 24
     made = [
-        Attempt(TASK, 0, parent_task_id=DRIVER, returned=(50, 10, 10), phases={"execute": (1, 40)}),
-        Attempt(TASK, 1, parent_task_id=DRIVER, returned=(90, 12, 12), phases={"execute": (60, 80)}),
-        Attempt(several, parent_task_id=TASK, returned=(50, 1, 6), phases={"execute": (1, 40)}),
-        Attempt(generator, parent_task_id=TASK, returned=(20, 7, 30), phases={"execute": (1, 40)}),
+        Attempt(TASK, 0, parent_task_id=DRIVER, returned=(50_000, 10, 10), phases={"execute": (1, 40_000)}),
+        Attempt(
+            TASK, 1, parent_task_id=DRIVER, returned=(90_000, 12, 12), phases={"execute": (60_000, 80_000)}
+        ),
+        Attempt(several, parent_task_id=TASK, returned=(50_000, 1, 6), phases={"execute": (1, 40_000)}),
+        Attempt(generator, parent_task_id=TASK, returned=(20_000, 7, 30), phases={"execute": (1, 40_000)}),
     ]
     edges = [
         Edge(several, 0, "return", several, 2, 2, 50, 55),

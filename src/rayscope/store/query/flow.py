@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -14,6 +15,8 @@ from rayscope.store.schema import SHOWN_NAME
 from rayscope.store.session_file import SessionFile
 
 _TOP = 100
+_OF = "task_hi = $high AND task_lo = $low"
+_OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
 
 
 def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> dict[str, Any]:
@@ -21,17 +24,11 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> dict[str,
     the scheduling phases (ns) of each attempt.
     """
     task_id = f"{high:016x}{low}"
-    found = rows_of(
-        reader.execute(
-            f"SELECT * FROM ({flow_sql.EDGES_NEAR_TASK}) "
-            "WHERE producer_task_id = $task OR consumer_task_id = $task "
-            "ORDER BY bytes DESC NULLS LAST, object_id, kind",
-            {"high": high, "low": low, "task": task_id},
-        )
-    )
-    ins = [row for row in found if row["consumer_task_id"] == task_id and row["kind"] in ("argument", "get")]
-    outs = [row for row in found if row["producer_task_id"] == task_id]
-    _name(reader, ins[:_TOP] + outs[:_TOP])
+    key = {"high": high, "low": low, "task": task_id}
+    ins = _largest(reader, "consumer_task_id = $task AND kind IN ('argument', 'get')", "NOT nested", key)
+    # What a task made and several took counts once.
+    outs = _largest(reader, "producer_task_id = $task", "kind IN ('return', 'put')", key)
+    _name(reader, ins.rows + outs.rows)
     notes = rows_of(
         reader.execute(
             "SELECT attempt, kind, name, value, number, time_ns FROM annotation_rows "
@@ -41,20 +38,43 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> dict[str,
     )
     lasted = rows_of(
         reader.execute(
-            f"SELECT * FROM ({flow_sql.phases('task_hi = $high AND task_lo = $low')}) ORDER BY attempt",
+            f"SELECT * FROM ({flow_sql.phases(_OF, _OF, _OF_PARENT)}) ORDER BY attempt",
             {"high": high, "low": low},
         )
     )
     return {
-        "data_in": ins[:_TOP],
-        "data_in_total": len(ins),
-        "data_in_bytes": sum(row["bytes"] or 0 for row in ins if not row["nested"]),
-        "data_out": outs[:_TOP],
-        "data_out_total": len(outs),
-        "data_out_bytes": sum({row["object_id"]: row["bytes"] or 0 for row in outs}.values()),
+        "data_in": ins.rows,
+        "data_in_total": ins.total,
+        "data_in_bytes": ins.bytes,
+        "data_out": outs.rows,
+        "data_out_total": outs.total,
+        "data_out_bytes": outs.bytes,
         "annotations": notes[::-1],
         "scheduling": lasted,
     }
+
+
+class _Largest(NamedTuple):
+    rows: list[Row]
+    total: int
+    bytes: int
+
+
+def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: Mapping[str, Any]) -> _Largest:
+    """The largest edges near a task, how many there are, and the bytes of those that ``counted`` picks."""
+    found = rows_of(
+        reader.execute(
+            f"SELECT *, count(*) OVER () AS total, "
+            f"least(sum(bytes) FILTER ({counted}) OVER (), {2**62})::BIGINT AS whole "
+            f"FROM ({flow_sql.EDGES_NEAR_TASK}) WHERE {where} "
+            f"ORDER BY bytes DESC NULLS LAST, object_id, kind LIMIT {_TOP}",
+            dict(key),
+        )
+    )
+    total, whole = (found[0]["total"], found[0]["whole"] or 0) if found else (0, 0)
+    for row in found:
+        del row["total"], row["whole"]
+    return _Largest(found, total, whole)
 
 
 def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
@@ -106,8 +126,8 @@ def tracing(file: SessionFile) -> Row:
             "GROUP BY tracer ORDER BY count(*) DESC LIMIT 10"
         ).fetchall()
         summed = reader.execute(
-            "SELECT coalesce(sum(TRY_CAST(json_extract(extra, '$.calls') AS BIGINT)), 0)::BIGINT "
-            "FROM span_rows WHERE extra LIKE '%\"calls\"%'"
+            "SELECT least(coalesce(sum(TRY_CAST(json_extract(extra, '$.calls') AS BIGINT)), 0), "
+            f"{2**62})::BIGINT FROM span_rows WHERE {flow_sql.SUMMED}"
         ).fetchone()
     traced, untraced = found or (0, 0)
     return {
