@@ -12,6 +12,7 @@ Variants take turns, each in a fresh local cluster (2 CPUs) that a process of it
 - with ``--variants``: ``json-discard`` and ``fast-discard``, the same with a server that answers at once and
   keeps nothing (the cost in Ray's processes alone), and ``fast-no-profile`` (without spans of ray.get).
 
+With ``--apart`` the whole cluster has one core and the server another, as where the server runs elsewhere.
 CPU is that of all of the cluster's processes from the first task until the agent has nothing left to send,
 less what they use when idle.
 """
@@ -29,6 +30,8 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from common import HERE, Http, RayscopeServer, Watched, environment, header, table
 from overhead_driver import GROUPS
@@ -62,6 +65,11 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
         command = [sys.executable, str(HERE / "overhead_driver.py"), "--temp", str(folder / "ray")]
         command += ["--waves", str(args.waves), "--wave", str(args.wave), "--busy", str(args.busy)]
         command += ["--ours", str(receiver.popen.pid if receiver else 0)]
+        if args.apart:
+            command.append("--one-core")
+            if receiver is not None:
+                for thread in psutil.Process(receiver.popen.pid).threads():
+                    os.sched_setaffinity(thread.id, {1})
         done = subprocess.run(
             command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900
         )
@@ -139,6 +147,7 @@ def main() -> int:
     parser.add_argument("--wave", type=int, default=1000, help="tasks in a wave")
     parser.add_argument("--busy", type=int, default=500, help="tasks of 10 ms in a round")
     parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--apart", action="store_true", help="the cluster on core 0, the server on core 1")
     parser.add_argument("--quick", action="store_true", help="one round of 300 tasks")
     args = parser.parse_args()
     if args.quick:

@@ -118,8 +118,13 @@ def main() -> None:
     parser.add_argument("--wave", type=int, default=1000)
     parser.add_argument("--busy", type=int, default=500)
     parser.add_argument("--ours", type=int, default=0)
+    parser.add_argument("--one-core", action="store_true")
     args = parser.parse_args()
-    ray.init(num_cpus=2, _temp_dir=args.temp, log_to_driver=False, logging_level="ERROR")
+    if args.one_core:
+        os.sched_setaffinity(0, {0})  # and all that this starts
+    ray.init(
+        num_cpus=1 if args.one_core else 2, _temp_dir=args.temp, log_to_driver=False, logging_level="ERROR"
+    )
     actors = [Actor.remote() for _ in range(2)]
 
     def tasks() -> None:

@@ -67,6 +67,7 @@ def install() -> None:
     _ray = types.SimpleNamespace(
         ObjectRef=_raylet.ObjectRef,
         Generator=ray.ObjectRefGenerator,
+        looked_into=frozenset({_raylet.ObjectRef, list, tuple, set, dict}),
         main_loop=getattr(getattr(worker.Worker, "main_loop", None), "__code__", None),
     )
     state.worker = worker
@@ -320,10 +321,14 @@ def _submitted(result: Any, args: Any, kwargs: Any) -> None:
     if not emit.ready():
         return
     emit.spend()
-    if not args and not kwargs:
+    values = (*args, *kwargs.values()) if args and kwargs else args or (kwargs and kwargs.values()) or ()
+    for value in values:
+        if type(value) in _ray.looked_into:
+            break
+    else:
         return
     found = _Found()
-    for value in (*(args or ()), *(kwargs or {}).values()):
+    for value in values:
         found.look(value)
     if not found.top and not found.inside:
         return

@@ -342,6 +342,7 @@ export const en = {
     longest: 'The longest {{shown}} of {{total}}',
     more: 'and {{n}} more',
     stillBlocked: 'has not ended',
+    summed: '{{n}} more calls were beyond what Ray carries of one task: they are counted, not listed.',
     dataIn: 'Data in',
     dataOut: 'Data out',
     largest: 'the largest {{shown}} of {{total}}',

@@ -329,6 +329,7 @@ export const zh: Translation = {
     longest: '共 {{total}} 次，显示最长的 {{shown}} 次',
     more: '以及另外 {{n}} 个',
     stillBlocked: '尚未结束',
+    summed: '另有 {{n}} 次调用超出 Ray 为单个任务保留的数量：已计数，但未逐一列出。',
     dataIn: '输入数据',
     dataOut: '输出数据',
     largest: '共 {{total}} 个，显示最大的 {{shown}} 个',

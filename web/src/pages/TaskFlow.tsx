@@ -77,7 +77,8 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
       spent: span.end_ns === null ? null : nanosBetween(span.begin_ns, span.end_ns),
     }))
     .sort((a, b) => (b.spent ?? Number.POSITIVE_INFINITY) - (a.spent ?? Number.POSITIVE_INFINITY));
-  if (waits.length === 0) return null;
+  const summed = summedCalls(task, attempt);
+  if (waits.length === 0 && summed === 0) return null;
   return (
     <Section
       title={t('flow.waits')}
@@ -122,8 +123,24 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
           ))}
         </tbody>
       </table>
+      {summed > 0 && <p className="rs-line rs-dim">{t('flow.summed', { n: count(summed) })}</p>}
     </Section>
   );
+}
+
+/** Calls beyond Ray's limit: they were counted and added up, not told one by one. */
+function summedCalls(task: TaskDetail, attempt: number): number {
+  let calls = 0;
+  for (const span of task.spans) {
+    if (span.attempt !== attempt || typeof span.extra !== 'string' || !span.extra.startsWith('{"calls":'))
+      continue;
+    try {
+      calls += Number((JSON.parse(span.extra) as { calls?: unknown }).calls) || 0;
+    } catch {
+      // Not ours after all.
+    }
+  }
+  return calls;
 }
 
 /** The objects that a task was given, got, returned and put. */
