@@ -15,9 +15,11 @@ log = logging.getLogger("rayscope.importing")
 def after_import(module: str, action: Callable[[ModuleType], None]) -> None:
     """Call ``action`` with the module once Python has loaded it. It must not raise.
 
-    No effect if the module is loaded already, or by a loader that cannot be followed.
+    No effect if the module is loaded already, or by a loader that cannot be followed; and once is enough:
+    Python may read ``.pth`` files twice.
     """
-    if module not in sys.modules:
+    watched = any(isinstance(finder, _Watch) and finder.module == module for finder in sys.meta_path)
+    if module not in sys.modules and not watched:
         sys.meta_path.insert(0, _Watch(module, action))
 
 
@@ -25,13 +27,13 @@ class _Watch(importlib.abc.MetaPathFinder):
     """Finds nothing but one module, once, where Python would find it anyway."""
 
     def __init__(self, module: str, action: Callable[[ModuleType], None]) -> None:
-        self._module, self._action = module, action
+        self.module, self._action = module, action
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """See ``importlib.abc.MetaPathFinder``."""
-        if fullname != self._module or self not in sys.meta_path:
+        if fullname != self.module or self not in sys.meta_path:
             return None
         for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
             spec = finder.find_spec(fullname, path, target)

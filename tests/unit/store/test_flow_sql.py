@@ -153,3 +153,33 @@ def test_objects_of_returns_generators_retries_and_puts(
         ("dd", "aa", "dd03000000", "return", False, 8, 0, None),
         ("dd", "ff", "dd03000000", "get", False, 8, 2, 31),
     ]
+
+
+def test_whether_an_attempt_ran_where_it_was_submitted() -> None:
+    def attempt(letter: str, parent: str, **known: Any) -> Attempt:
+        return Attempt(letter * 24, parent_task_id=parent, type="NORMAL_TASK", job_id="01000000", **known)
+
+    made = [
+        attempt("aa", DRIVER, node_id="n1"),
+        attempt("bb", DRIVER, node_id="n2"),
+        attempt("cc", "bb" * 24, node_id="n2"),
+        attempt("dd", "bb" * 24, node_id="n1"),
+        attempt("ee", "bb" * 24, worker_id="w1"),  # of its node only the worker is known
+        attempt("0f", "bb" * 24),
+        attempt("1f", "12" * 24, node_id="n1"),  # submitted by somebody that nobody told of
+    ]
+    connection = connect(made, [])
+    connection.execute("INSERT INTO job_rows (id, doc, driver_node_id) VALUES ('01000000', '', 'n1')")
+    connection.execute("INSERT INTO worker_rows (id, doc, node_id) VALUES ('w1', '', 'n1')")
+    found = connection.execute(
+        f"SELECT task_id[:2], is_local FROM ({flow_sql.phases()}) ORDER BY task_id"
+    ).fetchall()
+    assert dict(found) == {
+        "aa": True,
+        "bb": False,
+        "cc": True,
+        "dd": False,
+        "ee": False,
+        "0f": None,
+        "1f": None,
+    }
