@@ -286,6 +286,7 @@ class EdgeItem(BaseModel):
     end_ns: int | None
     gets: int
     blocked_ns: int | None
+    is_remote: bool | None
 
 
 class AnnotationItem(BaseModel):

@@ -73,7 +73,7 @@ GROUP BY object_hi, object_lo, object_index
 """
 
 
-def edges(taken_if: str = "true", made_if: str = "true") -> str:
+def _moved(taken_if: str, made_if: str) -> str:
     """SQL of one row for each object that a task was given or got, and for each that it returned or put.
 
     ``taken_if``: which rows of ``edge_rows`` count; ``made_if``: which objects, see :func:`_made`.
@@ -87,34 +87,60 @@ taken AS (
         count(*) FILTER (kind = 'get') AS gets, sum(end_ns - begin_ns) FILTER (kind = 'get') AS blocked_ns
     FROM edge_rows WHERE kind IN ('get', 'argument', 'nested', 'fetched') AND {taken_if}
     GROUP BY task_hi, task_lo, object_hi, object_lo, object_index, taken_as)
-SELECT CASE WHEN made.task_hi IS NOT NULL THEN {hex_id("made.task")}
-        WHEN taken.object_index < {FIRST_PUT} THEN {hex_id("taken.object")} END AS producer_task_id,
-    {hex_id("taken.task")} AS consumer_task_id, {object_id("taken.object")} AS object_id,
+SELECT CASE WHEN made.task_hi IS NOT NULL THEN made.task_hi
+        WHEN taken.object_index < {FIRST_PUT} THEN taken.object_hi END AS producer_hi,
+    CASE WHEN made.task_hi IS NOT NULL THEN made.task_lo
+        WHEN taken.object_index < {FIRST_PUT} THEN taken.object_lo END AS producer_lo,
+    taken.task_hi AS consumer_hi, taken.task_lo AS consumer_lo,
+    taken.object_hi AS object_hi, taken.object_lo AS object_lo, taken.object_index AS object_index,
     coalesce(taken.bytes, made.bytes) AS bytes, taken.taken_as AS kind, taken.nested AS nested,
     taken.begin_ns AS begin_ns, taken.end_ns AS end_ns, taken.gets AS gets,
     taken.blocked_ns::BIGINT AS blocked_ns
 FROM taken LEFT JOIN made USING (object_hi, object_lo, object_index)
 UNION ALL
-SELECT {hex_id("made.task")},
-    CASE made.kind WHEN 'put' THEN {hex_id("made.task")} ELSE {hex_id("a.parent")} END,
-    {object_id("made.object")}, made.bytes, made.kind, false, made.time_ns, made.time_ns, 0, NULL
+SELECT made.task_hi, made.task_lo,
+    CASE made.kind WHEN 'put' THEN made.task_hi ELSE a.parent_hi END,
+    CASE made.kind WHEN 'put' THEN made.task_lo ELSE a.parent_lo END,
+    made.object_hi, made.object_lo, made.object_index, made.bytes, made.kind, false,
+    made.time_ns, made.time_ns, 0, NULL
 FROM made LEFT JOIN attempts a ON made.kind = 'return' AND a.task_hi = made.task_hi
     AND a.task_lo = made.task_lo AND a.attempt = made.attempt
 """
 
 
+_SHOWN = (
+    f"{hex_id('producer')} AS producer_task_id, {hex_id('consumer')} AS consumer_task_id, "
+    f"{object_id('object')} AS object_id, bytes, kind, nested, begin_ns, end_ns, gets, blocked_ns"
+)
+#: Where tasks ran, and drivers.
+_NODES = f"""
+SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
+WHERE node_id IS NOT NULL AND {NOT_DRIVER} GROUP BY task_hi, task_lo
+UNION ALL
+SELECT {2**64 - 1}::UBIGINT, 'ffffffffffffffffffffffff' || id, driver_node_id FROM job_rows
+WHERE driver_node_id IS NOT NULL
+"""
+#: All edges, with whether the object came from another node.
+EDGES = f"""
+WITH moved AS ({_moved("true", "true")}), nodes AS ({_NODES})
+SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
+FROM moved
+LEFT JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
+LEFT JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
+"""
 _OF_TASK = "task_hi = $high AND task_lo = $low"
 _PUT_BY_TASK = f"FROM edge_rows WHERE kind = 'put' AND {_OF_TASK}"
 _TAKEN_OF_TASK = (
     f"(({_OF_TASK}) OR (object_hi = $high AND object_lo = $low) OR "
     f"(object_index >= {FIRST_PUT} AND object_hi IN (SELECT object_hi {_PUT_BY_TASK})))"
 )
-#: The same for one task ($high, $low): what it made and took, and who took what it made; and a little more.
-EDGES_NEAR_TASK = edges(
+_NEAR_TASK = _moved(
     _TAKEN_OF_TASK,
     f"{{}}_hi IN (SELECT $high::UBIGINT UNION ALL SELECT object_hi {_PUT_BY_TASK} "
     f"UNION ALL SELECT object_hi FROM edge_rows WHERE {_OF_TASK})",
 )
+#: Those of one task ($high, $low): what it made and took, and who took what it made; and a little more.
+EDGES_NEAR_TASK = f"SELECT {_SHOWN} FROM ({_NEAR_TASK})"
 
 # Who waits for whom.
 

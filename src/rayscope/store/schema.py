@@ -226,7 +226,7 @@ VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "
     f"FROM (SELECT {TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts "
     f"WHERE {NOT_DRIVER}) WHERE s.time_ns IS NOT NULL",
-    f"CREATE OR REPLACE VIEW data_edges AS {flow_sql.edges()}",
+    f"CREATE OR REPLACE VIEW data_edges AS {flow_sql.EDGES}",
     f"CREATE OR REPLACE VIEW phases AS {flow_sql.phases()}",
     f"CREATE OR REPLACE VIEW annotations AS SELECT {TASK_ID} AS task_id, attempt, kind, name, value, "
     "number, time_ns FROM annotation_rows",

@@ -108,11 +108,24 @@ def test_objects_of_returns_generators_retries_and_puts(
     put = ("01" + TASK[2:], flow_sql.FIRST_PUT)  # of the second attempt
     several, generator = "cc" * 24, "dd" * 24
     made = [
-        Attempt(TASK, 0, parent_task_id=DRIVER, returned=(50_000, 10, 10), phases={"execute": (1, 40_000)}),
+        Attempt(
+            TASK,
+            0,
+            parent_task_id=DRIVER,
+            node_id="n9",
+            returned=(50_000, 10, 10),
+            phases={"execute": (1, 40_000)},
+        ),
         Attempt(
             TASK, 1, parent_task_id=DRIVER, returned=(90_000, 12, 12), phases={"execute": (60_000, 80_000)}
         ),
-        Attempt(several, parent_task_id=TASK, returned=(50_000, 1, 6), phases={"execute": (1, 40_000)}),
+        Attempt(
+            several,
+            parent_task_id=TASK,
+            node_id="n2",
+            returned=(50_000, 1, 6),
+            phases={"execute": (1, 40_000)},
+        ),
         Attempt(generator, parent_task_id=TASK, returned=(20_000, 7, 30), phases={"execute": (1, 40_000)}),
     ]
     edges = [
@@ -139,19 +152,19 @@ def test_objects_of_returns_generators_retries_and_puts(
     with duckdb.connect(str(recording.catalog.path(session)), read_only=True) as connection:
         found = connection.execute(
             "SELECT producer_task_id[:2], consumer_task_id[:2], object_id[:2] || object_id[-8:], kind, nested, bytes, gets, "
-            "blocked_ns FROM data_edges ORDER BY ALL"
+            "blocked_ns, is_remote FROM data_edges ORDER BY ALL"
         ).fetchall()
     assert found == [
-        ("aa", "aa", "0101e1f505", "put", False, 100, 0, None),
-        ("aa", "cc", "0101e1f505", "argument", False, 100, 0, None),
-        ("aa", "cc", "aa01000000", "argument", True, 12, 0, None),
-        ("aa", "ff", "aa01000000", "return", False, 12, 0, None),
-        ("cc", "aa", "cc01000000", "return", False, 1, 0, None),
-        ("cc", "aa", "cc02000000", "return", False, 2, 0, None),
-        ("cc", "aa", "cc03000000", "return", False, 3, 0, None),
-        ("dd", "aa", "dd02000000", "return", False, 7, 0, None),
-        ("dd", "aa", "dd03000000", "return", False, 8, 0, None),
-        ("dd", "ff", "dd03000000", "get", False, 8, 2, 31),
+        ("aa", "aa", "0101e1f505", "put", False, 100, 0, None, False),
+        ("aa", "cc", "0101e1f505", "argument", False, 100, 0, None, True),
+        ("aa", "cc", "aa01000000", "argument", True, 12, 0, None, True),
+        ("aa", "ff", "aa01000000", "return", False, 12, 0, None, None),
+        ("cc", "aa", "cc01000000", "return", False, 1, 0, None, True),
+        ("cc", "aa", "cc02000000", "return", False, 2, 0, None, True),
+        ("cc", "aa", "cc03000000", "return", False, 3, 0, None, True),
+        ("dd", "aa", "dd02000000", "return", False, 7, 0, None, None),
+        ("dd", "aa", "dd03000000", "return", False, 8, 0, None, None),
+        ("dd", "ff", "dd03000000", "get", False, 8, 2, 31, None),
     ]
 
 

@@ -136,6 +136,7 @@ export interface DataEdge {
   bytes: number | null;
   kind: string;
   nested: boolean;
+  is_remote: boolean | null;
 }
 
 type PhaseTimes = { [phase in `${SchedulingPhase}_ns`]: Ns };

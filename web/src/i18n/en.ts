@@ -347,6 +347,7 @@ export const en = {
     dataOut: 'Data out',
     largest: 'the largest {{shown}} of {{total}}',
     nested: '(inside another)',
+    remote: 'on another node',
     kind: { argument: 'Argument', get: 'ray.get', return: 'Returned', put: 'ray.put' },
     annotations: 'Annotations',
   },

@@ -206,6 +206,7 @@ function Objects(props: {
               <span className="rs-ellipsis">{kind(edge)}</span>
               <span className="rs-ellipsis rs-mini-name" title={edge.object_id}>
                 {id === null ? t('common.unknown') : isDriver(id) ? t('task.driver') : (name ?? shortId(id))}
+                {edge.is_remote && <span className="rs-dim"> {t('flow.remote')}</span>}
               </span>
               <span className="rs-num">{edge.bytes === null ? '–' : bytes(edge.bytes)}</span>
             </>

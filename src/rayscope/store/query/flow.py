@@ -78,20 +78,25 @@ def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: M
 
 
 def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
-    """Add ``producer_name`` and ``consumer_name``."""
+    """Add ``producer_name``, ``consumer_name``, and ``is_remote``: whether they ran on different nodes."""
     ids = {row[end] for row in edges for end in ("producer_task_id", "consumer_task_id") if row[end]}
-    named = dict(
-        reader.execute(
-            f"SELECT {flow_sql.TASK_ID} AS id, any_value({SHOWN_NAME}) FROM attempts "
-            "WHERE task_hi IN (SELECT unnest(?::UBIGINT[])) GROUP BY id",
-            [[int(task_id[:16], 16) for task_id in ids]],
-        ).fetchall()
-    )
+    found = reader.execute(
+        f"SELECT {flow_sql.TASK_ID} AS id, any_value({SHOWN_NAME}), arg_max(node_id, attempt) FROM attempts "
+        f"WHERE {NOT_DRIVER} AND task_hi IN (SELECT unnest(?::UBIGINT[])) GROUP BY id",
+        [[int(task_id[:16], 16) for task_id in ids]],
+    ).fetchall()
+    known = {task_id: (name, node) for task_id, name, node in found}
+    drivers = reader.execute("SELECT id, driver_node_id FROM job_rows").fetchall()
+    known |= {DRIVER_PREFIX + job_id: ("driver", node) for job_id, node in drivers}
     for row in edges:
+        nodes = []
         for end in ("producer", "consumer"):
             task_id = row[f"{end}_task_id"] or ""
             driver = "driver" if task_id.startswith(DRIVER_PREFIX) else None
-            row[f"{end}_name"] = named.get(task_id) or driver
+            name, node = known.get(task_id, (None, None))
+            row[f"{end}_name"] = name or driver
+            nodes.append(node)
+        row["is_remote"] = None if None in nodes else nodes[0] != nodes[1]
 
 
 def scheduling(file: SessionFile, job_id: str | None = None, limit: int = 200) -> list[Row]:
