@@ -120,11 +120,15 @@ def scheduling(file: SessionFile, job_id: str | None = None, limit: int = 200) -
 
 
 def tracing(file: SessionFile) -> Row:
-    """Of the workers that ran tasks: how many are traced, how many not, and what some said besides."""
+    """Of the workers that ran tasks: how many are traced, how many not, and what some said besides.
+
+    A worker of which only others told (it was killed before it could send anything) is neither.
+    """
     with file.reader() as reader:
         found = reader.execute(
             "SELECT count(*) FILTER (tracer LIKE 'on%'), count(*) FILTER (tracer IS NULL) FROM worker_rows "
-            f"WHERE id IN (SELECT DISTINCT worker_id FROM attempts WHERE {NOT_DRIVER})"
+            "WHERE id IN (SELECT DISTINCT worker_id FROM attempts "
+            f"WHERE {NOT_DRIVER} AND execute_begin_ns IS NOT NULL)"
         ).fetchone()
         said = reader.execute(
             "SELECT tracer, count(*) FROM worker_rows WHERE tracer IS NOT NULL AND tracer != 'on' "
