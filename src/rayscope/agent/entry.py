@@ -21,7 +21,7 @@ def install() -> None:
     """Watch for :data:`MODULE`. No effect without the settings; never raises."""
     try:
         if os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR):
-            after_import(MODULE, enter)
+            after_import(MODULE, lambda module: enter(module))
     except Exception:
         log.exception("Rayscope's fast lane cannot be prepared; Ray's JSON exporter is used")
 
