@@ -300,7 +300,19 @@ class AnnotationItem(BaseModel):
     time_ns: int
 
 
-class SchedulingItem(BaseModel):
+class PhaseTimes(BaseModel):
+    """The parts of an attempt's time, in order (ns); they add up to ``total_ns``."""
+
+    waiting_args_ns: int
+    waiting_node_ns: int
+    queued_ns: int
+    fetching_ns: int
+    executing_ns: int
+    blocked_ns: int
+    storing_ns: int
+
+
+class SchedulingItem(PhaseTimes):
     """Where the time of an attempt went (ns)."""
 
     task_id: str
@@ -309,13 +321,6 @@ class SchedulingItem(BaseModel):
     type: str | None
     state: str | None
     job_id: str | None
-    waiting_args_ns: int
-    waiting_node_ns: int
-    queued_ns: int
-    fetching_ns: int
-    executing_ns: int
-    blocked_ns: int
-    storing_ns: int
     total_ns: int | None
     node_id: str | None
     submitter_node_id: str | None
@@ -343,19 +348,12 @@ class TaskDetail(BaseModel):
     scheduling: list[SchedulingItem]
 
 
-class FunctionSchedulingItem(BaseModel):
+class FunctionSchedulingItem(PhaseTimes):
     """Where the time of a function's attempts went, summed up (ns), and where they ran."""
 
     func_name: str
     type: str | None
     attempts: int
-    waiting_args_ns: int
-    waiting_node_ns: int
-    queued_ns: int
-    fetching_ns: int
-    executing_ns: int
-    blocked_ns: int
-    storing_ns: int
     total_ns: int
     local: int
     spilled: int

@@ -137,12 +137,9 @@ state = _State()
 
 def ready() -> bool:
     """Whether to trace a call now; says so to the server when it is the first."""
-    if not state.on:
+    if not state.connected:
         return False
-    core = state.core = getattr(state.worker.global_worker, "core_worker", None)
-    if core is None or core is state.closed:
-        return False
-    if core is not state.announced:
+    if state.core is not state.announced:
         _announce()
     return True
 

@@ -123,6 +123,10 @@ def _begin(name: str, refs: Any, most: int = MAX_OBJECTS) -> Call | None:
         return None
     call = Call(name, ids, len(refs), id(refs))
     emit.started(call)
+    return _enter(call)
+
+
+def _enter(call: Call) -> Call:
     call.outer, _thread.call = _thread.call, call
     _thread.calls += 1
     return call
@@ -188,10 +192,7 @@ def _put_object(original: Callable[..., Any]) -> Callable[..., Any]:
 def _begin_put() -> Call | None:
     if not emit.ready():
         return None
-    call = Call("ray.put")
-    call.outer, _thread.call = _thread.call, call
-    _thread.calls += 1
-    return call
+    return _enter(Call("ray.put"))
 
 
 @_safe

@@ -231,12 +231,17 @@ def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
     return says, "If that stays so: see dashboard_agent.log in the session's log directory there.", ""
 
 
+def _start_of_head(facts: Facts) -> str:
+    """The line that starts the head node anew; of a cluster without one its first node, '' without any."""
+    head = next((one for one in facts.nodes if one.head), None) or (facts.nodes[0] if facts.nodes else None)
+    return _start_line(facts, head) if head else ""
+
+
 def _tracer(facts: Facts) -> Finding:
     told = facts.server.recording.get("tracing") or {}
     traced, untraced, said = told.get("traced", 0), told.get("untraced", 0), told.get("said") or ()
     envs = [node.env for node in facts.nodes if node.env]
-    head = next((one for one in facts.nodes if one.head), None) or (facts.nodes[0] if facts.nodes else None)
-    start = _start_line(facts, head) if head else ""
+    start = _start_of_head(facts)
     if envs and not any(env.trace for env in envs):
         says = "The nodes run without it: which objects moved and who waited for whom is not recorded."
         return Finding(TRACER, OFF, says, remedy=_AGAIN, command=start)
@@ -278,8 +283,7 @@ def _spans(facts: Facts) -> Finding:
     cost = ""
     if ended and spans:
         cost = f"{spans / ended:.1f} spans a task just now; their events are part of the export's cost."
-    head = next((one for one in facts.nodes if one.head), None) or (facts.nodes[0] if facts.nodes else None)
-    start = _start_line(facts, head) if head else ""
+    start = _start_of_head(facts)
     if envs and len(with_it) < len(envs):
         says = "The nodes" if not with_it else f"{len(envs) - len(with_it)} of the {len(envs)} nodes here"
         says += f" run without {recording.PROFILING}: ray.get, ray.put and ray.wait there are not seen."
