@@ -264,14 +264,14 @@ class Hub:
     def unresolved(self, session: str) -> int:
         """Attempts of a session whose definition has not arrived."""
         try:
-            return int(self.cached(session, "dropped", query.dropped)["unresolved_attempts"])
+            return int(self._cached(session, "dropped", query.dropped)["unresolved_attempts"])
         except StoreError:
             return 0
 
     def orphans(self, session: str) -> int:
         """Attempts whose end no event will tell, since who would have told it is gone."""
         try:
-            return int(self.cached(session, "orphans", query.orphans))
+            return int(self._cached(session, "orphans", query.orphans))
         except StoreError:
             return 0
 
@@ -379,7 +379,14 @@ class Hub:
         return names[0]
 
     def read(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
-        """Run one query on a session. Raises StoreError, also for what DuckDB says of a broken file."""
+        """Answer a reader's question of a session.
+
+        Raises StoreError, also for what DuckDB says of a broken file.
+        """
+        self.recorder.attend()
+        return self._query(session, function)
+
+    def _query(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
         try:
             with self.catalog.reading(session) as file:
                 return function(file)
@@ -392,11 +399,15 @@ class Hub:
 
     def cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
         """The same, for costly questions of many viewers: at most a tenth of the time goes into each."""
+        self.recorder.attend()
+        return self._cached(session, name, function)
+
+    def _cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
         now = time.monotonic()
         known = self._cache.get((session, name))
         if known is not None and now < known[0]:
             return known[1]
-        value = self.read(session, function)
+        value = self._query(session, function)
         took = time.monotonic() - now
         if len(self._cache) > 1000:
             self._cache.clear()

@@ -6,6 +6,7 @@ array of ``RayEvent`` messages through protobuf's JSON mapping.
 
 from __future__ import annotations
 
+import functools
 import json
 from base64 import b64decode
 from collections import Counter
@@ -304,7 +305,7 @@ def _count_unknown_keys(body: bytes, events: list[Event], batches: dict[str, Rec
 
 
 def _unknown_keys(value: dict[str, Any], struct: type[msgspec.Struct]) -> list[str]:
-    fields = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+    fields = _fields(struct)
     unknown = []
     for key, inner in value.items():
         if key in IGNORED_KEYS:
@@ -312,11 +313,17 @@ def _unknown_keys(value: dict[str, Any], struct: type[msgspec.Struct]) -> list[s
         if key not in fields:
             unknown.append(key)
             continue
-        nested = _struct_in(fields[key])
+        nested = fields[key]
         items = inner if isinstance(inner, list) else [inner]
         if nested is not None and items and isinstance(items[0], dict):
             unknown.extend(f"{key}.{name}" for name in _unknown_keys(items[0], nested))
     return unknown
+
+
+@functools.cache
+def _fields(struct: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
+    """The fields of a message by their names in JSON, with the message that each holds, if any."""
+    return {field.encode_name: _struct_in(field.type) for field in msgspec.structs.fields(struct)}
 
 
 def _struct_in(annotation: Any) -> type[msgspec.Struct] | None:

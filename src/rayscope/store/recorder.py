@@ -2,8 +2,8 @@
 
 ``submit`` (event batches over HTTP) returns once the batch is on disk in the spool; ``submit_records``
 (snapshots, which can be read again) goes straight to memory. One writer thread merges both and flushes
-about once a second. After a crash the spool is replayed; merging is idempotent, so it does not matter how
-far the writer had come.
+about once a second while somebody reads, and every five seconds while nobody does. After a crash the spool
+is replayed; merging is idempotent, so it does not matter how far the writer had come.
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ from rayscope.store.spool import Spool
 
 log = logging.getLogger("rayscope.store")
 
+#: How often the writer flushes while somebody reads, and while nobody does: each flush costs some 30 ms of
+#: CPU however little it writes, which a machine that is busy with the user's tasks notices.
 FLUSH_S = 1.0
+UNREAD_FLUSH_S = 5.0
+#: So long after a question somebody still counts as reading; the UI asks every few seconds.
+_ATTENTION_S = 20.0
+#: How long the first question after a quiet time may wait for what is not written yet.
+_CATCH_UP_S = 1.0
 #: The counts in ``about.json`` are made anew so often.
 _COUNT_S = 2.0
 #: A flush may take this share of the writer's time, so that a huge record is flushed less often.
@@ -75,6 +82,9 @@ class Recording(Protocol):
     def submit_records(self, batch: RecordBatch, recording: str) -> None:
         """Take records that need not survive a crash, from source ``recording``."""
 
+    def attend(self) -> None:
+        """Somebody reads now: what was submitted becomes visible soon."""
+
     def flush(self, timeout_s: float) -> bool:
         """Write all that was submitted before the call. Returns whether that was done in time."""
 
@@ -109,6 +119,7 @@ class Recorder:
         #: How many items were put into the queue, taken from it, asked to be written, and are written.
         self._put = self._taken = self._asked = self._written = 0
         self._next_flush = self._next_retention = 0.0
+        self._attended = float("-inf")
         self.error: StoreError | None = None
         self.rejected = 0
         self.last_batch_ns = 0
@@ -160,6 +171,14 @@ class Recorder:
             self._put += 1
             self._queue.append(_Queued(None, records=batch, recording=recording))
             self._wake.notify()
+
+    def attend(self) -> None:
+        """See :class:`Recording`. The first call after a quiet time writes what waits, for 1 s at most."""
+        now = time.monotonic()
+        first = now - self._attended >= _ATTENTION_S
+        self._attended = now
+        if first:
+            self.flush(_CATCH_UP_S)
 
     def flush(self, timeout_s: float = 10.0) -> bool:
         """See :class:`Recording`."""
@@ -233,7 +252,9 @@ class Recorder:
             ok = self._flush(everything=stopping or asked or full)
             took = time.monotonic() - now
             pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1)) if ok else 2.0
-            self._next_flush = time.monotonic() + max(FLUSH_S, pause)
+            ended = time.monotonic()
+            usual = FLUSH_S if ended - self._attended < _ATTENTION_S else UNREAD_FLUSH_S
+            self._next_flush = ended + max(usual, pause)
             if (ok and asked) or stopping:
                 with self._wake:
                     self._written = taken
