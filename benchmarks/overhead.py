@@ -64,6 +64,7 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
             env = recording.child_env(server.ingest_url, parts, environ=env)
         command = [sys.executable, str(HERE / "overhead_driver.py"), "--temp", str(folder / "ray")]
         command += ["--waves", str(args.waves), "--wave", str(args.wave), "--busy", str(args.busy)]
+        command += ["--only", args.only]
         command += ["--ours", str(receiver.popen.pid if receiver else 0)]
         if args.apart:
             command.append("--one-core")
@@ -146,6 +147,7 @@ def main() -> int:
     parser.add_argument("--waves", type=int, default=5, help="waves of tasks in a round")
     parser.add_argument("--wave", type=int, default=1000, help="tasks in a wave")
     parser.add_argument("--busy", type=int, default=500, help="tasks of 10 ms in a round")
+    parser.add_argument("--only", default="", help="workloads whose name has this")
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--apart", action="store_true", help="the cluster on core 0, the server on core 1")
     parser.add_argument("--quick", action="store_true", help="one round of 300 tasks")
