@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.story import Story
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -37,6 +38,12 @@ class Running:
         for batch in batches:
             assert self.client.post(self.server.ingest_url, content=batch).status_code == 204
         assert self.server.hub is not None
+        assert self.server.hub.recorder.flush(60)
+
+    def record(self, story: Story) -> None:
+        """Put a story on record."""
+        assert self.server.hub is not None
+        self.server.hub.recorder.submit_records(story.batch, "events")
         assert self.server.hub.recorder.flush(60)
 
 

@@ -4,6 +4,9 @@ export const VIEWS = [
   'tasks',
   'functions',
   'failures',
+  'gantt',
+  'flame',
+  'stack',
   'actors',
   'workers',
   'nodes',
@@ -11,6 +14,14 @@ export const VIEWS = [
   'placement-groups',
 ] as const;
 export type View = (typeof VIEWS)[number];
+
+/** The views of how the application ran; what is filtered and selected in one is so in the others. */
+export const FLOW_VIEWS = ['gantt', 'flame', 'stack'] as const satisfies readonly View[];
+export type FlowView = (typeof FLOW_VIEWS)[number];
+
+export function isFlow(view: View): view is FlowView {
+  return (FLOW_VIEWS as readonly View[]).includes(view);
+}
 
 /** Filters are the query parameters of the API's list endpoints, by their names there. */
 export const FILTERS = [
@@ -26,11 +37,17 @@ export const FILTERS = [
   'worker_id',
   'parent_task_id',
   'placement_group_id',
+  'annotation',
   'since_ns',
   'until_ns',
 ] as const;
 export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
+
+/** How one of the views of the execution is set: each a query parameter of its own. */
+export const SETTINGS = ['by', 'weight', 'order', 'frame', 'from', 'to', 'at', 'path', 'baseline'] as const;
+export type SettingName = (typeof SETTINGS)[number];
+export type Settings = Partial<Record<SettingName, string>>;
 
 export interface SessionsUrl {
   page: 'sessions';
@@ -51,6 +68,7 @@ export interface SessionUrl {
   item?: string;
   /** Whether the drawer takes the whole width. */
   wide?: boolean;
+  settings?: Settings;
   lang?: string;
 }
 
@@ -82,6 +100,11 @@ export function parseUrl(pathname: string, search: string): Url {
     const value = query.get(name);
     if (value) filters[name] = value;
   }
+  const settings: Settings = {};
+  for (const name of SETTINGS) {
+    const value = query.get(name);
+    if (value) settings[name] = value;
+  }
   const attempt = query.get('attempt');
   return {
     page: 'session',
@@ -93,6 +116,7 @@ export function parseUrl(pathname: string, search: string): Url {
     attempt: attempt !== null && /^\d+$/.test(attempt) ? Number(attempt) : undefined,
     item: query.get('item') || undefined,
     wide: query.get('wide') === '1' || undefined,
+    ...(Object.keys(settings).length > 0 && { settings }),
     lang,
   };
 }
@@ -115,6 +139,10 @@ export function formatUrl(url: Url): string {
     if (url.attempt !== undefined) query.set('attempt', String(url.attempt));
     if (url.item) query.set('item', url.item);
     if (url.wide) query.set('wide', '1');
+    for (const name of SETTINGS) {
+      const value = url.settings?.[name];
+      if (value) query.set(name, value);
+    }
   }
   if (url.lang) query.set('lang', url.lang);
   const search = query.toString();
@@ -124,6 +152,24 @@ export function formatUrl(url: Url): string {
 /** Same session and language, another view, nothing filtered or open. */
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   return { page: 'session', session: url.session, view, filters, lang: url.lang };
+}
+
+/** Another view of the execution, with the same filters and selection. */
+export function toFlow(url: SessionUrl, view: View): SessionUrl {
+  const { filters, task, attempt, lang } = url;
+  return { page: 'session', session: url.session, view, filters, task, attempt, lang };
+}
+
+/** Set or (undefined) take away how a view is set. */
+export function withSettings(url: SessionUrl, changed: Settings): SessionUrl {
+  const settings = { ...url.settings };
+  for (const name of SETTINGS) {
+    if (!(name in changed)) continue;
+    const value = changed[name];
+    if (value) settings[name] = value;
+    else delete settings[name];
+  }
+  return { ...url, settings: Object.keys(settings).length > 0 ? settings : undefined };
 }
 
 export function withFilter(url: SessionUrl, name: FilterName, value: string | undefined): SessionUrl {

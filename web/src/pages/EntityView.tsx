@@ -6,7 +6,7 @@ import { useSessionInterval } from '../api/queries';
 import type { Item } from '../api/types';
 import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
 import { Link } from '../app/Link';
-import { type FilterName, toView, type View } from '../app/url';
+import { type FilterName, type FlowView, toView, type View } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
 import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
@@ -18,7 +18,7 @@ import { bytes, count } from '../lib/format';
 import { SearchField } from './FilterBar';
 import { ItemLink } from './ItemLink';
 
-type EntityViewName = Exclude<View, 'tasks' | 'functions' | 'failures'>;
+type EntityViewName = Exclude<View, 'tasks' | 'functions' | 'failures' | FlowView>;
 
 /** Of each kind: where it is listed, its id, the columns that matter first, and how its tasks are found. */
 const KINDS: Record<

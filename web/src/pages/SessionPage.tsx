@@ -2,22 +2,28 @@ import { ScrollArea, Tooltip } from '@mantine/core';
 import {
   IconAlertOctagon,
   IconBriefcase,
+  IconChartBar,
   IconCpu,
+  IconFlame,
   IconFunction,
   IconListDetails,
   IconPuzzle,
   IconServer2,
+  IconStack2,
   IconUser,
 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
 import { useCluster, useSummary, useTotal } from '../api/queries';
 import { Link } from '../app/Link';
-import { toView, type View } from '../app/url';
+import { isFlow, toFlow, toView, type View } from '../app/url';
 import { useTitle } from '../app/useTitle';
 import { useSessionUrl } from '../app/useUrl';
 import { Banners } from '../components/Banners';
 import { ErrorPanel } from '../components/small';
+import { FlameView } from '../flow/FlameView';
+import { GanttView } from '../flow/GanttView';
+import { StackView } from '../flow/StackView';
 import { count } from '../lib/format';
 import { EntityView } from './EntityView';
 import { FunctionsView } from './FunctionsView';
@@ -25,10 +31,13 @@ import { SummaryStrip } from './SummaryStrip';
 import { TaskDrawer } from './TaskDrawer';
 import { FailuresView, TasksView } from './TasksView';
 
-const NAV: { group: 'work' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
+const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
   { group: 'work', view: 'tasks', icon: IconListDetails },
   { group: 'work', view: 'functions', icon: IconFunction },
   { group: 'work', view: 'failures', icon: IconAlertOctagon },
+  { group: 'execution', view: 'gantt', icon: IconChartBar },
+  { group: 'execution', view: 'flame', icon: IconFlame },
+  { group: 'execution', view: 'stack', icon: IconStack2 },
   { group: 'cluster', view: 'actors', icon: IconUser },
   { group: 'cluster', view: 'workers', icon: IconCpu },
   { group: 'cluster', view: 'nodes', icon: IconServer2 },
@@ -71,7 +80,10 @@ export function SessionPage() {
             {url.view === 'tasks' && <TasksView summary={summary.data} />}
             {url.view === 'functions' && <FunctionsView summary={summary.data} />}
             {url.view === 'failures' && <FailuresView summary={summary.data} />}
-            {!work && <EntityView key={view} view={view} />}
+            {url.view === 'gantt' && <GanttView summary={summary.data} />}
+            {url.view === 'flame' && <FlameView summary={summary.data} />}
+            {url.view === 'stack' && <StackView summary={summary.data} />}
+            {!work && !isFlow(view) && <EntityView key={view} view={view} />}
           </>
         )}
       </main>
@@ -102,7 +114,7 @@ function Nav() {
   return (
     <nav className="rs-nav" aria-label={t('nav.label')}>
       <ScrollArea type="never" h="100%">
-        {(['work', 'cluster'] as const).map((group) => (
+        {(['work', 'execution', 'cluster'] as const).map((group) => (
           <div key={group} className="rs-nav-group">
             <div className="rs-nav-title">{t(`nav.${group}`)}</div>
             {NAV.filter((entry) => entry.group === group).map(({ view, icon: Icon }) => {
@@ -111,7 +123,7 @@ function Nav() {
                 <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
                   <div>
                     <Link
-                      to={toView(url, view)}
+                      to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}
                       className="rs-nav-link"
                       current={url.view === view}
                       testId={`nav-${view}`}

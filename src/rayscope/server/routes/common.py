@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import Query
+from fastapi import Depends, Query
 from fastapi.responses import Response
 
 from rayscope.server import schemas
@@ -19,6 +19,30 @@ Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
 Limit = Annotated[int, Query(ge=1, le=query.MAX_LIMIT)]
 Cursor = Annotated[str | None, Query(max_length=4000)]
 Sort = Annotated[str, Query(max_length=60)]
+
+
+def _task_filters(
+    job_id: Text = None,
+    name: Text = None,
+    func_name: Text = None,
+    state: Text = None,
+    type: Text = None,
+    node_id: Text = None,
+    worker_id: Text = None,
+    actor_id: Text = None,
+    parent_task_id: Text = None,
+    placement_group_id: Text = None,
+    error_type: Text = None,
+    annotation: Annotated[str | None, Query(max_length=500, description="NAME or NAME=VALUE")] = None,
+    q: Text = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
+) -> dict[str, Any]:
+    return dict(locals())
+
+
+#: Which task attempts a request is about: the filters of the list of tasks and of the views made of them.
+TaskFilters = Annotated[dict[str, Any], Depends(_task_filters)]
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)

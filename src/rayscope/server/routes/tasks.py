@@ -11,9 +11,9 @@ from rayscope.server.routes.common import (
     ERRORS,
     Cursor,
     Limit,
-    Nanoseconds,
     Session,
     Sort,
+    TaskFilters,
     Text,
     answer,
     with_dropped,
@@ -26,42 +26,13 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
 
     @app.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
     def tasks(
+        filters: TaskFilters,
         session: Session = None,
-        job_id: Text = None,
-        name: Text = None,
-        func_name: Text = None,
-        state: Text = None,
-        type: Text = None,
-        node_id: Text = None,
-        worker_id: Text = None,
-        actor_id: Text = None,
-        parent_task_id: Text = None,
-        placement_group_id: Text = None,
-        error_type: Text = None,
-        q: Text = None,
-        since_ns: Nanoseconds = None,
-        until_ns: Nanoseconds = None,
         sort: Sort = "-created_ns",
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Response:
         """Task attempts: filters, then the total, then a page in the order asked for."""
-        filters = {
-            "job_id": job_id,
-            "name": name,
-            "func_name": func_name,
-            "state": state,
-            "type": type,
-            "node_id": node_id,
-            "worker_id": worker_id,
-            "actor_id": actor_id,
-            "parent_task_id": parent_task_id,
-            "placement_group_id": placement_group_id,
-            "error_type": error_type,
-            "q": q,
-            "since_ns": since_ns,
-            "until_ns": until_ns,
-        }
         chosen = hub.resolve(session)
         page = hub.read(
             chosen,

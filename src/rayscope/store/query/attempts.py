@@ -82,7 +82,8 @@ _LIKE = "ILIKE ? ESCAPE '\\'"
 _NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {_restart_of(_LIKE)})"
 
 
-def _attempt_filters(filters: Mapping[str, Any]) -> Where:
+def attempt_filters(filters: Mapping[str, Any]) -> Where:
+    """The condition on rows of ``attempts`` that a request's filters make. Raises BadQuery."""
     where = Where([], [])
     if filters.get("type") != "DRIVER_TASK":
         # A driver is a job, not a task; Ray's own list leaves it out too.
@@ -99,6 +100,8 @@ def _attempt_filters(filters: Mapping[str, Any]) -> Where:
         where.add(_NAME_LIKE, *[like(filters["name"])] * 2)
     if filters.get("parent_task_id"):
         where.add("parent_hi = ? AND parent_lo = ?", *_split(filters["parent_task_id"]))
+    if filters.get("annotation"):
+        _annotated(where, str(filters["annotation"]))
     if filters.get("q"):
         _search(where, str(filters["q"]).strip())
     if filters.get("since_ns") is not None:
@@ -106,6 +109,19 @@ def _attempt_filters(filters: Mapping[str, Any]) -> Where:
     if filters.get("until_ns") is not None:
         where.add(f"{CREATED} <= ?", filters["until_ns"])
     return where
+
+
+def _annotated(where: Where, text: str) -> None:
+    """``NAME`` or ``NAME=VALUE`` of an annotation of the attempt's."""
+    name, equals, value = text.partition("=")
+    where.add(
+        "EXISTS (SELECT 1 FROM annotation_rows n WHERE n.task_hi = attempts.task_hi AND "
+        "n.task_lo = attempts.task_lo AND n.attempt = attempts.attempt AND n.name = ? "
+        "AND (? = '' OR n.value = ?))",
+        name,
+        equals,
+        value,
+    )
 
 
 def _search(where: Where, text: str) -> None:
@@ -145,7 +161,7 @@ def list_attempts(
     check_limit(limit)
     name, descending = direction_of(sort, tuple(_SORTS))
     key = _SORTS[name].replace("$last", str(int(last_ns)))
-    where = _attempt_filters(filters)
+    where = attempt_filters(filters)
     order = "DESC" if descending else "ASC"
     with file.reader() as reader:
         counted = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone()

@@ -1,0 +1,94 @@
+"""Executions whose every number is known: told in a few lines, put on record, asked for again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rayscope.model import Annotation, Attempt, Edge, RecordBatch, Span, TaskError
+
+#: Times of a story are ms since this (ns since the epoch).
+ORIGIN_NS = 1_760_000_000_000_000_000
+MS = 1_000_000
+JOB = "01000000"
+DRIVER = "f" * 40 + JOB
+SESSION = "session_2025-10-09_08-53-20_000000_1"
+
+
+@dataclass
+class Story:
+    """Tasks of one job, each in a line. Times are ms after :data:`ORIGIN_NS`."""
+
+    batch: RecordBatch = field(default_factory=lambda: RecordBatch(SESSION))
+    _made: int = 0
+
+    def task(
+        self,
+        func_name: str,
+        created: float,
+        started: float | None = None,
+        ended: float | None = None,
+        *,
+        parent: str = DRIVER,
+        attempt: int = 0,
+        task_id: str | None = None,
+        actor: str | None = None,
+        node: str = "a" * 56,
+        worker: str = "b" * 56,
+        queued: float | None = None,
+        failed: bool = False,
+        job: str = JOB,
+    ) -> str:
+        """A task submitted at ``created``; running and ended if these are given. Returns its id.
+
+        ``queued``: when it was handed to its worker. With ``started`` alone it runs still.
+        """
+        self._made += 1
+        task_id = task_id or f"{self._made:016x}" + (actor or "f" * 24) + job
+        kind = "NORMAL_TASK"
+        if actor is not None:
+            kind = "ACTOR_CREATION_TASK" if func_name.endswith(".__init__") else "ACTOR_TASK"
+        made = Attempt(
+            task_id,
+            attempt,
+            name=func_name,
+            func_name=func_name,
+            type=kind,
+            job_id=job,
+            parent_task_id=parent,
+            actor_id=None if actor is None else actor + job,
+        )
+        made.states = {"PENDING_ARGS_AVAIL": at(created), "PENDING_NODE_ASSIGNMENT": at(created)}
+        if queued is not None:
+            made.states["SUBMITTED_TO_WORKER"] = at(queued)
+        if started is not None:
+            made.states["RUNNING"] = at(started)
+            made.node_id, made.worker_id, made.worker_pid = node, worker, 100
+        if ended is not None:
+            made.states["FAILED" if failed else "FINISHED"] = at(ended)
+            if failed:
+                made.error = TaskError(at(ended), "TASK_EXECUTION_EXCEPTION", "ValueError: it is a story")
+        self.batch.attempts.append(made)
+        return task_id
+
+    def get(self, by: str, of: str | list[str], begin: float, end: float, *, attempt: int = 0) -> None:
+        """``by`` is blocked in ray.get on the values of the tasks ``of``."""
+        self.batch.spans.append(Span(by, attempt, "ray.get", at(begin), at(end)))
+        for task_id in [of] if isinstance(of, str) else of:
+            self.batch.edges.append(Edge(by, attempt, "get", task_id, 1, 100, at(begin), at(end)))
+
+    def blocks(self, by: str, of: str, since: float, *, attempt: int = 0) -> None:
+        """``by`` is blocked in ray.get on ``of`` since then, and nobody told the end."""
+        self.batch.edges.append(Edge(by, attempt, "blocked:ray.get", of, 1, None, at(since), at(since)))
+
+    def argument(self, of: str, made_by: str, size: int = 100, *, when: float = 0) -> None:
+        """``of`` was called with the value that ``made_by`` returned."""
+        self.batch.edges.append(Edge(of, -1, "argument", made_by, 1, size, at(when), at(when)))
+
+    def annotate(self, task_id: str, name: str, value: str, when: float = 0) -> None:
+        """``task_id`` said so of itself."""
+        self.batch.annotations.append(Annotation(task_id, 0, "annotation", name, value, None, at(when)))
+
+
+def at(ms: float) -> int:
+    """A time of a story in ns since the epoch."""
+    return ORIGIN_NS + round(ms * MS)

@@ -1,0 +1,143 @@
+/** What the views that draw share: a canvas that follows its box, the theme's colours, and texts that fit. */
+
+import { useComputedColorScheme } from '@mantine/core';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type Tone, toneColors } from '../theme/tokens';
+
+export type Scheme = 'light' | 'dark';
+
+export interface Palette {
+  scheme: Scheme;
+  text: string;
+  muted: string;
+  line: string;
+  lineSoft: string;
+  panel: string;
+  hover: string;
+  tone: (tone: Tone) => string;
+  /** The fill of something with a name: the same name, the same colour. */
+  named: (name: string) => string;
+}
+
+/** Text on any fill of `named`. */
+export const ON_FILL: Record<Scheme, string> = { light: '#1d2733', dark: '#e9edf2' };
+
+/** A number of 32 bits that is the same for equal texts (FNV-1a). */
+export function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) {
+    value ^= text.charCodeAt(at);
+    value = Math.imul(value, 0x01000193);
+  }
+  return value >>> 0;
+}
+
+/** Quiet fills that text stays readable on; neighbours in hue differ in lightness. */
+export function namedColor(name: string, scheme: Scheme): string {
+  const value = hash(name);
+  const hue = (value % 36) * 10;
+  const step = (value >>> 8) % 3;
+  return scheme === 'light' ? `hsl(${hue} 52% ${72 + step * 5}%)` : `hsl(${hue} 30% ${30 + step * 5}%)`;
+}
+
+function readPalette(scheme: Scheme): Palette {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name: string) => style.getPropertyValue(name).trim();
+  const named = new Map<string, string>();
+  return {
+    scheme,
+    text: of('--mantine-color-text') || (scheme === 'light' ? '#1d2733' : '#d5dae1'),
+    muted: of('--rs-muted'),
+    line: of('--rs-line'),
+    lineSoft: of('--rs-line-soft'),
+    panel: of('--rs-panel'),
+    hover: of('--rs-hover'),
+    tone: (tone) => toneColors[tone][scheme],
+    named: (name) => {
+      let color = named.get(name);
+      if (color === undefined) {
+        color = namedColor(name, scheme);
+        named.set(name, color);
+      }
+      return color;
+    },
+  };
+}
+
+/** The theme's colours for a canvas; new when the theme changes. */
+export function usePalette(): Palette {
+  const scheme = useComputedColorScheme('light', { getInitialValueInEffect: false });
+  const [palette, setPalette] = useState(() => readPalette(scheme));
+  // After the attribute that the CSS variables hang on has changed.
+  useEffect(() => setPalette(readPalette(scheme)), [scheme]);
+  return palette;
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export type Draw = (context: CanvasRenderingContext2D, size: Size) => void;
+
+/**
+ * A canvas that fills `box` (give both refs to the elements) at the screen's resolution. `draw` runs once per
+ * animation frame at most, whenever it or the size is new; sizes are CSS pixels.
+ */
+export function useCanvas(draw: Draw): {
+  box: React.RefObject<HTMLDivElement | null>;
+  canvas: React.RefObject<HTMLCanvasElement | null>;
+  size: Size;
+} {
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = () => {
+      const next = { width: element.clientWidth, height: element.clientHeight };
+      setSize((now) => (now.width === next.width && now.height === next.height ? now : next));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext('2d');
+    if (!element || !context || size.width === 0 || size.height === 0) return;
+    const frame = requestAnimationFrame(() => {
+      const ratio = window.devicePixelRatio || 1;
+      const width = Math.round(size.width * ratio);
+      const height = Math.round(size.height * ratio);
+      if (element.width !== width || element.height !== height) {
+        element.width = width;
+        element.height = height;
+      }
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      context.clearRect(0, 0, size.width, size.height);
+      draw(context, size);
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [draw, size]);
+  return { box, canvas, size };
+}
+
+const widths = new Map<string, number>();
+
+/** `text`, cut with an ellipsis to so many pixels in the context's font; '' if not even a letter fits. */
+export function fitText(context: CanvasRenderingContext2D, text: string, room: number): string {
+  if (room < 10) return '';
+  const key = `${context.font}|${text}`;
+  let width = widths.get(key);
+  if (width === undefined) {
+    if (widths.size > 20_000) widths.clear();
+    width = context.measureText(text).width;
+    widths.set(key, width);
+  }
+  if (width <= room) return text;
+  const letters = Math.floor((text.length * (room - 8)) / width);
+  return letters < 1 ? '' : `${text.slice(0, letters)}…`;
+}
