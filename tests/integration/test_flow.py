@@ -1,0 +1,143 @@
+"""The views of an execution on a live run whose bottleneck is known: each must point at it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "flow_tree.py"
+#: What `process` sleeps at the default scale, ms.
+USUAL_MS, BOTTLENECK_MS, CALLS = 100, 600, 10
+
+
+@dataclass
+class Tree:
+    """The run of the example: what it said, and a server that has it on record."""
+
+    said: dict[str, Any]
+    client: httpx.Client
+
+    def get(self, path: str, **params: Any) -> Any:
+        answer = self.client.get(path, params=params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def tasks(self, func_name: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.get("/api/tasks", func_name=func_name, limit=1000)["items"]
+        return items
+
+    @property
+    def slow(self) -> list[dict[str, Any]]:
+        """The calls of the bottleneck, in order."""
+        (name,) = self.said["bottlenecks"]
+        found = [task for task in self.tasks("Worker.process") if task["name"] == f"Worker({name}).process"]
+        return sorted(found, key=lambda task: task["start_ns"])
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+    folder = tmp_path_factory.mktemp("tree")
+    ray_dir = tempfile.mkdtemp(prefix="rsf-")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
+    command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--port", "0"]
+    done = subprocess.run(
+        [*command, "--data-dir", str(folder / "data"), str(EXAMPLE)],
+        env={**env, "HOME": str(folder), "RAY_TMPDIR": ray_dir},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    shutil.rmtree(ray_dir, ignore_errors=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    said = next(json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"workers"'))
+    server = Server(Settings(data_dir=folder / "data", port=0))
+    server.start()
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        yield Tree(said, client)
+    server.stop()
+
+
+def test_the_flame_graph_adds_up_to_what_ray_says(tree: Tree) -> None:
+    answer = tree.get("/api/flow/flame", weight="count")
+    by_name: dict[str, int] = defaultdict(int)
+    for frame in answer["frames"]:
+        by_name[frame["name"]] += frame["own"]
+    assert by_name["Worker.process"] == tree.said["calls"]
+    assert by_name["Worker.run"] == by_name["Worker.__init__"] == tree.said["workers"]
+    assert answer["total"] == tree.get("/api/summary")["tasks"]
+    total = tree.get("/api/flow/flame", weight="total")["total"]
+    lasted = [task["duration_ns"] for task in tree.get("/api/tasks", limit=1000)["items"]]
+    assert total == sum(lasted)
+    # Where workers worked rather than waited: in `process`; `run` only waits.
+    own: dict[str, int] = defaultdict(int)
+    for frame in tree.get("/api/flow/flame", weight="self")["frames"]:
+        own[frame["name"]] += frame["own"]
+    asleep = ((tree.said["calls"] - CALLS) * USUAL_MS + CALLS * BOTTLENECK_MS) * 10**6
+    assert own["Worker.process"] >= asleep
+    assert max(own, key=lambda name: own[name]) == "Worker.process"
+    called = tree.get("/api/flow/flame", weight="count", of="Worker.process")
+    assert called["own"] == tree.said["calls"]
+
+
+def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
+    path = tree.get("/api/flow/critical_path")
+    links = path["links"]
+    assert sum(link["end_ns"] - link["begin_ns"] for link in links) == path["duration_ns"]
+    assert all(a["end_ns"] == b["begin_ns"] for a, b in pairwise(links))
+    slow = {task["task_id"] for task in tree.slow}
+    assert len(slow) == CALLS
+    explained = sum(link["end_ns"] - link["begin_ns"] for link in links if link["task_id"] in slow)
+    # Its ten calls follow one another, and everybody waits for the last.
+    assert explained >= CALLS * BOTTLENECK_MS * 10**6 * 0.95
+    (longest, *_) = sorted(path["functions"], key=lambda function: -function["total_ns"])
+    assert longest["name"].endswith("process")
+
+
+def test_the_stack_says_what_the_job_waits_for(tree: Tree) -> None:
+    middle = tree.slow[CALLS // 2]
+    when = (middle["start_ns"] + middle["end_ns"]) // 2
+    answer = tree.get("/api/flow/stack", at_ns=when)
+    awaited = [node for node in answer["nodes"] if node["deepest"] and node["situation"] == "running"]
+    assert [node["name"] for node in awaited] == ["Worker.process"]
+    assert [example["task_id"] for example in awaited[0]["examples"]] == [middle["task_id"]]
+    chains = [[(link["name"], link["situation"]) for link in chain] for chain in answer["chains"]]
+    (chain,) = [chain for chain in chains if chain[-1][1] == "running"]
+    assert chain[-1][0] == "Worker.process"
+    # The driver waits for the root's run, that for its child's, and so on down to the slow worker.
+    assert {situation for _, situation in chain[:-1]} == {"blocked"}
+    assert [name for name, _ in chain[1:-1]] == ["Worker.run"] * (len(chain) - 2)
+    assert len(chain) > 3
+
+
+def test_the_gantt_chart_has_every_attempt(tree: Tree) -> None:
+    answer = tree.get("/api/flow/gantt", by="actor", width=1600)
+    assert sum(lane["attempts"] for lane in answer["lanes"]) == tree.get("/api/summary")["attempts"]
+    bars = answer["bars"]
+    slow = {task["task_id"]: task for task in tree.slow}
+    lanes = set()
+    for number, task_id in enumerate(bars["task_id"]):
+        if task_id not in slow or bars["count"][number] != 1:
+            continue
+        lanes.add(answer["lanes"][bars["lane"][number]]["actor_id"])
+        assert answer["origin_ns"] + bars["end"][number] == slow[task_id]["end_ns"]
+    assert lanes == {tree.slow[0]["actor_id"]}
+    whole = tree.get("/api/flow/logical")
+    calls = sum(call["attempts"] for call in whole["calls"])
+    assert calls == tree.get("/api/summary")["attempts"]
