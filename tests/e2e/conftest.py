@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
@@ -11,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from tests.conftest import wait_for
 
 HERE = Path(__file__).parent
 
@@ -31,6 +34,12 @@ class Recorded:
     @property
     def url(self) -> str:
         return self.server.url
+
+    @functools.cached_property
+    def session(self) -> str:
+        """The job's session, as it was when it was the only one on record."""
+        items = wait_for(lambda: httpx.get(f"{self.url}/api/sessions").json()["items"], "a session")
+        return str(items[0]["session"])
 
     def finish(self) -> None:
         """Wait for the job, its last events included."""

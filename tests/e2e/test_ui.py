@@ -12,15 +12,9 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.conftest import wait_for
 from tests.e2e.conftest import Recorded
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
-
-
-def _session(recorded: Recorded) -> str:
-    items = wait_for(lambda: httpx.get(f"{recorded.url}/api/sessions").json()["items"], "a session")
-    return str(items[0]["session"])
 
 
 def _count(page: Page) -> int:
@@ -51,7 +45,7 @@ def test_a_live_job_is_watched(recorded: Recorded, page: Page) -> None:
 
 def test_what_the_page_counts_is_what_ran(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
-    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.goto(f"{recorded.url}/s/{recorded.session}")
     page.get_by_test_id("task-row").first.wait_for()
     # 10 branches with 3 leaves, 6 waves of 60 leaves, 6 adds, 6 steps, 6 failures, one actor.
     assert _count(page) == 10 + 30 + 360 + 6 + 6 + 6 + 1
@@ -59,7 +53,7 @@ def test_what_the_page_counts_is_what_ran(recorded: Recorded, page: Page) -> Non
 
 
 def test_why_is_my_job_slow_takes_two_clicks(recorded: Recorded, page: Page) -> None:
-    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.goto(f"{recorded.url}/s/{recorded.session}")
     page.get_by_test_id("nav-functions").click()
     slowest = page.get_by_test_id("function-table").get_by_role("row").filter(has_text="slow_step")
     expect(slowest).to_contain_text("6")
@@ -71,7 +65,7 @@ def test_why_is_my_job_slow_takes_two_clicks(recorded: Recorded, page: Page) -> 
 
 
 def test_a_failure_is_explained(recorded: Recorded, page: Page) -> None:
-    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.goto(f"{recorded.url}/s/{recorded.session}")
     page.get_by_test_id("state-chip-FAILED").click()
     expect(page).to_have_url(re.compile("state=FAILED"))
     page.get_by_test_id("task-row").first.click()
@@ -90,7 +84,7 @@ def test_a_failure_is_explained(recorded: Recorded, page: Page) -> None:
 
 
 def test_family_is_linked(recorded: Recorded, page: Page) -> None:
-    session = _session(recorded)
+    session = recorded.session
     page.goto(f"{recorded.url}/s/{session}?func_name=branch")
     page.get_by_test_id("task-row").first.click()
     children = page.get_by_test_id("task-children")
@@ -105,7 +99,7 @@ def test_family_is_linked(recorded: Recorded, page: Page) -> None:
 
 
 def test_a_task_says_whom_it_waited_for_and_which_objects_moved(recorded: Recorded, page: Page) -> None:
-    session = _session(recorded)
+    session = recorded.session
     page.goto(f"{recorded.url}/s/{session}?func_name=branch")
     page.get_by_test_id("task-row").first.click()
     blocked = page.get_by_test_id("task-scheduling").locator("[data-phase=blocked]")
@@ -128,7 +122,7 @@ def test_a_task_says_whom_it_waited_for_and_which_objects_moved(recorded: Record
 def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(recorded.url)
-    page.get_by_test_id("session-row").filter(has_text=_session(recorded)).click()
+    page.get_by_test_id("session-row").filter(has_text=recorded.session).click()
     page.get_by_test_id("summary-slowest").click()
     expect(page).to_have_url(re.compile(r"func_name=.+&sort=-duration_ns"))
     page.get_by_test_id("task-row").first.click()
@@ -137,7 +131,7 @@ def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -
 
 
 def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> None:
-    page.goto(f"{recorded.url}/s/{_session(recorded)}/failures")
+    page.goto(f"{recorded.url}/s/{recorded.session}/failures")
     row = page.get_by_test_id("task-row").first
     message = row.locator("[data-column=error_message]")
     expect(message).to_have_text(re.compile(r"^ValueError: page \d has no <title>"))
@@ -150,7 +144,7 @@ def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> 
 
 
 def test_keys_move_a_row_that_stays_in_sight(recorded: Recorded, page: Page) -> None:
-    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.goto(f"{recorded.url}/s/{recorded.session}")
     expect(page).to_have_title(re.compile("^Tasks · session_.* · Rayscope$"))
     page.get_by_test_id("task-row").first.wait_for()
     for _ in range(60):
@@ -174,7 +168,7 @@ def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
         route.fulfill(json={**told, "dropped": {**told["dropped"], **lost}})
 
     page.route("**/api/summary*", answer)
-    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.goto(f"{recorded.url}/s/{recorded.session}")
     expect(page.get_by_test_id("banner-spans")).to_contain_text("12,345")
     expect(page.get_by_test_id("banner-dropped")).to_have_count(0)
     queue = {"source": "agent", "reason": "queue_dropped_events", "count": 7, **known}
@@ -216,7 +210,7 @@ def test_what_agents_say_of_themselves_is_shown(tmp_path: Path, page: Page) -> N
 
 
 def test_a_node_says_how_its_events_come(recorded: Recorded, page: Page) -> None:
-    page.goto(f"{recorded.url}/s/{_session(recorded)}/nodes?lang=en")
+    page.goto(f"{recorded.url}/s/{recorded.session}/nodes?lang=en")
     row = page.get_by_test_id("nodes-row").first
     expect(row).to_contain_text("Fast lane")
     row.click()
@@ -233,19 +227,19 @@ def test_a_session_that_is_not_there(recorded: Recorded, page: Page) -> None:
 
 
 def test_search_sort_and_deep_link(recorded: Recorded, page: Page) -> None:
-    page.goto(f"{recorded.url}/s/{_session(recorded)}")
+    page.goto(f"{recorded.url}/s/{recorded.session}")
     page.get_by_test_id("task-row").first.wait_for()
     page.keyboard.press("/")
     page.keyboard.type("counter")
     expect(page).to_have_url(re.compile("q=counter"))
     expect(page.get_by_test_id("table-count").first).to_contain_text("7")
     assert _count(page) == 7  # 6 adds and the creation
-    page.goto(f"{recorded.url}/s/{_session(recorded)}?sort=-duration_ns")
+    page.goto(f"{recorded.url}/s/{recorded.session}?sort=-duration_ns")
     expect(page.get_by_test_id("task-row").first).to_contain_text(re.compile("slow_step|leaf|branch|Counter"))
 
 
 def test_two_languages_and_two_themes(recorded: Recorded, page: Page) -> None:
-    page.goto(f"{recorded.url}/s/{_session(recorded)}?lang=zh")
+    page.goto(f"{recorded.url}/s/{recorded.session}?lang=zh")
     page.get_by_test_id("task-row").first.wait_for()
     expect(page.get_by_test_id("connection-state")).to_contain_text("已连接")
     assert page.evaluate("document.documentElement.lang").startswith("zh")
@@ -259,7 +253,7 @@ def test_two_languages_and_two_themes(recorded: Recorded, page: Page) -> None:
 
 
 def test_every_list_opens(recorded: Recorded, page: Page) -> None:
-    base = f"{recorded.url}/s/{_session(recorded)}"
+    base = f"{recorded.url}/s/{recorded.session}"
     for view, text in (
         ("actors", "Counter"),
         ("workers", "Worker"),
@@ -276,7 +270,7 @@ def test_every_list_opens(recorded: Recorded, page: Page) -> None:
 
 def test_a_narrow_chinese_table_is_whole(recorded: Recorded, page: Page) -> None:
     page.set_viewport_size({"width": 800, "height": 900})
-    page.goto(f"{recorded.url}/s/{_session(recorded)}/actors?lang=zh")
+    page.goto(f"{recorded.url}/s/{recorded.session}/actors?lang=zh")
     row = page.get_by_test_id("actors-row").first
     row.wait_for()
     headers = page.get_by_role("columnheader")

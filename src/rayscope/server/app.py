@@ -13,9 +13,13 @@ from rayscope.server.routes.cluster import add_cluster
 from rayscope.server.routes.common import error
 from rayscope.server.routes.control import add_control
 from rayscope.server.routes.entities import add_entities
+from rayscope.server.routes.flame import add_flame
+from rayscope.server.routes.gantt import add_gantt
 from rayscope.server.routes.ingest import add_ingest
+from rayscope.server.routes.logical import add_logical
 from rayscope.server.routes.recording import add_recording
 from rayscope.server.routes.sessions import add_sessions
+from rayscope.server.routes.stack import add_stack
 from rayscope.server.routes.tasks import add_tasks
 from rayscope.server.security import Guard
 from rayscope.sources.gcs import GcsError
@@ -52,8 +56,20 @@ def create_app(hub: Hub) -> FastAPI:
     for kind in (StoreError, GcsError):
         app.add_exception_handler(kind, _store_error)
     app.add_exception_handler(RequestValidationError, _invalid)
-    for add in (add_ingest, add_sessions, add_recording, add_cluster, add_tasks, add_entities, add_control):
+    for add in (
+        add_ingest,
+        add_sessions,
+        add_recording,
+        add_cluster,
+        add_tasks,
+        add_gantt,
+        add_entities,
+        add_stack,
+        add_control,
+    ):
         add(app, hub)
+    add_flame(app, hub)
+    add_logical(app, hub)
     ui.add_ui(app)
     app.add_middleware(Guard, token=hub.settings.token, allowed_hosts=hub.settings.allowed_hosts)
     return app

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from rayscope.model import AgentReport, RecordBatch
+from rayscope.server.answers import Answers
 from rayscope.server.settings import Settings, ingest_key
 from rayscope.sources.auth import ray_token
 from rayscope.sources.discovery import local_gcs_addresses
@@ -84,6 +85,7 @@ class Hub:
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
         self._cache: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._answers = Answers()
         self._readable: dict[str, tuple[int, StoreError | None]] = {}
         #: Sessions whose agents are to be saved; and by (session, node) what was recorded as lost.
         self._changed_agents: set[str] = set()
@@ -397,6 +399,14 @@ class Hub:
                 "unreadable",
             ) from error
 
+    def answered(self, session: str, question: str, function: Callable[[SessionFile], bytes]) -> bytes:
+        """The same for the answer to a whole request, which ``question`` names (see ``answers``)."""
+        live = self.is_live(session)
+        written = self.read(session, lambda file: file.written)
+        return self._answers.get(
+            (session, question), None if live else written, lambda: self._query(session, function)
+        )
+
     def cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
         """The same, for costly questions of many viewers: at most a tenth of the time goes into each."""
         self.recorder.attend()
@@ -435,10 +445,13 @@ class Hub:
             self._readable[session] = (stamp, problem)
         return problem
 
+    def is_live(self, session: str) -> bool:
+        """Whether there was a sign of life of a session's cluster just now."""
+        return time.time_ns() - self.catalog.about(session).last_ns < LIVE_NS
+
     def last_ns(self, session: str) -> int:
         """Until when a running attempt has run: now while the session lives, else its last sign of life."""
-        last = self.catalog.about(session).last_ns
-        return time.time_ns() if time.time_ns() - last < LIVE_NS else last
+        return time.time_ns() if self.is_live(session) else self.catalog.about(session).last_ns
 
     def recording(self, session: str) -> str:
         """How a session is recorded: ``events``, ``snapshot`` or ``events+snapshot``."""
@@ -454,9 +467,8 @@ class Hub:
             codes += ["between_snapshots", "older_than_gcs_limit"]
         with self._lock:
             cluster = self._clusters.get(session)
-        live = time.time_ns() - about.last_ns < LIVE_NS
         if cluster is None:
-            if live:
+            if self.is_live(session):
                 codes.append("gcs_unreachable")
         elif not cluster.poller.status.ok and cluster.poller.status.error:
             codes.append("gcs_unreachable")

@@ -73,7 +73,7 @@ GROUP BY object_hi, object_lo, object_index
 """
 
 
-def _moved(taken_if: str, made_if: str) -> str:
+def moved(taken_if: str, made_if: str) -> str:
     """SQL of one row for each object that a task was given or got, and for each that it returned or put.
 
     ``taken_if``: which rows of ``edge_rows`` count; ``made_if``: which objects, see :func:`_made`.
@@ -122,7 +122,7 @@ WHERE driver_node_id IS NOT NULL
 """
 #: All edges, with whether the object came from another node.
 EDGES = f"""
-WITH moved AS ({_moved("true", "true")}), nodes AS ({_NODES})
+WITH moved AS ({moved("true", "true")}), nodes AS ({_NODES})
 SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
 FROM moved
 LEFT JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
@@ -134,7 +134,7 @@ _TAKEN_OF_TASK = (
     f"(({_OF_TASK}) OR (object_hi = $high AND object_lo = $low) OR "
     f"(object_index >= {FIRST_PUT} AND object_hi IN (SELECT object_hi {_PUT_BY_TASK})))"
 )
-_NEAR_TASK = _moved(
+_NEAR_TASK = moved(
     _TAKEN_OF_TASK,
     f"{{}}_hi IN (SELECT $high::UBIGINT UNION ALL SELECT object_hi {_PUT_BY_TASK} "
     f"UNION ALL SELECT object_hi FROM edge_rows WHERE {_OF_TASK})",
@@ -217,7 +217,7 @@ _BEGIN_COLUMNS, _DURATION_COLUMNS = _phase_columns()
 _BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
 
 
-def _blocked_ns(of: str) -> str:
+def blocked_ns(of: str) -> str:
     """SQL of how long attempts were blocked. Their waits may overlap (``asyncio.gather``): what counts is the
     union, and of calls that were summed up the sum.
     """
@@ -257,7 +257,7 @@ SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
 FROM lasted l
-LEFT JOIN ({_blocked_ns(of)}) b ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
+LEFT JOIN ({blocked_ns(of)}) b ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
 LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
 LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
 LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id

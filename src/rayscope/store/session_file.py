@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
@@ -79,6 +80,7 @@ class SessionFile:
     def __init__(self, path: Path, *, memory_limit: str = MEMORY_LIMIT, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
+        self._opened, self._writes = time.monotonic_ns(), 0
         self._lock = threading.Lock()
         temp = path.with_suffix(".tmp")
         try:
@@ -173,6 +175,11 @@ class SessionFile:
 
     # What the writer thread does. None of it is called by two threads at once.
 
+    @property
+    def written(self) -> tuple[int, int]:
+        """Another value after each write; the same one means the same content."""
+        return self._opened, self._writes
+
     def load_attempts(self, keys: Iterable[rows.TaskKey]) -> list[tuple[Attempt, int | None]]:
         """The stored attempts among ``keys``, with their call path ids."""
         return self._matching(rows.key_table(keys), _JOIN)
@@ -262,6 +269,7 @@ class SessionFile:
                     )
         except duckdb.Error as error:
             raise explain(self.path, error) from error
+        self._writes += 1
 
     def _register(self, name: str, table: pa.Table) -> None:
         self._writer.register(name, table)

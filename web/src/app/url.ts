@@ -4,6 +4,7 @@ export const VIEWS = [
   'tasks',
   'functions',
   'failures',
+  'logical',
   'gantt',
   'flame',
   'stack',
@@ -16,7 +17,7 @@ export const VIEWS = [
 export type View = (typeof VIEWS)[number];
 
 /** The views of how the application ran; what is filtered and selected in one is so in the others. */
-export const FLOW_VIEWS = ['gantt', 'flame', 'stack'] as const satisfies readonly View[];
+export const FLOW_VIEWS = ['logical', 'gantt', 'flame', 'stack'] as const satisfies readonly View[];
 export type FlowView = (typeof FLOW_VIEWS)[number];
 
 export function isFlow(view: View): view is FlowView {
@@ -45,7 +46,22 @@ export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
 
 /** How one of the views of the execution is set: each a query parameter of its own. */
-export const SETTINGS = ['by', 'weight', 'order', 'frame', 'from', 'to', 'at', 'path', 'baseline'] as const;
+export const SETTINGS = [
+  'by',
+  'weight',
+  'order',
+  'frame',
+  'from',
+  'to',
+  'at',
+  'path',
+  'baseline',
+  'find',
+  'node',
+  'expand',
+  'hide',
+  'only',
+] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
 

@@ -1,5 +1,268 @@
+import { Anchor, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { IconFilterX, IconFlame, IconSearch } from '@tabler/icons-react';
+import { Fragment, useEffect, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Params } from '../api/client';
+import { useChoices } from '../api/queries';
 import type { Summary } from '../api/types';
+import { withSettings } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { Empty, ErrorPanel } from '../components/small';
+import { count } from '../lib/format';
+import { isTyping } from '../lib/keys';
+import { FilterBar } from '../pages/FilterBar';
+import { FlameCanvas } from './FlameCanvas';
+import { FlamePanel } from './FlamePanel';
+import {
+  type FlameAnswer,
+  found,
+  lineOf,
+  matcher,
+  type Node,
+  ORDERS,
+  shareText,
+  toNodes,
+  WEIGHTS,
+  type Weight,
+} from './flame';
+import { useFrameName, valueText } from './flameText';
+import { useFlame } from './useFlame';
 
-export function FlameView(_: { summary: Summary | undefined }) {
-  return null;
+/** Frames above the one that is zoomed into that the line above the graph names. */
+const CRUMBS = 5;
+
+/** Where the time of all attempts went, by who called whom. */
+export function FlameView({ summary }: { summary: Summary | undefined }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const { settings = {} } = url;
+  const weight = WEIGHTS.find((one) => one === settings.weight) ?? 'self';
+  const order = ORDERS.find((one) => one === settings.order) ?? 'size';
+  const base: Params = { session: url.session, ...url.filters };
+  const params: Params = { ...base, weight, baseline_job: settings.baseline };
+  const flame = useFlame(params, settings.frame);
+
+  // Nothing moves under the pointer: what came first stays until it leaves, or until something else is asked.
+  const asked = JSON.stringify([params, settings.frame]);
+  const [held, setHeld] = useState<{ asked: string; data: FlameAnswer } | null>(null);
+  const data = held !== null && held.asked === asked ? held.data : flame.data;
+  const hold = (on: boolean) => {
+    if (on && held?.asked === asked) return;
+    setHeld(on && data && !flame.outdated ? { asked, data } : null);
+  };
+
+  const nodes = useMemo(() => (data === undefined ? null : toNodes(data)), [data]);
+  const root = nodes?.values().next().value ?? null;
+  const zoomed = (settings.frame !== undefined && nodes?.get(settings.frame)) || root;
+  const zoom = (frame: string | undefined) =>
+    change((before) => withSettings(before, { frame: frame === root?.frame.id ? undefined : frame }));
+
+  const above = zoomed?.parent?.frame.id;
+  const zoomedIn = settings.frame !== undefined;
+  const drawer = url.task !== undefined;
+  useEffect(() => {
+    if (!zoomedIn || drawer) return;
+    function onKey(event: KeyboardEvent): void {
+      if (event.key !== 'Escape' || event.defaultPrevented || isTyping(event.target)) return;
+      event.preventDefault();
+      change((before) => withSettings(before, { frame: above === '0' ? undefined : above }));
+    }
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, [zoomedIn, drawer, above, change]);
+
+  const filtered = Object.keys(url.filters).length > 0;
+  return (
+    <>
+      <FilterBar summary={summary} />
+      <Controls weight={weight} order={order} />
+      {flame.error !== null && data === undefined ? (
+        <ErrorPanel error={flame.error} onRetry={() => void flame.refetch()} />
+      ) : data === undefined || zoomed === null || nodes === null ? (
+        <div className="rs-flame-wait" role="status">
+          {t('flame.loading')}
+        </div>
+      ) : data.attempts === 0 && !data.baseline_total ? (
+        <Empty
+          icon={filtered ? <IconFilterX size={26} /> : <IconFlame size={26} />}
+          title={t(filtered ? 'flame.emptyFiltered' : 'flame.empty')}
+        >
+          {filtered ? (
+            <Anchor
+              component="button"
+              size="sm"
+              onClick={() => change((before) => ({ ...before, filters: {} }))}
+            >
+              {t('common.clearFilters')}
+            </Anchor>
+          ) : (
+            t('table.emptyLive')
+          )}
+        </Empty>
+      ) : (
+        <div className="rs-flame" data-outdated={flame.outdated || undefined}>
+          <div className="rs-flame-main">
+            <div className="rs-flame-line">
+              <nav className="rs-flame-crumbs" aria-label={t('flame.crumbs')} data-testid="flame-crumbs">
+                <Crumbs node={zoomed} onGo={zoom} />
+              </nav>
+              <Found answer={data} zoomed={zoomed} />
+            </div>
+            {data.total === 0 && !data.baseline_total ? (
+              <Empty icon={<IconFlame size={26} />} title={t(`flame.nothing.${data.weight}`)}>
+                {t('flame.attemptsOf', { n: count(data.attempts) })}
+              </Empty>
+            ) : (
+              <FlameCanvas
+                answer={data}
+                zoomed={zoomed}
+                order={order}
+                find={settings.find}
+                onZoom={(node) => zoom(node.frame.kind === 'other' ? node.parent?.frame.id : node.frame.id)}
+                onHold={hold}
+              />
+            )}
+          </div>
+          <FlamePanel answer={data} node={zoomed} nodes={nodes} params={base} onZoom={zoom} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** From the driver down to a frame; of a long way its beginning and its end. */
+function Crumbs({ node, onGo }: { node: Node; onGo: (frame: string) => void }) {
+  const nameOf = useFrameName();
+  const line = lineOf(node).map((one) => one.frame);
+  const last = line.pop();
+  const shown = line.length > CRUMBS ? [...line.slice(0, 1), null, ...line.slice(1 - CRUMBS)] : line;
+  return (
+    <>
+      {shown.map((frame) => (
+        <Fragment key={frame?.id ?? 'between'}>
+          {frame === null ? (
+            <span className="rs-dim">…</span>
+          ) : (
+            <button type="button" className="rs-flame-crumb rs-ellipsis" onClick={() => onGo(frame.id)}>
+              {nameOf(frame)}
+            </button>
+          )}
+          <span className="rs-dim" aria-hidden>
+            ›
+          </span>
+        </Fragment>
+      ))}
+      {last && <b className="rs-ellipsis">{nameOf(last)}</b>}
+    </>
+  );
+}
+
+/** How much there is, how much of it the search found, and what was merged. */
+function Found({ answer, zoomed }: { answer: FlameAnswer; zoomed: Node }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const matches = matcher(url.settings?.find);
+  const hits = matches && found(zoomed, matches);
+  return (
+    <span className="rs-flame-found rs-num" role="status" data-testid="flame-status">
+      {hits ? (
+        <b>
+          {t('flame.found', {
+            n: count(hits.frames),
+            share: shareText(hits.value, zoomed.frame.value),
+          })}
+        </b>
+      ) : (
+        t(answer.weight === 'count' ? 'flame.wholeCount' : 'flame.whole', {
+          value: valueText(answer.total, answer.weight),
+          n: count(answer.attempts),
+        })
+      )}
+      {answer.folded > 0 && (
+        <span className="rs-dim" title={t('flame.foldedHint')}>
+          {t('flame.folded', { n: count(answer.folded), all: count(answer.frames_total) })}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const jobs = useChoices(url.session, '/jobs');
+  const names = useMemo(
+    () => [...new Set((jobs.data?.items ?? []).map((job) => String(job.job_id ?? '')))].filter(Boolean),
+    [jobs.data],
+  );
+  const { baseline, find } = url.settings ?? {};
+  return (
+    <div className="rs-flame-controls">
+      <SegmentedControl
+        size="xs"
+        aria-label={t('flame.weight')}
+        data-testid="flame-weight"
+        value={props.weight}
+        onChange={(value) =>
+          change((before) => withSettings(before, { weight: value === 'self' ? undefined : value }))
+        }
+        data={WEIGHTS.map((value) => ({
+          value,
+          label: <span title={t(`flame.weightHint.${value}`)}>{t(`flame.weights.${value}`)}</span>,
+        }))}
+      />
+      <SegmentedControl
+        size="xs"
+        aria-label={t('flame.order')}
+        data-testid="flame-order"
+        value={props.order}
+        onChange={(value) =>
+          change((before) => withSettings(before, { order: value === 'size' ? undefined : value }))
+        }
+        data={ORDERS.map((value) => ({ value, label: t(`flame.orders.${value}`) }))}
+      />
+      {(names.length > 1 || baseline !== undefined) && (
+        <Select
+          size="xs"
+          className="rs-flame-baseline"
+          aria-label={t('flame.baseline')}
+          placeholder={t('flame.baseline')}
+          data={(baseline && !names.includes(baseline) ? [baseline, ...names] : names).map((value) => ({
+            value,
+            label: t('flame.against', { job: value }),
+          }))}
+          value={baseline ?? null}
+          onChange={(value) => change((before) => withSettings(before, { baseline: value ?? undefined }))}
+          searchable
+          clearable
+          comboboxProps={{ width: 240, position: 'bottom-start' }}
+          data-testid="flame-baseline"
+        />
+      )}
+      <TextInput
+        size="xs"
+        className="rs-flame-find"
+        aria-label={t('flame.find')}
+        placeholder={t('flame.find')}
+        leftSection={<IconSearch size={14} />}
+        value={find ?? ''}
+        onChange={(event) => {
+          const value = event.currentTarget.value;
+          change((before) => withSettings(before, { find: value || undefined }), { replace: true });
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          event.stopPropagation();
+          change((before) => withSettings(before, { find: undefined }), { replace: true });
+        }}
+        data-testid="flame-find"
+      />
+      {baseline !== undefined && (
+        <span className="rs-flame-legend">
+          <span className="rs-flame-key" data-tone="busy" /> {t('flame.less')}
+          <span className="rs-flame-key" data-tone="bad" /> {t('flame.more')}
+        </span>
+      )}
+    </div>
+  );
 }

@@ -1,5 +1,231 @@
+import { ActionIcon, Button, Menu, SegmentedControl, Tooltip } from '@mantine/core';
+import { IconArrowsHorizontal, IconChartBar, IconDownload, IconRoute } from '@tabler/icons-react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../api/client';
 import type { Summary } from '../api/types';
+import { withFilter, withSettings } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { Empty, ErrorPanel } from '../components/small';
+import { count, duration } from '../lib/format';
+import { FilterBar } from '../pages/FilterBar';
+import { GanttChart } from './GanttChart';
+import { GanttMinimap } from './GanttMinimap';
+import { GanttPath } from './GanttPath';
+import { relative, type Span, tileOf } from './gantt';
+import { type Gantt, KINDS, type Kind, LANE_STEP, useCriticalPath, useGantt } from './ganttData';
+import { useGanttWindow } from './useGanttWindow';
 
-export function GanttView(_: { summary: Summary | undefined }) {
-  return null;
+/** Who ran what when, and the chain that decided how long it took. */
+export function GanttView({ summary }: { summary: Summary | undefined }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const by: Kind = KINDS.find((kind) => kind === url.settings?.by) ?? 'worker';
+  const withPath = url.settings?.path === '1';
+  const picked = JSON.stringify([url.session, url.filters, by]);
+
+  const [base, setBase] = useState<{ session: string; ns: number } | null>(null);
+  const zero = base?.session === url.session ? base.ns : null;
+  const [window, move] = useGanttWindow(url, change, zero);
+  const [width, setWidth] = useState(0);
+  const [firstLane, setFirstLane] = useState({ picked, lane: 0 });
+  const lanesFrom = firstLane.picked === picked ? Math.floor(firstLane.lane / LANE_STEP) * LANE_STEP : 0;
+  const tile = window === null || zero === null ? null : { ...tileOf(window, width), base: zero };
+  const query = useGantt(
+    url.session,
+    url.filters,
+    by,
+    lanesFrom,
+    tile,
+    width === 0 ? 0 : width > 640 ? 2048 : 1024,
+  );
+  // A picture of other lanes would be drawn at the wrong places.
+  const data = query.data?.by === by ? query.data : undefined;
+  useEffect(() => {
+    if (data && zero === null) setBase({ session: url.session, ns: data.origin_ns });
+  }, [data, zero, url.session]);
+  const path = useCriticalPath(url.session, url.filters.job_id, withPath);
+
+  const shift = data && zero !== null ? data.origin_ns - zero : 0;
+  const span = data ? Math.max(1, data.end_ns - data.begin_ns) : 1;
+  const whole: Span = { begin: shift, end: shift + span };
+  const room = span * 0.01;
+  const limits: Span = { begin: whole.begin - room, end: whole.end + room };
+  const shown = window ?? {
+    begin: (zero !== null && relative(zero, url.filters.since_ns)) || limits.begin,
+    end: (zero !== null && relative(zero, url.filters.until_ns)) || limits.end,
+  };
+  const chart = useRef<HTMLCanvasElement>(null);
+
+  const onMove = useMemo(
+    () => (next: Span | null) => move(next, { begin: limits.begin, end: limits.end }),
+    [move, limits.begin, limits.end],
+  );
+  const showPart = (name: string, phase: string) => {
+    const links = path.data?.links.filter((link) => link.name === name && link.phase === phase) ?? [];
+    const longest = links.reduce(
+      (best, link) => (best && best.end_ns - best.begin_ns >= link.end_ns - link.begin_ns ? best : link),
+      links[0],
+    );
+    if (!longest || zero === null) return;
+    const length = longest.end_ns - longest.begin_ns;
+    onMove({ begin: longest.begin_ns - zero - length / 2, end: longest.end_ns - zero + length / 2 });
+    if (longest.task_id && longest.name !== 'driver')
+      change((before) => ({ ...before, task: longest.task_id, attempt: longest.attempt }));
+  };
+
+  const tools = (
+    <>
+      <SegmentedControl
+        size="xs"
+        aria-label={t('gantt.by')}
+        data={KINDS.map((kind) => ({ value: kind, label: t(`gantt.kind.${kind}`) }))}
+        value={by}
+        onChange={(value) =>
+          change((before) => withSettings(before, { by: value === 'worker' ? undefined : value }))
+        }
+        data-testid="gantt-by"
+      />
+      <Button
+        size="compact-sm"
+        variant={withPath ? 'filled' : 'default'}
+        leftSection={<IconRoute size={15} />}
+        aria-pressed={withPath}
+        onClick={() => change((before) => withSettings(before, { path: withPath ? undefined : '1' }))}
+        data-testid="gantt-path-toggle"
+      >
+        {t('gantt.path')}
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconArrowsHorizontal size={15} />}
+        disabled={window === null}
+        onClick={() => onMove(null)}
+        data-testid="gantt-fit"
+      >
+        {t('gantt.fit')}
+      </Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Tooltip label={t('gantt.export')}>
+            <ActionIcon size={26} aria-label={t('gantt.export')} disabled={!data}>
+              <IconDownload size={16} />
+            </ActionIcon>
+          </Tooltip>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            onClick={() => save(`${url.session}-gantt.png`, chart.current?.toDataURL('image/png') ?? '')}
+          >
+            {t('gantt.png')}
+          </Menu.Item>
+          <Menu.Item
+            onClick={() => {
+              const link = URL.createObjectURL(
+                new Blob([JSON.stringify({ gantt: data, critical_path: path.data })], {
+                  type: 'application/json',
+                }),
+              );
+              save(`${url.session}-gantt.json`, link);
+              setTimeout(() => URL.revokeObjectURL(link), 10_000);
+            }}
+          >
+            {t('gantt.json')}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </>
+  );
+
+  return (
+    <div className="rs-gantt-page" data-testid="gantt">
+      <FilterBar summary={summary} right={tools} />
+      {data ? (
+        <GanttMinimap utilisation={data.utilisation} whole={whole} window={shown} onWindow={onMove} />
+      ) : (
+        <div className="rs-gantt-map" />
+      )}
+      <div className="rs-gantt">
+        <div className="rs-gantt-main">
+          {query.error !== null && data === undefined ? (
+            <ErrorPanel
+              error={query.error}
+              onRetry={
+                query.error instanceof ApiError && query.error.status === 400
+                  ? undefined
+                  : () => void query.refetch()
+              }
+            />
+          ) : data?.attempts === 0 ? (
+            <Empty icon={<IconChartBar size={26} />} title={t('gantt.empty')}>
+              {Object.keys(url.filters).length > 0 ? t('gantt.emptyFiltered') : t('table.emptyLive')}
+            </Empty>
+          ) : (
+            <GanttChart
+              key={picked}
+              data={data}
+              shift={shift}
+              window={shown}
+              path={withPath && zero !== null ? path.data : undefined}
+              pathShift={-(zero ?? 0)}
+              canvas={chart}
+              onWidth={setWidth}
+              onMove={onMove}
+              onLane={(lane) =>
+                setFirstLane((before) =>
+                  before.picked === picked && before.lane === lane ? before : { picked, lane },
+                )
+              }
+              onLanePick={(lane) => {
+                const filter = ({ worker: 'worker_id', node: 'node_id', actor: 'actor_id' } as const)[
+                  lane.kind as 'worker'
+                ];
+                if (lane.kind === 'function')
+                  change((before) => withFilter(before, 'func_name', lane.id || undefined));
+                else if (filter) change((before) => withFilter(before, filter, lane.id || undefined));
+              }}
+            />
+          )}
+          <p className="rs-gantt-note rs-dim" data-testid="gantt-note">
+            {data && data.attempts > 0 ? (
+              <Note data={data} window={shown} />
+            ) : (
+              (data === undefined && query.isFetching && t('gantt.reading')) || '\u00a0'
+            )}
+          </p>
+        </div>
+        {withPath && <GanttPath path={path.data} error={path.error} onShow={showPart} />}
+      </div>
+    </div>
+  );
+}
+
+/** What the picture shows, and what it does not. */
+function Note({ data, window }: { data: Gantt; window: Span }) {
+  const { t } = useTranslation();
+  const folded = data.lanes.reduce((sum, lane) => sum + lane.folded, 0);
+  return (
+    <>
+      <span data-testid="gantt-count" data-total={data.attempts}>
+        {t('gantt.shown', {
+          n: count(data.attempts),
+          lanes: count(data.lanes_total),
+          span: duration(window.end - window.begin),
+        })}
+      </span>
+      {data.merged > 0 &&
+        ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
+      {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
+      {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
+      <span className="rs-gantt-keys"> · {t('gantt.keys')}</span>
+    </>
+  );
+}
+
+function save(name: string, href: string): void {
+  const link = document.createElement('a');
+  link.download = name;
+  link.href = href;
+  link.click();
 }

@@ -1,5 +1,197 @@
+import { ActionIcon, Anchor, Switch, TextInput, Tooltip } from '@mantine/core';
+import { IconDownload, IconFilterX, IconSearch, IconStack2 } from '@tabler/icons-react';
+import { useCallback, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
+import { type SettingName, withSettings } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { Empty, ErrorPanel } from '../components/small';
+import { count } from '../lib/format';
+import { FilterBar } from '../pages/FilterBar';
+import { Chains, NodeDetail } from './StackDetail';
+import { StackTree, situationColor } from './StackTree';
+import { bySituation, lines, type Stack } from './stack';
+import { TimeSlider } from './TimeSlider';
+import { useActivity, useStack } from './useStack';
 
-export function StackView(_: { summary: Summary | undefined }) {
-  return null;
+/** What is in flight at one time: from the drivers down, like branches as one, and who waits for whom. */
+export function StackView({ summary }: { summary: Summary | undefined }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const settings = url.settings ?? {};
+  const at = settings.at !== undefined && /^\d{1,19}$/.test(settings.at) ? settings.at : undefined;
+  const stack = useStack(url.session, at, url.filters);
+  const activity = useActivity(url.session, url.filters);
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const search = settings.find ?? '';
+  const awaited = settings.only === '1';
+  const { data } = stack;
+  const atNs = at === undefined ? (data?.at_ns ?? null) : Number(at);
+
+  const set = useCallback(
+    (changed: Partial<Record<SettingName, string | undefined>>) =>
+      change((before) => withSettings(before, changed), { replace: true }),
+    [change],
+  );
+  const select = useCallback(
+    (id: string) => change((before) => withSettings(before, { node: id }), { replace: true }),
+    [change],
+  );
+  const open = useCallback((id: string, now: boolean) => {
+    setClosed((before) => {
+      const next = new Set(before);
+      if (now) next.delete(id);
+      else next.add(id);
+      return next;
+    });
+  }, []);
+  const shown = useMemo(
+    () => lines(data?.nodes ?? [], closed, awaited, search),
+    [data?.nodes, closed, awaited, search],
+  );
+  const matches = shown.filter((line) => line.match);
+  const situations = useMemo(() => bySituation(data?.nodes ?? []), [data?.nodes]);
+  const folded = (data?.in_flight ?? 0) - situations.reduce((sum, [, number]) => sum + number, 0);
+  const selected = data?.nodes.find((node) => node.id === settings.node);
+  const filtered = Object.keys(url.filters).length > 0;
+
+  const next = () => {
+    const after = matches.findIndex((line) => line.node.id === settings.node);
+    const target = matches[(after + 1) % matches.length];
+    if (target !== undefined) select(target.node.id);
+  };
+  return (
+    <div className="rs-callstack" data-testid="stack-view">
+      <FilterBar
+        summary={summary}
+        right={
+          <Tooltip label={t('stack.export')}>
+            <ActionIcon
+              size={26}
+              aria-label={t('stack.export')}
+              disabled={data === undefined}
+              onClick={() => data !== undefined && save(data)}
+              data-testid="stack-export"
+            >
+              <IconDownload size={16} />
+            </ActionIcon>
+          </Tooltip>
+        }
+      />
+      <TimeSlider
+        activity={activity.data}
+        at={atNs}
+        follows={at === undefined}
+        live={data?.live ?? false}
+        onAt={(ns) => set({ at: ns === undefined ? undefined : String(ns) })}
+      />
+      <div className="rs-callstack-bar">
+        <span className="rs-num" data-testid="stack-count">
+          {data === undefined ? t('stack.loading') : t('stack.count', { n: count(data.in_flight) })}
+        </span>
+        {situations.map(([situation, number]) => (
+          <span key={situation} className="rs-state rs-num" title={t(`stack.hint.${situation}`)}>
+            <span className="rs-dot" style={{ background: situationColor(situation) }} />
+            {t(`stack.situation.${situation}`)} <b>{count(number)}</b>
+          </span>
+        ))}
+        {folded > 0 && (
+          <span className="rs-dim rs-num" title={t('stack.foldedHint')}>
+            {t('stack.inFolded', { n: count(folded) })}
+          </span>
+        )}
+        <div className="rs-filters-right">
+          <Switch
+            size="xs"
+            label={t('stack.only')}
+            checked={awaited}
+            onChange={(event) => set({ only: event.currentTarget.checked ? '1' : undefined })}
+            data-testid="stack-only"
+          />
+          <TextInput
+            size="xs"
+            className="rs-stack-find"
+            placeholder={t('stack.find')}
+            aria-label={t('stack.find')}
+            value={search}
+            leftSection={<IconSearch size={14} />}
+            rightSection={
+              search.trim() === '' ? null : <span className="rs-num rs-dim">{count(matches.length)}</span>
+            }
+            onChange={(event) => set({ find: event.currentTarget.value || undefined })}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') next();
+              if (event.key === 'Escape') {
+                event.stopPropagation();
+                event.currentTarget.blur();
+              }
+            }}
+            data-testid="stack-find"
+          />
+        </div>
+      </div>
+      {stack.error !== null && data === undefined ? (
+        <ErrorPanel error={stack.error} onRetry={() => void stack.refetch()} />
+      ) : data !== undefined && data.nodes.length === 0 ? (
+        <div className="rs-stack-body">
+          {filtered ? (
+            <Empty icon={<IconFilterX size={26} />} title={t('stack.emptyFiltered')}>
+              <Anchor
+                component="button"
+                size="sm"
+                onClick={() => change((before) => ({ ...before, filters: {} }))}
+              >
+                {t('common.clearFilters')}
+              </Anchor>
+            </Empty>
+          ) : (
+            <Empty icon={<IconStack2 size={26} />} title={t('stack.empty')}>
+              {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'stack.emptyText')}
+            </Empty>
+          )}
+        </div>
+      ) : (
+        data !== undefined && (
+          <div className="rs-stack-body" data-outdated={stack.isPlaceholderData || undefined}>
+            <div className="rs-stack-left">
+              {(data.folded_nodes > 0 || data.left_out > 0) && (
+                <div className="rs-stack-note rs-dim">
+                  {data.folded_nodes > 0 && t('stack.truncated', { n: count(data.folded_nodes) })}{' '}
+                  {data.left_out > 0 && t('stack.leftOut', { n: count(data.left_out) })}
+                </div>
+              )}
+              {shown.length === 0 ? (
+                <Empty icon={<IconStack2 size={26} />} title={t('stack.nothingAwaited')} />
+              ) : (
+                <StackTree
+                  lines={shown}
+                  at={atNs}
+                  search={search}
+                  selected={selected?.id}
+                  onSelect={select}
+                  onOpen={open}
+                />
+              )}
+            </div>
+            <div className="rs-stack-right">
+              {selected !== undefined && atNs !== null ? (
+                <NodeDetail node={selected} nodes={data.nodes} at={atNs} onSelect={select} />
+              ) : (
+                <p className="rs-dim rs-stack-choose">{t('stack.choose')}</p>
+              )}
+              <Chains stack={data} onSelect={select} />
+            </div>
+          </div>
+        )
+      )}
+    </div>
+  );
+}
+
+function save(stack: Stack): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(stack, null, 1)], { type: 'application/json' }));
+  link.download = `${stack.session}-stack.json`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -9,6 +9,7 @@ import {
   IconListDetails,
   IconPuzzle,
   IconServer2,
+  IconSitemap,
   IconStack2,
   IconUser,
 } from '@tabler/icons-react';
@@ -23,6 +24,7 @@ import { Banners } from '../components/Banners';
 import { ErrorPanel } from '../components/small';
 import { FlameView } from '../flow/FlameView';
 import { GanttView } from '../flow/GanttView';
+import { LogicalView } from '../flow/LogicalView';
 import { StackView } from '../flow/StackView';
 import { count } from '../lib/format';
 import { EntityView } from './EntityView';
@@ -35,6 +37,7 @@ const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof I
   { group: 'work', view: 'tasks', icon: IconListDetails },
   { group: 'work', view: 'functions', icon: IconFunction },
   { group: 'work', view: 'failures', icon: IconAlertOctagon },
+  { group: 'execution', view: 'logical', icon: IconSitemap },
   { group: 'execution', view: 'gantt', icon: IconChartBar },
   { group: 'execution', view: 'flame', icon: IconFlame },
   { group: 'execution', view: 'stack', icon: IconStack2 },
@@ -80,6 +83,7 @@ export function SessionPage() {
             {url.view === 'tasks' && <TasksView summary={summary.data} />}
             {url.view === 'functions' && <FunctionsView summary={summary.data} />}
             {url.view === 'failures' && <FailuresView summary={summary.data} />}
+            {url.view === 'logical' && <LogicalView summary={summary.data} />}
             {url.view === 'gantt' && <GanttView summary={summary.data} />}
             {url.view === 'flame' && <FlameView summary={summary.data} />}
             {url.view === 'stack' && <StackView summary={summary.data} />}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Request
 from fastapi.responses import Response
 
 from rayscope.server import schemas
 from rayscope.server.hub import Hub
 from rayscope.server.security import error_body
 from rayscope.store import query
+from rayscope.store.session_file import SessionFile
 
 Session = Annotated[str | None, Query(description="Session name; the newest without it.")]
 Text = Annotated[str | None, Query(max_length=500)]
@@ -52,6 +54,13 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 def answer(value: Any, status: int = 200) -> Response:
     """JSON, encoded once."""
     return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def answered(hub: Hub, session: str, request: Request, function: Callable[[SessionFile], Any]) -> Response:
+    """The JSON of what ``function`` finds; equal requests share it for a while (see ``answers``)."""
+    question = f"{request.url.path}?{request.url.query}"
+    body = hub.answered(session, question, lambda file: msgspec.json.encode(function(file)))
+    return Response(body, media_type="application/json")
 
 
 def error(

@@ -17,22 +17,32 @@ from rayscope.store.query.figures import (
     span_count,
     time_range,
 )
+from rayscope.store.query.flame import PathSums, path_sums
 from rayscope.store.query.flow import scheduling, tracing
+from rayscope.store.query.logical import LogicalRows, logical_rows
 from rayscope.store.query.pages import MAX_LIMIT, Page
+from rayscope.store.query.stack import InFlight, activity, in_flight
 
 __all__ = [
     "MAX_LIMIT",
+    "InFlight",
+    "LogicalRows",
     "Page",
+    "PathSums",
+    "activity",
     "counts",
     "dropped",
     "failures",
     "functions",
     "get_entity",
     "get_task",
+    "in_flight",
     "list_attempts",
     "list_entities",
+    "logical_rows",
     "nodes",
     "orphans",
+    "path_sums",
     "resources_total",
     "scheduling",
     "span_count",

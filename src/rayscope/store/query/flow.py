@@ -65,7 +65,7 @@ def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: M
     found = rows_of(
         reader.execute(
             f"SELECT *, count(*) OVER () AS total, "
-            f"least(sum(bytes) FILTER ({counted}) OVER (), {2**62})::BIGINT AS whole "
+            f"least(coalesce(sum(bytes) FILTER ({counted}) OVER (), 0), {2**62})::BIGINT AS whole "
             f"FROM ({flow_sql.EDGES_NEAR_TASK}) WHERE {where} "
             f"ORDER BY bytes DESC NULLS LAST, object_id, kind LIMIT {_TOP}",
             dict(key),

@@ -1,0 +1,213 @@
+"""The chain of work and waits that decided how long an execution took: walked back from its end.
+
+The walk asks a :class:`Record` for one task after the other, so it needs of a large record only what lies on
+the path.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeVar
+
+#: A task's end is told by another clock than the wait for it, and a little later than its value arrived.
+SLACK_NS = 50_000_000
+MAX_STEPS = 20_000
+
+
+class Attempt(Protocol):
+    """One attempt, times in ns: ``begins`` are (phase, begin) in the order of the phases, unknown ones left
+    out, the first of them the submission; ``end_ns`` is its end, or until when it has run.
+    """
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def begins(self) -> list[tuple[str, int]]: ...
+    @property
+    def end_ns(self) -> int: ...
+    @property
+    def parent_task_id(self) -> str | None: ...
+
+
+class Wait(Protocol):
+    """A stretch in which an attempt waited, and the attempt that ended last of those that it waited for."""
+
+    @property
+    def begin_ns(self) -> int: ...
+    @property
+    def end_ns(self) -> int: ...
+
+
+A = TypeVar("A", bound=Attempt)
+W = TypeVar("W", bound=Wait)
+
+
+class Record(Protocol[A, W]):
+    """What is known of the tasks; every answer may be None."""
+
+    def running(self, task_id: str, at_ns: int) -> A | None:
+        """The attempt of a task that ran at a time, or the last that began before it."""
+
+    def retried(self, attempt: A) -> A | None:
+        """The attempt of the same task before this one."""
+
+    def wait(self, attempt: A, before_ns: int) -> W | None:
+        """Of the waits of an attempt that began before a time the one that ended last, not after it."""
+
+    def awaited(self, attempt: A, wait: W, before_ns: int) -> A | None:
+        """Of the tasks that a wait was for, the attempt that ended last, not after a time."""
+
+    def argument(self, attempt: A, before_ns: int) -> A | None:
+        """Of the tasks that made an attempt's arguments, the attempt that ended last, not after a time."""
+
+    def before(self, attempt: A, before_ns: int) -> A | None:
+        """The attempt that ended last on the same worker, not after a time."""
+
+
+class Link(NamedTuple):
+    """A stretch of the path: what happened in it, in which attempt."""
+
+    task_id: str
+    attempt: int
+    name: str
+    phase: str
+    begin_ns: int
+    end_ns: int
+
+
+class Path(NamedTuple):
+    """``links`` in the order of time: each begins where the one before ends, the first at ``begin_ns``."""
+
+    links: list[Link]
+    begin_ns: int
+    end_ns: int
+    truncated: bool
+
+
+def walk(
+    record: Record[A, W],
+    last: A,
+    begin_ns: int,
+    *,
+    steps: int = MAX_STEPS,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> Path:
+    """The path back from the end of ``last`` to ``begin_ns``.
+
+    Within an attempt: its waits lead to what it waited for, the rest it ran itself. Before it ran: waiting
+    for arguments leads to who made the last of them, waiting for a node or in a queue to who held the worker
+    until then, and its submission to the attempt that submitted it. What nobody can tell is a link
+    ``unknown``; after ``steps`` attempts, or when ``out_of_time``, everything before is (``truncated``).
+    """
+    links: list[Link] = []
+    end = now = max(last.end_ns, begin_ns)
+    attempt: A | None = last
+    seen: set[tuple[str, int]] = set()
+    truncated = False
+
+    def link(of: A, phase: str, since: int) -> None:
+        """One link from ``since`` until now; now is ``since`` then."""
+        nonlocal now
+        since = max(since, begin_ns)
+        if since >= now:
+            return
+        seen.clear()
+        following = links[-1] if links else None
+        if following and following[:4] == (of.task_id, of.attempt, of.name, phase):
+            links[-1] = following._replace(begin_ns=since)
+        else:
+            links.append(Link(of.task_id, of.attempt, of.name, phase, since, now))
+        now = since
+
+    def fresh(found: A | None) -> A | None:
+        """An attempt that the walk may go on in: at this time it has not been there."""
+        return None if found is None or (found.task_id, found.attempt) in seen else found
+
+    def follow(of: A, phase: str, found: A | None, since: int) -> A | None:
+        """Go on in ``found`` if it ended after ``since``; the time from its end until now is ``of``'s."""
+        found = fresh(found)
+        if found is None or found.end_ns <= since:
+            link(of, phase, since)
+            return None
+        link(of, phase, found.end_ns)
+        return found
+
+    def executing(of: A, since: int) -> A | None:
+        while now > max(since, begin_ns):
+            wait = record.wait(of, now)
+            if wait is None or wait.end_ns <= since:
+                break
+            link(of, "executing", wait.end_ns)
+            begun = max(wait.begin_ns, since)
+            found = follow(of, "blocked", record.awaited(of, wait, now + SLACK_NS), begun)
+            if found is not None:
+                return found
+        link(of, "executing", since)
+        return None
+
+    def back(of: A) -> A | None:
+        """Explain the time in which this attempt was there; who it leads to, if to anybody."""
+        for phase, since in reversed(_stretches(of)):
+            if since >= now:
+                continue
+            if phase == "executing":
+                found = executing(of, since)
+            elif phase == "waiting_args":
+                found = follow(of, phase, record.argument(of, now + SLACK_NS), since)
+            elif phase in ("waiting_node", "queued"):
+                found = follow(of, phase, record.before(of, now), since)
+            else:
+                found = None
+                link(of, phase, since)
+            if found is not None or now <= begin_ns:
+                return found
+        if of.attempt > 0 and (earlier := fresh(record.retried(of))) is not None:
+            link(of, "retrying", earlier.end_ns)
+            return earlier
+        return fresh(record.running(of.parent_task_id, now)) if of.parent_task_id else None
+
+    while attempt is not None and now > begin_ns:
+        if steps <= 0 or out_of_time():
+            truncated = True
+            break
+        steps -= 1
+        seen.add((attempt.task_id, attempt.attempt))
+        attempt = back(attempt)
+    if now > begin_ns:
+        links.append(Link("", 0, "", "unknown", begin_ns, now))
+    return Path(links[::-1], begin_ns, end, truncated)
+
+
+def _stretches(of: Attempt) -> list[tuple[str, int]]:
+    """The phases of an attempt with their begins, none earlier than the one before it."""
+    reached = 0
+    found = []
+    for phase, begin in of.begins:
+        reached = max(reached, begin)
+        found.append((phase, reached))
+    return found
+
+
+class Share(NamedTuple):
+    """What of the path is one function's."""
+
+    name: str
+    links: int
+    total_ns: int
+    by_phase: dict[str, int]
+
+
+def shares(path: Path) -> list[Share]:
+    """The path by function, the one with the most time first."""
+    phases: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    links: dict[str, int] = defaultdict(int)
+    for link in path.links:
+        phases[link.name][link.phase] += link.end_ns - link.begin_ns
+        links[link.name] += 1
+    found = [Share(name, links[name], sum(spent.values()), dict(spent)) for name, spent in phases.items()]
+    return sorted(found, key=lambda share: (-share.total_ns, share.name))

@@ -1,0 +1,353 @@
+"""Flame graphs: sums by call path rolled up into a tree, cut to a screen, or seen from a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+#: The driver, above all calls, and the frame of the attempts whose call path is not known.
+ROOT = "0"
+UNKNOWN = "unknown"
+#: What a frame's width can be: a field of :class:`Own`.
+WEIGHTS: Mapping[str, str] = {"self": "self_ns", "total": "total_ns", "count": "attempts", "bytes": "bytes"}
+MAX_FRAMES = 2000
+_LARGEST = 2**63 - 1
+
+
+class Own(NamedTuple):
+    """Sums over the attempts on exactly one call path; without ``path``, on an unknown one to ``name``."""
+
+    path: str | None
+    name: str | None = None
+    attempts: int = 0
+    failed: int = 0
+    running: int = 0
+    total_ns: int = 0
+    self_ns: int = 0
+    blocked_ns: int = 0
+    bytes: int = 0
+    first_ns: int | None = None
+    p50_ns: int | None = None
+    p95_ns: int | None = None
+    max_ns: int | None = None
+
+
+class Path(NamedTuple):
+    """A call path: that of ``parent``, and the function it calls."""
+
+    path: str
+    parent: str
+    name: str
+
+
+class Frame(msgspec.Struct):
+    """A box. ``kind``: ``"driver"``, ``"call"``, ``"unknown"``, or ``"other"`` (``folded`` frames in one).
+
+    ``own`` and ``baseline_own`` are of the frame itself, ``value`` and ``baseline_value`` with all below it,
+    and ``first_ns`` is the earliest of all these; the rest is of its own attempts.
+    """
+
+    id: str
+    parent: str | None
+    name: str | None
+    kind: str
+    depth: int
+    own: int = 0
+    value: int = 0
+    attempts: int = 0
+    failed: int = 0
+    running: int = 0
+    total_ns: int = 0
+    self_ns: int = 0
+    blocked_ns: int = 0
+    bytes: int = 0
+    first_ns: int | None = None
+    p50_ns: int | None = None
+    p95_ns: int | None = None
+    max_ns: int | None = None
+    folded: int = 0
+    baseline_own: int | None = None
+    baseline_value: int | None = None
+
+
+class Tree(msgspec.Struct):
+    """Frames with parents before children, the largest child first; how many there are and were merged."""
+
+    frames: list[Frame]
+    frames_total: int
+    folded: int
+
+
+class Flame(msgspec.Struct):
+    """``total`` is the value of the whole graph, whatever is in focus; ``ancestors`` from the driver down."""
+
+    total: int
+    attempts: int
+    baseline_total: int | None
+    ancestors: list[Frame]
+    tree: Tree
+
+
+class Sandwich(msgspec.Struct):
+    """A function's attempts and all below them, by who called (inverted) and by what they called."""
+
+    own: int
+    value: int
+    attempts: int
+    total: int
+    callers: Tree
+    callees: Tree
+
+
+def flame(
+    rows: Iterable[Own],
+    paths: Iterable[Path],
+    weight: str = "self",
+    *,
+    baseline: Iterable[Own] | None = None,
+    focus: str | None = None,
+    limit: int = MAX_FRAMES,
+) -> Flame | None:
+    """The flame graph of ``rows``. None if there is no frame ``focus``."""
+    frames = _frames(rows, paths, weight, baseline)
+    _roll_up(frames.values())
+    root = frames[ROOT]
+    attempts = sum(frame.attempts for frame in frames.values())
+    ancestors: list[Frame] = []
+    if focus is not None:
+        if focus not in frames:
+            return None
+        above = frames[focus].parent
+        while above is not None:
+            ancestors.insert(0, frames[above])
+            above = frames[above].parent
+    tree = _cut(list(_below(frames.values(), focus or ROOT)), limit)
+    return Flame(root.value, attempts, root.baseline_value, ancestors, tree)
+
+
+def sandwich(
+    rows: Iterable[Own], paths: Iterable[Path], of: str, weight: str = "self", *, limit: int = 500
+) -> Sandwich:
+    """The calls of function ``of``; whatever is at or below several of its frames counts once.
+
+    Below, a call of itself is a frame under its outermost call; above, the innermost call says who called.
+    There ``own`` is of the attempts of ``of`` that came that way, and ``value`` has all below them too.
+    """
+    frames = _frames(rows, paths, weight, None)
+    down = _Merged(of)
+    up = _Merged(of)
+    attempts = total = 0
+    for frame in frames.values():
+        total += frame.own
+        if frame.own == 0 and frame.attempts == 0:
+            continue
+        line = list(_line(frames, frame))  # from the frame up to the driver
+        at = [place for place, one in enumerate(line) if one.kind == "call" and one.name == of]
+        if not at:
+            continue
+        below = down.root
+        for one in reversed(line[: at[-1]]):
+            below = down.under(below, one)
+        _add(below, frame)
+        below.own += frame.own
+        below.value += frame.own
+        mine = at[0] == 0
+        attempts += frame.attempts if mine else 0
+        caller = up.root
+        for place in range(at[0], len(line)):
+            if place > at[0]:
+                caller = up.under(caller, line[place])
+            caller.value += frame.own
+            if mine:
+                caller.own += frame.own
+                _add(caller, frame)
+    _roll_up(down.frames)
+    callers = _cut(up.frames, limit, inverted=True)
+    return Sandwich(up.root.own, down.root.value, attempts, total, callers, _cut(down.frames, limit))
+
+
+def _frames(
+    rows: Iterable[Own], paths: Iterable[Path], weight: str, baseline: Iterable[Own] | None
+) -> dict[str, Frame]:
+    """A frame for each path and each that is not known, with its own figures; parents before children."""
+    calls = {path.path: path for path in paths}
+    zero = None if baseline is None else 0
+    frames = {ROOT: Frame(ROOT, None, None, "driver", 0, baseline_own=zero)}
+
+    def child(identifier: str, parent: str, name: str | None, kind: str) -> Frame:
+        frames[identifier] = Frame(
+            identifier, parent, name, kind, frames[parent].depth + 1, baseline_own=zero
+        )
+        return frames[identifier]
+
+    def unknown() -> Frame:
+        return frames.get(UNKNOWN) or child(UNKNOWN, ROOT, None, "unknown")
+
+    def of_path(identifier: str) -> Frame:
+        missing: list[Path] = []
+        at = identifier
+        while at not in frames and at in calls:
+            missing.append(calls.pop(at))
+            at = missing[-1].parent
+        above = frames.get(at) or unknown()
+        for path in reversed(missing):
+            above = child(path.path, above.id, path.name, "call")
+        return above
+
+    def of_row(row: Own) -> Frame:
+        if row.path is not None:
+            return of_path(row.path)
+        if row.name is None:
+            return unknown()
+        identifier = f"{UNKNOWN}/{row.name}"
+        return frames.get(identifier) or child(identifier, unknown().id, row.name, "call")
+
+    for identifier in list(calls):
+        of_path(identifier)
+    for row in rows:
+        frame = of_row(row)
+        frame.own += getattr(row, WEIGHTS[weight])
+        _add(frame, row)
+    for row in baseline or ():
+        frame = of_row(row)
+        frame.baseline_own = (frame.baseline_own or 0) + getattr(row, WEIGHTS[weight])
+    for frame in frames.values():
+        frame.value, frame.baseline_value = frame.own, frame.baseline_own
+    return frames
+
+
+_SUMS = ("attempts", "failed", "running", "total_ns", "self_ns", "blocked_ns", "bytes")
+
+
+def _add(frame: Frame, more: Own | Frame) -> None:
+    """Add the figures of ``more`` to those of ``frame``; quantiles of two do not add up."""
+    alone = frame.attempts == 0
+    for name in _SUMS:
+        setattr(frame, name, min(getattr(frame, name) + getattr(more, name), _LARGEST))
+    if more.attempts:
+        frame.p50_ns, frame.p95_ns = (more.p50_ns, more.p95_ns) if alone else (None, None)
+    frame.max_ns = _of_both(max, frame.max_ns, more.max_ns)
+    frame.first_ns = _of_both(min, frame.first_ns, more.first_ns)
+
+
+def _of_both(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else choose(one, other)
+
+
+def _roll_up(frames: Iterable[Frame]) -> None:
+    """Add to each frame what is below it."""
+    of = {frame.id: frame for frame in frames}
+    for frame in sorted(of.values(), key=lambda one: -one.depth):
+        frame.value = min(frame.value, _LARGEST)
+        if frame.parent is None:
+            continue
+        above = of[frame.parent]
+        above.value += frame.value
+        above.first_ns = _of_both(min, above.first_ns, frame.first_ns)
+        if above.baseline_value is not None:
+            above.baseline_value = min(above.baseline_value + (frame.baseline_value or 0), _LARGEST)
+
+
+def _line(frames: Mapping[str, Frame], frame: Frame) -> Iterator[Frame]:
+    """A frame and all above it."""
+    at: Frame | None = frame
+    while at is not None:
+        yield at
+        at = None if at.parent is None else frames[at.parent]
+
+
+def _below(frames: Iterable[Frame], top: str) -> Iterator[Frame]:
+    """A frame and all below it, the others' order kept (parents before children)."""
+    inside = {top}
+    for frame in frames:
+        if frame.id == top or frame.parent in inside:
+            inside.add(frame.id)
+            yield frame
+
+
+def _size(frame: Frame) -> int:
+    return max(frame.value, frame.baseline_value or 0)
+
+
+def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
+    """At most ``limit`` frames: the largest, and one for what is left out under each.
+
+    A frame is never larger than the one above it, so with a frame all above it are among the largest.
+    ``inverted``: a frame's own figures have in them those of the frames below it.
+    """
+    ranked = sorted(frames, key=lambda frame: (-_size(frame), frame.depth, frame.id))
+
+    def rest(kept: int) -> set[str | None]:
+        """Under which frames something is left out."""
+        inside = {frame.id for frame in ranked[:kept]}
+        return {frame.parent for frame in ranked[kept:] if frame.parent in inside}
+
+    kept = len(ranked)
+    if kept > limit:
+        kept, over = max(1, limit // 2), limit
+        while over - kept > 1:
+            middle = (kept + over) // 2
+            kept, over = (middle, over) if middle + len(rest(middle)) <= limit else (kept, middle)
+    inside = {frame.id: frame for frame in ranked[:kept]}
+    into: dict[str, Frame] = {}  # of each that is left out, the frame that stands for it
+    others: dict[str, Frame] = {}
+    for frame in sorted(ranked[kept:], key=lambda one: one.depth):
+        parent = frame.parent or ROOT
+        other = into.get(parent)
+        if other is None:
+            identifier = f"other/{parent}"
+            other = others.get(identifier)
+            if other is None:
+                other = Frame(identifier, parent, None, "other", inside[parent].depth + 1)
+                others[identifier] = other
+        into[frame.id] = other
+        other.folded += 1
+        outermost = parent in inside
+        if outermost:
+            other.value += frame.value
+            other.own += frame.own if inverted else frame.value
+            if frame.baseline_value is not None:
+                other.baseline_value = (other.baseline_value or 0) + frame.baseline_value
+                other.baseline_own = other.baseline_value
+        if outermost or not inverted:
+            _add(other, frame)
+        other.p50_ns = other.p95_ns = None
+    return Tree(_ordered([*inside.values(), *others.values()]), len(frames), len(frames) - kept)
+
+
+def _ordered(frames: list[Frame]) -> list[Frame]:
+    """Parents before children, the largest child first, what stands for several last."""
+    under: dict[str | None, list[Frame]] = {}
+    for frame in frames:
+        under.setdefault(frame.parent, []).append(frame)
+    for children in under.values():
+        children.sort(key=lambda one: (one.kind != "other", _size(one), one.id))
+    known = {frame.id for frame in frames}
+    waiting = [frame for frame in frames if frame.parent not in known]
+    found = []
+    while waiting:
+        frame = waiting.pop()
+        found.append(frame)
+        waiting += under.get(frame.id, ())
+    return found
+
+
+class _Merged:
+    """A tree in which frames of the same name under the same frame are one. The top is a function."""
+
+    def __init__(self, name: str) -> None:
+        self.root = Frame("0", None, name, "call", 0)
+        self.frames = [self.root]
+        self._of: dict[tuple[str, str, str | None], Frame] = {}
+
+    def under(self, above: Frame, like: Frame) -> Frame:
+        """The frame for ``like`` under ``above``."""
+        key = (above.id, like.kind, like.name)
+        found = self._of.get(key)
+        if found is None:
+            found = Frame(str(len(self.frames)), above.id, like.name, like.kind, above.depth + 1)
+            self._of[key] = found
+            self.frames.append(found)
+        return found

@@ -1,0 +1,323 @@
+"""The logical graph: functions and actor classes, who calls whom, whose values go where; cut to a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+#: Nodes and edges of a graph at most; beyond that the smallest functions become one node.
+MAX_ELEMENTS = 500
+#: Drivers that are shown one by one.
+MAX_DRIVERS = 20
+UNKNOWN = "unknown"
+OTHER = "other"
+OTHER_DRIVERS = "drivers"
+_LARGEST = 2**63 - 1
+_SUMS = ("attempts", "failed", "total_ns", "self_ns", "blocked_ns", "output_bytes")
+_QUANTILES = ("latency_p50_ns", "latency_p95_ns", "run_p50_ns", "run_p95_ns")
+_MOVED = ("arguments", "argument_bytes", "gets", "get_bytes")
+
+Row = Mapping[str, Any]
+
+
+class Node(msgspec.Struct):
+    """A box. ``kind``: ``driver``, ``function``, ``class``, ``instance``, ``method``, ``unknown``, ``other``
+    or ``drivers``; ``parent`` is the id of the box around it.
+
+    The figures are of its matching attempts (of a class or an instance: of the methods shown in it); one that
+    is only there because it calls or hands over something has none. ``actors`` counts instances.
+    """
+
+    id: str
+    kind: str
+    name: str | None = None
+    parent: str | None = None
+    class_name: str | None = None
+    actor_id: str | None = None
+    job_id: str | None = None
+    actors: int | None = None
+    is_expanded: bool = False
+    attempts: int = 0
+    failed: int = 0
+    states: dict[str, int] = {}
+    total_ns: int = 0
+    self_ns: int = 0
+    blocked_ns: int = 0
+    output_bytes: int = 0
+    latency_p50_ns: int | None = None
+    latency_p95_ns: int | None = None
+    run_p50_ns: int | None = None
+    run_p95_ns: int | None = None
+
+
+class Call(msgspec.Struct):
+    """Attempts that ``source`` submitted of ``target``. Latency is from submission to end."""
+
+    id: str
+    source: str
+    target: str
+    attempts: int = 0
+    failed: int = 0
+    total_ns: int = 0
+    self_ns: int = 0
+    blocked_ns: int = 0
+    output_bytes: int = 0
+    latency_p50_ns: int | None = None
+    latency_p95_ns: int | None = None
+    run_p50_ns: int | None = None
+    run_p95_ns: int | None = None
+
+
+class Data(msgspec.Struct):
+    """Objects that ``source`` made and ``target`` was given as arguments or got, and their bytes."""
+
+    id: str
+    source: str
+    target: str
+    objects: int = 0
+    bytes: int = 0
+    arguments: int = 0
+    argument_bytes: int = 0
+    gets: int = 0
+    get_bytes: int = 0
+
+
+class Folded(msgspec.Struct):
+    """What has no node of its own: functions, drivers, and by class its instances."""
+
+    functions: int = 0
+    attempts: int = 0
+    total_ns: int = 0
+    drivers: int = 0
+    instances: dict[str, int] = {}
+
+
+class Graph(msgspec.Struct):
+    """``attempts`` is the sum over the calls; boxes stand before what is in them."""
+
+    attempts: int
+    nodes: list[Node]
+    calls: list[Call]
+    data: list[Data]
+    folded: Folded
+
+
+def class_of(name: str) -> str | None:
+    """The class of a method's name, None if it has none."""
+    return name.rpartition(".")[0] or None
+
+
+def logical_graph(
+    functions: Iterable[Row],
+    calls: Iterable[Row],
+    data: Iterable[Row],
+    methods: Collection[str],
+    instances: Mapping[str, int],
+    *,
+    limit: int = MAX_ELEMENTS,
+) -> Graph:
+    """Put sums together as a graph of at most ``limit`` nodes and edges (but never without the drivers).
+
+    ``functions`` have ``func``, ``box`` and the figures of :class:`Node`; ``calls`` besides ``caller_kind``
+    (driver, function, unknown), ``caller`` and ``caller_box``; ``data`` the same of ``producer`` and
+    ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded class, '' one of its
+    actors that is not shown. ``methods`` are the names that are methods, ``instances`` the actors by class.
+    """
+    building = _Building(methods)
+    for row in functions:
+        node = building.function(row["func"], row["box"])
+        _take(node, row, _SUMS, _QUANTILES)
+        for state, number in (row["states"] or {}).items():
+            node.states[state] = node.states.get(state, 0) + number
+    called: list[tuple[str, str, Row]] = []
+    for row in calls:
+        source = building.end(row["caller_kind"], row["caller"], row["caller_box"])
+        called.append((source, building.function(row["func"], row["box"]).id, row))
+    moved: list[tuple[str, str, Row]] = []
+    for row in data:
+        source = building.end(row["producer_kind"], row["producer"], row["producer_box"])
+        moved.append((source, building.end(row["consumer_kind"], row["consumer"], row["consumer_box"]), row))
+    nodes = building.nodes
+    into = _drivers_folded(nodes, called)
+    folded = Folded(drivers=len(into))
+    pairs = ({(s, t) for s, t, _ in called}, {(s, t) for s, t, _ in moved})
+    smallest = _fold(nodes, pairs, into, limit)
+    for identifier in smallest:
+        folded.functions += 1
+        folded.attempts += nodes[identifier].attempts
+        folded.total_ns = min(folded.total_ns + nodes[identifier].total_ns, _LARGEST)
+        into[identifier] = OTHER
+    shown = _merged(nodes, into)
+    boxed = _boxed(shown, instances, folded)
+    return Graph(
+        sum(row["attempts"] for _, _, row in called),
+        boxed,
+        _edges(called, into, Call, "call", _SUMS, _QUANTILES),
+        [_summed(edge) for edge in _edges(moved, into, Data, "data", _MOVED, ())],
+        folded,
+    )
+
+
+class _Building:
+    """Nodes by their ids, made when they are first asked for; no boxes yet."""
+
+    def __init__(self, methods: Collection[str]) -> None:
+        self.nodes: dict[str, Node] = {}
+        self._methods = methods
+
+    def _node(self, node: Node) -> Node:
+        return self.nodes.setdefault(node.id, node)
+
+    def function(self, name: str | None, box: str | None) -> Node:
+        """The node of a function or a method; ``box``: the instance it is in."""
+        cls = class_of(name) if name is not None and name in self._methods else None
+        if cls is None:
+            return self._node(Node(f"f:{name or ''}", "function", name))
+        if box is None:
+            return self._node(Node(f"m:{name}", "method", name, f"c:{cls}", cls))
+        return self._node(Node(f"m:{name}@{box}", "method", name, f"i:{cls}@{box}", cls, box or None))
+
+    def end(self, kind: str, name: str | None, box: str | None) -> str:
+        """The id of the node at an end of an edge."""
+        if kind == "driver":
+            return self._node(Node(f"driver:{name}", "driver", job_id=name)).id
+        if kind == "unknown":
+            return self._node(Node(UNKNOWN, UNKNOWN)).id
+        return self.function(name, box).id
+
+
+def _take(into: Any, row: Row, sums: Iterable[str], quantiles: Iterable[str]) -> None:
+    """Add figures; quantiles of two do not add up."""
+    alone = all(not getattr(into, name) for name in sums)
+    for name in quantiles:
+        setattr(into, name, row[name] if alone else None)
+    for name in sums:
+        setattr(into, name, min(getattr(into, name) + (row[name] or 0), _LARGEST))
+
+
+def _drivers_folded(nodes: Mapping[str, Node], called: Iterable[tuple[str, str, Row]]) -> dict[str, str]:
+    """The drivers that are too many, those that called least, with what they become."""
+    calls = {identifier: 0 for identifier, node in nodes.items() if node.kind == "driver"}
+    for source, _, row in called:
+        if source in calls:
+            calls[source] += row["attempts"]
+    ranked = sorted(calls, key=lambda identifier: (-calls[identifier], identifier))
+    return dict.fromkeys(ranked[MAX_DRIVERS:], OTHER_DRIVERS)
+
+
+def _fold(
+    nodes: Mapping[str, Node],
+    pairs: Iterable[set[tuple[str, str]]],
+    into: Mapping[str, str],
+    limit: int,
+) -> list[str]:
+    """The functions that have to become one node for the graph to fit: as few as do, the smallest."""
+    ranked = sorted(
+        (node for node in nodes.values() if node.kind in ("function", "method")),
+        key=lambda node: (node.total_ns, node.attempts, node.id),
+    )
+
+    def size(many: int) -> int:
+        merged = {**into, **{node.id: OTHER for node in ranked[:many]}}
+        found: set[str] = set()
+        for node in nodes.values():
+            found.add(merged.get(node.id, node.id))
+            if node.id not in merged:
+                found.update(_around(node))
+        return len(found) + sum(len({_ends(pair, merged) for pair in each}) for each in pairs)
+
+    if size(0) <= limit or not ranked:
+        return []
+    # Of one function nothing is won: the node that stands for it counts as well.
+    low, high = 1, len(ranked)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if size(middle) <= limit else (middle + 1, high)
+    return [node.id for node in ranked[:low]]
+
+
+def _ends(pair: tuple[str, str], into: Mapping[str, str]) -> tuple[str, str]:
+    return into.get(pair[0], pair[0]), into.get(pair[1], pair[1])
+
+
+def _around(node: Node) -> list[str]:
+    """The ids of the boxes around a node, the outer one first."""
+    if node.parent is None:
+        return []
+    outer = f"c:{node.class_name}"
+    return [outer] if node.parent == outer else [outer, node.parent]
+
+
+def _merged(nodes: Mapping[str, Node], into: Mapping[str, str]) -> list[Node]:
+    """The nodes that are left, with those that stand for several."""
+    found: dict[str, Node] = {}
+    for node in nodes.values():
+        target = into.get(node.id)
+        if target is None:
+            found[node.id] = node
+            continue
+        other = found.setdefault(target, Node(target, target))
+        _add(other, node)
+    return list(found.values())
+
+
+def _add(whole: Node, part: Node) -> None:
+    for name in _SUMS:
+        setattr(whole, name, min(getattr(whole, name) + getattr(part, name), _LARGEST))
+    for state, number in part.states.items():
+        whole.states[state] = whole.states.get(state, 0) + number
+
+
+def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) -> list[Node]:
+    """The nodes, each behind the boxes around it, which have the sums of what is in them."""
+    found: dict[str, Node] = {}
+    shown: dict[str, set[str]] = {}
+    for node in nodes:
+        for identifier in _around(node):
+            cls = node.class_name or ""
+            outer = f"c:{cls}"
+            box = found.get(identifier)
+            if box is None and identifier == outer:
+                box = Node(identifier, "class", cls, class_name=cls, actors=instances.get(cls, 0))
+            elif box is None:
+                box = Node(identifier, "instance", None, outer, cls, node.actor_id)
+            found[identifier] = box
+            if identifier != outer:
+                found[outer].is_expanded = True
+                shown.setdefault(cls, set()).update([node.actor_id] if node.actor_id else [])
+            _add(box, node)
+        found[node.id] = node
+    for cls, actors in shown.items():
+        rest = instances.get(cls, 0) - len(actors)
+        if rest > 0:
+            folded.instances[cls] = rest
+            if f"i:{cls}@" in found:
+                found[f"i:{cls}@"].actors = rest
+    return list(found.values())
+
+
+def _edges(
+    rows: Iterable[tuple[str, str, Row]],
+    into: Mapping[str, str],
+    make: Callable[[str, str, str], Any],
+    prefix: str,
+    sums: Collection[str],
+    quantiles: Collection[str],
+) -> list[Any]:
+    """One edge for each pair of nodes."""
+    found: dict[tuple[str, str], Any] = {}
+    for source, target, row in rows:
+        pair = _ends((source, target), into)
+        edge = found.get(pair)
+        if edge is None:
+            edge = found[pair] = make(f"{prefix}:{pair[0]}>{pair[1]}", *pair)
+        _take(edge, row, sums, quantiles)
+    return list(found.values())
+
+
+def _summed(edge: Data) -> Data:
+    edge.objects = edge.arguments + edge.gets
+    edge.bytes = min(edge.argument_bytes + edge.get_bytes, _LARGEST)
+    return edge

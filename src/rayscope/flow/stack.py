@@ -1,0 +1,363 @@
+"""The distributed call stack: what is in flight at one time, merged into a prefix tree.
+
+As LLNL's STAT does for the processes of an MPI job: attempts with the same function, in the same situation,
+under the same chain of callers become one node with a count.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+import msgspec
+
+#: Nodes of an answer, chains of it, and whom a node names.
+MAX_NODES = 2000
+MAX_CHAINS = 20
+_NAMED = 10
+_EXAMPLES = 5
+#: Of trees with more nodes than this a node tells one example, and this many of those that it waits for.
+_MANY = 500
+_FEW = 3
+#: What the search for chains looks at, and the links after which it ends a chain.
+_STEPS = 20_000
+_LINKS = 200
+
+#: Situations that are not of an attempt in flight.
+ENDED = "ended"
+UNKNOWN = "unknown"
+_DRIVER = "DRIVER_TASK"
+
+
+class Example(msgspec.Struct, frozen=True):
+    """One attempt: since when (ns) it is in its situation, and where it is."""
+
+    since_ns: int
+    task_id: str
+    attempt: int
+    node_id: str | None = None
+    worker_pid: int | None = None
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """The oldest first."""
+        return self.since_ns, self.task_id, self.attempt
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """Attempts that are alike and have the same parent; or one that others have as theirs (``task_id``).
+
+    ``unit`` names it in :class:`Wait`. ``count``: attempts in flight that were asked for; ``others``: those
+    that are there for their descendants alone (a driver, one that has ended, one that the filters left out).
+    ``examples``: the oldest first.
+    """
+
+    unit: int
+    task_id: str | None
+    parent_id: str | None
+    name: str
+    type: str | None
+    situation: str
+    count: int
+    others: int = 0
+    oldest_ns: int | None = None
+    newest_ns: int | None = None
+    examples: tuple[Example, ...] = ()
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Attempts of ``waiter`` wait for attempts of ``target``: in ``count`` pairs; some of the targets."""
+
+    waiter: int
+    target: int
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+class BlockedOn(msgspec.Struct):
+    """Whom the attempts of a node wait for: a node, and how many (who waits, for whom) there are."""
+
+    node: str
+    name: str
+    situation: str
+    count: int
+    examples: list[str]
+
+
+class Node(msgspec.Struct):
+    """Attempts of the same function in the same situation under the same chain of callers.
+
+    ``count`` of them are in flight, ``total`` with all below. ``others`` are here for those below alone.
+    ``deepest``: how many of them the job waits for now: they wait for nobody. ``awaited``: they or what they
+    wait for is what the job waits for. ``folded_nodes`` (``folded_count`` attempts) below it are left out.
+    """
+
+    id: str
+    parent: str | None
+    depth: int
+    name: str
+    type: str | None
+    situation: str
+    count: int = 0
+    others: int = 0
+    total: int = 0
+    oldest_ns: int | None = None
+    newest_ns: int | None = None
+    deepest: int = 0
+    awaited: bool = False
+    examples: list[Example] = msgspec.field(default_factory=list)
+    blocked_on: list[BlockedOn] = msgspec.field(default_factory=list)
+    folded_nodes: int = 0
+    folded_count: int = 0
+
+
+class Link(msgspec.Struct):
+    """One step of a chain; ``count``: as of :class:`BlockedOn`, of the first step attempts."""
+
+    node: str
+    name: str
+    situation: str
+    count: int
+
+
+class Stack(msgspec.Struct):
+    """The tree, each node behind its parent; ``in_flight`` attempts are in it, folded ones included."""
+
+    in_flight: int
+    nodes: list[Node]
+    chains: list[list[Link]]
+    folded_nodes: int = 0
+
+
+def _id(parent: str, name: str, situation: str) -> str:
+    return blake2b(f"{parent}\0{name}\0{situation}".encode(), digest_size=8).hexdigest()
+
+
+class _Tree:
+    """Nodes by id, and the node of each unit."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.of_unit: dict[int, str] = {}
+        self.root_of: dict[str, str] = {}
+        self._by_task = {unit.task_id: unit for unit in units if unit.task_id is not None}
+        for unit in units:
+            self._place(unit)
+        for unit in units:
+            self._add(self.nodes[self.of_unit[unit.unit]], unit)
+
+    def _place(self, unit: Unit) -> None:
+        """Find the nodes of a unit and of its callers, from the outermost down."""
+        climbed: list[Unit] = []
+        seen: set[int] = set()
+        at: Unit | None = unit
+        while at is not None and at.unit not in self.of_unit and at.unit not in seen:
+            seen.add(at.unit)
+            climbed.append(at)
+            at = self._by_task.get(at.parent_id) if at.parent_id is not None else None
+        for one in reversed(climbed):
+            above = self._by_task.get(one.parent_id) if one.parent_id is not None else None
+            if above is not None and above.unit in self.of_unit:
+                parent: Node | None = self.nodes[self.of_unit[above.unit]]
+            elif one.type == _DRIVER:
+                parent = None
+            else:
+                # Nobody told its parent, or that is not on record (or they name each other in a ring).
+                parent = self._node(None, "", None, UNKNOWN)
+            # Drivers of two jobs are two stacks.
+            key = one.name if one.type != _DRIVER else f"{one.name}\0{one.task_id}"
+            self.of_unit[one.unit] = self._node(parent, one.name, one.type, one.situation, key).id
+
+    def _node(
+        self, parent: Node | None, name: str, kind: str | None, situation: str, key: str | None = None
+    ) -> Node:
+        identifier = _id(parent.id if parent else "", name if key is None else key, situation)
+        node = self.nodes.get(identifier)
+        if node is None:
+            node = Node(
+                identifier,
+                parent.id if parent else None,
+                parent.depth + 1 if parent else 0,
+                name,
+                kind,
+                situation,
+            )
+            self.nodes[identifier] = node
+            self.root_of[identifier] = self.root_of[parent.id] if parent else identifier
+        return node
+
+    def _add(self, node: Node, unit: Unit) -> None:
+        node.count += unit.count
+        node.others += unit.others
+        node.type = min(filter(None, (node.type, unit.type)), default=None)
+        for time_ns in (unit.oldest_ns, unit.newest_ns):
+            if time_ns is not None:
+                node.oldest_ns = time_ns if node.oldest_ns is None else min(node.oldest_ns, time_ns)
+                node.newest_ns = time_ns if node.newest_ns is None else max(node.newest_ns, time_ns)
+        worst = node.examples[-1] if len(node.examples) == _EXAMPLES else None
+        if unit.examples and (worst is None or unit.examples[0].order < worst.order):
+            node.examples = heapq.nsmallest(
+                _EXAMPLES, [*node.examples, *unit.examples], key=lambda e: e.order
+            )
+
+
+def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MAX_NODES) -> Stack:
+    """The prefix tree of ``units`` with who waits for whom. The order of neither matters.
+
+    Of more than ``max_nodes`` those are kept that the job waits for, then the largest; the others are counted
+    in the ``folded_nodes`` of the nearest kept one above. Units of unknown parents, or of parents that call
+    each other in a ring, are under a node of situation ``unknown`` with no name.
+    """
+    units = sorted(units, key=lambda unit: unit.unit)
+    tree = _Tree(units)
+    known = [wait for wait in waits if wait.waiter in tree.of_unit and wait.target in tree.of_unit]
+    _mark(tree, units, known)
+    edges = _block(tree, known)
+    for node in sorted(tree.nodes.values(), key=lambda node: -node.depth):
+        node.total += node.count
+        if node.parent is not None:
+            tree.nodes[node.parent].total += node.total
+    chains = _chains(tree, edges)
+    nodes, folded = _keep(tree, max_nodes)
+    if len(nodes) > _MANY:
+        for node in nodes:
+            del node.examples[1:], node.blocked_on[_FEW:]
+            for on in node.blocked_on:
+                del on.examples[1:]
+    in_flight = sum(unit.count for unit in units)
+    return Stack(in_flight, nodes, chains, folded)
+
+
+def _mark(tree: _Tree, units: Sequence[Unit], waits: Sequence[Wait]) -> None:
+    """Mark what the job waits for: all that a blocked driver waits for, directly or through others.
+
+    Of a job whose driver waits for nothing known: everything. What has no known caller counts as of any job.
+    """
+    targets: dict[int, list[int]] = defaultdict(list)
+    for wait in waits:
+        targets[wait.waiter].append(wait.target)
+    drivers = [unit.unit for unit in units if unit.type == _DRIVER and unit.unit in targets]
+    reached = set(drivers)
+    todo = list(drivers)
+    while todo:
+        for target in targets.get(todo.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                todo.append(target)
+    told = {tree.of_unit[driver] for driver in drivers}
+    if told:
+        told.add(_id("", "", UNKNOWN))
+    for unit in units:
+        node = tree.nodes[tree.of_unit[unit.unit]]
+        if unit.unit not in reached and (tree.root_of[node.id] in told or unit.count == 0):
+            continue
+        node.awaited = True
+        if unit.situation != "blocked" and unit.unit not in targets:
+            node.deepest += unit.count
+
+
+class _Edge(msgspec.Struct, frozen=True):
+    count: int
+    examples: list[str]
+
+
+def _block(tree: _Tree, waits: Sequence[Wait]) -> dict[str, dict[str, _Edge]]:
+    """Who waits for whom, by node; and tell each node its own."""
+    edges: dict[str, dict[str, _Edge]] = defaultdict(dict)
+    for wait in waits:
+        into = edges[tree.of_unit[wait.waiter]]
+        target = tree.of_unit[wait.target]
+        before = into.get(target, _Edge(0, []))
+        examples = heapq.nsmallest(_EXAMPLES, {*before.examples, *wait.examples})
+        into[target] = _Edge(before.count + wait.count, examples)
+    for waiter, into in edges.items():
+        named = heapq.nsmallest(_NAMED, into.items(), key=lambda item: (-item[1].count, item[0]))
+        for target, edge in named:
+            node = tree.nodes[target]
+            tree.nodes[waiter].blocked_on.append(
+                BlockedOn(target, node.name, node.situation, edge.count, edge.examples)
+            )
+    return edges
+
+
+def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[Link]]:
+    """The chains from whom nobody waits for to who waits for nobody: those of drivers, then the largest.
+
+    Of a graph with very many ways through it some are not looked at.
+    """
+    waited_for = {target for into in edges.values() for target in into}
+    starts = sorted(node for node in edges if node not in waited_for)
+    chains: list[list[Link]] = []
+    steps = 0
+    visited: set[str] = set()
+
+    def link(node_id: str, count: int) -> Link:
+        node = tree.nodes[node_id]
+        return Link(node_id, node.name, node.situation, count)
+
+    def search(start: str) -> None:
+        nonlocal steps
+        node = tree.nodes[start]
+        todo: list[list[Link]] = [[link(start, node.count or node.others)]]
+        while todo and steps < _STEPS:
+            steps += 1
+            chain = todo.pop()
+            visited.add(chain[-1].node)
+            on_it = {one.node for one in chain}
+            following = [(to, e.count) for to, e in edges.get(chain[-1].node, {}).items() if to not in on_it]
+            if not following or len(chain) == _LINKS:
+                if any(tree.nodes[one.node].total for one in chain):
+                    chains.append(chain)
+                continue
+            # The largest is looked at first.
+            for to, count in heapq.nlargest(_EXAMPLES * _NAMED, following, key=lambda f: (f[1], f[0]))[::-1]:
+                todo.append([*chain, link(to, count)])
+
+    for start in starts:
+        search(start)
+    # Who waits in a ring has no beginning.
+    for start in sorted(edges):
+        if start not in visited:
+            search(start)
+
+    def order(chain: list[Link]) -> tuple[bool, int, int, list[str]]:
+        of_driver = tree.nodes[chain[0].node].type == _DRIVER
+        return not of_driver, -chain[-1].count, len(chain), [one.node for one in chain]
+
+    return heapq.nsmallest(MAX_CHAINS, chains, key=order)
+
+
+def _keep(tree: _Tree, max_nodes: int) -> tuple[list[Node], int]:
+    """The nodes with something in flight, in the order of the tree; and how many were left out."""
+    children: dict[str | None, list[Node]] = defaultdict(list)
+    for node in tree.nodes.values():
+        if node.total:
+            children[node.parent].append(node)
+    for below in children.values():
+        below.sort(key=lambda node: (-node.total, node.name, node.situation, node.id))
+    kept: set[str] = set()
+    heap = [(not node.awaited, -node.total, node.id) for node in children[None]]
+    heapq.heapify(heap)
+    while heap and len(kept) < max_nodes:
+        _, _, identifier = heapq.heappop(heap)
+        kept.add(identifier)
+        for node in children.get(identifier, ()):
+            heapq.heappush(heap, (not node.awaited, -node.total, node.id))
+    nodes: list[Node] = []
+    folded = 0
+    # With the nearest node above that is kept.
+    todo: list[tuple[Node, Node | None]] = [(node, None) for node in children[None][::-1]]
+    while todo:
+        node, above = todo.pop()
+        if node.id in kept:
+            nodes.append(node)
+            above = node
+        else:
+            folded += 1
+            if above is not None:
+                above.folded_nodes += 1
+                above.folded_count += node.count
+        todo.extend((one, above) for one in children.get(node.id, ())[::-1])
+    return nodes, folded

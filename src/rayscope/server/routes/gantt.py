@@ -1,0 +1,178 @@
+"""The Gantt chart and the critical path."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.flow import critical_path as flow_path
+from rayscope.flow.gantt import mean_running, pack
+from rayscope.server import schemas_gantt
+from rayscope.server.hub import Hub
+from rayscope.server.routes.common import ERRORS, Session, TaskFilters, Text, answered
+from rayscope.store.query.critical_path import PathReader
+from rayscope.store.query.gantt import NOT_PLACED, Picture, gantt
+from rayscope.store.session_file import SessionFile
+
+#: More attempts at a time than this share the last row of a lane.
+MAX_ROWS = 20
+MAX_LINKS = 3_000
+PATH_TIME_S = 10.0
+STATES = ("finished", "failed", "running")
+_DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
+By = Annotated[str, Query(max_length=20, description="worker, actor, function or node")]
+
+
+def add_gantt(app: FastAPI, hub: Hub) -> None:
+    """Both answers."""
+
+    @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas_gantt.GanttAnswer}})
+    def bars(
+        request: Request,
+        filters: TaskFilters,
+        session: Session = None,
+        by: By = "worker",
+        width: Annotated[int, Query(ge=16, le=8192)] = 1600,
+        lanes_from: Annotated[int, Query(ge=0, le=10**9)] = 0,
+        lanes: Annotated[int, Query(ge=1, le=500)] = 200,
+        overview: bool = True,
+    ) -> Response:
+        """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
+        chosen = hub.resolve(session)
+        last_ns = hub.last_ns(chosen)
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            picture = gantt(
+                file,
+                filters,
+                by=by,
+                width=width,
+                lanes_from=lanes_from,
+                lanes=lanes,
+                overview=overview,
+                last_ns=last_ns,
+            )
+            return {"session": chosen, "by": by, "lanes_from": lanes_from, **_drawn(picture, by, overview)}
+
+        return answered(hub, chosen, request, find)
+
+    @app.get(
+        "/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas_gantt.CriticalPathAnswer}}
+    )
+    def critical_path(request: Request, session: Session = None, job_id: Text = None) -> Response:
+        """The chain of work and waits that decided how long a job took, back from its last attempt."""
+        chosen = hub.resolve(session)
+        last_ns = hub.last_ns(chosen)
+        return answered(
+            hub, chosen, request, lambda file: {"session": chosen, **_path(file, last_ns, job_id)}
+        )
+
+
+def _drawn(picture: Picture, by: str, overview: bool) -> dict[str, Any]:
+    """The answer: rows packed, names told once, columns instead of objects."""
+    lanes = picture.lanes
+    of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
+    for at, bar in enumerate(picture.bars):
+        of_lane[bar["lane"]].append(at)
+    index, row = [0] * len(picture.bars), [0] * len(picture.bars)
+    shown = []
+    for number, lane in enumerate(lanes):
+        mine = of_lane[lane["lane"]]
+        packed = pack(
+            [picture.bars[at]["begin"] for at in mine], [picture.bars[at]["end"] for at in mine], MAX_ROWS
+        )
+        for at, placed in zip(mine, packed.row, strict=True):
+            index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
+        told = {name: value for name, value in lane.items() if name != "lane"}
+        placed_lane = lane["lane"] != NOT_PLACED
+        shown.append(
+            {
+                "id": lane["lane"] if placed_lane else "",
+                "kind": by if placed_lane else "not_placed",
+                **told,
+                "rows": max(1, packed.rows),
+                "folded": packed.folded,
+            }
+        )
+    names: dict[str, int] = {}
+    columns: dict[str, list[Any]] = {
+        name: [bar[name] for bar in picture.bars]
+        for name in ("begin", "end", "count", "busy", "failed", "task_id", "attempt")
+    }
+    columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in picture.bars]
+    columns["state"] = [STATES.index(bar["state"]) for bar in picture.bars]
+    detailed = [at for at, bar in enumerate(picture.bars) if bar["count"] == 1 and bar["created"] is not None]
+    return {
+        "origin_ns": picture.origin_ns,
+        "begin_ns": picture.origin_ns,
+        "end_ns": picture.end_ns,
+        "attempts": picture.attempts,
+        "resolution_ns": picture.resolution_ns,
+        "lanes": shown,
+        "lanes_total": picture.lanes_total,
+        "names": list(names),
+        "states": STATES,
+        "bars": {"lane": index, "row": row, **columns},
+        "details": {
+            "bar": detailed,
+            **{name: [picture.bars[at][name] for at in detailed] for name in _DETAILS},
+        },
+        "blocked": {
+            "bar": [span[0] for span in picture.spans],
+            "begin": [span[1] for span in picture.spans],
+            "end": [span[2] for span in picture.spans],
+        },
+        "in_window": picture.in_window,
+        "merged": sum(bar["count"] for bar in picture.bars if bar["count"] > 1),
+        "left_out": picture.left_out,
+        "utilisation": _utilisation(picture) if overview else None,
+    }
+
+
+def _utilisation(picture: Picture) -> dict[str, Any]:
+    span = picture.end_ns - picture.origin_ns
+    buckets = -(-span // picture.bucket_ns)
+    means = mean_running(picture.begins, picture.ends, buckets, picture.bucket_ns)
+    return {"bucket_ns": picture.bucket_ns, "running": [round(mean, 3) for mean in means]}
+
+
+def _path(file: SessionFile, last_ns: int, job_id: str | None) -> dict[str, Any]:
+    """The path, its longest links in the order of time, and its shares."""
+    until = time.monotonic() + PATH_TIME_S
+    with file.reader() as reader:
+        record = PathReader(reader, last_ns, job_id)
+        path = flow_path.walk(
+            record, record.last, record.begin_ns, out_of_time=lambda: time.monotonic() > until
+        )
+    duration = path.end_ns - path.begin_ns
+    kept = path.links
+    if len(kept) > MAX_LINKS:
+        longest = sorted(kept, key=lambda link: (link.begin_ns - link.end_ns, link.begin_ns))[:MAX_LINKS]
+        kept = sorted(longest, key=lambda link: link.begin_ns)
+    phases: dict[str, int] = {}
+    for link in path.links:
+        phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
+    return {
+        "job_id": record.job_id,
+        "begin_ns": path.begin_ns,
+        "end_ns": path.end_ns,
+        "duration_ns": duration,
+        "links": [
+            {**link._asdict(), "share": (link.end_ns - link.begin_ns) / max(1, duration)} for link in kept
+        ],
+        "links_total": len(path.links),
+        "left_out_ns": duration - sum(link.end_ns - link.begin_ns for link in kept),
+        "functions": [
+            {
+                **share._asdict(),
+                "share": share.total_ns / max(1, duration),
+                "without_ns": duration - share.total_ns,
+            }
+            for share in flow_path.shares(path)[:200]
+        ],
+        "phases": phases,
+        "truncated": path.truncated,
+    }

@@ -1,0 +1,46 @@
+"""The logical graph: who calls whom and whose values go where, by function."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from fastapi.responses import Response
+
+from rayscope.flow.logical import MAX_ELEMENTS, logical_graph
+from rayscope.server.hub import Hub
+from rayscope.server.routes.common import ERRORS, Session, TaskFilters, answer
+from rayscope.server.schemas_logical import LogicalAnswer
+from rayscope.store import query
+
+Expand = Annotated[
+    list[Annotated[str, Query(max_length=500)]] | None,
+    Query(description="An actor class to unfold into its instances; repeatable."),
+]
+
+
+def add_logical(app: FastAPI, hub: Hub) -> None:
+    """The logical graph."""
+
+    @app.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
+    def flow_logical(filters: TaskFilters, session: Session = None, expand: Expand = None) -> Response:
+        """Functions and actor classes, their calls, and the data that moved between them."""
+        chosen = hub.resolve(session)
+        last_ns = hub.last_ns(chosen)
+        rows: query.LogicalRows = hub.read(
+            chosen, lambda file: query.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
+        )
+        graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances)
+        return answer(
+            {
+                "session": chosen,
+                "attempts": graph.attempts,
+                "nodes": graph.nodes,
+                "calls": graph.calls,
+                "data": graph.data,
+                "folded": graph.folded,
+                "limit": MAX_ELEMENTS,
+                "is_estimated": rows.is_estimated,
+                "data_sampled": rows.sampled,
+            }
+        )

@@ -1,0 +1,65 @@
+"""The shapes of a flame graph's answers, for the OpenAPI description. Answers are encoded by msgspec."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class FlameFrame(BaseModel):
+    """A call path: ``own`` of its own attempts, ``value`` with all below it."""
+
+    id: str
+    parent: str | None
+    name: str | None
+    kind: str
+    depth: int
+    own: int
+    value: int
+    attempts: int
+    failed: int
+    running: int
+    total_ns: int
+    self_ns: int
+    blocked_ns: int
+    bytes: int
+    first_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    folded: int
+    baseline_own: int | None
+    baseline_value: int | None
+
+
+class FlameTree(BaseModel):
+    """Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other."""
+
+    frames: list[FlameFrame]
+    frames_total: int
+    folded: int
+
+
+class FlameAnswer(FlameTree):
+    """A flame graph."""
+
+    session: str
+    weight: str
+    total: int
+    attempts: int
+    baseline_total: int | None
+    focus: str | None
+    ancestors: list[FlameFrame]
+
+
+class SandwichAnswer(BaseModel):
+    """Who called a function, and what it called."""
+
+    session: str
+    weight: str
+    of: str
+    own: int
+    value: int
+    attempts: int
+    total: int
+    callers: FlameTree
+    callees: FlameTree

@@ -1,0 +1,128 @@
+"""Answers of the Gantt chart and the critical path. Times are ns; ids are hex texts."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class GanttLane(BaseModel):
+    """A worker, node, actor or function, over the whole extent."""
+
+    id: str
+    kind: str
+    label: str | None
+    node_id: str | None
+    node_ip: str | None
+    pid: int | None
+    actor_id: str | None
+    class_name: str | None
+    actor_name: str | None
+    attempts: int
+    busy_ns: int
+    rows: int
+    folded: int
+
+
+class GanttBars(BaseModel):
+    """Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin."""
+
+    lane: list[int]
+    row: list[int]
+    begin: list[int]
+    end: list[int]
+    count: list[int]
+    busy: list[int]
+    failed: list[int]
+    name: list[int]
+    state: list[int]
+    task_id: list[str]
+    attempt: list[int]
+
+
+class GanttDetails(BaseModel):
+    """Of the bars wide enough (``bar`` is the index), where their phases begin."""
+
+    bar: list[int]
+    created: list[int | None]
+    waiting_node: list[int | None]
+    queued: list[int | None]
+    executing: list[int | None]
+    storing: list[int | None]
+
+
+class GanttSpans(BaseModel):
+    """Stretches in which the attempts of wide bars were blocked."""
+
+    bar: list[int]
+    begin: list[int]
+    end: list[int]
+
+
+class Utilisation(BaseModel):
+    """The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on."""
+
+    bucket_ns: int
+    running: list[float]
+
+
+class GanttAnswer(BaseModel):
+    """The Gantt chart of a window."""
+
+    session: str
+    by: str
+    origin_ns: int
+    begin_ns: int
+    end_ns: int
+    attempts: int
+    resolution_ns: int
+    lanes: list[GanttLane]
+    lanes_from: int
+    lanes_total: int
+    names: list[str]
+    states: list[str]
+    bars: GanttBars
+    details: GanttDetails
+    blocked: GanttSpans
+    in_window: int
+    merged: int
+    left_out: int
+    utilisation: Utilisation | None
+
+
+class PathLink(BaseModel):
+    """A stretch of the critical path."""
+
+    task_id: str
+    attempt: int
+    name: str
+    phase: str
+    begin_ns: int
+    end_ns: int
+    share: float
+
+
+class PathFunction(BaseModel):
+    """What of the critical path is one function's, and the duration without it."""
+
+    name: str
+    links: int
+    total_ns: int
+    share: float
+    by_phase: dict[str, int]
+    without_ns: int
+
+
+class CriticalPathAnswer(BaseModel):
+    """The chain that decided how long a job took."""
+
+    session: str
+    job_id: str | None
+    begin_ns: int
+    end_ns: int
+    duration_ns: int
+    links: list[PathLink]
+    links_total: int
+    left_out_ns: int
+    functions: list[PathFunction]
+    phases: dict[str, int]
+    truncated: bool

@@ -1,0 +1,81 @@
+"""The shape of a logical graph's answer, for the OpenAPI description. Answers are encoded by msgspec."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class LogicalFigures(BaseModel):
+    """Sums (ns, bytes) over attempts and their quantiles: from submission to end, and of running alone."""
+
+    attempts: int
+    failed: int
+    total_ns: int
+    self_ns: int
+    blocked_ns: int
+    output_bytes: int
+    latency_p50_ns: int | None
+    latency_p95_ns: int | None
+    run_p50_ns: int | None
+    run_p95_ns: int | None
+
+
+class LogicalNode(LogicalFigures):
+    """A function, a driver, or an actor's class or instance; ``parent`` is the box around a node."""
+
+    id: str
+    kind: str
+    name: str | None
+    parent: str | None
+    class_name: str | None
+    actor_id: str | None
+    job_id: str | None
+    actors: int | None
+    is_expanded: bool
+    states: dict[str, int]
+
+
+class LogicalCall(LogicalFigures):
+    """Attempts of ``target`` that ``source`` submitted."""
+
+    id: str
+    source: str
+    target: str
+
+
+class LogicalData(BaseModel):
+    """Objects that ``source`` made and ``target`` took, and their bytes."""
+
+    id: str
+    source: str
+    target: str
+    objects: int
+    bytes: int
+    arguments: int
+    argument_bytes: int
+    gets: int
+    get_bytes: int
+
+
+class LogicalFolded(BaseModel):
+    """What has no node of its own: functions, drivers, and by class its instances."""
+
+    functions: int
+    attempts: int
+    total_ns: int
+    drivers: int
+    instances: dict[str, int]
+
+
+class LogicalAnswer(BaseModel):
+    """A logical graph of at most ``limit`` nodes and edges."""
+
+    session: str
+    attempts: int
+    nodes: list[LogicalNode]
+    calls: list[LogicalCall]
+    data: list[LogicalData]
+    folded: LogicalFolded
+    limit: int
+    is_estimated: bool
+    data_sampled: int

@@ -1,0 +1,80 @@
+"""The shapes of what the distributed call stack answers, for the OpenAPI description."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class StackExample(BaseModel):
+    """One attempt of a node: where it is, and since when in its situation."""
+
+    since_ns: int
+    task_id: str
+    attempt: int
+    node_id: str | None
+    worker_pid: int | None
+
+
+class StackBlockedOn(BaseModel):
+    """Whom the attempts of a node wait for: ``count`` pairs of one that waits and one that is waited for."""
+
+    node: str
+    name: str
+    situation: str
+    count: int
+    examples: list[str]
+
+
+class StackNode(BaseModel):
+    """Attempts of one function in one situation under the same chain of callers."""
+
+    id: str
+    parent: str | None
+    depth: int
+    name: str
+    type: str | None
+    situation: str
+    count: int
+    others: int
+    total: int
+    oldest_ns: int | None
+    newest_ns: int | None
+    deepest: int
+    awaited: bool
+    examples: list[StackExample]
+    blocked_on: list[StackBlockedOn]
+    folded_nodes: int
+    folded_count: int
+
+
+class StackLink(BaseModel):
+    """A step of a chain of who waits for whom."""
+
+    node: str
+    name: str
+    situation: str
+    count: int
+
+
+class StackAnswer(BaseModel):
+    """What was in flight at ``at_ns``, and who waited for whom."""
+
+    session: str
+    at_ns: int | None
+    live: bool
+    in_flight: int
+    left_out: int
+    nodes: list[StackNode]
+    folded_nodes: int
+    chains: list[list[StackLink]]
+
+
+class ActivityAnswer(BaseModel):
+    """How many attempts were in flight and running in equal parts of the session's time."""
+
+    session: str
+    begin_ns: int | None
+    end_ns: int | None
+    bucket_ns: int | None
+    in_flight: list[float]
+    running: list[float]

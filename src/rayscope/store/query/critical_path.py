@@ -1,0 +1,258 @@
+"""What the walk along the critical path asks of a record: one attempt, wait or producer after the other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.store.errors import NotFound
+from rayscope.store.flow_sql import BLOCKING_SPANS, CREATED, END, FIRST_PUT, NOT_DRIVER, SUMMED, still_blocked
+from rayscope.store.paths import DRIVER_PREFIX
+from rayscope.store.query.gantt import REACHED
+from rayscope.store.rows import join_id, split_id
+
+#: So many waits, or attempts of a worker, are read at once.
+_WAITS = 500
+#: So many tasks at most are noted as waiting for others.
+_KNOWN = 300_000
+#: States of one attempt may be told by two clocks.
+_SLACK_NS = 50_000_000
+_END = f"coalesce({END}, $last)"
+_FIELDS = (
+    f"a.task_hi, a.task_lo, a.attempt, coalesce(a.func_name, a.name, ''), a.parent_hi, a.parent_lo, "
+    f"a.worker_id, {CREATED}, a.pending_node_assignment_ns, a.submitted_to_worker_ns, {REACHED}, "
+    f"coalesce(a.execute_begin_ns, a.running_ns), a.execute_end_ns, {_END}"
+)
+_ROW = f"row({_FIELDS})"
+_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "storing")
+_BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
+
+
+class PathAttempt(NamedTuple):
+    """An attempt on the path; see :class:`rayscope.flow.critical_path.Attempt`."""
+
+    task_id: str
+    attempt: int
+    name: str
+    begins: list[tuple[str, int]]
+    end_ns: int
+    parent_task_id: str | None
+    worker_id: str | None
+    reached_ns: int
+
+
+class PathWait(NamedTuple):
+    """A wait of an attempt's, and who of the awaited ended last."""
+
+    begin_ns: int
+    end_ns: int
+    awaited: PathAttempt | None
+
+
+class PathReader:
+    """The record of one job, asked step by step. ``last_ns``: until when a running attempt has run.
+
+    ``job_id`` is the given one or that with the most attempts, ``last`` the attempt that ended last, and
+    ``begin_ns`` when the job's driver began. Raises NotFound where nothing is on record.
+    """
+
+    def __init__(self, reader: duckdb.DuckDBPyConnection, last_ns: int, job_id: str | None) -> None:
+        self._reader = reader
+        self._last_ns = last_ns
+        self._waits: dict[tuple[str, int], list[PathWait]] = {}
+        self._whole: set[tuple[str, int]] = set()
+        self._held: dict[str, list[PathAttempt]] = {}
+        self._whole_workers: set[str] = set()
+        self._waiting = self._some(
+            f"SELECT task_hi FROM span_rows WHERE name IN ({_BLOCKING}) "
+            "UNION SELECT task_hi FROM edge_rows WHERE starts_with(kind, 'blocked:')"
+        )
+        self._given = self._some("SELECT DISTINCT task_hi FROM edge_rows WHERE kind = 'argument'")
+        if job_id is None:
+            most = reader.execute(
+                f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "
+                "ORDER BY count(*) DESC, job_id LIMIT 1"
+            ).fetchone()
+            job_id = most[0] if most else None
+        self.job_id = job_id
+        of_job = f"{NOT_DRIVER} AND job_id IS NOT DISTINCT FROM $job"
+        found = self._one(
+            f"SELECT {_ROW} FROM attempts a WHERE {of_job} AND {CREATED} IS NOT NULL "
+            f"ORDER BY {_END} DESC, {REACHED} IS NULL, {CREATED} LIMIT 1",
+            job=job_id,
+        )
+        if found is None:
+            raise NotFound(
+                f"No task of job {(job_id or '')[:80]!r} is on record."
+                if job_id
+                else "No task is on record yet.",
+                "GET /api/jobs lists the jobs.",
+            )
+        self.last = found
+        begun = reader.execute(
+            f"SELECT least((SELECT min({CREATED}) FROM attempts WHERE {of_job}), "
+            f"(SELECT min(coalesce(running_ns, {CREATED})) FROM attempts "
+            "WHERE type = 'DRIVER_TASK' AND job_id = $job), "
+            "(SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0))",
+            {"job": job_id},
+        ).fetchone()
+        self.begin_ns: int = begun[0] if begun and begun[0] is not None else found.begins[0][1]
+
+    def _one(self, sql: str, **values: Any) -> PathAttempt | None:
+        row = self._reader.execute(sql, {**values, "last": self._last_ns}).fetchone()
+        return None if row is None or row[0] is None else _attempt(row[0])
+
+    def _some(self, sql: str) -> set[int] | None:
+        """The tasks that a query tells, or None if they are too many: the others need not be asked about."""
+        rows = self._reader.execute(f"{sql} LIMIT {_KNOWN + 1}").fetchall()
+        return None if len(rows) > _KNOWN else {high for (high,) in rows}
+
+    def running(self, task_id: str, at_ns: int) -> PathAttempt | None:
+        """The attempt of a task that ran at a time, or the last that began before it."""
+        if task_id.startswith(DRIVER_PREFIX):
+            begin = [("executing", min(self.begin_ns, at_ns))]
+            return PathAttempt(task_id, 0, "driver", begin, self._last_ns, None, None, 0)
+        high, low = split_id(task_id)
+        return self._one(
+            f"SELECT {_ROW} FROM attempts a WHERE task_hi = $high AND task_lo = $low "
+            f"AND {CREATED} IS NOT NULL ORDER BY {CREATED} > $at, attempt DESC LIMIT 1",
+            high=high,
+            low=low,
+            at=at_ns,
+        )
+
+    def retried(self, attempt: PathAttempt) -> PathAttempt | None:
+        """The attempt of the same task before this one."""
+        high, low = split_id(attempt.task_id)
+        return self._one(
+            f"SELECT {_ROW} FROM attempts a WHERE task_hi = $high AND task_lo = $low AND attempt < $attempt "
+            f"AND {CREATED} IS NOT NULL ORDER BY attempt DESC LIMIT 1",
+            high=high,
+            low=low,
+            attempt=attempt.attempt,
+        )
+
+    def argument(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
+        """Of the tasks that made an attempt's arguments, the attempt that ended last, not after a time."""
+        high, low = split_id(attempt.task_id)
+        if self._given is not None and high not in self._given:
+            return None
+        return self._one(
+            f"SELECT arg_max({_ROW}, {_END}) FROM edge_rows e JOIN attempts a ON a.task_hi = e.object_hi "
+            "AND a.task_lo = e.object_lo WHERE e.task_hi = $high AND e.task_lo = $low "
+            f"AND e.kind = 'argument' AND e.object_index < {FIRST_PUT} AND {_END} <= $before",
+            high=high,
+            low=low,
+            before=before_ns,
+        )
+
+    def before(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
+        """The attempt that ended last on the same worker, of those that came before it.
+
+        A walk goes back in time: what came to the worker later than it asks for now, it asks for no more.
+        """
+        worker = attempt.worker_id
+        if worker is None:
+            return None
+        while True:
+            known = self._held.get(worker)
+            while known and (known[-1].end_ns > before_ns + _SLACK_NS or known[-1].reached_ns >= before_ns):
+                known.pop()
+            if known:
+                return known[-1]
+            if known is not None and worker in self._whole_workers:
+                return None
+            rows = self._reader.execute(
+                f"SELECT {_ROW} FROM attempts a WHERE worker_id = $worker AND {NOT_DRIVER} "
+                f"AND {END} <= $before + {_SLACK_NS} AND {REACHED} < $before "
+                f"ORDER BY {END} DESC, attempt LIMIT {_WAITS}",
+                {"worker": worker, "before": before_ns, "last": self._last_ns},
+            ).fetchall()
+            if len(rows) < _WAITS:
+                self._whole_workers.add(worker)
+            self._held[worker] = [_attempt(row) for (row,) in reversed(rows)]
+
+    def wait(self, attempt: PathAttempt, before_ns: int) -> PathWait | None:
+        """Of the waits of an attempt that began before a time the one that ended last, not after it."""
+        if self._waiting is not None and split_id(attempt.task_id)[0] not in self._waiting:
+            return None
+        key = (attempt.task_id, attempt.attempt)
+        known = self._waits.get(key)
+        if known is None:
+            known = self._waits[key] = self._load(attempt, before_ns) + self._still_blocked(attempt)
+        while True:
+            while known and (known[-1].end_ns > before_ns or known[-1].begin_ns >= before_ns):
+                known.pop()
+            if known:
+                return known[-1]
+            if key in self._whole:
+                return None
+            known.extend(self._load(attempt, before_ns))
+
+    def awaited(self, attempt: PathAttempt, wait: PathWait, before_ns: int) -> PathAttempt | None:
+        """Of the tasks that a wait was for, the attempt that ended last."""
+        return wait.awaited
+
+    def _load(self, attempt: PathAttempt, before_ns: int) -> list[PathWait]:
+        """The waits before a time, the latest last, and for whom: some hundred at once."""
+        high, low = split_id(attempt.task_id)
+        of = {"high": high, "low": low, "attempt": attempt.attempt}
+        rows = self._reader.execute(
+            "SELECT begin_ns, max(end_ns) FROM span_rows WHERE task_hi = $high AND task_lo = $low "
+            f"AND attempt = $attempt AND name IN ({_BLOCKING}) AND NOT coalesce({SUMMED}, false) "
+            "AND NOT coalesce(starts_with(extra, '{\"user\":'), false) "
+            "AND end_ns <= $before AND begin_ns < $before "
+            f"GROUP BY begin_ns ORDER BY 2 DESC, begin_ns LIMIT {_WAITS}",
+            {**of, "before": before_ns},
+        ).fetchall()
+        if len(rows) < _WAITS:
+            self._whole.add((attempt.task_id, attempt.attempt))
+        awaited = self._awaited(of, [begin for begin, _ in rows], "e.kind IN ('get', 'wait')", "e.end_ns")
+        return [PathWait(begin, end, awaited.get(begin)) for begin, end in reversed(rows)]
+
+    def _still_blocked(self, attempt: PathAttempt) -> list[PathWait]:
+        """The waits whose end nobody told: until the attempt's end."""
+        high, low = split_id(attempt.task_id)
+        of = {"high": high, "low": low, "attempt": attempt.attempt}
+        begins = [
+            begin
+            for (begin,) in self._reader.execute(
+                "SELECT DISTINCT begin_ns FROM "
+                f"({still_blocked('b.task_hi = $high AND b.task_lo = $low AND b.attempt = $attempt')}) "
+                f"ORDER BY begin_ns LIMIT {_WAITS}",
+                of,
+            ).fetchall()
+        ]
+        awaited = self._awaited(of, begins, "starts_with(e.kind, 'blocked:')", "$last")
+        return [PathWait(begin, attempt.end_ns, awaited.get(begin)) for begin in begins]
+
+    def _awaited(self, of: dict[str, Any], begins: list[int], kind: str, end: str) -> dict[int, PathAttempt]:
+        """For each wait by its begin, the attempt that ended last until its end."""
+        if not begins:
+            return {}
+        found = self._reader.execute(
+            f"SELECT e.begin_ns, arg_max({_ROW}, {_END}) FROM edge_rows e JOIN attempts a "
+            "ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo "
+            "WHERE e.task_hi = $high AND e.task_lo = $low AND e.attempt = $attempt "
+            f"AND {kind} AND e.object_index < {FIRST_PUT} AND {_END} <= {end} + {_SLACK_NS} "
+            "AND e.begin_ns IN (SELECT unnest($begins::BIGINT[])) GROUP BY e.begin_ns",
+            {**of, "begins": begins, "last": self._last_ns},
+        ).fetchall()
+        return {begin: _attempt(row) for begin, row in found if row is not None}
+
+
+def _attempt(row: Any) -> PathAttempt:
+    values = list(row.values()) if isinstance(row, dict) else list(row)
+    high, low, attempt, name, parent_high, parent_low, worker, *times, end = values
+    begins = [(phase, time) for phase, time in zip(_PHASES, times, strict=True) if time is not None]
+    return PathAttempt(
+        join_id(high, low) or "",
+        attempt,
+        name,
+        begins,
+        end,
+        join_id(parent_high, parent_low),
+        worker,
+        times[3] or 0,
+    )

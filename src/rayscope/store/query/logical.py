@@ -1,0 +1,329 @@
+"""Who calls whom and whose values go where, by function: sums over attempts and over objects that moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.store.errors import BadQuery
+from rayscope.store.flow_sql import CREATED, END, FIRST_PUT, NOT_DRIVER, START, blocked_ns, moved
+from rayscope.store.query.attempts import attempt_filters
+from rayscope.store.query.pages import Row, Where, rows_of
+from rayscope.store.session_file import SessionFile
+
+#: Unfolded classes of one question, and the instances that are shown of each: those with the most attempts.
+MAX_EXPANDED = 10
+MAX_INSTANCES = 50
+#: With more attempts than this, quantiles of large groups are estimated (of a sample) instead of exact.
+EXACT_QUANTILES = 500_000
+#: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
+MAX_EDGE_ROWS = 1_000_000
+_FOREVER = 2**62
+_ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
+_KEY = "task_hi, task_lo, attempt"
+
+
+def _driver(prefix: str) -> str:
+    return f"({prefix}_hi = {2**64 - 1} AND starts_with({prefix}_lo, '{'f' * 24}'))"
+
+
+def _class_of(name: str) -> str:
+    """SQL of the class of a method's name; NULL if it has none. (Function names have no dots.)"""
+    return f"nullif(left({name}, greatest(0, length({name}) - length(split_part({name}, '.', -1)) - 1)), '')"
+
+
+def _named(of: str, select: str) -> str:
+    """SQL of rows of ``of`` with ``func``, their function: Ray's restarts of actors have no name."""
+    return (
+        f"SELECT {select}, coalesce(p.func_name, p.name, r.class_name || '.__init__') AS func FROM {of} p "
+        "LEFT JOIN actor_rows r ON r.id = CASE WHEN p.func_name IS NULL AND p.name IS NULL "
+        "AND p.type = 'ACTOR_CREATION_TASK' THEN p.actor_id END"
+    )
+
+
+def _tasks_named(which: str) -> str:
+    """SQL of task ids, each once, with their function and actor, of the attempts that ``which`` picks.
+
+    Nearly all tasks have a first attempt on record: only the others need to be grouped.
+    """
+    key = "p.task_hi, p.task_lo, p.actor_id"
+    first = _named(f"(SELECT * FROM attempts WHERE attempt = 0 AND {which})", key)
+    later = _named(f"(SELECT * FROM attempts WHERE attempt != 0 AND {which})", key)
+    return f"""
+{first}
+UNION ALL
+SELECT task_hi, task_lo, any_value(actor_id), any_value(func) FROM ({later}) l WHERE NOT EXISTS (
+    SELECT 1 FROM attempts f WHERE f.attempt = 0 AND f.task_hi = l.task_hi AND f.task_lo = l.task_lo
+        AND f.task_hi IN (SELECT task_hi FROM attempts WHERE attempt != 0))
+GROUP BY task_hi, task_lo
+"""
+
+
+def _box(func: str, actor: str) -> str:
+    """SQL of the instance that a row belongs to: '' in one that is not shown; NULL if its class is folded."""
+    return (
+        f"CASE WHEN {_class_of(func)} IN (SELECT unnest(classes) FROM asked) THEN "
+        f"CASE WHEN {actor} IN (SELECT unnest(actors) FROM asked) THEN {actor} ELSE '' END END"
+    )
+
+
+_PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
+_STILL_BLOCKED = """
+SELECT task_hi, task_lo, attempt, min(begin_ns) AS since FROM edge_rows b
+WHERE starts_with(kind, 'blocked:') AND NOT EXISTS (
+    SELECT 1 FROM span_rows s WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo
+        AND s.begin_ns = b.begin_ns)
+GROUP BY task_hi, task_lo, attempt
+"""
+
+
+def _called(where: Where, is_exact: bool, is_unfolded: bool, is_filtered: bool) -> str:
+    """SQL of sums by function and by caller and function. ``?``: classes, actors, last_ns, the filters'.
+
+    The caller of an attempt with a call path is told by the path; only for the others, and where instances
+    are told apart, is the parent looked up.
+    """
+    quantile, sample = ("quantile_cont", "") if is_exact else ("reservoir_quantile", ", 8192")
+
+    def quantiles(since: str, name: str) -> str:
+        # (greatest() takes no notice of a NULL.)
+        lasted = f"CASE WHEN ended IS NOT NULL AND {since} IS NOT NULL THEN greatest(0, ended - {since}) END"
+        return ", ".join(
+            f"{quantile}({lasted}, {share}{sample})::BIGINT AS {name}_p{share * 100:.0f}_ns"
+            for share in (0.5, 0.95)
+        )
+
+    wanted = f"{_class_of('up.name')} IN (SELECT unnest(classes) FROM asked)" if is_unfolded else "false"
+    spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered else "true"
+    box = _box("n.func", "n.actor_id") if is_unfolded else "NULL::VARCHAR"
+    caller_box = _box("coalesce(c.func, n.up)", "c.actor_id") if is_unfolded else "NULL::VARCHAR"
+    return f"""
+WITH asked AS (SELECT ?::VARCHAR[] AS classes, ?::VARCHAR[] AS actors, ?::BIGINT AS last),
+picked AS (
+    SELECT {_PICKED}, {CREATED} AS created, {START} AS began, {END} AS ended FROM attempts{where.sql}),
+named AS ({_named("picked", "p.*")}),
+placed AS (
+    SELECT n.*, up.name AS up, coalesce({_driver("parent")}, false) AS of_driver,
+        up.name IS NULL OR {wanted} AS look_up
+    FROM named n
+    LEFT JOIN paths own ON own.path_id = n.path_id
+    LEFT JOIN paths up ON up.path_id = own.parent_path_id),
+callers AS ({_tasks_named("task_hi IN (SELECT parent_hi FROM placed WHERE look_up AND NOT of_driver)")}),
+called AS (
+    SELECT n.*, {box} AS box,
+        CASE WHEN of_driver THEN 'driver' WHEN coalesce(n.up, c.func) IS NULL THEN 'unknown' ELSE 'function'
+            END AS caller_kind,
+        CASE WHEN of_driver THEN right(parent_lo, 8) ELSE coalesce(n.up, c.func) END AS caller,
+        CASE WHEN NOT of_driver THEN {caller_box} END AS caller_box,
+        CASE WHEN began IS NULL THEN 0 ELSE greatest(0, coalesce(ended, last) - began) END AS took,
+        least(took, coalesce(b.blocked, 0) + coalesce(greatest(0, coalesce(ended, last) - s.since), 0))
+            AS waited
+    FROM asked, placed n
+    LEFT JOIN callers c ON n.look_up AND c.task_hi = n.parent_hi AND c.task_lo = n.parent_lo
+    LEFT JOIN ({blocked_ns(spans)}) b ON b.task_hi = n.task_hi AND b.task_lo = n.task_lo
+        AND b.attempt = n.attempt
+    LEFT JOIN ({_STILL_BLOCKED}) s ON s.task_hi = n.task_hi AND s.task_lo = n.task_lo
+        AND s.attempt = n.attempt)
+SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
+    bool_or({_ACTOR}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
+    {_sum("took")} AS total_ns, {_sum("took - waited")} AS self_ns,
+    {_sum("waited")} AS blocked_ns, {_sum("output_bytes")} AS output_bytes,
+    {quantiles("created", "latency")}, {quantiles("began", "run")}
+FROM called
+GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box))
+"""
+
+
+def _states(where: Where, is_unfolded: bool) -> str:
+    """SQL of how many attempts of each function are in each state. ``?``: classes, actors, the filters'."""
+    box = _box("func", "actor_id") if is_unfolded else "NULL::VARCHAR"
+    return f"""
+WITH asked AS (SELECT ?::VARCHAR[] AS classes, ?::VARCHAR[] AS actors),
+picked AS (
+    SELECT func_name, name, type, actor_id, coalesce(state, 'NIL') AS state, count(*) AS attempts
+    FROM attempts{where.sql} GROUP BY ALL),
+named AS ({_named("picked", "p.actor_id, p.state, p.attempts")})
+SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL ORDER BY state
+"""
+
+
+def _sum(of: str) -> str:
+    return f"least(coalesce(sum({of}), 0), {_FOREVER})::BIGINT"
+
+
+_ENDS = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
+
+
+def _data(where: Where | None, share: int, is_unfolded: bool) -> str:
+    """SQL of the objects that moved, by both ends and their instances. ``?``: classes, actors, the filters'.
+
+    ``where``: an end has to be among these attempts. ``share``: of the objects every so manieth.
+    """
+    taken = [f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"] if share > 1 else []
+    if where is not None:
+        taken.append(
+            f"(object_index >= {FIRST_PUT} OR task_hi IN (SELECT task_hi FROM mine) "
+            "OR object_hi IN (SELECT task_hi FROM mine))"
+        )
+    # Who made an object is in its id, but for those that were put.
+    made = (
+        f"{{}}_hi IN (SELECT object_hi FROM edge_rows WHERE kind IN ('get', 'argument', 'fetched') "
+        f"AND (object_index >= {FIRST_PUT} OR bytes IS NULL))"
+    )
+    edges = moved(" AND ".join(taken) or "true", made)
+
+    def end(name: str) -> str:
+        box = _box(f"{name}.func", f"{name}.actor_id") if is_unfolded else "NULL::VARCHAR"
+        return (
+            f"CASE WHEN {_driver(f'm.{name}')} THEN 'driver' WHEN {name}.func IS NULL THEN 'unknown' "
+            f"ELSE 'function' END AS {name}_kind, "
+            f"CASE WHEN {_driver(f'm.{name}')} THEN right(m.{name}_lo, 8) ELSE {name}.func END AS {name}, "
+            f"{box} AS {name}_box"
+        )
+
+    def join(name: str) -> str:
+        return f"LEFT JOIN names {name} ON {name}.task_hi = m.{name}_hi AND {name}.task_lo = m.{name}_lo"
+
+    mine = ""
+    matched = ""
+    if where is not None:
+        mine = f"mine AS (SELECT DISTINCT task_hi, task_lo FROM attempts{where.sql}),"
+        either = " OR ".join(
+            f"(m.{name}_hi, m.{name}_lo) IN (SELECT (task_hi, task_lo) FROM mine)"
+            for name in ("producer", "consumer")
+        )
+        matched = f" AND ({either})"
+    return f"""
+WITH asked AS (SELECT ?::VARCHAR[] AS classes, ?::VARCHAR[] AS actors), {mine}
+moved AS MATERIALIZED (
+    SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, kind, bytes FROM ({edges}) m
+    WHERE kind IN ('argument', 'get') AND NOT coalesce(nested, false){matched}),
+names AS ({_tasks_named(f"{NOT_DRIVER} AND task_hi IN ({_ENDS})")}),
+ends AS (
+    SELECT {end("producer")}, {end("consumer")}, m.kind, m.bytes
+    FROM moved m {join("producer")} {join("consumer")})
+SELECT producer_kind, producer, producer_box, consumer_kind, consumer, consumer_box,
+    count(*) FILTER (kind = 'argument') * {int(share)} AS arguments,
+    {_sum(f"CASE kind WHEN 'argument' THEN bytes * {int(share)} END")} AS argument_bytes,
+    count(*) FILTER (kind = 'get') * {int(share)} AS gets,
+    {_sum(f"CASE kind WHEN 'get' THEN bytes * {int(share)} END")} AS get_bytes
+FROM ends GROUP BY ALL
+"""
+
+
+class LogicalRows(NamedTuple):
+    """What a logical graph is made of: the fields of ``rayscope.flow.logical.Rows``."""
+
+    functions: list[Row]
+    calls: list[Row]
+    data: list[Row]
+    methods: set[str]
+    instances: dict[str, int]
+    is_estimated: bool
+    sampled: int
+
+
+def logical_rows(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    last_ns: int,
+    expand: Sequence[str] = (),
+) -> LogicalRows:
+    """Sums by function, by caller and function, and by the two ends of data edges; see the fields' names.
+
+    ``filters`` pick the attempts that count; a data edge counts if one of its ends is among them.
+    ``last_ns``: until when a running attempt has run. Times in ns, sizes in bytes. Raises BadQuery.
+    """
+    if len(expand) > MAX_EXPANDED:
+        raise BadQuery(f"At most {MAX_EXPANDED} classes can be unfolded at once.", "Give fewer `expand`.")
+    where = attempt_filters(filters)
+    if filters.get("type") == "DRIVER_TASK":
+        where.add(NOT_DRIVER)  # drivers call, nobody calls them
+    is_filtered = any(value is not None and value != "" for value in filters.values())
+    classes = list(dict.fromkeys(expand))
+    with file.reader() as reader:
+        counted = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone()
+        is_exact = (counted[0] if counted else 0) <= EXACT_QUANTILES
+        instances, actors = _instances(reader, where, classes)
+        found = rows_of(
+            reader.execute(
+                _called(where, is_exact, bool(classes), is_filtered),
+                [classes, actors, last_ns, *where.values],
+            )
+        )
+        states: dict[tuple[str | None, str | None], dict[str, int]] = {}
+        for func, box, state, many in reader.execute(
+            _states(where, bool(classes)), [classes, actors, *where.values]
+        ).fetchall():
+            states.setdefault((func, box), {})[state] = many
+        stored = reader.execute("SELECT count(*) FROM edge_rows").fetchone()
+        share = max(1, -(-(stored[0] if stored else 0) // MAX_EDGE_ROWS))
+        within = where if is_filtered else None
+        data = rows_of(
+            reader.execute(
+                _data(within, share, bool(classes)), [classes, actors, *(within.values if within else ())]
+            )
+        )
+        methods = {row["func"] for row in found if row["is_method"] and row["func"]}
+        methods |= _methods(reader, {row["func"] for row in found}, found, data)
+    functions = [row for row in found if row.pop("is_node")]
+    for row in functions:
+        row["states"] = states.get((row["func"], row["box"]), {})
+    kept = {id(row) for row in functions}
+    return LogicalRows(
+        functions,
+        [row for row in found if id(row) not in kept],
+        data,
+        methods,
+        instances,
+        not is_exact,
+        share,
+    )
+
+
+def _instances(
+    reader: duckdb.DuckDBPyConnection, where: Where, classes: list[str]
+) -> tuple[dict[str, int], list[str]]:
+    """How many actors of each class have matching attempts, and those that are shown of ``classes``."""
+    name = _class_of("func")
+    by_actor = (
+        "WITH picked AS (SELECT func_name, name, type, actor_id, count(*) AS attempts "
+        f"FROM attempts{where.sql} AND {_ACTOR} AND actor_id IS NOT NULL GROUP BY ALL), "
+        f"named AS ({_named('picked', 'p.actor_id, p.attempts')}) "
+        f"SELECT {name} AS class, actor_id, sum(attempts) AS attempts FROM named "
+        "WHERE class IS NOT NULL GROUP BY class, actor_id"
+    )
+    counted = reader.execute(
+        f"SELECT class, count(*) FROM ({by_actor}) GROUP BY class", where.values
+    ).fetchall()
+    shown: list[tuple[str]] = []
+    if classes:
+        shown = reader.execute(
+            f"SELECT actor_id FROM ({by_actor}) WHERE list_contains(?, class) "
+            "QUALIFY row_number() OVER (PARTITION BY class ORDER BY attempts DESC, actor_id) "
+            f"<= {MAX_INSTANCES}",
+            [*where.values, classes],
+        ).fetchall()
+    return dict(counted), [actor for (actor,) in shown]
+
+
+def _methods(
+    reader: duckdb.DuckDBPyConnection, known: set[str | None], called: list[Row], data: list[Row]
+) -> set[str]:
+    """Which of the callers and ends that no attempt told about are methods of actors."""
+    named = {row["caller"] for row in called if row["caller_kind"] == "function"}
+    for name in ("producer", "consumer"):
+        named |= {row[name] for row in data if row[f"{name}_kind"] == "function"}
+    asked = sorted(name for name in named - known if "." in name)
+    if not asked:
+        return set()
+    found = reader.execute(
+        f"SELECT DISTINCT func_name FROM attempts WHERE {_ACTOR} "
+        "AND func_name IN (SELECT unnest(?::VARCHAR[]))",
+        [asked],
+    ).fetchall()
+    # A restart has no name of its own.
+    return {name for (name,) in found} | {name for name in asked if name.endswith(".__init__")}

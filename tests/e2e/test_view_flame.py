@@ -1,0 +1,73 @@
+"""The flame graph of a real Ray job in Chromium."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Recorded
+
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
+
+
+def test_the_flame_graph_shows_who_called_whom(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}")
+    page.get_by_test_id("nav-flame").click()
+    graph = page.get_by_test_id("flame")
+    graph.wait_for()
+    page.get_by_test_id("flame-weight").get_by_text("Attempts").click()
+    expect(page).to_have_url(re.compile("weight=count"))
+    expect(page.get_by_test_id("flame-status")).to_contain_text("419 attempts", timeout=15_000)
+    below = page.get_by_test_id("flame-below")
+    for name in ("branch", "leaf", "slow_step", "broken"):
+        expect(below.get_by_text(name, exact=True)).to_be_visible()
+
+    # Pointing at the top tells its numbers; a search marks the leaves of both callers.
+    box = graph.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 40, box["y"] + 10)
+    expect(page.get_by_test_id("flame-tip")).to_contain_text("419")
+    page.get_by_test_id("flame-find").fill("leaf")
+    expect(page.get_by_test_id("flame-status")).to_contain_text("2 frames found: 93%")
+    page.get_by_test_id("flame-find").fill("")
+
+    below.get_by_text("branch", exact=True).click()
+    expect(page).to_have_url(re.compile(r"frame=\d+"))
+    expect(page.get_by_test_id("flame-crumbs")).to_contain_text(re.compile("driver.*branch"))
+    expect(page.get_by_test_id("flame-callers")).to_contain_text(re.compile(r"driver\s*40\s*100%"))
+    expect(page.get_by_test_id("flame-callees")).to_contain_text(re.compile(r"leaf\s*30\s*75%"))
+    # The link alone shows the same; Escape leads back up.
+    page.goto(page.url)
+    expect(page.get_by_test_id("flame-panel")).to_contain_text("branch")
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("frame="))
+    # By keys: down into the largest, and in.
+    graph.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_test_id("flame-tip")).to_contain_text("leaf")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"frame=\d+"))
+    page.get_by_test_id("flame-attempts").click()
+    expect(page).to_have_url(re.compile("func_name=leaf"))
+    page.get_by_test_id("task-row").first.wait_for()
+
+
+def test_the_numbers_of_the_flame_graph_can_be_saved(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}/flame?lang=zh")
+    page.get_by_test_id("flame").wait_for()
+    expect(page.get_by_test_id("flame-panel")).to_contain_text("驱动程序")
+    with page.expect_download() as saved:
+        page.get_by_test_id("flame-json").click()
+    told = json.loads(Path(saved.value.path()).read_text())
+    assert told["attempts"] == 419
+    assert told["total"] == sum(frame["own"] for frame in told["frames"]) > 0
+    with page.expect_download() as drawn:
+        page.get_by_test_id("flame-png").click()
+    assert Path(drawn.value.path()).read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,259 @@
+"""The Gantt chart and the critical path of executions whose numbers are known, over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story, at
+from tests.unit.server.conftest import Running
+
+A, B, C, D = ("a" * 56, "b" * 56, "c" * 56, "d" * 56)
+
+
+def bars(picture: dict[str, Any]) -> list[tuple[str, str, int, float, float, int]]:
+    """(lane, name, row, begin ms, end ms, attempts) of each bar, in the order of lanes and time."""
+    columns = picture["bars"]
+    found = []
+    for at_, lane in enumerate(columns["lane"]):
+        begin, end = columns["begin"][at_] / MS, columns["end"][at_] / MS
+        name = picture["names"][columns["name"][at_]]
+        lane_id = picture["lanes"][lane]["id"] or picture["lanes"][lane]["kind"]
+        found.append((lane_id, name, columns["row"][at_], begin, end, columns["count"][at_]))
+    return sorted(found, key=lambda bar: (bar[0], bar[3], bar[2]))
+
+
+@pytest.fixture
+def two_workers() -> Story:
+    story = Story()
+    first = story.task("make", 0, 10, 110, worker=A)
+    story.task("use", 0, 120, 320, worker=A, queued=100)
+    outer = story.task("outer", 20, 60, 400, worker=B, failed=True)
+    inner = story.task("inner", 70, 90, 390, worker=B, parent=outer)
+    story.get(outer, inner, 80, 395)
+    story.task("waits", 50)
+    story.get(DRIVER, first, 5, 111)
+    return story
+
+
+def test_bars_are_where_the_attempts_held_their_workers(fresh: Running, two_workers: Story) -> None:
+    fresh.record(two_workers)
+    picture = fresh.get("/api/flow/gantt", by="worker", width=800, since_ns=at(0), until_ns=at(400))
+    assert picture["origin_ns"] == picture["begin_ns"] == ORIGIN_NS
+    assert [lane["id"] for lane in picture["lanes"]] == [A, B, ""]
+    assert [lane["rows"] for lane in picture["lanes"]] == [1, 2, 1]
+    assert [lane["attempts"] for lane in picture["lanes"]] == [2, 2, 1]
+    assert picture["lanes"][0]["busy_ns"] == 300 * MS
+    assert picture["lanes"][0]["pid"] == 100
+    placed = [bar for bar in bars(picture) if bar[0] != "not_placed"]
+    # While `outer` is blocked, what it waits for runs in the same worker's lane: below it.
+    assert placed == [
+        (A, "make", 0, 10, 110, 1),
+        (A, "use", 0, 120, 320, 1),
+        (B, "outer", 0, 60, 400, 1),
+        (B, "inner", 1, 90, 390, 1),
+    ]
+    states = dict(
+        zip((picture["names"][n] for n in picture["bars"]["name"]), picture["bars"]["state"], strict=True)
+    )
+    assert {name: picture["states"][state] for name, state in states.items()} == {
+        "make": "finished",
+        "use": "finished",
+        "outer": "failed",
+        "inner": "finished",
+        "waits": "running",
+    }
+    assert (picture["attempts"], picture["in_window"], picture["merged"], picture["left_out"]) == (5, 5, 0, 0)
+
+
+def test_long_bars_tell_their_phases(fresh: Running) -> None:
+    story = Story()
+    story.task("first", 0, 10, 110)
+    task_id = story.task("second", 20, 120, 320, queued=100)
+    story.get(task_id, story.task("third", 130, 131, 231, worker=B, parent=task_id), 140, 240)
+    fresh.record(story)
+    picture = fresh.get("/api/flow/gantt", width=800)
+    bar = picture["bars"]["task_id"].index(task_id)
+    at_ = picture["details"]["bar"].index(bar)
+    told = {name: values[at_] for name, values in picture["details"].items()}
+    # From the begin of the bar: submitted 100 ms before it, on its way to the worker for 20 ms.
+    assert told == {
+        "bar": bar,
+        "created": -100 * MS,
+        "waiting_node": -100 * MS,
+        "queued": -20 * MS,
+        "executing": 0,
+        "storing": None,
+    }
+    assert picture["blocked"] == {"bar": [bar], "begin": [140 * MS], "end": [240 * MS]}
+
+
+@pytest.mark.parametrize(
+    ("by", "lanes"),
+    [
+        ("function", {"outer": 1, "inner": 1, "use": 1, "make": 1}),
+        ("node", {"a" * 56: 4}),
+        ("actor", {"": 4}),
+    ],
+)
+def test_other_lanes(fresh: Running, two_workers: Story, by: str, lanes: dict[str, int]) -> None:
+    fresh.record(two_workers)
+    picture = fresh.get("/api/flow/gantt", by=by)
+    placed = [lane for lane in picture["lanes"] if lane["kind"] != "not_placed"]
+    assert {lane["id"]: lane["attempts"] for lane in placed} == lanes
+    assert picture["lanes_total"] == len(lanes) + 1
+
+
+def test_a_window_and_filters_narrow_it_but_not_the_lanes_or_the_extent(
+    fresh: Running, two_workers: Story
+) -> None:
+    fresh.record(two_workers)
+    window = fresh.get("/api/flow/gantt", since_ns=at(330), until_ns=at(350), width=100)
+    assert [bar[1] for bar in bars(window) if bar[0] == B] == ["outer", "inner"]
+    assert [bar for bar in bars(window) if bar[0] == A] == []
+    assert window["lanes"][0]["busy_ns"] == 300 * MS
+    assert window["origin_ns"] == ORIGIN_NS
+    one = fresh.get("/api/flow/gantt", func_name="use")
+    assert [bar[1] for bar in bars(one)] == ["use"]
+    some = fresh.get("/api/flow/gantt", lanes=1, lanes_from=1)
+    assert [lane["id"] for lane in some["lanes"]] == [B]
+    assert {bar[0] for bar in bars(some)} == {B}
+    none = fresh.get("/api/flow/gantt", func_name="no such")
+    assert (none["attempts"], none["lanes"], none["bars"]["lane"]) == (0, [], [])
+
+
+def test_what_is_too_small_to_see_is_merged_and_counted(fresh: Running) -> None:
+    story = Story()
+    story.task("long", 0, 0, 1000, worker=B)
+    longest = ""
+    for number in range(200):
+        made = story.task(
+            "tiny", 0, 500 + number / 100, 500 + number / 100 + 0.005, worker=A, failed=number == 7
+        )
+        longest = longest or made
+    story.task("rest", 0, 700, 701, worker=A)
+    fresh.record(story)
+    picture = fresh.get("/api/flow/gantt", width=100)
+    # A pixel is 10 ms; the next power of two is 16.8 ms.
+    assert picture["resolution_ns"] == 2**24
+    merged = [(name, count) for lane, name, _, _, _, count in bars(picture) if lane == A]
+    assert ("rest", 1) in merged
+    assert sum(count for name, count in merged if name == "tiny") == 200
+    assert len(merged) <= 3
+    assert sum(picture["bars"]["failed"]) == 1
+    assert picture["merged"] == 200
+    assert sum(picture["bars"]["busy"]) == round(1001 * MS + 200 * 0.005 * MS)
+    near = fresh.get("/api/flow/gantt", width=1000, since_ns=at(500), until_ns=at(502))
+    assert len([bar for bar in bars(near) if bar[1] == "tiny"]) == 200
+    assert near["merged"] == 0
+
+
+def test_utilisation_is_the_mean_number_of_running_attempts(fresh: Running) -> None:
+    story = Story()
+    story.task("whole", 0, 0, 400)
+    story.task("half", 0, 200, 400, worker=C)
+    fresh.record(story)
+    told = fresh.get("/api/flow/gantt")["utilisation"]
+    assert told["bucket_ns"] == MS
+    assert told["running"] == [1.0] * 200 + [2.0] * 200
+    assert fresh.get("/api/flow/gantt", overview=False)["utilisation"] is None
+
+
+def test_bad_questions_are_refused(fresh: Running, two_workers: Story) -> None:
+    fresh.record(two_workers)
+    fresh.error(fresh.client.get("/api/flow/gantt", params={"by": "colour"}), 400)
+    fresh.error(fresh.client.get("/api/flow/gantt", params={"since_ns": 5, "until_ns": 5}), 400)
+    fresh.error(fresh.client.get("/api/flow/gantt", params={"width": 10**9}), 422)
+    fresh.error(fresh.client.get("/api/flow/critical_path", params={"job_id": "02000000"}), 404)
+
+
+def test_the_critical_path_adds_up_to_the_duration(fresh: Running) -> None:
+    story = Story()
+    make = story.task("make", 0, 10, 100, worker=B)
+    use = story.task("use", 0, 110, 290, worker=C)
+    story.batch.attempts[-1].states["PENDING_NODE_ASSIGNMENT"] = at(102)
+    story.argument(use, make)
+    story.get(DRIVER, use, 5, 300)
+    holds = story.task("holds", 305, 306, 330, worker=D)
+    last = story.task("last", 310, 332, 400, worker=D)
+    story.task("aside", 0, 10, 390, worker=A)
+    fresh.record(story)
+    path = fresh.get("/api/flow/critical_path")
+    told = [
+        (link["name"], link["phase"], (link["begin_ns"] - ORIGIN_NS) / MS, (link["end_ns"] - ORIGIN_NS) / MS)
+        for link in path["links"]
+    ]
+    assert told == [
+        ("make", "waiting_node", 0, 10),
+        ("make", "executing", 10, 100),
+        ("use", "waiting_args", 100, 102),
+        ("use", "waiting_node", 102, 110),
+        ("use", "executing", 110, 290),
+        ("driver", "blocked", 290, 300),
+        ("driver", "executing", 300, 305),
+        ("holds", "waiting_node", 305, 306),
+        ("holds", "executing", 306, 330),
+        ("last", "waiting_node", 330, 332),
+        ("last", "executing", 332, 400),
+    ]
+    assert [link["task_id"] for link in path["links"]][-3:] == [holds, last, last]
+    assert (path["duration_ns"], path["job_id"], path["truncated"]) == (400 * MS, JOB, False)
+    assert sum(share["total_ns"] for share in path["functions"]) == 400 * MS
+    use_share = path["functions"][0]
+    assert (use_share["name"], use_share["total_ns"], use_share["without_ns"]) == ("use", 190 * MS, 210 * MS)
+    assert use_share["by_phase"] == {"executing": 180 * MS, "waiting_args": 2 * MS, "waiting_node": 8 * MS}
+    assert path["phases"]["executing"] == (90 + 180 + 5 + 24 + 68) * MS
+
+
+def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running) -> None:
+    story = Story()
+    outer = story.task("outer", 0, 5, 300, worker=A)
+    inner = story.task("inner", 10, 20, 100, worker=B, parent=outer, failed=True)
+    story.task("inner", 110, 120, 250, worker=B, parent=outer, task_id=inner, attempt=1)
+    story.get(outer, inner, 15, 255)
+    fresh.record(story)
+    path = fresh.get("/api/flow/critical_path", job_id=JOB)
+    told = [
+        (link["name"], link["attempt"], link["phase"], (link["end_ns"] - link["begin_ns"]) / MS)
+        for link in path["links"]
+    ]
+    assert told == [
+        ("outer", 0, "waiting_node", 5),
+        ("outer", 0, "executing", 5),
+        ("inner", 0, "waiting_node", 10),
+        ("inner", 0, "executing", 80),
+        ("inner", 1, "retrying", 10),
+        ("inner", 1, "waiting_node", 10),
+        ("inner", 1, "executing", 130),
+        ("outer", 0, "blocked", 5),
+        ("outer", 0, "executing", 45),
+    ]
+
+
+def test_a_long_path_tells_its_longest_links(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rayscope.server.routes.gantt.MAX_LINKS", 5)
+    story = Story()
+    for number in range(12):
+        story.task("queued", 0, 10 * number + 1, 10 * number + 10)
+    fresh.record(story)
+    path = fresh.get("/api/flow/critical_path")
+    assert (path["links_total"], path["duration_ns"]) == (24, 120 * MS)
+    begins = [(link["begin_ns"] - ORIGIN_NS) / MS for link in path["links"]]
+    assert begins == [1, 11, 21, 31, 41]
+    assert path["left_out_ns"] == (120 - 5 * 9) * MS
+    assert path["phases"] == {"waiting_node": 12 * MS, "executing": 108 * MS}
+
+
+def test_a_running_attempt_ends_the_path_while_it_is_blocked(fresh: Running) -> None:
+    story = Story()
+    outer = story.task("outer", 0, 0, worker=A)
+    inner = story.task("inner", 10, 20, worker=B, parent=outer)
+    story.blocks(outer, inner, 15)
+    fresh.record(story)
+    path = fresh.get("/api/flow/critical_path")
+    assert [(link["name"], link["phase"]) for link in path["links"]] == [
+        ("outer", "executing"),
+        ("inner", "waiting_node"),
+        ("inner", "executing"),
+    ]
+    assert path["links"][-1]["task_id"] == inner

@@ -1,0 +1,234 @@
+"""The logical graph of executions whose numbers are known, over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.story import JOB, MS, Story, at
+from tests.unit.server.conftest import Running
+
+from rayscope.model import Edge, Entity
+from rayscope.store.query import logical
+
+ACTORS = ["c" * 24, "d" * 24]
+Graph = dict[str, Any]
+
+
+def _story() -> Story:
+    """Two trains that each call two loads and wait 30 ms for them, and two stores that trains call."""
+    story = Story()
+    for actor in ACTORS:
+        story.task("Store.__init__", 0, 1, 2, actor=actor, task_id="f" * 16 + actor + JOB)
+    for number in range(2):
+        begin = 100 * (number + 1)
+        train = story.task("train", begin, begin + 5, begin + 65)
+        loads = [
+            story.task("load", begin + 10, begin + 20 + 10 * i, begin + 30 + 10 * i, parent=train)
+            for i in range(2)
+        ]
+        story.get(train, loads, begin + 10, begin + 40)
+        put = story.task("Store.put", begin + 50, begin + 52, begin + 60, parent=train, actor=ACTORS[number])
+        story.argument(put, loads[0], 1000)
+        log = story.task("Store.log", begin + 53, begin + 55, begin + 58, parent=put, actor=ACTORS[0])
+        story.task("clean", begin + 58, parent=log)
+    story.task("load", 300, 310, 350, failed=True)
+    story.task("load", 400, 410, 420, parent="e" * 16 + "f" * 24 + JOB)
+    return story
+
+
+def _calls(found: Graph) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(edge["source"], edge["target"]): edge for edge in found["calls"]}
+
+
+def _data(found: Graph) -> dict[tuple[str, str], tuple[int, int, int, int]]:
+    return {
+        (edge["source"], edge["target"]): (
+            edge["arguments"],
+            edge["argument_bytes"],
+            edge["gets"],
+            edge["get_bytes"],
+        )
+        for edge in found["data"]
+    }
+
+
+def _nodes(found: Graph) -> dict[str, dict[str, Any]]:
+    return {node["id"]: node for node in found["nodes"]}
+
+
+def test_the_graph_is_what_ran(fresh: Running) -> None:
+    fresh.record(_story())
+    found = fresh.get("/api/flow/logical")
+    driver = f"driver:{JOB}"
+    calls = _calls(found)
+    assert {pair: (edge["attempts"], edge["failed"]) for pair, edge in calls.items()} == {
+        (driver, "m:Store.__init__"): (2, 0),
+        (driver, "f:train"): (2, 0),
+        (driver, "f:load"): (1, 1),
+        ("unknown", "f:load"): (1, 0),
+        ("f:train", "f:load"): (4, 0),
+        ("f:train", "m:Store.put"): (2, 0),
+        ("m:Store.put", "m:Store.log"): (2, 0),
+        ("m:Store.log", "f:clean"): (2, 0),
+    }
+    assert found["attempts"] == fresh.get("/api/tasks")["total"] == 16
+    assert _data(found) == {
+        ("f:load", "f:train"): (0, 0, 4, 400),
+        ("f:load", "m:Store.put"): (2, 2000, 0, 0),
+    }
+    nodes = _nodes(found)
+    train, store, load = nodes["f:train"], nodes["c:Store"], nodes["f:load"]
+    assert (train["total_ns"], train["blocked_ns"], train["self_ns"]) == (120 * MS, 60 * MS, 60 * MS)
+    assert (train["run_p50_ns"], train["latency_p50_ns"]) == (60 * MS, 65 * MS)
+    assert load["states"] == {"FINISHED": 5, "FAILED": 1}
+    assert (store["actors"], store["attempts"], store["total_ns"]) == (2, 6, (2 + 16 + 6) * MS)
+    assert nodes["m:Store.put"]["parent"] == "c:Store"
+    assert nodes["f:clean"]["states"] == {"PENDING_NODE_ASSIGNMENT": 2}
+    to_load = calls[("f:train", "f:load")]
+    assert (to_load["run_p50_ns"], to_load["latency_p50_ns"], to_load["latency_p95_ns"]) == (
+        10 * MS,
+        25 * MS,
+        30 * MS,
+    )
+    assert found["folded"] == {
+        "functions": 0,
+        "attempts": 0,
+        "total_ns": 0,
+        "drivers": 0,
+        "instances": {},
+    }
+
+
+def test_every_edge_of_the_record_is_in_the_graph(fresh: Running) -> None:
+    story = _story()
+    maker = story.task("maker", 500, 501, 502)
+    taker = story.task("taker", 503, 504, 505)
+    # An object that was put, and one whose size its maker alone told.
+    put = "01" + maker[2:]
+    story.batch.edges.append(Edge(maker, 0, "put", put, 100_000_001, 5000, at(501), at(501)))
+    story.batch.edges.append(Edge(taker, 0, "get", put, 100_000_001, None, at(504), at(505)))
+    story.batch.edges.append(Edge(maker, 0, "return", maker, 2, 70, at(502), at(502)))
+    story.batch.edges.append(Edge(taker, -1, "argument", maker, 2, None, at(503), at(503)))
+    story.batch.edges.append(Edge(taker, -1, "nested", maker, 3, None, at(503), at(503)))
+    fresh.record(story)
+    for filters in ({}, {"func_name": "taker"}, {"func_name": "maker"}):
+        found = _data(fresh.get("/api/flow/logical", **filters))
+        assert found[("f:maker", "f:taker")] == (1, 70, 1, 5000)
+        assert (len(found) == 1) == bool(filters)
+    told = fresh.client.post(
+        "/api/sql",
+        json={
+            "sql": "SELECT count(*), sum(bytes)::BIGINT FROM data_edges "
+            "WHERE kind IN ('argument', 'get') AND NOT nested"
+        },
+    ).json()["rows"]
+    data = fresh.get("/api/flow/logical")["data"]
+    assert [[sum(edge["objects"] for edge in data), sum(edge["bytes"] for edge in data)]] == told
+
+
+def test_instances_are_told_apart(fresh: Running) -> None:
+    fresh.record(_story())
+    found = fresh.get("/api/flow/logical", expand=["Store", "NoSuchClass"])
+    first, second = (f"{actor}{JOB}" for actor in ACTORS)
+    calls = {pair: edge["attempts"] for pair, edge in _calls(found).items() if "Store" in "".join(pair)}
+    assert calls == {
+        (f"driver:{JOB}", f"m:Store.__init__@{first}"): 1,
+        (f"driver:{JOB}", f"m:Store.__init__@{second}"): 1,
+        ("f:train", f"m:Store.put@{first}"): 1,
+        ("f:train", f"m:Store.put@{second}"): 1,
+        (f"m:Store.put@{first}", f"m:Store.log@{first}"): 1,
+        (f"m:Store.put@{second}", f"m:Store.log@{first}"): 1,
+        (f"m:Store.log@{first}", "f:clean"): 2,
+    }
+    nodes = _nodes(found)
+    assert nodes["c:Store"]["is_expanded"]
+    box = nodes[f"i:Store@{first}"]
+    assert (box["parent"], box["actor_id"], box["attempts"]) == ("c:Store", first, 4)
+    assert nodes[f"m:Store.put@{second}"]["parent"] == f"i:Store@{second}"
+    assert _data(found)[("f:load", f"m:Store.put@{second}")] == (1, 1000, 0, 0)
+    assert found["attempts"] == 16
+
+
+def test_filters_pick_the_callees(fresh: Running) -> None:
+    fresh.record(_story())
+    found = fresh.get("/api/flow/logical", func_name="Store.log")
+    assert {pair: edge["attempts"] for pair, edge in _calls(found).items()} == {
+        ("m:Store.put", "m:Store.log"): 2
+    }
+    assert _nodes(found)["m:Store.put"]["attempts"] == 0
+    assert found["data"] == []
+    # Of data edges one end is enough.
+    assert set(_data(fresh.get("/api/flow/logical", func_name="train"))) == {("f:load", "f:train")}
+    failed = fresh.get("/api/flow/logical", state="FAILED")
+    assert failed["attempts"] == 1
+    assert fresh.get("/api/flow/logical", type="DRIVER_TASK")["calls"] == []
+    assert fresh.get("/api/flow/logical", job_id="02000000")["nodes"] == []
+    fresh.error(
+        fresh.client.get("/api/flow/logical", params={"expand": [f"C{number}" for number in range(11)]}), 400
+    )
+
+
+def test_open_waits_and_running_attempts_count(fresh: Running) -> None:
+    story = Story()
+    waits = story.task("waits", 0, 10)
+    story.blocks(waits, story.task("slow", 20, 30, parent=waits), 40)
+    fresh.record(story)
+    node = _nodes(fresh.get("/api/flow/logical"))["f:waits"]
+    assert node["self_ns"] == 30 * MS
+    assert node["blocked_ns"] == node["total_ns"] - 30 * MS > 0
+    assert node["run_p50_ns"] is None
+
+
+def test_many_instances_and_functions_are_folded_and_told(fresh: Running) -> None:
+    story = Story()
+    for number in range(60):
+        actor = f"{number:024x}"
+        for _ in range(2 if number == 59 else 1):
+            story.task("Store.put", 0, 1, 2, actor=actor)
+    for number in range(600):
+        story.task(f"f{number:03d}", 0, 1, 2 + number)
+    fresh.record(story)
+    found = fresh.get("/api/flow/logical", expand="Store")
+    assert len(found["nodes"]) + len(found["calls"]) + len(found["data"]) <= found["limit"] == 500
+    assert sum(edge["attempts"] for edge in found["calls"]) == found["attempts"] == 661
+    nodes = _nodes(found)
+    assert "f:f599" in nodes
+    assert "f:f000" not in nodes
+    assert (
+        sum(node["attempts"] for node in found["nodes"] if node["kind"] not in ("class", "instance")) == 661
+    )
+    assert nodes["other"]["attempts"] == found["folded"]["attempts"] > 0
+    only = fresh.get("/api/flow/logical", expand="Store", func_name="Store.put")
+    assert only["folded"]["instances"] == {"Store": 10}
+    boxes = [node for node in only["nodes"] if node["kind"] == "instance"]
+    assert len(boxes) == 51
+    assert {node["actors"] for node in boxes if node["actor_id"] is None} == {10}
+    assert {f"{59:024x}{JOB}", None} < {node["actor_id"] for node in boxes}
+
+
+def test_a_restart_of_an_actor_is_its_constructor(fresh: Running) -> None:
+    story = _story()
+    actor = f"{ACTORS[0]}{JOB}"
+    story.batch.attempts[0].func_name = story.batch.attempts[0].name = None
+    story.batch.entities.append(Entity("actor", actor, {"class_name": "Store"}))
+    fresh.record(story)
+    assert _nodes(fresh.get("/api/flow/logical"))["m:Store.__init__"]["attempts"] == 2
+
+
+def test_a_large_record_is_estimated_and_says_so(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logical, "MAX_EDGE_ROWS", 250)
+    monkeypatch.setattr(logical, "EXACT_QUANTILES", 10)
+    story = Story()
+    train = story.task("train", 0, 1, 900)
+    loads = [story.task("load", 2, 3, 13, parent=train) for _ in range(1000)]
+    story.get(train, loads, 20, 30)
+    fresh.record(story)
+    found = fresh.get("/api/flow/logical")
+    assert (found["data_sampled"], found["is_estimated"], found["attempts"]) == (4, True, 1001)
+    (edge,) = found["data"]
+    # Every fourth object by a hash: 250 of them, give or take a few standard deviations (of 13.7).
+    assert edge["gets"] % 4 == 0
+    assert abs(edge["gets"] - 1000) < 4 * 5 * 13.7
+    assert edge["get_bytes"] == edge["gets"] * 100
+    assert _nodes(found)["f:load"]["run_p50_ns"] == 10 * MS

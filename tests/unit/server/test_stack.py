@@ -1,0 +1,176 @@
+"""What was in flight at a time, over the API: numbers of a known execution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.story import DRIVER, JOB, Story, at
+
+
+def _story() -> Story:
+    """The driver waits for two outers, each of which waits for its leaves; and nobody for the loner."""
+    story = Story()
+    outers = [story.task("outer", 0, 10, 500, worker=f"{n}" * 56) for n in range(2)]
+    for number, outer in enumerate(outers):
+        leaves = [story.task("leaf", 20, 30, 100 + n, parent=outer) for n in range(3)]
+        leaves.append(story.task("leaf", 20, parent=outer, queued=25))
+        story.get(outer, leaves, 40 + number, 450)
+    story.get(DRIVER, outers, 5, 600)
+    story.task("loner", 0, 50, 700)
+    early = story.task("early", 0, 1, 20)
+    story.task("orphan", 10, 60, 300, parent=early)
+    story.task("lost", 10, 60, 300, parent="12" * 24)
+    final = story.task("final", 0, None, None)
+    story.argument(final, outers[0])
+    return story
+
+
+def _lines(answer: Any) -> list[tuple[Any, ...]]:
+    """(depth, name, situation, count, deepest) of each node, in the order of the tree."""
+    return [(n["depth"], n["name"], n["situation"], n["count"], n["deepest"]) for n in answer["nodes"]]
+
+
+def test_like_branches_are_one_and_the_deepest_is_what_the_job_waits_for(fresh: Any) -> None:
+    fresh.record(_story())
+    told = fresh.get("/api/flow/stack", at_ns=at(90))
+    assert told["in_flight"] == 14
+    assert told["left_out"] == told["folded_nodes"] == 0
+    assert _lines(told) == [
+        (0, "driver", "blocked", 0, 0),
+        (1, "outer", "blocked", 2, 0),
+        (2, "leaf", "running", 6, 6),
+        (2, "leaf", "queued", 2, 2),
+        (1, "early", "ended", 0, 0),
+        (2, "orphan", "running", 1, 0),
+        # It waits for an outer, but nobody for it.
+        (1, "final", "waiting_node", 1, 0),
+        (1, "loner", "running", 1, 0),
+        (0, "", "unknown", 0, 0),
+        (1, "lost", "running", 1, 0),
+    ]
+    driver, outer, leaf, queued = told["nodes"][:4]
+    assert (outer["oldest_ns"], outer["newest_ns"]) == (at(40), at(41))
+    assert (leaf["oldest_ns"], leaf["newest_ns"]) == (at(30), at(30))
+    assert driver["oldest_ns"] == at(5)
+    assert (queued["oldest_ns"], queued["total"]) == (at(25), 2)
+    assert outer["total"] == 10
+    assert len(leaf["examples"]) == 5
+    assert leaf["examples"][0]["worker_pid"] == 100
+    assert [(b["name"], b["count"], b["node"]) for b in driver["blocked_on"]] == [("outer", 2, outer["id"])]
+    assert [(b["name"], b["situation"], b["count"]) for b in outer["blocked_on"]] == [
+        ("leaf", "running", 6),
+        ("leaf", "queued", 2),
+    ]
+    assert [[(s["name"], s["count"]) for s in chain] for chain in told["chains"]] == [
+        [("driver", 1), ("outer", 2), ("leaf", 6)],
+        [("driver", 1), ("outer", 2), ("leaf", 2)],
+    ]
+    awaited = [n["name"] for n in told["nodes"] if n["awaited"]]
+    assert awaited == ["driver", "outer", "leaf", "leaf"]
+
+
+def test_an_attempt_is_where_its_states_say_at_each_time(fresh: Any) -> None:
+    story = Story()
+    task = story.task("step", 0, 30, 100, queued=20)
+    made = story.batch.attempts[-1]
+    made.states["PENDING_NODE_ASSIGNMENT"] = at(10)
+    made.states["GETTING_AND_PINNING_ARGS"] = at(25)
+    story.get(task, "ab" * 24, 50, 60)
+    story.task("dead", 0, 5, 70)
+    story.blocks(story.task("stuck", 75, 80), story.task("held", 75), 90)
+    fresh.record(story)
+
+    def situation(ms: float) -> tuple[str, int] | None:
+        nodes = fresh.get("/api/flow/stack", at_ns=at(ms), func_name="step")["nodes"]
+        return next(((n["situation"], n["oldest_ns"]) for n in nodes if n["name"] == "step"), None)
+
+    assert [situation(ms) for ms in (5, 15, 22, 27, 40, 50, 60, 99)] == [
+        ("waiting_args", at(0)),
+        ("waiting_node", at(10)),
+        ("queued", at(20)),
+        ("fetching", at(25)),
+        ("running", at(30)),
+        ("blocked", at(50)),
+        ("running", at(30)),
+        ("running", at(30)),
+    ]
+    assert situation(100) is None
+    later = fresh.get("/api/flow/stack", at_ns=at(95), func_name="stuck")["nodes"]
+    stuck = next(n for n in later if n["name"] == "stuck")
+    assert (stuck["situation"], stuck["blocked_on"][0]["name"]) == ("blocked", "held")
+
+
+def test_an_argument_that_is_not_made_is_waited_for(fresh: Any) -> None:
+    story = Story()
+    first = story.task("first", 0, 5, 100)
+    second = story.task("second", 0)
+    story.batch.attempts[-1].states = {"PENDING_ARGS_AVAIL": at(0)}
+    story.argument(second, first)
+    story.get(DRIVER, second, 1, 200)
+    fresh.record(story)
+    told = fresh.get("/api/flow/stack", at_ns=at(50))
+    assert [[s["name"] for s in chain] for chain in told["chains"]] == [["driver", "second", "first"]]
+    assert {n["name"]: n["deepest"] for n in told["nodes"]} == {"driver": 0, "second": 0, "first": 1}
+
+
+def test_filters_leave_the_callers_in_sight(fresh: Any) -> None:
+    fresh.record(_story())
+    told = fresh.get("/api/flow/stack", at_ns=at(90), func_name="orphan")
+    assert told["in_flight"] == 1
+    assert [(n["name"], n["count"], n["others"]) for n in told["nodes"]] == [
+        ("driver", 0, 1),
+        ("early", 0, 1),
+        ("orphan", 1, 0),
+    ]
+    leaves = fresh.get("/api/flow/stack", at_ns=at(90), func_name="leaf")
+    assert leaves["in_flight"] == 8
+    assert [(n["name"], n["count"]) for n in leaves["nodes"]][:2] == [("driver", 0), ("outer", 0)]
+    assert fresh.get("/api/flow/stack", at_ns=at(90), job_id="77000000")["nodes"] == []
+    assert fresh.get("/api/flow/stack", at_ns=at(-1))["in_flight"] == 0
+
+
+def test_without_a_time_it_is_now_or_when_the_last_was_in_flight(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story()
+    story.task("only", 0, 10, 100)
+    fresh.record(story)
+    live = fresh.get("/api/flow/stack")
+    assert live["live"]
+    assert live["in_flight"] == 0
+    monkeypatch.setattr("rayscope.server.hub.LIVE_NS", 0)
+    over = fresh.get("/api/flow/stack")
+    assert (over["live"], over["at_ns"], over["in_flight"]) == (False, at(100) - 1, 1)
+    assert fresh.get("/api/flow/stack", func_name="none")["at_ns"] is None
+
+
+def test_activity_is_the_mean_over_each_part(fresh: Any) -> None:
+    story = Story()
+    story.task("a", 0, 25, 100)
+    story.task("b", 50, 50, 75)
+    fresh.record(story)
+    told = fresh.get("/api/flow/activity", buckets=4)
+    assert (told["begin_ns"], told["end_ns"], told["bucket_ns"]) == (at(0), at(100), 25_000_000)
+    assert told["in_flight"] == [1, 1, 2, 1]
+    assert told["running"] == [0, 1, 2, 1]
+    assert fresh.get("/api/flow/activity", buckets=8, func_name="b")["running"] == [1] * 8
+    assert fresh.get("/api/flow/activity", func_name="none")["in_flight"] == []
+    fresh.error(fresh.client.get("/api/flow/activity", params={"buckets": 5000}), 422)
+    fresh.error(fresh.client.get("/api/flow/stack", params={"parent_task_id": "x"}), 400)
+
+
+def test_a_story_of_one_job_is_a_stack_of_that_driver(fresh: Any) -> None:
+    story = Story()
+    other = "02000000"
+    for job, count in ((JOB, 1), (other, 2)):
+        for _ in range(count):
+            story.task("work", 0, 10, 100, parent="f" * 40 + job, job=job)
+    fresh.record(story)
+    told = fresh.get("/api/flow/stack", at_ns=at(50))
+    assert [(n["depth"], n["name"], n["total"]) for n in told["nodes"]] == [
+        (0, "driver", 2),
+        (1, "work", 2),
+        (0, "driver", 1),
+        (1, "work", 1),
+    ]

@@ -1,0 +1,103 @@
+import { useTranslation } from 'react-i18next';
+import { ErrorPanel } from '../components/small';
+import { count, duration } from '../lib/format';
+import { percent } from '../lib/share';
+import { usePalette } from './canvas';
+import type { CriticalPath } from './ganttData';
+
+/** The parts of a path that have a name in the texts. */
+export function usePathPhase(): (phase: string) => string {
+  const { t, i18n } = useTranslation();
+  return (phase) => {
+    if (phase === 'retrying') return t('gantt.retrying');
+    return i18n.exists(`flow.phase.${phase}`)
+      ? t(`flow.phase.${phase}` as 'flow.phase.executing')
+      : t('gantt.unexplained');
+  };
+}
+
+/** What the critical path consists of, what takes most first. */
+export function GanttPath(props: {
+  path: CriticalPath | undefined;
+  error: Error | null;
+  onShow: (name: string, phase: string) => void;
+}) {
+  const { t } = useTranslation();
+  const phaseName = usePathPhase();
+  const look = usePalette();
+  const { path } = props;
+  return (
+    <section className="rs-gantt-path" aria-label={t('gantt.path')} data-testid="gantt-path">
+      <div className="rs-gantt-path-head">
+        <h3>{t('gantt.path')}</h3>
+        {path && (
+          <span className="rs-num rs-dim" data-testid="gantt-path-duration">
+            {duration(path.duration_ns)}
+          </span>
+        )}
+      </div>
+      {path === undefined ? (
+        props.error ? (
+          <ErrorPanel error={props.error} />
+        ) : (
+          <p className="rs-dim rs-gantt-path-text">{t('gantt.walking')}</p>
+        )
+      ) : (
+        <>
+          <p className="rs-dim rs-gantt-path-text">
+            {t('gantt.pathHint', { job: path.job_id ?? '–', links: count(path.links_total) })}
+            {path.truncated && <b> {t('gantt.pathCut')}</b>}
+          </p>
+          <ul>
+            {parts(path).map(({ name, phase, total, without }) => (
+              <li key={`${phase} ${name}`}>
+                <button
+                  type="button"
+                  className="rs-gantt-part"
+                  title={
+                    without === null ? undefined : t('gantt.without', { without: duration(without), name })
+                  }
+                  onClick={() => props.onShow(name, phase)}
+                  data-testid="gantt-path-part"
+                >
+                  <span
+                    className="rs-gantt-swatch"
+                    style={{ background: name ? look.named(name) : look.line }}
+                  />
+                  <span className="rs-gantt-part-name">
+                    <span className="rs-ellipsis rs-name">{name || t('gantt.unexplained')}</span>
+                    <span className="rs-ellipsis rs-dim">{phaseName(phase)}</span>
+                  </span>
+                  <span className="rs-gantt-part-time rs-num">
+                    {duration(total)}
+                    <span className="rs-dim">{percent(total / Math.max(1, path.duration_ns))}%</span>
+                  </span>
+                  <span
+                    className="rs-gantt-part-bar"
+                    style={{ width: `${(total / Math.max(1, path.duration_ns)) * 100}%` }}
+                  />
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+const SHOWN = 60;
+
+function parts(path: CriticalPath) {
+  return path.functions
+    .flatMap(({ name, by_phase, without_ns }) =>
+      Object.entries(by_phase).map(([phase, total]) => ({
+        name,
+        phase,
+        total,
+        without: name === '' || name === 'driver' ? null : without_ns,
+      })),
+    )
+    .sort((a, b) => b.total - a.total)
+    .slice(0, SHOWN);
+}

@@ -1,0 +1,178 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconX } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { Link } from '../app/Link';
+import { toFlow, toView, withFilter } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { Field, Fields, Section } from '../components/Drawer';
+import { StackedBar } from '../components/StackedBar';
+import { CopyId, Duration } from '../components/small';
+import { bytes, count } from '../lib/format';
+import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbour } from './logicalModel';
+import { nodeName } from './logicalNames';
+
+/** Neighbours of one kind that are listed. */
+const LISTED = 10;
+
+/** The numbers of one node, what is next to it, and the ways on from there. */
+export function LogicalPanel(props: {
+  graph: LogicalAnswer;
+  node: LogicalNode;
+  onSelect: (id: string | undefined) => void;
+}) {
+  const { graph, node } = props;
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const near = around(graph, node.id);
+  const slowest = attemptsOf(url, node);
+  const isCalled = (node.kind === 'function' || node.kind === 'method') && node.name !== null;
+  const narrowed = isCalled ? withFilter(url, 'func_name', node.name ?? undefined) : url;
+  const quantiles = (which: 'run' | 'latency') => (
+    <>
+      <Duration ns={node[`${which}_p50_ns`]} /> / <Duration ns={node[`${which}_p95_ns`]} />
+    </>
+  );
+  return (
+    <aside
+      className="rs-logical-panel"
+      aria-label={t('common.details')}
+      data-testid="logical-panel"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        props.onSelect(undefined);
+      }}
+    >
+      <div className="rs-drawer-head">
+        <div className="rs-drawer-title">
+          <h2 className="rs-break">{nodeName(t, node, true)}</h2>
+          <div className="rs-drawer-subtitle">{t(`logical.kind.${node.kind}`)}</div>
+        </div>
+        <Tooltip label={`${t('common.close')} (Esc)`}>
+          <ActionIcon
+            size={28}
+            aria-label={t('common.close')}
+            data-testid="logical-panel-close"
+            onClick={() => props.onSelect(undefined)}
+          >
+            <IconX size={18} />
+          </ActionIcon>
+        </Tooltip>
+      </div>
+      <div className="rs-logical-panel-body">
+        {node.attempts > 0 ? (
+          <>
+            <StackedBar states={node.states} height={8} />
+            <Fields>
+              <Field name={t('logical.attempts')} hint="attempts">
+                <span className="rs-num">{count(node.attempts)}</span>
+                {node.failed > 0 && (
+                  <span className="rs-num" data-bad>
+                    {' '}
+                    · {t('logical.failed')} {count(node.failed)}
+                  </span>
+                )}
+              </Field>
+              {node.kind === 'class' && (
+                <Field name={t('logical.actors')} hint="actors">
+                  {count(node.actors)}
+                </Field>
+              )}
+              {node.actor_id !== null && (
+                <Field name="Actor" hint="actor_id">
+                  <CopyId id={node.actor_id} />
+                </Field>
+              )}
+              <Field name={t('logical.total')} hint="total_ns">
+                <Duration ns={node.total_ns} />
+              </Field>
+              <Field name={t('logical.self')} hint="self_ns">
+                <Duration ns={node.self_ns} />
+              </Field>
+              <Field name={t('logical.blocked')} hint="blocked_ns">
+                <Duration ns={node.blocked_ns} />
+              </Field>
+              <Field name={t('logical.output')} hint="output_bytes">
+                {bytes(node.output_bytes)}
+              </Field>
+              {isCalled && (
+                <>
+                  <Field name={t('logical.run')} hint="run_p50_ns, run_p95_ns">
+                    {quantiles('run')}
+                  </Field>
+                  <Field name={t('logical.latency')} hint="latency_p50_ns, latency_p95_ns">
+                    {quantiles('latency')}
+                  </Field>
+                </>
+              )}
+            </Fields>
+          </>
+        ) : (
+          (isCalled || node.kind === 'class') && <p className="rs-dim">{t('logical.context')}</p>
+        )}
+        <div className="rs-logical-links">
+          {slowest !== null && (
+            <Link to={slowest} testId="logical-slowest">
+              {t(node.kind === 'driver' ? 'logical.submitted' : 'logical.slowest')}
+            </Link>
+          )}
+          {isCalled && <Link to={toFlow(narrowed, 'gantt')}>{t('logical.inGantt')}</Link>}
+          {isCalled && <Link to={toFlow(narrowed, 'flame')}>{t('logical.inFlame')}</Link>}
+          {node.kind === 'class' && node.class_name !== null && (
+            <Link to={toView(url, 'actors', { q: node.class_name })}>{t('logical.inActors')}</Link>
+          )}
+        </div>
+        <Neighbours {...props} title={t('logical.callers')} of={near.callers} testId="logical-callers" />
+        <Neighbours {...props} title={t('logical.callees')} of={near.callees} testId="logical-callees" />
+        <Neighbours {...props} title={t('logical.dataIn')} of={near.dataIn} testId="logical-data-in" isData />
+        <Neighbours
+          {...props}
+          title={t('logical.dataOut')}
+          of={near.dataOut}
+          testId="logical-data-out"
+          isData
+        />
+      </div>
+    </aside>
+  );
+}
+
+function Neighbours(props: {
+  graph: LogicalAnswer;
+  title: string;
+  of: Neighbour[];
+  testId: string;
+  isData?: boolean;
+  onSelect: (id: string) => void;
+}) {
+  const { t } = useTranslation();
+  if (props.of.length === 0) return null;
+  const byId = new Map(props.graph.nodes.map((node) => [node.id, node]));
+  const rest = props.of.length - LISTED;
+  return (
+    <Section title={props.title} testId={props.testId}>
+      <div className="rs-mini-list">
+        {props.of.slice(0, LISTED).map(({ id, count: many, bytes: size }) => {
+          const node = byId.get(id);
+          const name = node === undefined ? id : nodeName(t, node, true);
+          return (
+            <button
+              key={id}
+              type="button"
+              className="rs-logical-near"
+              title={name}
+              onClick={() => props.onSelect(id)}
+            >
+              <span className="rs-ellipsis">{name}</span>
+              <span className="rs-num">
+                {props.isData && `${bytes(size)} · `}
+                {count(many)}×
+              </span>
+            </button>
+          );
+        })}
+      </div>
+      {rest > 0 && <p className="rs-dim">{t('logical.more', { n: count(rest) })}</p>}
+    </Section>
+  );
+}

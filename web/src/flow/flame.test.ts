@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import {
+  change,
+  type FlameAnswer,
+  type FlameFrame,
+  found,
+  layout,
+  lineOf,
+  matcher,
+  neighbour,
+  shareText,
+  toNodes,
+} from './flame';
+
+function frame(id: string, parent: string | null, value: number, more: Partial<FlameFrame> = {}): FlameFrame {
+  return {
+    id,
+    parent,
+    name: id,
+    kind: 'call',
+    depth: 0,
+    own: 0,
+    value,
+    attempts: 1,
+    failed: 0,
+    running: 0,
+    total_ns: 0,
+    self_ns: 0,
+    blocked_ns: 0,
+    bytes: 0,
+    first_ns: null,
+    p50_ns: null,
+    p95_ns: null,
+    max_ns: null,
+    folded: 0,
+    baseline_own: null,
+    baseline_value: null,
+    ...more,
+  };
+}
+
+function answer(frames: FlameFrame[], ancestors: FlameFrame[] = []): FlameAnswer {
+  return {
+    session: 's',
+    weight: 'self',
+    total: 100,
+    attempts: 4,
+    baseline_total: null,
+    focus: null,
+    ancestors,
+    frames,
+    frames_total: frames.length,
+    folded: 0,
+  };
+}
+
+const NODES = toNodes(
+  answer([
+    frame('0', null, 100),
+    frame('small', '0', 20, { first_ns: 5 }),
+    frame('large', '0', 60, { first_ns: 9 }),
+    frame('other/0', '0', 10, { kind: 'other', name: null, first_ns: 1 }),
+    frame('inner large', 'large', 30),
+  ]),
+);
+const node = (id: string) => {
+  const known = NODES.get(id);
+  if (known === undefined) throw new Error(id);
+  return known;
+};
+const places = (order: 'size' | 'time', zoomed = '0', least = 0) =>
+  layout(node(zoomed), order, least).map((box) => [box.node.frame.id, box.row, box.x, box.width]);
+
+test('children lie under their parent, the largest first or the earliest first, the rest last', () => {
+  expect(places('size')).toEqual([
+    ['0', 0, 0, 1],
+    ['large', 1, 0, 0.6],
+    ['small', 1, 0.6, 0.2],
+    ['other/0', 1, 0.8, 0.1],
+    ['inner large', 2, 0, 0.3],
+  ]);
+  expect(places('time').map(([id]) => id)).toEqual(['0', 'small', 'large', 'other/0', 'inner large']);
+  expect(places('time')[2]).toEqual(['large', 1, 0.2, 0.6]);
+});
+
+test('a frame that is zoomed into fills the width under those above it', () => {
+  expect(places('size', 'large')).toEqual([
+    ['0', 0, 0, 1],
+    ['large', 1, 0, 1],
+    ['inner large', 2, 0, 0.5],
+  ]);
+  expect(lineOf(node('inner large')).map((one) => one.frame.id)).toEqual(['0', 'large', 'inner large']);
+});
+
+test('what is too narrow leaves its place empty', () => {
+  expect(places('size', '0', 0.15).map(([id]) => id)).toEqual(['0', 'large', 'small', 'inner large']);
+  expect(places('time', '0', 0.3)).toContainEqual(['large', 1, 0.2, 0.6]);
+});
+
+test('what a search finds counts once, however it is nested', () => {
+  const matches = matcher(' LARGE ');
+  if (matches === null) throw new Error('no search');
+  expect(found(node('0'), matches)).toEqual({ frames: 2, value: 60 });
+  expect(found(node('small'), matches)).toEqual({ frames: 0, value: 0 });
+  expect(matcher('  ')).toBeNull();
+});
+
+test('a subtree hangs under its ancestors', () => {
+  const nodes = toNodes(answer([frame('b', 'a', 3)], [frame('0', null, 9), frame('a', '0', 5)]));
+  expect([...nodes.keys()]).toEqual(['0', 'a', 'b']);
+  expect(nodes.get('b')?.parent?.parent?.frame.id).toBe('0');
+});
+
+test('arrow keys lead to neighbours and stay inside', () => {
+  const boxes = layout(node('0'), 'size', 0);
+  const at = (id: string) => boxes.find((box) => box.node.frame.id === id) ?? boxes[0];
+  const from = (id: string, key: string) => {
+    const start = at(id);
+    return start && neighbour(boxes, start, key).node.frame.id;
+  };
+  expect(from('0', 'ArrowDown')).toBe('large');
+  expect(from('large', 'ArrowRight')).toBe('small');
+  expect(from('large', 'ArrowLeft')).toBe('large');
+  expect(from('small', 'ArrowDown')).toBe('small');
+  expect(from('inner large', 'ArrowUp')).toBe('large');
+});
+
+test('changes and shares', () => {
+  expect(change(frame('a', null, 5))).toBeNull();
+  expect(change(frame('a', null, 5, { baseline_value: 0 }))).toBe(1);
+  expect(change(frame('a', null, 0, { baseline_value: 5 }))).toBe(-1);
+  expect(change(frame('a', null, 5, { baseline_value: 10 }))).toBe(-0.5);
+  expect(change(frame('a', null, 0, { baseline_value: 0 }))).toBe(0);
+  expect([shareText(1, 3), shareText(1, 30), shareText(1, 1e6), shareText(0, 0)]).toEqual([
+    '33%',
+    '3.3%',
+    '<0.1%',
+    '0%',
+  ]);
+});
