@@ -118,6 +118,7 @@ def questions(tasks: int) -> dict[str, list[str]]:
     by_function = ["func_name=leaf", "func_name=step_3", f"node_id={'a' * 55}1", "state=FAILED", "name=stage"]
     found["flame"] = ["", *spans, *by_function, *(f"weight={w}" for w in ("total", "count", "bytes"))]
     found["flame, one function's callers and callees"] = ["of=step_3", "of=leaf"]
+    found["logical"] = ["", *spans, *by_function]
     found["gantt"] = [
         f"by={by}&width=1600{'&' if rest else ''}{rest}"
         for by in ("worker", "function", "node")

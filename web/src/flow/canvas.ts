@@ -138,6 +138,7 @@ export function fitText(context: CanvasRenderingContext2D, text: string, room: n
     widths.set(key, width);
   }
   if (width <= room) return text;
-  const letters = Math.floor((text.length * (room - 8)) / width);
+  let letters = Math.floor((text.length * (room - 8)) / width);
+  while (letters > 0 && context.measureText(`${text.slice(0, letters)}…`).width > room) letters -= 1;
   return letters < 1 ? '' : `${text.slice(0, letters)}…`;
 }

@@ -39,7 +39,11 @@ const LAYERED = {
   'elk.layered.considerModelOrder.strategy': 'NODES_AND_EDGES',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
 };
-const BOX = { 'elk.padding': `[top=${HEAD + 6},left=${PAD},bottom=${PAD},right=${PAD}]` };
+const BOX = {
+  'elk.padding': `[top=${HEAD + 6},left=${PAD},bottom=${PAD},right=${PAD}]`,
+  'elk.layered.spacing.nodeNodeBetweenLayers': '96',
+  'elk.spacing.nodeNode': String(GAP),
+};
 
 /** The graph for ELK: calls decide what is left of what; data where no call does. */
 export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): ElkNode {
