@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ UNKNOWN = "unknown"
 #: What a frame's width can be: a field of :class:`Own`.
 WEIGHTS: Mapping[str, str] = {"self": "self_ns", "total": "total_ns", "count": "attempts", "bytes": "bytes"}
 MAX_FRAMES = 2000
+#: Callers of a function are told so many levels up.
+MAX_CALLERS = 200
 _LARGEST = 2**63 - 1
 
 
@@ -139,30 +142,35 @@ def sandwich(
     down = _Merged(of)
     up = _Merged(of)
     attempts = total = 0
-    for frame in frames.values():
+    below: dict[str, Frame] = {}  # where each frame is in the tree of the calls below
+    inner: dict[str, Frame] = {}  # the innermost call of ``of`` at or above each frame
+    under: dict[str, int] = defaultdict(int)  # of each such call: what it and all below it own
+    for frame in frames.values():  # parents before children
         total += frame.own
-        if frame.own == 0 and frame.attempts == 0:
+        above = frame.parent or ""
+        if frame.kind == "call" and frame.name == of:
+            inner[frame.id] = frame
+        elif above in inner:
+            inner[frame.id] = inner[above]
+        else:
             continue
-        line = list(_line(frames, frame))  # from the frame up to the driver
-        at = [place for place, one in enumerate(line) if one.kind == "call" and one.name == of]
-        if not at:
-            continue
-        below = down.root
-        for one in reversed(line[: at[-1]]):
-            below = down.under(below, one)
-        _add(below, frame)
-        below.own += frame.own
-        below.value += frame.own
-        mine = at[0] == 0
-        attempts += frame.attempts if mine else 0
+        place = below[frame.id] = down.under(below[above], frame) if above in below else down.root
+        _add(place, frame)
+        place.own += frame.own
+        place.value += frame.own
+        under[inner[frame.id].id] += frame.own
+    for identifier, value in under.items():
+        frame = frames[identifier]
+        attempts += frame.attempts
         caller = up.root
-        for place in range(at[0], len(line)):
-            if place > at[0]:
-                caller = up.under(caller, line[place])
-            caller.value += frame.own
-            if mine:
-                caller.own += frame.own
-                _add(caller, frame)
+        for depth, one in enumerate(_line(frames, frame)):  # from the call up to the driver
+            if depth > MAX_CALLERS:
+                break
+            if depth:
+                caller = up.under(caller, one)
+            caller.value += value
+            caller.own += frame.own
+            _add(caller, frame)
     _roll_up(down.frames)
     callers = _cut(up.frames, limit, inverted=True)
     return Sandwich(up.root.own, down.root.value, attempts, total, callers, _cut(down.frames, limit))

@@ -174,7 +174,7 @@ GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 
 #: The phases of an attempt in their order: (name, SQL of its begin). One lasts until the next that is known
 #: begins, the last until the attempt ends; so they add up to the whole, whatever is missing.
-_BEGINS: tuple[tuple[str, str], ...] = (
+BEGINS: tuple[tuple[str, str], ...] = (
     ("waiting_args", CREATED),
     ("waiting_node", "pending_node_assignment_ns"),
     ("queued", "submitted_to_worker_ns"),
@@ -199,15 +199,15 @@ BLOCKING_SPANS = ("ray.get", "ray.wait", "await")
 def _phase_columns() -> tuple[str, str]:
     """SQL of the begins, each no earlier than those before it, and of the phases' durations."""
     begins = []
-    for number, (_, begin) in enumerate(_BEGINS):
-        before = "".join(f"{earlier}, " for _, earlier in _BEGINS[:number])
+    for number, (_, begin) in enumerate(BEGINS):
+        before = "".join(f"{earlier}, " for _, earlier in BEGINS[:number])
         begins.append(f"CASE WHEN {begin} IS NOT NULL THEN greatest({before}{begin}) END AS b{number}")
     # Clocks of two nodes may differ: the end is no earlier than anything else.
-    known = ", ".join(begin for _, begin in _BEGINS)
+    known = ", ".join(begin for _, begin in BEGINS)
     begins.append(f"greatest({END}, {known}, total_end_ns) AS b_end")
     durations: dict[str, list[str]] = {}
-    for number, (name, _) in enumerate(_BEGINS):
-        following = ", ".join([*(f"b{later}" for later in range(number + 1, len(_BEGINS))), "b_end"])
+    for number, (name, _) in enumerate(BEGINS):
+        following = ", ".join([*(f"b{later}" for later in range(number + 1, len(BEGINS))), "b_end"])
         durations.setdefault(name, []).append(f"coalesce(coalesce({following}) - b{number}, 0)")
     columns = ", ".join(f"{' + '.join(parts)} AS {name}" for name, parts in durations.items())
     return ", ".join(begins), columns

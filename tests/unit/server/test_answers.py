@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from tests.story import Story
 from tests.unit.server.conftest import Running
@@ -11,7 +14,7 @@ from rayscope.server.answers import Answers
 
 
 def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:
-    answers = Answers(max_bytes=100)
+    answers = Answers(max_bytes=1200)
     made: list[int] = []
 
     def make() -> bytes:
@@ -19,12 +22,45 @@ def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:
         return b"x" * 40
 
     for stamp in (1, 1, 1):
-        assert answers.get("question", stamp, make) == b"x" * 40
+        assert answers.get(("session", "question"), stamp, make) == b"x" * 40
     assert len(made) == 1
-    answers.get("other", 1, make)
-    answers.get("third", 1, make)  # there is room for two
-    answers.get("question", 1, make)
-    assert len(made) == 4
+    answers.get(("session", "question"), 2, make)
+    assert len(made) == 2
+    answers.get(("session", "other"), 2, make)
+    answers.get(("session", "third"), 2, make)  # there is room for two
+    answers.get(("session", "question"), 2, make)
+    assert len(made) == 5
+
+
+def test_who_asks_the_same_at_a_time_shares_one_answer() -> None:
+    answers = Answers()
+    begun, go = threading.Event(), threading.Event()
+    made: list[int] = []
+
+    def make() -> bytes:
+        made.append(1)
+        begun.set()
+        assert go.wait(30)
+        return b"answer"
+
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(answers.get, ("session", "question"), None, make)
+        assert begun.wait(30)
+        others = [threads.submit(answers.get, ("session", "question"), None, make) for _ in range(2)]
+        go.set()
+        assert {one.result(30) for one in (first, *others)} == {b"answer"}
+    assert len(made) == 1
+
+
+def test_a_failure_is_not_kept() -> None:
+    answers = Answers()
+
+    def fail() -> bytes:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        answers.get(("session", "question"), 1, fail)
+    assert answers.get(("session", "question"), 1, lambda: b"yes") == b"yes"
 
 
 def test_what_is_recorded_later_is_in_the_next_answer(

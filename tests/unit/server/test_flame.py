@@ -213,3 +213,17 @@ def test_an_empty_session_has_an_empty_graph(fresh: Running) -> None:
     fresh.record(_story())
     found, _ = _flame(fresh, func_name="nobody")
     assert (found["total"], found["attempts"], len(found["frames"])) == (0, 0, 1)
+
+
+def test_who_dies_while_blocked_was_blocked_until_then(fresh: Any) -> None:
+    story = Story()
+    parent = story.task("parent", 0, 0, 100, failed=True)
+    story.blocks(parent, story.task("child", 5, 10), since=10)
+    fresh.record(story)
+    frames = fresh.get("/api/flow/flame", func_name="parent")["frames"]
+    (frame,) = [frame for frame in frames if frame["name"] == "parent"]
+    assert (frame["self_ns"], frame["blocked_ns"]) == (10 * MS, 90 * MS)
+    # The logical graph says the same.
+    nodes = fresh.get("/api/flow/logical", func_name="parent")["nodes"]
+    (node,) = [node for node in nodes if node["name"] == "parent"]
+    assert node["blocked_ns"] == 90 * MS

@@ -257,3 +257,14 @@ def test_a_running_attempt_ends_the_path_while_it_is_blocked(fresh: Running) -> 
         ("inner", "executing"),
     ]
     assert path["links"][-1]["task_id"] == inner
+
+
+def test_no_time_at_all_and_clocks_that_differ_are_drawn_whole(fresh: Any) -> None:
+    story = Story()
+    story.task("at once", 0, 0, 0)
+    fresh.record(story)
+    assert fresh.get("/api/flow/gantt")["in_window"] == 1
+    story.task("early", -100, -150, -110)  # its worker's clock is behind that of who submitted it
+    fresh.record(story)
+    answer = fresh.get("/api/flow/gantt", overview=False)
+    assert (answer["in_window"], answer["left_out"], answer["origin_ns"]) == (2, 0, at(-150))

@@ -171,6 +171,15 @@ function useLayout(answer: LogicalAnswer | undefined, question: string, session:
   const [turn, setTurn] = useState(0);
   const latest = useRef<{ state?: Laid; turn: number }>({ turn: 0 });
   const asked = `${question}#${turn}`;
+  const running = useRef<{ asked: string }>(undefined);
+  const [done, setDone] = useState(0);
+  useEffect(
+    () => () => {
+      running.current = undefined;
+    },
+    [],
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `done` is when to look at what came meanwhile.
   useEffect(() => {
     if (answer === undefined) return;
     const structure = structureOf(answer);
@@ -179,24 +188,28 @@ function useLayout(answer: LogicalAnswer | undefined, question: string, session:
       setGraph(answer);
       return;
     }
-    let stale = false;
+    // One at a time: answers come faster than a large graph is laid out.
+    if (running.current?.asked === asked) return;
+    const mine = { asked };
+    running.current = mine;
     layout(answer)
       .then((fresh) => {
-        if (stale) return;
+        if (running.current !== mine) return;
+        running.current = undefined;
         const places = known?.question === asked ? keepKnown(known.places, fresh, answer) : fresh;
         const next = { question: asked, structure, places };
         latest.current.state = next;
         setState(next);
         setGraph(answer);
         setFailed(null);
+        setDone((before) => before + 1);
       })
       .catch((error: unknown) => {
-        if (!stale) setFailed(error instanceof Error ? error : new Error(String(error)));
+        if (running.current !== mine) return;
+        running.current = undefined;
+        setFailed(error instanceof Error ? error : new Error(String(error)));
       });
-    return () => {
-      stale = true;
-    };
-  }, [answer, asked]);
+  }, [answer, asked, done]);
   return {
     places: state?.places,
     laid: laid?.session === session ? laid : undefined,

@@ -19,7 +19,8 @@ const escaped = (text: string) =>
 
 const cut = (text: string, room: number) => {
   const letters = Math.max(1, Math.floor(room / BOLD));
-  return text.length <= letters ? text : `${text.slice(0, letters - 1)}…`;
+  const all = [...text]; // by characters: half of one is no text
+  return all.length <= letters ? text : `${all.slice(0, letters - 1).join('')}…`;
 };
 
 /** The graph as an SVG document that stands for itself: no styles from elsewhere. */

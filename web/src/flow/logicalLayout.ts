@@ -26,6 +26,9 @@ function engine(): Promise<ELK> {
   elk ??= import('elkjs/lib/elk-api.js').then(
     ({ default: Elk }) => new Elk({ workerUrl, workerFactory: (url) => new Worker(url ?? workerUrl) }),
   );
+  elk.catch(() => {
+    elk = undefined; // the next try loads it again
+  });
   return elk;
 }
 

@@ -133,7 +133,7 @@ def _drawn(picture: Picture, by: str, overview: bool) -> dict[str, Any]:
 
 
 def _utilisation(picture: Picture) -> dict[str, Any]:
-    span = picture.end_ns - picture.origin_ns
+    span = max(1, picture.end_ns - picture.origin_ns)
     buckets = -(-span // picture.bucket_ns)
     means = mean_running(picture.begins, picture.ends, buckets, picture.bucket_ns)
     return {"bucket_ns": picture.bucket_ns, "running": [round(mean, 3) for mean in means]}

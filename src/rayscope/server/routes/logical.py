@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from rayscope.flow.logical import MAX_ELEMENTS, logical_graph
 from rayscope.server.hub import Hub
-from rayscope.server.routes.common import ERRORS, Session, TaskFilters, answer
+from rayscope.server.routes.common import ERRORS, Session, TaskFilters, answered
 from rayscope.server.schemas_logical import LogicalAnswer
 from rayscope.store import query
+from rayscope.store.session_file import SessionFile
 
 Expand = Annotated[
     list[Annotated[str, Query(max_length=500)]] | None,
@@ -23,16 +24,17 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
     """The logical graph."""
 
     @app.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
-    def flow_logical(filters: TaskFilters, session: Session = None, expand: Expand = None) -> Response:
+    def flow_logical(
+        request: Request, filters: TaskFilters, session: Session = None, expand: Expand = None
+    ) -> Response:
         """Functions and actor classes, their calls, and the data that moved between them."""
         chosen = hub.resolve(session)
         last_ns = hub.last_ns(chosen)
-        rows: query.LogicalRows = hub.read(
-            chosen, lambda file: query.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
-        )
-        graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances)
-        return answer(
-            {
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            rows = query.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
+            graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances)
+            return {
                 "session": chosen,
                 "attempts": graph.attempts,
                 "nodes": graph.nodes,
@@ -43,4 +45,5 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
                 "is_estimated": rows.is_estimated,
                 "data_sampled": rows.sampled,
             }
-        )
+
+        return answered(hub, chosen, request, find)

@@ -52,7 +52,8 @@ timed AS (
 waits AS (
     SELECT {_KEY}, greatest(begin_ns, since) AS begin_ns, least(end_ns, upto) AS end_ns,
         coalesce({SUMMED}, false) AS is_sum,
-        CASE WHEN is_sum THEN (TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)
+        CASE WHEN is_sum THEN (
+            least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {_FOREVER})
             * CASE WHEN begin_ns >= since AND end_ns <= upto THEN 1
                 ELSE (least(end_ns, upto) - greatest(begin_ns, since)) / (end_ns - begin_ns) END)::BIGINT
             END AS summed
@@ -62,7 +63,7 @@ waits AS (
     UNION ALL
     SELECT b.task_hi, b.task_lo, b.attempt, greatest(b.begin_ns, t.since), least(t.ended, t.upto), false, NULL
     FROM (SELECT DISTINCT {_KEY}, begin_ns FROM edge_rows WHERE starts_with(kind, 'blocked:')) b
-    JOIN timed t ON t.lasts AND b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt
+    JOIN timed t ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt
     WHERE NOT EXISTS (SELECT 1 FROM span_rows s WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo
         AND s.begin_ns = b.begin_ns)),
 blocked AS (

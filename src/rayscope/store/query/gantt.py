@@ -109,7 +109,7 @@ def gantt(
     )
     with file.reader() as reader:
         extent = reader.execute(
-            f"SELECT min(created_ns), max(ended_ns), count(*) FROM ({base})", where.values
+            f"SELECT min(least(created_ns, began_ns)), max(ended_ns), count(*) FROM ({base})", where.values
         ).fetchone()
         if extent is None or extent[2] == 0:
             return Picture(last_ns, last_ns, 0, 1, [], 0, [], [], 0, 0, 1, [], [])

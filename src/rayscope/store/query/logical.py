@@ -89,7 +89,8 @@ def _called(where: Where, is_exact: bool, is_unfolded: bool, is_filtered: bool) 
 
     def quantiles(since: str, name: str) -> str:
         # (greatest() takes no notice of a NULL.)
-        lasted = f"CASE WHEN ended IS NOT NULL AND {since} IS NOT NULL THEN greatest(0, ended - {since}) END"
+        took = f"least(greatest(0, ended - {since}), {_FOREVER})"
+        lasted = f"CASE WHEN ended IS NOT NULL AND {since} IS NOT NULL THEN {took} END"
         return ", ".join(
             f"{quantile}({lasted}, {share}{sample})::BIGINT AS {name}_p{share * 100:.0f}_ns"
             for share in (0.5, 0.95)

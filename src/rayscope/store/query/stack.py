@@ -32,7 +32,7 @@ def _is_driver(prefix: str) -> str:
 
 def _reached(value: str) -> str:
     """SQL of the situation at $at, or of when it began: of the phases that have begun by then the last."""
-    begins = flow_sql._BEGINS
+    begins = flow_sql.BEGINS
     cases = []
     for number, (name, begin) in reversed(list(enumerate(begins))):
         earlier = ", ".join(other for _, other in begins[: number + 1])
