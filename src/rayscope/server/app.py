@@ -62,14 +62,14 @@ def create_app(hub: Hub) -> FastAPI:
         add_recording,
         add_cluster,
         add_tasks,
+        add_logical,
         add_gantt,
-        add_entities,
+        add_flame,
         add_stack,
+        add_entities,
         add_control,
     ):
         add(app, hub)
-    add_flame(app, hub)
-    add_logical(app, hub)
     ui.add_ui(app)
     app.add_middleware(Guard, token=hub.settings.token, allowed_hosts=hub.settings.allowed_hosts)
     return app

@@ -5,6 +5,11 @@ Used by the documented views (:mod:`rayscope.store.schema`) and by queries over 
 
 from __future__ import annotations
 
+from rayscope.store.paths import DRIVER_PREFIX
+
+#: Later than any time (ns), and more than any sum that is told: what is larger is cut to it.
+FOREVER = 2**62
+
 
 def hex_id(prefix: str) -> str:
     """SQL for a task's whole hex id from its two parts; NULL stays NULL."""
@@ -13,6 +18,19 @@ def hex_id(prefix: str) -> str:
 
 TASK_ID = hex_id("task")
 PARENT_ID = hex_id("parent")
+
+
+def is_driver(prefix: str) -> str:
+    """SQL of whether a task's id is a driver's, from its two parts."""
+    return (
+        f"({prefix}_hi = {int(DRIVER_PREFIX[:16], 16)} AND starts_with({prefix}_lo, '{DRIVER_PREFIX[16:]}'))"
+    )
+
+
+def total(of: str) -> str:
+    """SQL of a sum that fits into 64 bits; of nothing it is 0."""
+    return f"least(coalesce(sum({of}), 0), {FOREVER})::BIGINT"
+
 
 CREATED = (
     "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
@@ -144,6 +162,19 @@ EDGES_NEAR_TASK = f"SELECT {_SHOWN} FROM ({_NEAR_TASK})"
 
 # Who waits for whom.
 
+#: Spans during which a task waits for others.
+BLOCKING_SPANS = ("ray.get", "ray.wait", "await")
+#: Whether a row of ``span_rows`` is such a wait; a span of a user's own blocks nobody, whatever its name.
+WAITS = (
+    f"name IN ({', '.join(map(repr, BLOCKING_SPANS))}) "
+    "AND NOT coalesce(starts_with(extra, '{\"user\":'), false)"
+)
+#: Whether a row ``b`` of ``edge_rows`` is of a wait whose end nobody told, though it was told while it
+#: lasted: it lasts still, or its task died.
+UNTOLD = """starts_with(b.kind, 'blocked:') AND NOT EXISTS (
+    SELECT 1 FROM span_rows s
+    WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)"""
+
 #: The tasks whose values a span of ray.get, ray.wait or await (a row of ``span_rows``) waited for.
 BLOCKED_ON = f"""
 (SELECT list(DISTINCT {hex_id("object")}) FROM edge_rows e
@@ -154,18 +185,13 @@ BLOCKED_ON = f"""
 
 
 def still_blocked(where: str = "true") -> str:
-    """SQL of spans whose end nobody told, though they were told while they blocked.
-
-    They block still, or their task died.
-    """
+    """SQL of the waits that are :data:`UNTOLD`, as rows of the view of spans."""
     return f"""
 SELECT {TASK_ID} AS task_id, attempt, substr(kind, 9) AS name, begin_ns, NULL::BIGINT AS end_ns,
     NULL::BIGINT AS duration_ns, NULL::VARCHAR AS extra,
     list(DISTINCT {hex_id("object")}) FILTER (object_index < {FIRST_PUT}) AS blocked_on
 FROM edge_rows b
-WHERE starts_with(kind, 'blocked:') AND {where} AND NOT EXISTS (
-    SELECT 1 FROM span_rows s
-    WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)
+WHERE {UNTOLD} AND {where}
 GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 """
 
@@ -192,16 +218,21 @@ BEGINS: tuple[tuple[str, str], ...] = (
 SCHEDULING_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "blocked", "storing")
 #: Whether a row of ``span_rows`` sums up several calls: its text is ours.
 SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
-#: Spans during which a task waits for others.
-BLOCKING_SPANS = ("ray.get", "ray.wait", "await")
+
+
+def _begun(number: int) -> str:
+    """SQL of when a phase began, no earlier than those before it: clocks of two nodes may differ."""
+    _, begin = BEGINS[number]
+    known = ", ".join(earlier for _, earlier in BEGINS[: number + 1])
+    return f"CASE WHEN {begin} IS NOT NULL THEN greatest({known}) END"
+
+
+EXECUTING_FROM = _begun([name for name, _ in BEGINS].index("executing"))
 
 
 def _phase_columns() -> tuple[str, str]:
     """SQL of the begins, each no earlier than those before it, and of the phases' durations."""
-    begins = []
-    for number, (_, begin) in enumerate(BEGINS):
-        before = "".join(f"{earlier}, " for _, earlier in BEGINS[:number])
-        begins.append(f"CASE WHEN {begin} IS NOT NULL THEN greatest({before}{begin}) END AS b{number}")
+    begins = [f"{_begun(number)} AS b{number}" for number in range(len(BEGINS))]
     # Clocks of two nodes may differ: the end is no earlier than anything else.
     known = ", ".join(begin for _, begin in BEGINS)
     begins.append(f"greatest({END}, {known}, total_end_ns) AS b_end")
@@ -214,7 +245,6 @@ def _phase_columns() -> tuple[str, str]:
 
 
 _BEGIN_COLUMNS, _DURATION_COLUMNS = _phase_columns()
-_BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
 
 
 def blocked_ns(of: str) -> str:
@@ -224,7 +254,7 @@ def blocked_ns(of: str) -> str:
     return f"""
 SELECT task_hi, task_lo, attempt,
     least(sum(coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))),
-        {2**62})::BIGINT AS blocked
+        {FOREVER})::BIGINT AS blocked
 FROM (
     SELECT task_hi, task_lo, attempt, begin_ns, end_ns,
         CASE WHEN {SUMMED} THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END AS summed,
@@ -232,7 +262,7 @@ FROM (
             PARTITION BY task_hi, task_lo, attempt ORDER BY begin_ns, end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
     FROM span_rows
-    WHERE name IN ({_BLOCKING}) AND NOT coalesce(starts_with(extra, '{{"user":'), false) AND {of}
+    WHERE {WAITS} AND {of}
 ) GROUP BY task_hi, task_lo, attempt
 """
 

@@ -2,6 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconJson, IconPhotoDown } from '@tabler/icons-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { download } from '../lib/download';
 import { count, duration } from '../lib/format';
 import { useCanvas, usePalette } from './canvas';
 import {
@@ -173,7 +174,7 @@ export function FlameCanvas(props: {
             data-testid="flame-png"
             onClick={() =>
               canvas.current?.toBlob((blob) => {
-                if (blob) save(blob, `flame-${answer.session}.png`);
+                if (blob) download(`flame-${answer.session}.png`, blob);
               })
             }
           >
@@ -186,9 +187,9 @@ export function FlameCanvas(props: {
             aria-label={t('flame.json')}
             data-testid="flame-json"
             onClick={() =>
-              save(
-                new Blob([JSON.stringify(answer, null, 1)], { type: 'application/json' }),
+              download(
                 `flame-${answer.session}.json`,
+                new Blob([JSON.stringify(answer, null, 1)], { type: 'application/json' }),
               )
             }
           >
@@ -198,14 +199,6 @@ export function FlameCanvas(props: {
       </div>
     </div>
   );
-}
-
-function save(blob: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 const TIP_WIDTH = 310;

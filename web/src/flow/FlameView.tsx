@@ -1,5 +1,5 @@
-import { Anchor, SegmentedControl, Select, TextInput } from '@mantine/core';
-import { IconFilterX, IconFlame, IconSearch } from '@tabler/icons-react';
+import { SegmentedControl, Select, TextInput } from '@mantine/core';
+import { IconFlame, IconSearch } from '@tabler/icons-react';
 import { Fragment, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Params } from '../api/client';
@@ -7,6 +7,7 @@ import { useChoices } from '../api/queries';
 import type { Summary } from '../api/types';
 import { withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
+import { NothingFound } from '../components/NothingFound';
 import { Empty, ErrorPanel } from '../components/small';
 import { count } from '../lib/format';
 import { isTyping } from '../lib/keys';
@@ -83,22 +84,13 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
           {t('flame.loading')}
         </div>
       ) : data.attempts === 0 && !data.baseline_total ? (
-        <Empty
-          icon={filtered ? <IconFilterX size={26} /> : <IconFlame size={26} />}
-          title={t(filtered ? 'flame.emptyFiltered' : 'flame.empty')}
-        >
-          {filtered ? (
-            <Anchor
-              component="button"
-              size="sm"
-              onClick={() => change((before) => ({ ...before, filters: {} }))}
-            >
-              {t('common.clearFilters')}
-            </Anchor>
-          ) : (
-            t('table.emptyLive')
-          )}
-        </Empty>
+        filtered ? (
+          <NothingFound title={t('flame.emptyFiltered')} />
+        ) : (
+          <Empty icon={<IconFlame size={26} />} title={t('flame.empty')}>
+            {t('table.emptyLive')}
+          </Empty>
+        )
       ) : (
         <div className="rs-flame" data-outdated={flame.outdated || undefined}>
           <div className="rs-flame-main">

@@ -7,6 +7,7 @@ import type { Summary } from '../api/types';
 import { withFilter, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Empty, ErrorPanel } from '../components/small';
+import { download } from '../lib/download';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
 import { GanttChart } from './GanttChart';
@@ -116,20 +117,23 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item
-            onClick={() => save(`${url.session}-gantt.png`, chart.current?.toDataURL('image/png') ?? '')}
+            onClick={() =>
+              chart.current?.toBlob((blob) => {
+                if (blob) download(`${url.session}-gantt.png`, blob);
+              })
+            }
           >
             {t('gantt.png')}
           </Menu.Item>
           <Menu.Item
-            onClick={() => {
-              const link = URL.createObjectURL(
+            onClick={() =>
+              download(
+                `${url.session}-gantt.json`,
                 new Blob([JSON.stringify({ gantt: data, critical_path: path.data })], {
                   type: 'application/json',
                 }),
-              );
-              save(`${url.session}-gantt.json`, link);
-              setTimeout(() => URL.revokeObjectURL(link), 10_000);
-            }}
+              )
+            }
           >
             {t('gantt.json')}
           </Menu.Item>
@@ -221,11 +225,4 @@ function Note({ data, window }: { data: Gantt; window: Span }) {
       <span className="rs-gantt-keys"> · {t('gantt.keys')}</span>
     </>
   );
-}
-
-function save(name: string, href: string): void {
-  const link = document.createElement('a');
-  link.download = name;
-  link.href = href;
-  link.click();
 }

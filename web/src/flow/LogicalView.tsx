@@ -1,5 +1,5 @@
-import { Anchor, Button, Checkbox, Loader, Menu, SegmentedControl, TextInput, Tooltip } from '@mantine/core';
-import { IconDownload, IconFilterX, IconSearch, IconSitemap } from '@tabler/icons-react';
+import { Button, Checkbox, Loader, Menu, SegmentedControl, TextInput, Tooltip } from '@mantine/core';
+import { IconDownload, IconSearch, IconSitemap } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,12 +9,14 @@ import { useSessionInterval } from '../api/queries';
 import type { Summary } from '../api/types';
 import { withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
+import { NothingFound } from '../components/NothingFound';
 import { Empty, ErrorPanel } from '../components/small';
+import { download } from '../lib/download';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
 import { usePalette } from './canvas';
 import { LogicalPanel } from './LogicalPanel';
-import { download, toPng, toSvg } from './logicalExport';
+import { toPng, toSvg } from './logicalExport';
 import { keepKnown, layout, type Places } from './logicalLayout';
 import {
   type LogicalAnswer,
@@ -78,22 +80,13 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
             onRetry={arrange}
           />
         ) : answer?.nodes.length === 0 ? (
-          <Empty
-            icon={filtered ? <IconFilterX size={26} /> : <IconSitemap size={26} />}
-            title={t(filtered ? 'table.emptyFiltered' : 'logical.empty')}
-          >
-            {filtered ? (
-              <Anchor
-                component="button"
-                size="sm"
-                onClick={() => change((before) => ({ ...before, filters: {} }))}
-              >
-                {t('common.clearFilters')}
-              </Anchor>
-            ) : (
-              t('logical.emptyText')
-            )}
-          </Empty>
+          filtered ? (
+            <NothingFound />
+          ) : (
+            <Empty icon={<IconSitemap size={26} />} title={t('logical.empty')}>
+              {t('logical.emptyText')}
+            </Empty>
+          )
         ) : laid === undefined || places === undefined ? (
           <Laying />
         ) : (

@@ -1,11 +1,13 @@
-import { ActionIcon, Anchor, Switch, TextInput, Tooltip } from '@mantine/core';
-import { IconDownload, IconFilterX, IconSearch, IconStack2 } from '@tabler/icons-react';
+import { ActionIcon, Switch, TextInput, Tooltip } from '@mantine/core';
+import { IconDownload, IconSearch, IconStack2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
 import { type SettingName, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
+import { NothingFound } from '../components/NothingFound';
 import { Empty, ErrorPanel } from '../components/small';
+import { download } from '../lib/download';
 import { count } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
 import { Chains, NodeDetail } from './StackDetail';
@@ -135,15 +137,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
       ) : data !== undefined && data.nodes.length === 0 ? (
         <div className="rs-stack-body">
           {filtered ? (
-            <Empty icon={<IconFilterX size={26} />} title={t('stack.emptyFiltered')}>
-              <Anchor
-                component="button"
-                size="sm"
-                onClick={() => change((before) => ({ ...before, filters: {} }))}
-              >
-                {t('common.clearFilters')}
-              </Anchor>
-            </Empty>
+            <NothingFound title={t('stack.emptyFiltered')} />
           ) : (
             <Empty icon={<IconStack2 size={26} />} title={t('stack.empty')}>
               {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'stack.emptyText')}
@@ -189,9 +183,6 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
 }
 
 function save(stack: Stack): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(stack, null, 1)], { type: 'application/json' }));
-  link.download = `${stack.session}-stack.json`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  const content = new Blob([JSON.stringify(stack, null, 1)], { type: 'application/json' });
+  download(`${stack.session}-stack.json`, content);
 }

@@ -99,16 +99,6 @@ export function toSvg(
   return { svg, width, height };
 }
 
-/** Offer a file to the browser's downloads. */
-export function download(name: string, content: Blob): void {
-  const address = URL.createObjectURL(content);
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
 /** An SVG picture as PNG, at twice its size as far as browsers draw so large a canvas. */
 export async function toPng(picture: { svg: string; width: number; height: number }): Promise<Blob> {
   const image = new Image();

@@ -1,5 +1,4 @@
-import { Anchor } from '@mantine/core';
-import { IconFilterX, IconMoodEmpty } from '@tabler/icons-react';
+import { IconMoodEmpty } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../api/queries';
@@ -12,6 +11,7 @@ import type { Column } from '../components/columns';
 import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
 import { LaneName } from '../components/Lane';
+import { NothingFound } from '../components/NothingFound';
 import { CopyId, Dash, Empty, ErrorPanel, ItemState, Time } from '../components/small';
 import { isEmpty, oneLine, Value } from '../components/Value';
 import { bytes, count } from '../lib/format';
@@ -222,15 +222,7 @@ export function EntityView({ view }: { view: EntityViewName }) {
           onView={list.watch}
           empty={
             filtered ? (
-              <Empty icon={<IconFilterX size={26} />} title={t('table.emptyFiltered')}>
-                <Anchor
-                  component="button"
-                  size="sm"
-                  onClick={() => change((before) => ({ ...before, filters: {} }))}
-                >
-                  {t('common.clearFilters')}
-                </Anchor>
-              </Empty>
+              <NothingFound />
             ) : (
               <Empty icon={<IconMoodEmpty size={26} />} title={t(`entity.empty.${view}`)}>
                 {t('table.emptyLive')}

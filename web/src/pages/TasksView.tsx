@@ -1,5 +1,4 @@
-import { Anchor } from '@mantine/core';
-import { IconCircleCheck, IconFilterX, IconListDetails } from '@tabler/icons-react';
+import { IconCircleCheck, IconListDetails } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../api/queries';
@@ -8,6 +7,7 @@ import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
 import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
+import { NothingFound } from '../components/NothingFound';
 import { Empty, ErrorPanel } from '../components/small';
 import { count } from '../lib/format';
 import { FilterBar } from './FilterBar';
@@ -139,21 +139,7 @@ function TaskList(props: {
           newRowsMax={PAGE_SIZE}
           onShowNew={list.showNew}
           onView={list.watch}
-          empty={
-            filtered ? (
-              <Empty icon={<IconFilterX size={26} />} title={t('table.emptyFiltered')}>
-                <Anchor
-                  component="button"
-                  size="sm"
-                  onClick={() => change((before) => ({ ...before, filters: {} }))}
-                >
-                  {t('common.clearFilters')}
-                </Anchor>
-              </Empty>
-            ) : (
-              props.empty
-            )
-          }
+          empty={filtered ? <NothingFound /> : props.empty}
         />
       )}
     </>

@@ -10,7 +10,7 @@ import duckdb
 
 from rayscope.model import PHASES, STATES
 from rayscope.store.errors import BadQuery, NotFound
-from rayscope.store.flow_sql import BLOCKED_ON, CREATED, END, NOT_DRIVER, START, still_blocked
+from rayscope.store.flow_sql import BLOCKED_ON, CREATED, END, FOREVER, NOT_DRIVER, START, still_blocked
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query import flow
 from rayscope.store.query.pages import (
@@ -105,7 +105,7 @@ def attempt_filters(filters: Mapping[str, Any]) -> Where:
     if filters.get("q"):
         _search(where, str(filters["q"]).strip())
     if filters.get("since_ns") is not None:
-        where.add(f"coalesce({END}, {2**62}) >= ?", filters["since_ns"])
+        where.add(f"coalesce({END}, {FOREVER}) >= ?", filters["since_ns"])
     if filters.get("until_ns") is not None:
         where.add(f"{CREATED} <= ?", filters["until_ns"])
     return where

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store.errors import NotFound
-from rayscope.store.flow_sql import BLOCKING_SPANS, CREATED, END, FIRST_PUT, NOT_DRIVER, SUMMED, still_blocked
+from rayscope.store.flow_sql import CREATED, END, FIRST_PUT, NOT_DRIVER, SUMMED, WAITS, still_blocked
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query.gantt import REACHED
 from rayscope.store.rows import join_id, split_id
@@ -26,7 +26,6 @@ _FIELDS = (
 )
 _ROW = f"row({_FIELDS})"
 _PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "storing")
-_BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
 
 
 class PathAttempt(NamedTuple):
@@ -65,7 +64,7 @@ class PathReader:
         self._held: dict[str, list[PathAttempt]] = {}
         self._whole_workers: set[str] = set()
         self._waiting = self._some(
-            f"SELECT task_hi FROM span_rows WHERE name IN ({_BLOCKING}) "
+            f"SELECT task_hi FROM span_rows WHERE {WAITS} "
             "UNION SELECT task_hi FROM edge_rows WHERE starts_with(kind, 'blocked:')"
         )
         self._given = self._some("SELECT DISTINCT task_hi FROM edge_rows WHERE kind = 'argument'")
@@ -200,8 +199,7 @@ class PathReader:
         of = {"high": high, "low": low, "attempt": attempt.attempt}
         rows = self._reader.execute(
             "SELECT begin_ns, max(end_ns) FROM span_rows WHERE task_hi = $high AND task_lo = $low "
-            f"AND attempt = $attempt AND name IN ({_BLOCKING}) AND NOT coalesce({SUMMED}, false) "
-            "AND NOT coalesce(starts_with(extra, '{\"user\":'), false) "
+            f"AND attempt = $attempt AND {WAITS} AND NOT coalesce({SUMMED}, false) "
             "AND end_ns <= $before AND begin_ns < $before "
             f"GROUP BY begin_ns ORDER BY 2 DESC, begin_ns LIMIT {_WAITS}",
             {**of, "before": before_ns},

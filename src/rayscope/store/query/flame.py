@@ -9,24 +9,14 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store.errors import BadQuery
-from rayscope.store.flow_sql import BLOCKING_SPANS, CREATED, END, START, SUMMED
+from rayscope.store.flow_sql import CREATED, END, EXECUTING_FROM, FOREVER, START, SUMMED, UNTOLD, WAITS, total
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Where
 from rayscope.store.session_file import SessionFile
 
 #: More different call paths than this are not put together at once.
 MAX_PATHS = 200_000
-_FOREVER = 2**62
 _FRAME = re.compile(r"[0-9]{1,19}|unknown(/.*)?", re.DOTALL)
-_RUNS = "coalesce(execute_begin_ns, running_ns)"
-#: No phase begins before those that come first: clocks of two nodes may differ (see ``flow_sql.phases``).
-_RUNS_FROM = (
-    f"CASE WHEN {_RUNS} IS NOT NULL THEN greatest({CREATED}, pending_node_assignment_ns, "
-    "submitted_to_worker_ns, coalesce(pending_actor_task_args_fetch_ns, getting_and_pinning_args_ns, "
-    "pending_args_fetch_ns), pending_actor_task_ordering_or_concurrency_ns, "
-    f"CASE WHEN execute_begin_ns IS NOT NULL THEN running_ns END, {_RUNS}) END"
-)
-_BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
 _KEY = "task_hi, task_lo, attempt"
 
 
@@ -40,7 +30,7 @@ def _by_path(where: Where) -> str:
 WITH asked AS (SELECT ?::BIGINT AS since, ?::BIGINT AS upto, ?::BIGINT AS last),
 chosen AS (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN func_name END AS lone, state, output_bytes,
-        {CREATED} AS created, {START} AS began, {END} AS ended, {_RUNS_FROM} AS runs,
+        {CREATED} AS created, {START} AS began, {END} AS ended, {EXECUTING_FROM} AS runs,
         execute_end_ns, total_end_ns
     FROM attempts{where.sql}),
 timed AS (
@@ -53,22 +43,19 @@ waits AS (
     SELECT {_KEY}, greatest(begin_ns, since) AS begin_ns, least(end_ns, upto) AS end_ns,
         coalesce({SUMMED}, false) AS is_sum,
         CASE WHEN is_sum THEN (
-            least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {_FOREVER})
+            least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})
             * CASE WHEN begin_ns >= since AND end_ns <= upto THEN 1
                 ELSE (least(end_ns, upto) - greatest(begin_ns, since)) / (end_ns - begin_ns) END)::BIGINT
             END AS summed
     FROM span_rows, asked
-    WHERE name IN ({_BLOCKING}) AND NOT coalesce(starts_with(extra, '{{"user":'), false)
-        AND end_ns >= since AND begin_ns <= upto
+    WHERE {WAITS} AND end_ns >= since AND begin_ns <= upto
     UNION ALL
     SELECT b.task_hi, b.task_lo, b.attempt, greatest(b.begin_ns, t.since), least(t.ended, t.upto), false, NULL
-    FROM (SELECT DISTINCT {_KEY}, begin_ns FROM edge_rows WHERE starts_with(kind, 'blocked:')) b
-    JOIN timed t ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt
-    WHERE NOT EXISTS (SELECT 1 FROM span_rows s WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo
-        AND s.begin_ns = b.begin_ns)),
+    FROM (SELECT DISTINCT {_KEY}, begin_ns FROM edge_rows b WHERE {UNTOLD}) b
+    JOIN timed t ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt),
 blocked AS (
     SELECT {_KEY},
-        {_sum("coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))")} AS blocked
+        {total("coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))")} AS blocked
     FROM (SELECT *, max(CASE WHEN NOT is_sum THEN end_ns END) OVER (
             PARTITION BY {_KEY} ORDER BY begin_ns, end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM waits)
@@ -84,14 +71,10 @@ lasted AS (
     FROM timed t
     LEFT JOIN blocked b ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt)
 SELECT path_id, lone, count(*), count(*) FILTER (state = 'FAILED'), count(*) FILTER (state LIKE 'RUNNING%'),
-    {_sum("inside")}, {_sum("executing - blocked")}, {_sum("blocked")}, {_sum("output_bytes")}, min(first_ns),
-    approx_quantile(took, 0.5)::BIGINT, approx_quantile(took, 0.95)::BIGINT, max(took)
+    {total("inside")}, {total("executing - blocked")}, {total("blocked")}, {total("output_bytes")},
+    min(first_ns), approx_quantile(took, 0.5)::BIGINT, approx_quantile(took, 0.95)::BIGINT, max(took)
 FROM lasted GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
 """
-
-
-def _sum(of: str) -> str:
-    return f"least(coalesce(sum({of}), 0), {_FOREVER})::BIGINT"
 
 
 #: The paths with these ids, and those above them.
@@ -154,7 +137,7 @@ def _sums(
     reader: duckdb.DuckDBPyConnection, where: Where, filters: Mapping[str, Any], last_ns: int
 ) -> list[tuple[Any, ...]]:
     since, until = filters.get("since_ns"), filters.get("until_ns")
-    range_: Sequence[int] = (0 if since is None else since, _FOREVER if until is None else until)
+    range_: Sequence[int] = (0 if since is None else since, FOREVER if until is None else until)
     found = reader.execute(_by_path(where), [*range_, last_ns, *where.values]).fetchall()
     if len(found) > MAX_PATHS:
         raise BadQuery(

@@ -65,7 +65,7 @@ def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: M
     found = rows_of(
         reader.execute(
             f"SELECT *, count(*) OVER () AS total, "
-            f"least(coalesce(sum(bytes) FILTER ({counted}) OVER (), 0), {2**62})::BIGINT AS whole "
+            f"least(coalesce(sum(bytes) FILTER ({counted}) OVER (), 0), {flow_sql.FOREVER})::BIGINT AS whole "
             f"FROM ({flow_sql.EDGES_NEAR_TASK}) WHERE {where} "
             f"ORDER BY bytes DESC NULLS LAST, object_id, kind LIMIT {_TOP}",
             dict(key),
@@ -136,7 +136,7 @@ def tracing(file: SessionFile) -> Row:
         ).fetchall()
         summed = reader.execute(
             "SELECT least(coalesce(sum(TRY_CAST(json_extract(extra, '$.calls') AS BIGINT)), 0), "
-            f"{2**62})::BIGINT FROM span_rows WHERE {flow_sql.SUMMED}"
+            f"{flow_sql.FOREVER})::BIGINT FROM span_rows WHERE {flow_sql.SUMMED}"
         ).fetchone()
     traced, untraced = found or (0, 0)
     return {

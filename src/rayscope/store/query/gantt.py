@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store.errors import BadQuery
-from rayscope.store.flow_sql import BLOCKING_SPANS, CREATED, END, SUMMED, hex_id, still_blocked
+from rayscope.store.flow_sql import CREATED, END, SUMMED, WAITS, hex_id, still_blocked
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
@@ -53,7 +53,6 @@ _LANES: Mapping[str, tuple[str, str, str]] = {
         "label NULLS LAST, first_ns, lane",
     ),
 }
-_BLOCKING = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
 
 
 class Picture(NamedTuple):
@@ -226,8 +225,7 @@ def _blocked(
     found = reader.execute(
         f"SELECT {hex_id('task')}, attempt, begin_ns, end_ns FROM span_rows "
         "WHERE task_hi IN (SELECT unnest($tasks::UBIGINT[])) "
-        f"AND name IN ({_BLOCKING}) AND end_ns - begin_ns >= $grain AND NOT coalesce({SUMMED}, false) "
-        "AND NOT coalesce(starts_with(extra, '{\"user\":'), false) UNION ALL "
+        f"AND {WAITS} AND end_ns - begin_ns >= $grain AND NOT coalesce({SUMMED}, false) UNION ALL "
         "SELECT task_id, attempt, begin_ns, $last FROM "
         f"({still_blocked('b.task_hi IN (SELECT unnest($tasks::UBIGINT[]))')}) "
         f"ORDER BY end_ns - begin_ns DESC LIMIT {MAX_SPANS}",

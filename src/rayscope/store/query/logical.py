@@ -8,7 +8,19 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store.errors import BadQuery
-from rayscope.store.flow_sql import CREATED, END, FIRST_PUT, NOT_DRIVER, START, blocked_ns, moved
+from rayscope.store.flow_sql import (
+    CREATED,
+    END,
+    FIRST_PUT,
+    FOREVER,
+    NOT_DRIVER,
+    START,
+    UNTOLD,
+    blocked_ns,
+    is_driver,
+    moved,
+    total,
+)
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
@@ -20,13 +32,8 @@ MAX_INSTANCES = 50
 EXACT_QUANTILES = 500_000
 #: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
 MAX_EDGE_ROWS = 1_000_000
-_FOREVER = 2**62
 _ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
 _KEY = "task_hi, task_lo, attempt"
-
-
-def _driver(prefix: str) -> str:
-    return f"({prefix}_hi = {2**64 - 1} AND starts_with({prefix}_lo, '{'f' * 24}'))"
 
 
 def _class_of(name: str) -> str:
@@ -70,11 +77,9 @@ def _box(func: str, actor: str) -> str:
 
 
 _PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
-_STILL_BLOCKED = """
+_STILL_BLOCKED = f"""
 SELECT task_hi, task_lo, attempt, min(begin_ns) AS since FROM edge_rows b
-WHERE starts_with(kind, 'blocked:') AND NOT EXISTS (
-    SELECT 1 FROM span_rows s WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo
-        AND s.begin_ns = b.begin_ns)
+WHERE {UNTOLD}
 GROUP BY task_hi, task_lo, attempt
 """
 
@@ -89,7 +94,7 @@ def _called(where: Where, is_exact: bool, is_unfolded: bool, is_filtered: bool) 
 
     def quantiles(since: str, name: str) -> str:
         # (greatest() takes no notice of a NULL.)
-        took = f"least(greatest(0, ended - {since}), {_FOREVER})"
+        took = f"least(greatest(0, ended - {since}), {FOREVER})"
         lasted = f"CASE WHEN ended IS NOT NULL AND {since} IS NOT NULL THEN {took} END"
         return ", ".join(
             f"{quantile}({lasted}, {share}{sample})::BIGINT AS {name}_p{share * 100:.0f}_ns"
@@ -106,7 +111,7 @@ picked AS (
     SELECT {_PICKED}, {CREATED} AS created, {START} AS began, {END} AS ended FROM attempts{where.sql}),
 named AS ({_named("picked", "p.*")}),
 placed AS (
-    SELECT n.*, up.name AS up, coalesce({_driver("parent")}, false) AS of_driver,
+    SELECT n.*, up.name AS up, coalesce({is_driver("parent")}, false) AS of_driver,
         up.name IS NULL OR {wanted} AS look_up
     FROM named n
     LEFT JOIN paths own ON own.path_id = n.path_id
@@ -129,8 +134,8 @@ called AS (
         AND s.attempt = n.attempt)
 SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
     bool_or({_ACTOR}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
-    {_sum("took")} AS total_ns, {_sum("took - waited")} AS self_ns,
-    {_sum("waited")} AS blocked_ns, {_sum("output_bytes")} AS output_bytes,
+    {total("took")} AS total_ns, {total("took - waited")} AS self_ns,
+    {total("waited")} AS blocked_ns, {total("output_bytes")} AS output_bytes,
     {quantiles("created", "latency")}, {quantiles("began", "run")}
 FROM called
 GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box))
@@ -148,10 +153,6 @@ picked AS (
 named AS ({_named("picked", "p.actor_id, p.state, p.attempts")})
 SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL ORDER BY state
 """
-
-
-def _sum(of: str) -> str:
-    return f"least(coalesce(sum({of}), 0), {_FOREVER})::BIGINT"
 
 
 _ENDS = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
@@ -178,9 +179,9 @@ def _data(where: Where | None, share: int, is_unfolded: bool) -> str:
     def end(name: str) -> str:
         box = _box(f"{name}.func", f"{name}.actor_id") if is_unfolded else "NULL::VARCHAR"
         return (
-            f"CASE WHEN {_driver(f'm.{name}')} THEN 'driver' WHEN {name}.func IS NULL THEN 'unknown' "
+            f"CASE WHEN {is_driver(f'm.{name}')} THEN 'driver' WHEN {name}.func IS NULL THEN 'unknown' "
             f"ELSE 'function' END AS {name}_kind, "
-            f"CASE WHEN {_driver(f'm.{name}')} THEN right(m.{name}_lo, 8) ELSE {name}.func END AS {name}, "
+            f"CASE WHEN {is_driver(f'm.{name}')} THEN right(m.{name}_lo, 8) ELSE {name}.func END AS {name}, "
             f"{box} AS {name}_box"
         )
 
@@ -207,9 +208,9 @@ ends AS (
     FROM moved m {join("producer")} {join("consumer")})
 SELECT producer_kind, producer, producer_box, consumer_kind, consumer, consumer_box,
     count(*) FILTER (kind = 'argument') * {int(share)} AS arguments,
-    {_sum(f"CASE kind WHEN 'argument' THEN bytes * {int(share)} END")} AS argument_bytes,
+    {total(f"CASE kind WHEN 'argument' THEN bytes * {int(share)} END")} AS argument_bytes,
     count(*) FILTER (kind = 'get') * {int(share)} AS gets,
-    {_sum(f"CASE kind WHEN 'get' THEN bytes * {int(share)} END")} AS get_bytes
+    {total(f"CASE kind WHEN 'get' THEN bytes * {int(share)} END")} AS get_bytes
 FROM ends GROUP BY ALL
 """
 

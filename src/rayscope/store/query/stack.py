@@ -8,7 +8,18 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store import flow_sql
-from rayscope.store.flow_sql import BLOCKING_SPANS, CREATED, END, FIRST_PUT, NOT_DRIVER, START, hex_id
+from rayscope.store.flow_sql import (
+    CREATED,
+    END,
+    FIRST_PUT,
+    FOREVER,
+    NOT_DRIVER,
+    START,
+    UNTOLD,
+    WAITS,
+    hex_id,
+    is_driver,
+)
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Row, rows_of
@@ -21,13 +32,8 @@ _MAX_WAITS = 200_000
 _LEVELS = 50
 _EXAMPLES = 5
 
-_DRIVER_HI = int(DRIVER_PREFIX[:16], 16)
 _DRIVER_LO = DRIVER_PREFIX[16:]
 _TASK = hex_id("task")
-
-
-def _is_driver(prefix: str) -> str:
-    return f"({prefix}_hi = {_DRIVER_HI} AND starts_with({prefix}_lo, '{_DRIVER_LO}'))"
 
 
 def _reached(value: str) -> str:
@@ -50,22 +56,18 @@ SELECT task_hi, task_lo, attempt, parent_hi, parent_lo, type, node_id, worker_pi
         (SELECT class_name || '.__init__' FROM actor_rows WHERE id = actor_id) END, '') AS name,
     {_reached("")} AS situation, {_reached("since")} AS since, {{counted}} AS counted
 FROM attempts
-WHERE {NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {2**62}) > $at
+WHERE {NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at
 """
-_NAMES = ", ".join(f"'{name}'" for name in BLOCKING_SPANS)
 #: Calls that the tracer summed up say nothing of one time, and spans of a user's own block nobody.
 _BLOCKED = f"""
 CREATE TEMP TABLE blocked AS
 SELECT * FROM (
     SELECT task_hi, task_lo, attempt, begin_ns FROM span_rows
-    WHERE name IN ({_NAMES}) AND begin_ns <= $at AND end_ns > $at
-        AND NOT coalesce(starts_with(extra, '{{"user":') OR {flow_sql.SUMMED}, false)
+    WHERE {WAITS} AND NOT coalesce({flow_sql.SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
     UNION
     SELECT task_hi, task_lo, attempt, begin_ns FROM edge_rows b
-    WHERE starts_with(kind, 'blocked:') AND begin_ns <= $at AND NOT EXISTS (
-        SELECT 1 FROM span_rows s
-        WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)
-) AS b WHERE {_is_driver("task")} OR EXISTS (
+    WHERE {UNTOLD} AND begin_ns <= $at
+) AS b WHERE {is_driver("task")} OR EXISTS (
     SELECT 1 FROM flight f WHERE f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt)
 """
 #: (who waits, for whom): those in ray.get, ray.wait or await, and those whose arguments are not made yet.
@@ -127,7 +129,7 @@ FROM attempts
 WHERE (task_hi, task_lo) IN (
     SELECT (parent_hi, parent_lo) FROM (
         SELECT DISTINCT parent_hi, parent_lo FROM {{below}}
-        WHERE parent_hi IS NOT NULL AND NOT {_is_driver("parent")}) w
+        WHERE parent_hi IS NOT NULL AND NOT {is_driver("parent")}) w
     WHERE NOT EXISTS (SELECT 1 FROM flight f WHERE f.task_hi = w.parent_hi AND f.task_lo = w.parent_lo)
         AND NOT EXISTS (SELECT 1 FROM above a WHERE a.task_hi = w.parent_hi AND a.task_lo = w.parent_lo))
 GROUP BY task_hi, task_lo
@@ -137,8 +139,8 @@ CREATE TEMP TABLE drivers AS
 SELECT d.task_hi, d.task_lo, hash(d.task_hi, d.task_lo, 'driver') AS unit, b.begin_ns AS blocked_ns,
     coalesce(j.end_ns, a.end_ns) AS end_ns, coalesce(j.start_ns, a.start_ns) AS start_ns
 FROM (
-    SELECT parent_hi AS task_hi, parent_lo AS task_lo FROM flight WHERE {_is_driver("parent")}
-    UNION SELECT parent_hi, parent_lo FROM above WHERE {_is_driver("parent")}) d
+    SELECT parent_hi AS task_hi, parent_lo AS task_lo FROM flight WHERE {is_driver("parent")}
+    UNION SELECT parent_hi, parent_lo FROM above WHERE {is_driver("parent")}) d
 LEFT JOIN (SELECT task_hi, task_lo, min(begin_ns) AS begin_ns FROM blocked GROUP BY ALL) b
     ON b.task_hi = d.task_hi AND b.task_lo = d.task_lo
 LEFT JOIN job_rows j ON j.id = substr(d.task_lo, {len(_DRIVER_LO) + 1})
@@ -224,7 +226,7 @@ def _named(clauses: list[str], values: list[Any]) -> tuple[str, dict[str, Any]]:
 def _last_time(reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int) -> int | None:
     where = attempt_filters(filters)
     where.add(NOT_DRIVER)
-    where.add(f"coalesce({END}, {2**62}) > {CREATED}")
+    where.add(f"coalesce({END}, {FOREVER}) > {CREATED}")
     found = reader.execute(
         f"SELECT max(coalesce({END} - 1, greatest({int(last_ns)}, {CREATED}))) FROM attempts{where.sql}",
         where.values,
