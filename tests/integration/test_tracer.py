@@ -208,11 +208,11 @@ BLOCKED = """
 import sys, time, ray
 ray.init(num_cpus=2, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
 @ray.remote
-def never():
+def never(given):
     time.sleep(100)
 @ray.remote
 def waits():
-    ray.get(never.remote())
+    ray.get(never.remote(ray.put(bytes(5000))))
 ref = waits.remote()
 try:
     ray.get(ref, timeout=6)
@@ -232,6 +232,8 @@ def test_who_waits_for_whom_is_told_while_it_waits_and_without_a_tracer_nothing_
         "LEFT JOIN tasks w ON w.task_id = s.task_id LEFT JOIN tasks b ON b.task_id = s.other ORDER BY 1"
     )
     assert rows == [[False, True, "waits", "never"], [True, False, None, "waits"]]
+    # Arguments are told with what a task returns, but no later than a second or two after they came.
+    assert lab.sql("SELECT bytes > 5000 FROM edge_rows WHERE kind = 'fetched'") == [[True]]
 
     plain = Lab(lab.data.parent / "plain")
     plain.data.parent.mkdir()

@@ -3,6 +3,7 @@
 The text of such an event is JSON with short names: ``t`` and ``a`` the task and attempt it is about, where
 Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
 and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
+What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns).
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ class _Returned(msgspec.Struct, gc=False):
     k: _Time = 0
     n: _Number = 0
     b: _Number = 0
+    o: str = ""
+    f: _Sizes = []
+    h: _Time = 0
 
 
 _decode = msgspec.json.Decoder(_Told).decode
@@ -102,6 +106,12 @@ def add(
 def _returned(
     told: _Returned, entry: ProfileEntry, task_id: str, attempt: int, batch: RecordBatch
 ) -> tuple[int, int, int] | None:
+    if told.o:
+        at = _begin(told.h, entry)
+        batch.edges += [
+            Edge(task_id, attempt, "fetched", *found, size, at, at)
+            for found, size in zip(_objects(told.o), told.f, strict=True)
+        ]
     if not told.s:
         return None
     whole, begin = len(told.s) >= told.n, _begin(told.k, entry)

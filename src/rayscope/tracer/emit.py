@@ -18,6 +18,7 @@ import logging
 import os
 import threading
 import time
+from binascii import b2a_base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,12 +40,25 @@ log = logging.getLogger("rayscope.tracer")
 
 
 class Task:
-    """A task that runs in this process. ``thread``: the one that Ray knows to run it, 0 for none."""
+    """A task that runs in this process. ``thread``: the one that Ray knows to run it, 0 for none.
 
-    __slots__ = ("attempt", "id", "thread")
+    ``fetched``: the arguments that it was given by reference, not told yet.
+    """
+
+    __slots__ = ("attempt", "fetched", "id", "thread")
 
     def __init__(self, task_id: bytes, attempt: int, thread: int) -> None:
         self.id, self.attempt, self.thread = task_id, attempt, thread
+        self.fetched: Fetched | None = None
+
+
+class Fetched:
+    """Arguments as their task received them: ``objects`` the ids, joined; ``sizes`` bytes; ``at_ns`` when."""
+
+    __slots__ = ("at_ns", "objects", "sizes")
+
+    def __init__(self, objects: bytes, sizes: list[int]) -> None:
+        self.objects, self.sizes, self.at_ns = objects, sizes, time.time_ns()
 
 
 class Returns:
@@ -65,15 +79,23 @@ class Returns:
             self.sizes.append(size)
 
     def tell(self, task: Task) -> None:
-        """They are all, and of ``task``."""
+        """They are all, and of ``task``; its arguments are told along with them."""
         spend()
         event = state.core.profile_event(b"rayscope.returned")
-        if self.number == 1 and task.thread:  # nearly every task
-            event.set_extra_data(b'{"s":[%d],"k":%d}' % (self.sum, self.begin_ns))
+        fetched, task.fetched = task.fetched, None
+        if self.number == 1 and task.thread:  # nearly every task: put together without an encoder
+            given = b""
+            if fetched is not None:
+                ids, sizes = b2a_base64(fetched.objects, newline=False), str(fetched.sizes).encode()
+                given = b',"o":"%b","f":%b,"h":%d' % (ids, sizes, fetched.at_ns)
+            event.set_extra_data(b'{"s":[%d],"k":%d%b}' % (self.sum, self.begin_ns, given))
             return
         told: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
         if self.number > len(self.sizes):
             told["n"], told["b"] = self.number, self.sum
+        if fetched is not None:
+            told["o"] = base64.b64encode(fetched.objects).decode()
+            told["f"], told["h"] = fetched.sizes, fetched.at_ns
         _send(event, told, None if task.thread else task)
 
 
@@ -240,6 +262,41 @@ def objects(
     return told
 
 
+def arguments(callee: bytes, ids: bytes, count: int) -> None:
+    """A call was given so many references, not more than are named, and none in containers."""
+    task, known = _owner()
+    if not spend(1 + count // _OBJECTS_AN_EVENT):
+        now = time.time_ns()
+        _add_up(task, "rayscope.arguments", count, 0, now, now)
+        return
+    event = state.core.profile_event(b"rayscope.arguments")
+    if known:  # nearly every call: put together without an encoder
+        given = b2a_base64(ids, newline=False)
+        event.set_extra_data(b'{"c":"%b","o":"%b"}' % (callee.hex().encode(), given))
+    else:
+        _send(event, {"c": callee.hex(), **objects(ids, count)}, task)
+
+
+def received(task: Task, ids: bytes, sizes: list[int]) -> None:
+    """Arguments have come: told when the task ends, if it does so soon and they are few, to save an event."""
+    if len(sizes) < _OBJECTS_AN_EVENT:
+        task.fetched = Fetched(ids, sizes)
+        if not state.watching:
+            _watch()
+    else:
+        tell("rayscope.fetched", objects(ids, len(sizes), sizes), len(sizes), sum(sizes))
+
+
+def tell_fetched(task: Task) -> None:
+    """The task runs long, or ended without a value: tell what it was given by itself."""
+    fetched, task.fetched = task.fetched, None
+    if fetched is not None:
+        spend()
+        told = objects(fetched.objects, len(fetched.sizes), fetched.sizes)
+        told["k"] = fetched.at_ns
+        _send(state.core.profile_event(b"rayscope.fetched"), told, task)
+
+
 def end(call: Call, told: dict[str, Any]) -> None:
     """Tell a call that has ended, or add it to the sums if the budget is spent."""
     # What was told while it blocked needs its end.
@@ -319,8 +376,11 @@ def _run() -> None:
 
 
 def _look() -> None:
-    """Every second: tell what blocks since a while, so that it can be seen while it does, and the sums."""
+    """Every second: tell what blocks since a while and what those got that run still, and the sums."""
     late = time.time_ns() - int(BLOCKED_S * 1e9)
+    for task in list(state.tasks.values()):
+        if task.fetched is not None and task.fetched.at_ns < late:
+            tell_fetched(task)
     for key, call in list(state.open.items()):
         if call.begin_ns > late:
             break  # they are in the order in which they began

@@ -156,15 +156,18 @@ def _sizes(serialized: Any, refs: Any) -> None:
     call = _thread.call
     if call is not None and call.given == id(refs):
         call.sizes = [_size(item) for item in serialized]
-    elif call is None and emit.ready() and state.core.get_current_task_id().binary() in state.tasks:
+    elif call is None and emit.ready():
+        task = state.tasks.get(state.core.get_current_task_id().binary())
+        if task is None:
+            return
         # Arguments by value have nil references.
         fetched = [
             (ref, item) for ref, item in zip(refs, serialized, strict=True) if ref and not ref.is_nil()
         ]
         if fetched:
-            ids = b"".join([ref.binary() for ref, _ in fetched])
-            sizes = [_size(item) for _, item in fetched]
-            emit.tell("rayscope.fetched", emit.objects(ids, len(sizes), sizes), len(sizes), sum(sizes))
+            emit.received(
+                task, b"".join([ref.binary() for ref, _ in fetched]), [_size(item) for _, item in fetched]
+            )
 
 
 def _size(item: Any) -> int:
@@ -289,6 +292,8 @@ def _end_task(task: Task) -> None:
         return
     if returns is not None:
         returns.tell(task)
+    elif task.fetched is not None:
+        emit.tell_fetched(task)
     if state.sums:
         emit.flush(task)
 
@@ -335,6 +340,9 @@ def _submitted(result: Any, args: Any, kwargs: Any) -> None:
         return
     callee = _callee(result)
     if callee is None:
+        return
+    if not found.inside and len(found.top) <= MAX_OBJECTS and found.left >= 0:
+        emit.arguments(callee, b"".join(found.top), len(found.top))
         return
     told: dict[str, Any] = {"c": callee.hex()}
     if found.top:

@@ -17,6 +17,8 @@ PARTS = [
     ("emit", "objects", "both"),
     ("emit", "end", "both"),
     ("emit", "tell", "both"),
+    ("emit", "arguments", "both"),
+    ("emit", "received", "worker"),
     ("emit", "spend", "both"),
     ("emit", "started", "both"),
     ("emit", "ended", "both"),
@@ -68,12 +70,17 @@ def double(value: int) -> int:
     return 2 * value
 
 
+@ray.remote
+def count(values: list[Any]) -> int:
+    return len(values)
+
+
 def use_everything() -> list[Any]:
     """The results of a get, a put, a wait, calls with references, an actor; the same whatever the tracer does."""
     one = ray.put(21)
     ref = double.remote(one)
     ready, rest = ray.wait([ref], timeout=60)
-    found = [ray.get(ref), len(ready), len(rest), ray.get([one, ref])]
+    found = [ray.get(ref), ray.get(count.remote([one, ref])), len(ready), len(rest), ray.get([one, ref])]
     try:
         ray.get(double.remote("x" * 3), timeout=60)
         ray.get(double.remote(None), timeout=60)
