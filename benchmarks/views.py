@@ -24,7 +24,9 @@ import duckdb
 
 from common import HERE, RayscopeServer, Watched, header, ms, quantile, table
 from rayscope.store.catalog import Catalog
+from rayscope.store.flow_sql import DERIVED
 from rayscope.store.paths import ROOT, path_id
+from rayscope.store.schema import INSERT_ATTEMPTS
 
 SESSION = "session_2025-10-09_08-53-20_000000_1"
 ORIGIN_NS = 1_760_000_000_000_000_000
@@ -71,8 +73,11 @@ SELECT n, n // {TREE} AS tree, n % {TREE} AS place, tree % {FUNCTIONS} AS top,
 FROM range({tasks}) t(n)"""
         )
         db.execute(
+            f"CREATE TEMP TABLE fresh AS SELECT * EXCLUDE ({', '.join(DERIVED)}) FROM attempts LIMIT 0"
+        )
+        db.execute(
             f"""
-INSERT INTO attempts BY NAME
+INSERT INTO fresh BY NAME
 SELECT m.high AS task_hi, repeat('f', 24) || '{JOB}' AS task_lo, 0 AS attempt,
     CASE WHEN m.n > {tasks} - 20 THEN 'RUNNING' WHEN m.n % 997 = 3 THEN 'FAILED' ELSE 'FINISHED' END AS state,
     w.path_id AS path_id, w.name AS name, w.name AS func_name, 'NORMAL_TASK' AS type, '{JOB}' AS job_id,
@@ -91,6 +96,10 @@ FROM made m JOIN way w ON w.top = m.top
     AND w.place = CASE WHEN m.place = 0 THEN 0 WHEN m.place <= 10 THEN m.place ELSE 100 + (m.place - 11) // 9 + 1 END
 ORDER BY m.n"""
         )
+        db.execute("SET preserve_insertion_order = true")
+        db.execute(INSERT_ATTEMPTS)
+        db.execute("DROP TABLE fresh")
+        db.execute("SET preserve_insertion_order = false")
         low = f"repeat('f', 24) || '{JOB}'"
         db.execute(
             "INSERT INTO span_rows SELECT high, " + low + ", 0, 'ray.get', began + 500000, "

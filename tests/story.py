@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rayscope.model import Annotation, Attempt, Edge, RecordBatch, Span, TaskError
+from rayscope.model import Annotation, Attempt, Edge, Entity, Kind, RecordBatch, Span, TaskError
+from rayscope.model.entity import Value
 
 #: Times of a story are ms since this (ns since the epoch).
 ORIGIN_NS = 1_760_000_000_000_000_000
@@ -37,6 +38,7 @@ class Story:
         queued: float | None = None,
         failed: bool = False,
         job: str = JOB,
+        resources: str | None = None,
     ) -> str:
         """A task submitted at ``created``; running and ended if these are given. Returns its id.
 
@@ -56,6 +58,7 @@ class Story:
             job_id=job,
             parent_task_id=parent,
             actor_id=None if actor is None else actor + job,
+            required_resources=resources,
         )
         made.states = {"PENDING_ARGS_AVAIL": at(created), "PENDING_NODE_ASSIGNMENT": at(created)}
         if queued is not None:
@@ -83,6 +86,34 @@ class Story:
     def argument(self, of: str, made_by: str, size: int = 100, *, when: float = 0) -> None:
         """``of`` was called with the value that ``made_by`` returned."""
         self.batch.edges.append(Edge(of, -1, "argument", made_by, 1, size, at(when), at(when)))
+
+    def fetched(self, by: str, of: str, size: int, end: float) -> None:
+        """``by`` had the value that ``of`` returned, as its argument, at ``end``."""
+        self.batch.edges.append(Edge(by, 0, "fetched", of, 1, size, at(end), at(end)))
+
+    def entity(
+        self,
+        kind: Kind,
+        identity: str,
+        since: float,
+        until: float | None = None,
+        **fields: Value,
+    ) -> None:
+        """An actor, a node, a worker or a job that lived from ``since``, until ``until`` if that is given."""
+        made = Entity(kind, identity, {**fields, "start_ns": at(since)})
+        made.transitions[(at(since), "ALIVE")] = {}
+        if until is not None:
+            made.transitions[(at(until), "DEAD")] = {"end_ns": at(until)}
+        self.batch.entities.append(made)
+
+    def span(self, by: str, name: str, begin: float, end: float, *, attempt: int = 0) -> None:
+        """``by`` spent this time in a span of its own (``rayscope.span``)."""
+        self.batch.spans.append(Span(by, attempt, name, at(begin), at(end), '{"user":{}}'))
+
+    def count(self, task_id: str, name: str, number: float, when: float) -> None:
+        """``task_id`` said that its counter ``name`` was at ``number``."""
+        said = Annotation(task_id, 0, "counter", name, str(number), number, at(when))
+        self.batch.annotations.append(said)
 
     def annotate(self, task_id: str, name: str, value: str, when: float = 0) -> None:
         """``task_id`` said so of itself."""

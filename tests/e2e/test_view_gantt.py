@@ -46,3 +46,72 @@ def test_the_chart_shows_every_attempt_and_what_decided_the_duration(recorded: R
     page.keyboard.press("ArrowRight")
     expect(page.get_by_test_id("task-drawer")).to_be_visible()
     expect(page).to_have_url(re.compile("task=[0-9a-f]{48}"))
+
+
+def test_a_range_has_its_statistics_and_ways_on(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}/gantt")
+    chart = page.get_by_test_id("gantt-chart")
+    expect(chart.locator("canvas")).to_have_attribute("data-bars", re.compile(r"[1-9]"))
+
+    def draw(begin: float, end: float) -> None:
+        box = chart.bounding_box()
+        assert box is not None
+        page.keyboard.down("Shift")
+        page.mouse.move(box["x"] + box["width"] * begin, box["y"] + 60)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * end, box["y"] + 90, steps=4)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+
+    # All of it by key: every attempt is in it.
+    chart.focus()
+    page.keyboard.press("r")
+    expect(page).to_have_url(re.compile(r"range=\d{19}-\d{19}"))
+    expect(page.get_by_test_id("gantt-range-attempts")).to_contain_text("419")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("gantt-range")).to_be_hidden()
+
+    # A part of it by mouse; the window stays, and a link shows the same.
+    draw(0.4, 0.7)
+    panel = page.get_by_test_id("gantt-range")
+    expect(panel.get_by_test_id("gantt-range-running")).to_contain_text(re.compile(r"\d at most"))
+    expect(page).not_to_have_url(re.compile("from="))
+    page.reload()
+    expect(panel.get_by_test_id("gantt-range-function").first).to_be_visible()
+    expect(panel.get_by_test_id("gantt-range-lane").first).to_contain_text("%")
+    panel.get_by_test_id("gantt-range-zoom").click()
+    expect(page).to_have_url(re.compile(r"from=\d{19}"))
+    page.get_by_test_id("gantt-fit").click()
+
+    # The difference to another range, and to the rest.
+    panel.get_by_test_id("gantt-range-keep").click()
+    expect(page).to_have_url(re.compile(r"vs=\d{19}-\d{19}"))
+    draw(0.75, 0.95)
+    panel.get_by_test_id("gantt-range-compare").click()
+    expect(page.get_by_test_id("flame-vs")).to_contain_text("Against")
+    expect(page.get_by_test_id("flame-panel")).to_contain_text("In the other time")
+    before = page.url
+    page.get_by_test_id("flame-vs-swap").click()
+    expect(page).not_to_have_url(before)
+    page.get_by_test_id("flame-vs-clear").click()
+    expect(page.get_by_test_id("flame-vs")).to_be_hidden()
+    page.go_back()
+    page.go_back()
+    page.go_back()
+    panel.get_by_test_id("gantt-range-rest").click()
+    expect(page.get_by_test_id("flame-vs")).to_contain_text("the rest")
+    page.go_back()
+    panel.get_by_test_id("gantt-range-stack").click()
+    expect(page).to_have_url(re.compile(r"/stack\?.*at=\d{19}"))
+
+
+def test_a_search_goes_along_to_the_other_views(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}/gantt")
+    page.get_by_test_id("gantt-find").fill("leaf")
+    expect(page).to_have_url(re.compile("find=leaf"))
+    page.get_by_test_id("nav-flame").click()
+    expect(page.get_by_test_id("flame-find")).to_have_value("leaf")
+    page.get_by_test_id("nav-stack").click()
+    expect(page.get_by_test_id("stack-find")).to_have_value("leaf")

@@ -141,3 +141,36 @@ def test_the_gantt_chart_has_every_attempt(tree: Tree) -> None:
     whole = tree.get("/api/flow/logical")
     calls = sum(call["attempts"] for call in whole["calls"])
     assert calls == tree.get("/api/summary")["attempts"]
+
+
+def test_the_physical_view_has_on_each_worker_what_ran_there_then(tree: Tree) -> None:
+    middle = tree.slow[CALLS // 2]
+    when = (middle["start_ns"] + middle["end_ns"]) // 2
+    answer = tree.get("/api/flow/physical", at_ns=when, with_bytes=True)
+    assert [node["id"] for node in answer["nodes"]] == [middle["node_id"]]
+    running = [
+        task
+        for task in tree.get("/api/tasks", since_ns=when, until_ns=when, limit=1000)["items"]
+        if task["start_ns"] is not None and task["start_ns"] <= when < task["end_ns"]
+    ]
+    by_worker: dict[str, list[str]] = defaultdict(list)
+    for task in running:
+        by_worker[task["worker_id"][:16]].append(task["func_name"])
+    workers = answer["workers"]
+    told = {
+        key: (workers["running"][at], answer["functions"][workers["function"][at]])
+        for at, key in enumerate(workers["key"])
+        if workers["running"][at]
+    }
+    assert set(told) == set(by_worker)
+    assert all(told[key][0] == len(names) and told[key][1] in names for key, names in by_worker.items())
+    # Every actor is in the worker that Ray says; the driver is one more.
+    actors = {actor["worker_id"][:16] for actor in tree.get("/api/actors", limit=1000)["items"]}
+    classes = {key for at, key in enumerate(workers["key"]) if workers["actor_class"][at] >= 0}
+    assert classes == actors
+    assert len(actors) == tree.said["workers"]
+    node = tree.get("/api/flow/physical/node", at_ns=when, on_node=middle["node_id"])
+    slow = next(worker for worker in node["workers"] if worker["id"] == middle["worker_id"])
+    assert middle["task_id"] in {attempt["task_id"] for attempt in slow["attempts"]}
+    assert slow["actor_id"] == middle["actor_id"]
+    assert tree.get("/api/flow/transfers")["pairs"] == []  # there is one node

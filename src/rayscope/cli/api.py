@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -77,6 +79,22 @@ class Api:
         body = {"session": session, "timeout_s": timeout_s}
         return bool(self._call("POST", url, json=body, timeout=timeout_s + 5).get("drained"))
 
+    @contextlib.contextmanager
+    def export(self, params: Mapping[str, Any], timeout_s: float = 3600) -> Iterator[httpx.Response]:
+        """``/api/export``: an answer whose body is read piece by piece, inside the block."""
+        path = "/api/export"
+        try:
+            with self._client.stream("GET", path, params=params, timeout=timeout_s) as response:
+                if not response.is_success:
+                    response.read()
+                    self._body("GET", path, response)
+                yield response
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ApiError(
+                f"The server at {self.url} broke off: {str(error) or type(error).__name__}.",
+                "Try again; if it stays so, see the server's log.",
+            ) from error
+
     def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         try:
             response = self._client.request(method, path, **options)
@@ -84,6 +102,9 @@ class Api:
             raise ApiError(
                 f"No Rayscope server answers at {self.url}: {error}.", "Start one: rayscope serve"
             ) from error
+        return self._body(method, path, response)
+
+    def _body(self, method: str, path: str, response: httpx.Response) -> dict[str, Any]:
         try:
             body = response.json()
         except ValueError:

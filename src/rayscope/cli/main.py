@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rayscope import __version__
-from rayscope.cli import attach, env, run, serve, sql, start
+from rayscope.cli import attach, env, export, run, serve, sql, start
 from rayscope.cli.doctor.command import doctor
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("env")(env.env)
 app.command("serve")(serve.serve)
 app.command("attach")(attach.attach)
 app.command("sql")(sql.sql)
+app.command("export")(export.export)
 app.command("doctor")(doctor)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -90,6 +92,18 @@ def child_env(
         env[RUNTIME_ENV_HOOK] = HOOK
         env[DRAIN_URL] = drain_url(ingest_url)
     return env
+
+
+def with_py_spy(env: Mapping[str, str]) -> dict[str, str]:
+    """``env`` with our py-spy at the end of PATH, if none is on it: a node's agent looks for it there.
+
+    It lies beside our interpreter, and is not on PATH while its environment is not activated.
+    """
+    path = env.get("PATH", os.defpath)
+    ours = os.path.dirname(sys.executable)
+    if shutil.which("py-spy", path=path) or not shutil.which("py-spy", path=ours):
+        return dict(env)
+    return {**env, "PATH": f"{path}{os.pathsep}{ours}"}
 
 
 def drain_url(ingest_url: str) -> str:

@@ -82,7 +82,7 @@ def _record(command: list[str], serving: Serving, api: Api, parts: recording.Par
             f"the Python of {command[0]} has no rayscope: a cluster that it starts itself may lose its last "
             "second. Install rayscope there to keep it."
         )
-    env = recording.child_env(serving.ingest_url, parts, hook=hook)
+    env = recording.with_py_spy(recording.child_env(serving.ingest_url, parts, hook=hook))
     try:
         before = api.sessions()
     except ApiError as error:

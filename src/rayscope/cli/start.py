@@ -58,7 +58,7 @@ def start(
             fail(f"--system-config cannot be read: {error}.", "Give a JSON object.")
     known = _addresses() if head and server_url else {}
     env = recording.node_env(url, recording.Parts(not no_profile, not no_fast_lane, not no_trace))
-    child = Child([*_RAY, *args], {**os.environ, **env})
+    child = Child([*_RAY, *args], recording.with_py_spy({**os.environ, **env}))
     if not head or server_url is None:
         raise typer.Exit(child.wait())
     ended = threading.Event()

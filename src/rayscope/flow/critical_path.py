@@ -197,17 +197,22 @@ class Share(NamedTuple):
     """What of the path is one function's."""
 
     name: str
+    is_driver: bool
     links: int
     total_ns: int
     by_phase: dict[str, int]
 
 
-def shares(path: Path) -> list[Share]:
-    """The path by function, the one with the most time first."""
-    phases: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    links: dict[str, int] = defaultdict(int)
+def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
+    """The path by function, the one with the most time first. A function of a driver's name is not one.
+
+    ``is_driver`` tells it of a task's id.
+    """
+    phases: dict[tuple[str, bool], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    links: dict[tuple[str, bool], int] = defaultdict(int)
     for link in path.links:
-        phases[link.name][link.phase] += link.end_ns - link.begin_ns
-        links[link.name] += 1
-    found = [Share(name, links[name], sum(spent.values()), dict(spent)) for name, spent in phases.items()]
-    return sorted(found, key=lambda share: (-share.total_ns, share.name))
+        key = (link.name, is_driver(link.task_id))
+        phases[key][link.phase] += link.end_ns - link.begin_ns
+        links[key] += 1
+    found = [Share(*key, links[key], sum(spent.values()), dict(spent)) for key, spent in phases.items()]
+    return sorted(found, key=lambda share: (-share.total_ns, share.name, share.is_driver))

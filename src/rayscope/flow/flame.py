@@ -14,8 +14,10 @@ UNKNOWN = "unknown"
 #: What a frame's width can be: a field of :class:`Own`.
 WEIGHTS: Mapping[str, str] = {"self": "self_ns", "total": "total_ns", "count": "attempts", "bytes": "bytes"}
 MAX_FRAMES = 2000
-#: Callers of a function are told so many levels up.
+#: Callers of a function are told so many levels up; fewer where there are so many calls of it that this many
+#: frames do not suffice.
 MAX_CALLERS = 200
+MAX_CALLER_FRAMES = 100_000
 _LARGEST = 2**63 - 1
 
 
@@ -94,12 +96,16 @@ class Flame(msgspec.Struct):
 
 
 class Sandwich(msgspec.Struct):
-    """A function's attempts and all below them, by who called (inverted) and by what they called."""
+    """A function's attempts and all below them, by who called (inverted) and by what they called.
+
+    ``levels``: how far up the callers are told.
+    """
 
     own: int
     value: int
     attempts: int
     total: int
+    levels: int
     callers: Tree
     callees: Tree
 
@@ -159,12 +165,13 @@ def sandwich(
         place.own += frame.own
         place.value += frame.own
         under[inner[frame.id].id] += frame.own
+    levels = max(1, min(MAX_CALLERS, MAX_CALLER_FRAMES // max(1, len(under))))
     for identifier, value in under.items():
         frame = frames[identifier]
         attempts += frame.attempts
         caller = up.root
         for depth, one in enumerate(_line(frames, frame)):  # from the call up to the driver
-            if depth > MAX_CALLERS:
+            if depth > levels:
                 break
             if depth:
                 caller = up.under(caller, one)
@@ -173,7 +180,7 @@ def sandwich(
             _add(caller, frame)
     _roll_up(down.frames)
     callers = _cut(up.frames, limit, inverted=True)
-    return Sandwich(up.root.own, down.root.value, attempts, total, callers, _cut(down.frames, limit))
+    return Sandwich(up.root.own, down.root.value, attempts, total, levels, callers, _cut(down.frames, limit))
 
 
 def _frames(

@@ -81,6 +81,7 @@ class BlockedOn(msgspec.Struct):
 
     node: str
     name: str
+    type: str | None
     situation: str
     count: int
     examples: list[str]
@@ -118,6 +119,7 @@ class Link(msgspec.Struct):
 
     node: str
     name: str
+    type: str | None
     situation: str
     count: int
 
@@ -230,6 +232,11 @@ def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MA
     return Stack(in_flight, nodes, chains, folded)
 
 
+def nodes_of(units: Iterable[Unit]) -> dict[int, str]:
+    """The id of the node of each unit in :func:`call_stack`."""
+    return _Tree(sorted(units, key=lambda unit: unit.unit)).of_unit
+
+
 def _mark(tree: _Tree, units: Sequence[Unit], waits: Sequence[Wait]) -> None:
     """Mark what the job waits for: all that a blocked driver waits for, directly or through others.
 
@@ -277,7 +284,7 @@ def _block(tree: _Tree, waits: Sequence[Wait]) -> dict[str, dict[str, _Edge]]:
         for target, edge in named:
             node = tree.nodes[target]
             tree.nodes[waiter].blocked_on.append(
-                BlockedOn(target, node.name, node.situation, edge.count, edge.examples)
+                BlockedOn(target, node.name, node.type, node.situation, edge.count, edge.examples)
             )
     return edges
 
@@ -295,7 +302,7 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[Link]]
 
     def link(node_id: str, count: int) -> Link:
         node = tree.nodes[node_id]
-        return Link(node_id, node.name, node.situation, count)
+        return Link(node_id, node.name, node.type, node.situation, count)
 
     def search(start: str) -> None:
         nonlocal steps

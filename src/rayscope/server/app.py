@@ -13,10 +13,14 @@ from rayscope.server.routes.cluster import add_cluster
 from rayscope.server.routes.common import error
 from rayscope.server.routes.control import add_control
 from rayscope.server.routes.entities import add_entities
+from rayscope.server.routes.export import add_export
 from rayscope.server.routes.flame import add_flame
+from rayscope.server.routes.frames import add_frames
 from rayscope.server.routes.gantt import add_gantt
 from rayscope.server.routes.ingest import add_ingest
 from rayscope.server.routes.logical import add_logical
+from rayscope.server.routes.physical import add_physical
+from rayscope.server.routes.range import add_range
 from rayscope.server.routes.recording import add_recording
 from rayscope.server.routes.sessions import add_sessions
 from rayscope.server.routes.stack import add_stack
@@ -63,10 +67,14 @@ def create_app(hub: Hub) -> FastAPI:
         add_cluster,
         add_tasks,
         add_logical,
+        add_physical,
         add_gantt,
+        add_range,
         add_flame,
         add_stack,
+        add_frames,
         add_entities,
+        add_export,
         add_control,
     ):
         add(app, hub)

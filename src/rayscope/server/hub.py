@@ -204,6 +204,12 @@ class Hub:
         cluster.loss = False
         return True
 
+    def gcs_of(self, session: str) -> GcsClient | None:
+        """The connection to the cluster of a live session, None where there is none."""
+        with self._lock:
+            cluster = self._clusters.get(session)
+        return None if cluster is None or not self.is_live(session) else cluster.client
+
     def take_report(self, report: AgentReport) -> None:
         """Keep what a node's agent says of itself. Raises StoreError for what is no session."""
         agents = self.catalog.add(report.session).agents
@@ -446,8 +452,14 @@ class Hub:
         return problem
 
     def is_live(self, session: str) -> bool:
-        """Whether there was a sign of life of a session's cluster just now."""
-        return time.time_ns() - self.catalog.about(session).last_ns < LIVE_NS
+        """Whether there was a sign of life of a session's cluster just now: what it told, or its GCS."""
+        last_ns = self.catalog.about(session).last_ns
+        with self._lock:
+            cluster = self._clusters.get(session)
+        if cluster is not None and cluster.poller.status.session == session:
+            # A job that hangs tells nothing.
+            last_ns = max(last_ns, cluster.poller.status.last_success_ns)
+        return time.time_ns() - last_ns < LIVE_NS
 
     def last_ns(self, session: str) -> int:
         """Until when a running attempt has run: now while the session lives, else its last sign of life."""

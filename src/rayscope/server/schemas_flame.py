@@ -61,5 +61,6 @@ class SandwichAnswer(BaseModel):
     value: int
     attempts: int
     total: int
+    levels: int
     callers: FlameTree
     callees: FlameTree

@@ -11,6 +11,7 @@ class GanttLane(BaseModel):
     id: str
     kind: str
     label: str | None
+    depth: int | None
     node_id: str | None
     node_ip: str | None
     pid: int | None
@@ -105,6 +106,7 @@ class PathFunction(BaseModel):
     """What of the critical path is one function's, and the duration without it."""
 
     name: str
+    is_driver: bool
     links: int
     total_ns: int
     share: float

@@ -20,6 +20,7 @@ class StackBlockedOn(BaseModel):
 
     node: str
     name: str
+    type: str | None
     situation: str
     count: int
     examples: list[str]
@@ -52,6 +53,7 @@ class StackLink(BaseModel):
 
     node: str
     name: str
+    type: str | None
     situation: str
     count: int
 
@@ -64,6 +66,7 @@ class StackAnswer(BaseModel):
     live: bool
     in_flight: int
     left_out: int
+    callers_left_out: bool
     nodes: list[StackNode]
     folded_nodes: int
     chains: list[list[StackLink]]

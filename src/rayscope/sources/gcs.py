@@ -79,6 +79,11 @@ class GcsClient:
         self._channel: Any = grpc.insecure_channel(self.address, options=_OPTIONS)
         self._methods: dict[tuple[str, str], Any] = {}
 
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What every call to a service of this cluster carries: Ray's token, if there is one."""
+        return self._metadata
+
     def close(self) -> None:
         """Close the connection. Calls in flight fail."""
         self._channel.close()

@@ -32,15 +32,25 @@ def total(of: str) -> str:
     return f"least(coalesce(sum({of}), 0), {FOREVER})::BIGINT"
 
 
-CREATED = (
-    "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
-    "finished_ns, failed_ns, total_begin_ns)"
-)
+#: When an attempt was submitted, came to a worker (what waits there in a queue does not hold it yet), began
+#: to execute, and ended (Ray's ``end_time_ms``: of FINISHED and FAILED the later in its order). Columns that
+#: are computed when a row is written: see :data:`DERIVED`.
+CREATED, REACHED, EXECUTING, END = "created_at_ns", "reached_at_ns", "executing_at_ns", "ended_at_ns"
 START = "running_ns"
-#: Ray's ``end_time_ms``: of FINISHED and FAILED the later state in its order.
-END = "coalesce(failed_ns, finished_ns)"
 #: Drivers run as tasks of their own; lists and counts leave them out.
 NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
+
+
+def function_name(of: str) -> str:
+    """SQL of the function of a row ``of`` of ``attempts``, NULL if nobody told it.
+
+    Nobody defines the attempts by which Ray restarts an actor; but the actor has a class.
+    """
+    return (
+        f"coalesce({of}.func_name, {of}.name, CASE WHEN {of}.type = 'ACTOR_CREATION_TASK' THEN "
+        f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {of}.actor_id) END)"
+    )
+
 
 # Objects and the edges that they make.
 
@@ -130,22 +140,44 @@ _SHOWN = (
     f"{hex_id('producer')} AS producer_task_id, {hex_id('consumer')} AS consumer_task_id, "
     f"{object_id('object')} AS object_id, bytes, kind, nested, begin_ns, end_ns, gets, blocked_ns"
 )
-#: Where tasks ran, and drivers.
-_NODES = f"""
+
+
+def nodes_of(which: str = "true") -> str:
+    """SQL of where tasks ran (``task_hi``, ``task_lo``, ``node_id``), and drivers. ``which``: a condition on
+    ``attempts``.
+    """
+    return f"""
 SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
-WHERE node_id IS NOT NULL AND {NOT_DRIVER} GROUP BY task_hi, task_lo
+WHERE node_id IS NOT NULL AND {NOT_DRIVER} AND {which} GROUP BY task_hi, task_lo
 UNION ALL
 SELECT {2**64 - 1}::UBIGINT, 'ffffffffffffffffffffffff' || id, driver_node_id FROM job_rows
 WHERE driver_node_id IS NOT NULL
 """
+
+
 #: All edges, with whether the object came from another node.
 EDGES = f"""
-WITH moved AS ({moved("true", "true")}), nodes AS ({_NODES})
+WITH moved AS ({moved("true", "true")}), nodes AS ({nodes_of()})
 SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
 FROM moved
 LEFT JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
 LEFT JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
 """
+
+
+def edges_of(part: int, parts: int) -> str:
+    """SQL of one of ``parts`` about equal parts of :data:`EDGES`; each needs its share of memory alone."""
+    of = f"_hi % {int(parts)} = {int(part)}"
+    ends = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
+    return f"""
+WITH moved AS MATERIALIZED ({moved("object" + of, "{}" + of)}), nodes AS ({nodes_of(f"task_hi IN ({ends})")})
+SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
+FROM moved
+LEFT JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
+LEFT JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
+"""
+
+
 _OF_TASK = "task_hi = $high AND task_lo = $low"
 _PUT_BY_TASK = f"FROM edge_rows WHERE kind = 'put' AND {_OF_TASK}"
 _TAKEN_OF_TASK = (
@@ -227,42 +259,87 @@ def _begun(number: int) -> str:
     return f"CASE WHEN {begin} IS NOT NULL THEN greatest({known}) END"
 
 
-EXECUTING_FROM = _begun([name for name, _ in BEGINS].index("executing"))
+_CREATED = (
+    "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
+    "finished_ns, failed_ns, total_begin_ns)"
+)
+#: What the rest of a row of ``attempts`` tells once for all: column -> its SQL.
+DERIVED = {
+    CREATED: _CREATED,
+    REACHED: "coalesce(least(running_ns, getting_and_pinning_args_ns), execute_begin_ns, "
+    "CASE WHEN coalesce(failed_ns, finished_ns) IS NOT NULL THEN submitted_to_worker_ns END)",
+    EXECUTING: _begun([name for name, _ in BEGINS].index("executing")).replace(CREATED, _CREATED),
+    END: "coalesce(failed_ns, finished_ns)",
+}
 
 
-def _phase_columns() -> tuple[str, str]:
-    """SQL of the begins, each no earlier than those before it, and of the phases' durations."""
+def phase_begins(end: str = END) -> str:
+    """SQL of the columns ``b0`` ... of when the phases of an attempt began, each no earlier than those before
+    it, and ``b_end``, its end: no earlier than anything else, as clocks of two nodes may differ.
+    """
     begins = [f"{_begun(number)} AS b{number}" for number in range(len(BEGINS))]
-    # Clocks of two nodes may differ: the end is no earlier than anything else.
     known = ", ".join(begin for _, begin in BEGINS)
-    begins.append(f"greatest({END}, {known}, total_end_ns) AS b_end")
+    return ", ".join([*begins, f"greatest({end}, {known}, total_end_ns) AS b_end"])
+
+
+def phase_durations(since: str | None = None, upto: str | None = None) -> str:
+    """SQL of a column for each phase: what of it (ns) lies between ``since`` and ``upto``, or all of it; from
+    the columns of :func:`phase_begins`. ``executing`` has the time that was blocked in it.
+    """
     durations: dict[str, list[str]] = {}
     for number, (name, _) in enumerate(BEGINS):
-        following = ", ".join([*(f"b{later}" for later in range(number + 1, len(BEGINS))), "b_end"])
-        durations.setdefault(name, []).append(f"coalesce(coalesce({following}) - b{number}, 0)")
-    columns = ", ".join(f"{' + '.join(parts)} AS {name}" for name, parts in durations.items())
-    return ", ".join(begins), columns
+        later = [*(f"b{later}" for later in range(number + 1, len(BEGINS))), "b_end"]
+        begin, end = f"b{number}", f"coalesce({', '.join(later)})"
+        lasted = f"{end} - {begin}"
+        if since and upto:  # (greatest() takes no notice of a NULL.)
+            lasted = (
+                f"CASE WHEN {begin} IS NOT NULL THEN "
+                f"greatest(0, least({end}, {upto}) - greatest({begin}, {since})) END"
+            )
+        durations.setdefault(name, []).append(f"coalesce({lasted}, 0)")
+    return ", ".join(f"{' + '.join(parts)} AS {name}" for name, parts in durations.items())
 
 
-_BEGIN_COLUMNS, _DURATION_COLUMNS = _phase_columns()
-
-
-def blocked_ns(of: str) -> str:
+def blocked_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None = None) -> str:
     """SQL of how long attempts were blocked. Their waits may overlap (``asyncio.gather``): what counts is the
     union, and of calls that were summed up the sum.
+
+    ``of`` narrows whose waits are looked at. ``ended``: SQL of attempts with ``ended``, until when those of
+    their waits lasted that are :data:`UNTOLD`; without it these do not count. ``inside``: SQL of two times;
+    what lies between them counts, of summed calls their share by time.
     """
+    clipped, touching = "begin_ns, end_ns", ""
+    told = f"least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})"
+    if inside:
+        since, upto = inside
+        clipped = f"greatest(begin_ns, {since}) AS begin_ns, least(end_ns, {upto}) AS end_ns"
+        touching = f" AND end_ns >= {since} AND begin_ns <= {upto}"
+        within = f"least(end_ns, {upto}) - greatest(begin_ns, {since})"
+        told = (
+            f"CASE WHEN begin_ns >= {since} AND end_ns <= {upto} THEN {told} "
+            f"ELSE ({told} * ({within} / (end_ns - begin_ns)))::BIGINT END"
+        )
+    waits = f"""
+    SELECT task_hi, task_lo, attempt, {clipped}, coalesce({SUMMED}, false) AS is_sum,
+        CASE WHEN is_sum THEN {told} END AS summed
+    FROM span_rows WHERE {WAITS} AND {of}{touching}"""
+    if ended:
+        waits += f"""
+    UNION ALL
+    SELECT task_hi, task_lo, attempt, {clipped}, false, NULL
+    FROM (
+        SELECT b.*, e.ended AS end_ns
+        FROM (SELECT DISTINCT task_hi, task_lo, attempt, begin_ns FROM edge_rows b WHERE {UNTOLD} AND {of}) b
+        JOIN ({ended}) e ON e.task_hi = b.task_hi AND e.task_lo = b.task_lo AND e.attempt = b.attempt)
+    WHERE end_ns IS NOT NULL{touching}"""
     return f"""
 SELECT task_hi, task_lo, attempt,
-    least(sum(coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))),
-        {FOREVER})::BIGINT AS blocked
+    {total("coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))")} AS blocked
 FROM (
-    SELECT task_hi, task_lo, attempt, begin_ns, end_ns,
-        CASE WHEN {SUMMED} THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END AS summed,
-        max(CASE WHEN NOT coalesce({SUMMED}, false) THEN end_ns END) OVER (
-            PARTITION BY task_hi, task_lo, attempt ORDER BY begin_ns, end_ns
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
-    FROM span_rows
-    WHERE {WAITS} AND {of}
+    SELECT *, max(CASE WHEN NOT is_sum THEN end_ns END) OVER (
+        PARTITION BY task_hi, task_lo, attempt ORDER BY begin_ns, end_ns
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+    FROM ({waits})
 ) GROUP BY task_hi, task_lo, attempt
 """
 
@@ -272,9 +349,10 @@ def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true") -> 
 
     ``of`` and ``parents`` narrow what is looked at besides: spans, and the attempts of submitters.
     """
+    ended = f"SELECT task_hi, task_lo, attempt, {END} AS ended FROM attempts WHERE {where}"
     return f"""
-WITH begun AS (SELECT *, {_BEGIN_COLUMNS} FROM attempts WHERE {where}),
-lasted AS (SELECT *, {_DURATION_COLUMNS} FROM begun),
+WITH begun AS (SELECT *, {phase_begins()} FROM attempts WHERE {where}),
+lasted AS (SELECT *, {phase_durations()} FROM begun),
 submitters AS (
     SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
     WHERE node_id IS NOT NULL AND {parents} GROUP BY task_hi, task_lo)
@@ -287,7 +365,8 @@ SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
 FROM lasted l
-LEFT JOIN ({blocked_ns(of)}) b ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
+LEFT JOIN ({blocked_ns(of, ended)}) b
+    ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
 LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
 LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
 LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id

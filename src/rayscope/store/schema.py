@@ -14,14 +14,14 @@ from rayscope.model.attempt import SCALARS
 from rayscope.store import flow_sql
 from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, PARENT_ID, START, TASK_ID
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 #: Integer scalars of an attempt; the others are texts.
 _INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"}
 STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
 PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
 
-#: (column, DuckDB type) of table ``attempts``, in order.
+#: (column, DuckDB type) of table ``attempts``, in order; :data:`flow_sql.DERIVED` comes behind them.
 ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
     ("task_lo", "VARCHAR"),
@@ -40,6 +40,10 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("return_bytes", "BIGINT"),
     ("output_bytes", "BIGINT"),
 )
+
+DERIVED_COLUMNS = tuple((name, "BIGINT") for name in flow_sql.DERIVED)
+#: Of a table ``fresh`` with :data:`ATTEMPT_COLUMNS`.
+INSERT_ATTEMPTS = f"INSERT INTO attempts SELECT *, {', '.join(flow_sql.DERIVED.values())} FROM fresh"
 
 SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
@@ -190,7 +194,7 @@ SHOWN_JOB = "alias_of IS NULL AND is_internal IS NOT TRUE"
 SPAN_LOSSES = ("profile_events_dropped",)
 TABLES: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",
-    f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS)})",
+    f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS + DERIVED_COLUMNS)})",
     f"CREATE TABLE IF NOT EXISTS span_rows ({_columns(SPAN_COLUMNS)})",
     f"CREATE TABLE IF NOT EXISTS edge_rows ({_columns(EDGE_COLUMNS)})",
     f"CREATE TABLE IF NOT EXISTS annotation_rows ({_columns(ANNOTATION_COLUMNS)})",
@@ -254,5 +258,9 @@ MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
         "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS return_bytes BIGINT",
         "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS output_bytes BIGINT",
         "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS tracer VARCHAR",
+    ),
+    3: lambda: (
+        *(f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} BIGINT" for name in flow_sql.DERIVED),
+        f"UPDATE attempts SET {', '.join(f'{name} = {made}' for name, made in flow_sql.DERIVED.items())}",
     ),
 }

@@ -21,7 +21,7 @@ import pyarrow as pa
 from rayscope.model import Annotation, Attempt, Drop, Edge, Entity, Kind, Span
 from rayscope.store import rows
 from rayscope.store.errors import StoreError
-from rayscope.store.schema import ENTITY_COLUMNS, MIGRATIONS, SCHEMA_VERSION, TABLES, VIEWS
+from rayscope.store.schema import ENTITY_COLUMNS, INSERT_ATTEMPTS, MIGRATIONS, SCHEMA_VERSION, TABLES, VIEWS
 
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
 #: does so every second under load (see docs/decisions/0002).
@@ -255,7 +255,7 @@ class SessionFile:
                     self._writer.execute(f"DELETE FROM attempts t USING gone k WHERE {_JOIN}")
                 if attempts:
                     self._register("fresh", rows.attempt_table(attempts, path_ids))
-                    self._writer.execute("INSERT INTO attempts SELECT * FROM fresh")
+                    self._writer.execute(INSERT_ATTEMPTS)
                 self._write_set("span_rows", rows.span_table(spans), "begin_ns")
                 self._write_set("edge_rows", rows.edge_table(edges), "begin_ns")
                 self._write_set("annotation_rows", rows.annotation_table(annotations), "time_ns")

@@ -26,7 +26,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_version_and_help() -> None:
     assert runner.invoke(app, ["--version"]).output.startswith("rayscope ")
     text = runner.invoke(app, ["--help"]).output
-    for command in ("run", "start", "env", "serve", "attach", "sql"):
+    for command in ("run", "start", "env", "serve", "attach", "sql", "export"):
         assert command in text
         assert runner.invoke(app, [command, "--help"]).exit_code == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from ray.core.generated import events_base_event_pb2
@@ -28,6 +29,22 @@ def test_a_child_gets_everything_and_keeps_its_own() -> None:
     assert env[RUNTIME_ENV_HOOK] == HOOK
     assert env[DRAIN_URL] == "http://127.0.0.1:8700/api/drain/KEY"
     assert CHAINED_HOOK not in env
+
+
+def test_py_spy_is_found_by_a_node_that_is_started_from_an_environment_not_activated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def installed(folder: str) -> str:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "py-spy").touch(0o755)
+        return str(tmp_path / folder)
+
+    monkeypatch.setattr("sys.executable", f"{tmp_path}/none/python")
+    assert recording.with_py_spy({"PATH": "/nowhere"}) == {"PATH": "/nowhere"}
+    ours, theirs = installed("ours"), installed("theirs")
+    monkeypatch.setattr("sys.executable", f"{ours}/python")
+    assert recording.with_py_spy({"PATH": "/nowhere", "A": "1"}) == {"PATH": f"/nowhere:{ours}", "A": "1"}
+    assert recording.with_py_spy({"PATH": theirs}) == {"PATH": theirs}
 
 
 def test_the_fast_lane_can_be_left_out() -> None:

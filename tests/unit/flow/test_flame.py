@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.flow.flame import ROOT, Own, Path, Tree, flame, sandwich
+from rayscope.flow.flame import MAX_CALLER_FRAMES, MAX_CALLERS, ROOT, Own, Path, Tree, flame, sandwich
 
 NAMES = "abc"
 
@@ -70,3 +70,14 @@ def test_a_sandwich_counts_every_attempt_once(known: tuple[list[Own], list[Path]
     for frame in found.callers.frames:
         above = [one for one in found.callers.frames if one.parent == frame.id]
         assert frame.kind == "driver" or frame.value == sum(one.value for one in above)
+
+
+def test_of_very_many_calls_callers_are_told_fewer_levels_up() -> None:
+    deep = 3000
+    paths = [Path(str(level), str(level - 1), "f") for level in range(1, deep + 1)]
+    rows = [Own(path.path, attempts=1, self_ns=1) for path in paths]
+    found = sandwich(rows, paths, "f")
+    assert found.levels * deep <= MAX_CALLER_FRAMES
+    assert (found.value, found.attempts) == (deep, deep)
+    assert max(frame.depth for frame in found.callers.frames) == found.levels
+    assert sandwich(rows[:10], paths[:10], "f").levels == MAX_CALLERS

@@ -209,6 +209,23 @@ def test_difference_between_jobs(fresh: Running) -> None:
     assert _flame(fresh)[1][()]["baseline_value"] is None
 
 
+def test_a_range_beside_another_and_beside_the_rest(fresh: Running) -> None:
+    story = Story()
+    story.task("f", 0, 0, 100)
+    story.task("g", 50, 60, 90)
+    fresh.record(story)
+    span = {"since_ns": at(20), "until_ns": at(70)}
+    for more, before in (
+        ({"baseline_since_ns": at(80), "baseline_until_ns": at(95)}, {("f",): 15, ("g",): 10}),
+        ({"baseline_rest": True}, {("f",): 20 + 30, ("g",): 20}),
+    ):
+        _, frames = _flame(fresh, **span, **more)
+        assert {name: one["value"] / MS for name, one in frames.items() if name} == {("f",): 50, ("g",): 10}
+        assert {name: one["baseline_value"] / MS for name, one in frames.items() if name} == before
+    for wrong in ({"baseline_rest": True}, {**span, "baseline_rest": True, "baseline_job": "01000000"}):
+        fresh.error(fresh.client.get("/api/flow/flame", params=wrong), 400)
+
+
 def test_an_empty_session_has_an_empty_graph(fresh: Running) -> None:
     fresh.record(_story())
     found, _ = _flame(fresh, func_name="nobody")
@@ -227,3 +244,8 @@ def test_who_dies_while_blocked_was_blocked_until_then(fresh: Any) -> None:
     nodes = fresh.get("/api/flow/logical", func_name="parent")["nodes"]
     (node,) = [node for node in nodes if node["name"] == "parent"]
     assert node["blocked_ns"] == 90 * MS
+    # So do the phases.
+    (phases,) = fresh.client.post(
+        "/api/sql", json={"sql": "SELECT executing_ns, blocked_ns FROM phases WHERE func_name = 'parent'"}
+    ).json()["rows"]
+    assert phases == [10 * MS, 90 * MS]

@@ -268,3 +268,33 @@ def test_no_time_at_all_and_clocks_that_differ_are_drawn_whole(fresh: Any) -> No
     fresh.record(story)
     answer = fresh.get("/api/flow/gantt", overview=False)
     assert (answer["in_window"], answer["left_out"], answer["origin_ns"]) == (2, 0, at(-150))
+
+
+def test_lanes_by_call_path_are_the_call_tree_and_fold(fresh: Running) -> None:
+    story = Story()
+    outer = story.task("outer", 0, 10, 100)
+    inner = story.task("inner", 20, 30, 90, parent=outer)
+    story.task("leaf", 40, 45, 50, parent=inner)
+    story.task("leaf", 40, 50, 60, parent=inner)
+    story.task("another", 0, 100, 110)
+    story.task("leaf", 0, 110, 120)
+    fresh.record(story)
+
+    def lanes(path: str, **params: Any) -> list[tuple[str, int, int, float]]:
+        told = fresh.get(path, by="path", **params)["lanes"]
+        return [(one["label"], one["depth"], one["attempts"], one["busy_ns"] / MS) for one in told]
+
+    assert lanes("/api/flow/gantt") == [
+        ("another", 1, 1, 10),
+        ("leaf", 1, 1, 10),
+        ("outer", 1, 1, 90),
+        ("inner", 2, 1, 60),
+        ("leaf", 3, 2, 15),
+    ]
+    assert lanes("/api/flow/gantt", levels=1)[2:] == [("outer", 1, 4, 90 + 60 + 15)]
+    assert lanes("/api/flow/gantt", levels=2, lanes_from=2) == [("outer", 1, 1, 90), ("inner", 2, 3, 75)]
+    picture = fresh.get("/api/flow/gantt", by="path", levels=2)
+    of_lane = [picture["lanes"][lane]["label"] for lane in picture["bars"]["lane"]]
+    assert sorted(of_lane) == ["another", "inner", "inner", "inner", "leaf", "outer"]
+    assert lanes("/api/flow/range", levels=1)[0] == ("outer", 1, 4, 165)
+    fresh.error(fresh.client.get("/api/flow/gantt", params={"by": "path", "levels": 99}), 422)

@@ -174,3 +174,23 @@ def test_a_story_of_one_job_is_a_stack_of_that_driver(fresh: Any) -> None:
         (0, "driver", 1),
         (1, "work", 1),
     ]
+
+
+def test_callers_that_have_ended_are_looked_for_however_many_there_are(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story()
+    levels = 70
+    above = story.task("f0", 0, 0, 50)
+    for level in range(1, levels):
+        above = story.task(f"f{level}", level / 10, level / 10, 50)
+        story.batch.attempts[-1].parent_task_id = story.batch.attempts[-2].task_id
+    story.task("leaf", 10, 20, 100, parent=above)
+    fresh.record(story)
+    told = fresh.get("/api/flow/stack", at_ns=at(60))
+    assert [node["name"] for node in told["nodes"]] == ["driver", *(f"f{n}" for n in range(levels)), "leaf"]
+    assert not told["callers_left_out"]
+    monkeypatch.setattr("rayscope.store.query.stack._CLIMB_S", 0)
+    cut = fresh.get("/api/flow/stack", at_ns=at(61))
+    assert len(cut["nodes"]) == 1 + 50 + 1  # those that were found, under one of unknown callers
+    assert cut["callers_left_out"]

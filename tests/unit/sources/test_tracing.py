@@ -14,7 +14,7 @@ from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
 from rayscope.sources.common import TRACED
 from rayscope.sources.task_events import add_profile
 from rayscope.store import rows
-from rayscope.store.schema import TABLES, VIEWS
+from rayscope.store.schema import INSERT_ATTEMPTS, TABLES, VIEWS
 
 TASK, OTHER, WORKER = "aa" * 24, "bb" * 24, b"\x07" * 28
 OBJECT = bytes.fromhex(OTHER) + (1).to_bytes(4, "little")
@@ -102,6 +102,19 @@ def test_returns_are_part_of_the_attempt() -> None:
     assert coroutine.attempts == [Attempt(OTHER, 0, returned=(5, 15, 15))]
 
 
+def test_arguments_may_be_told_along_with_the_returns() -> None:
+    given = records(told("rayscope.returned", 50, 60, s=[15], k=40, o=objects(OBJECT, PUT), f=[7, 8], h=30))
+    assert given.attempts[0].returned == (40, 15, 15)
+    assert given.edges == [
+        Edge(TASK, 2, "fetched", OTHER, 1, 7, 30, 30),
+        Edge(TASK, 2, "fetched", PUT[:24].hex(), 100_000_001, 8, 30, 30),
+    ]
+    # One that does not add up is kept as the span that it is.
+    wrong = records(told("rayscope.returned", s=[15], o=objects(OBJECT), f=[7, 8]))
+    assert not wrong.edges
+    assert [span.name for span in wrong.spans] == ["rayscope.returned"]
+
+
 def test_sums_annotations_counters_and_spans_of_the_user() -> None:
     batch = records(
         told("rayscope.sum", name="ray.get", calls=7, n=9, b=90, ns=70, k=1, e=100, t=OTHER, a=3),
@@ -170,6 +183,8 @@ def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entrie
         ("annotation_rows", rows.annotation_table(batch.annotations)),
     ):
         connection.register("fresh", content)
-        connection.execute(f"INSERT INTO {table} SELECT * FROM fresh")
+        connection.execute(
+            INSERT_ATTEMPTS if table == "attempts" else f"INSERT INTO {table} SELECT * FROM fresh"
+        )
     for view in ("data_edges", "annotations", "spans", "phases"):
         connection.execute(f"FROM {view}").fetchall()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from rayscope.model import PHASES, STATES, Attempt, Edge, RecordBatch, Span
 from rayscope.store import flow_sql, rows
-from rayscope.store.schema import TABLES
+from rayscope.store.schema import INSERT_ATTEMPTS, TABLES
 
 TASK = "aa" * 24
 DRIVER = "ff" * 20 + "01000000"
@@ -49,7 +50,7 @@ def connect(made: list[Attempt], spans: list[Span]) -> duckdb.DuckDBPyConnection
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, content: pa.Table) -> None:
     connection.register("fresh", content)
-    connection.execute(f"INSERT INTO {table} SELECT * FROM fresh")
+    connection.execute(INSERT_ATTEMPTS if table == "attempts" else f"INSERT INTO {table} SELECT * FROM fresh")
 
 
 @settings(max_examples=60, deadline=None)
@@ -196,3 +197,29 @@ def test_whether_an_attempt_ran_where_it_was_submitted() -> None:
         "0f": None,
         "1f": None,
     }
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(attempts(), min_size=1, max_size=5, unique_by=lambda made: made[0].task_id),
+    st.lists(times, max_size=4, unique=True),
+)
+def test_what_lies_in_the_parts_of_a_time_adds_up_to_the_whole(
+    made: list[tuple[Attempt, list[Span]]], cuts: list[int]
+) -> None:
+    connection = connect([one for one, _ in made], [span for _, spans in made for span in spans])
+    phases = list(dict.fromkeys(name for name, _ in flow_sql.BEGINS))
+
+    def sums(*inside: str) -> tuple[Any, ...]:
+        times_ = connection.execute(
+            f"SELECT {', '.join(f'sum({phase})' for phase in phases)} FROM (SELECT "
+            f"{flow_sql.phase_durations(*inside)} FROM (SELECT {flow_sql.phase_begins()} FROM attempts))"
+        ).fetchone()
+        waits = connection.execute(
+            f"SELECT sum(blocked) FROM ({flow_sql.blocked_ns('true', inside=inside or None)})"
+        ).fetchone()
+        return (*(times_ or ()), (waits or (0,))[0] or 0)
+
+    edges = [0, *sorted(cuts), 10**7]
+    parts = [sums(str(since), str(upto)) for since, upto in pairwise(edges)]
+    assert tuple(map(sum, zip(*parts, strict=True))) == sums()

@@ -64,17 +64,26 @@ async function toError(response: Response): Promise<ApiError> {
   );
 }
 
-export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
+async function requestJson<T>(path: string, init: RequestInit): Promise<T> {
   try {
-    const response = await request(apiPath(path, params), {
-      signal,
-      headers: { Accept: 'application/json' },
-    });
+    const response = await request(path, init);
     return (await response.json()) as T;
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) connectionEvents.unauthorized();
     throw error;
   }
+}
+
+export function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
+  return requestJson<T>(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
+}
+
+export function post<T>(path: string, body: unknown, params?: Params): Promise<T> {
+  return requestJson<T>(apiPath(path, params), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+    body: JSON.stringify(body),
+  });
 }
 
 /** Trades the token for a cookie; throws ApiError 401 if it is wrong. */

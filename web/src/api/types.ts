@@ -136,6 +136,8 @@ export interface DataEdge {
   bytes: number | null;
   kind: string;
   nested: boolean;
+  /** When it had come (ns since the epoch). */
+  end_ns: Ns | null;
   is_remote: boolean | null;
 }
 

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { formatUrl, parseUrl, type SessionUrl, toggleState, toView, type Url, withFilter } from './url';
+import {
+  formatUrl,
+  parseUrl,
+  type SessionUrl,
+  toFlow,
+  toggleState,
+  toView,
+  type Url,
+  withFilter,
+} from './url';
 
 function roundTrip(url: Url): Url {
   const [path, search] = formatUrl(url).split(/(?=\?)/);
@@ -61,4 +70,18 @@ it('toggles states', () => {
   expect(toggleState('FAILED', 'RUNNING')).toBe('FAILED,RUNNING');
   expect(toggleState('FAILED,RUNNING', 'FAILED')).toBe('RUNNING');
   expect(toggleState('FAILED', 'FAILED')).toBeUndefined();
+});
+
+it('takes filters, selection and search along to another view, and nothing else', () => {
+  const url = { ...full, settings: { find: 'leaf', range: '1-2', path: '1' } };
+  expect(toFlow(url, 'flame')).toEqual({
+    page: 'session',
+    session: full.session,
+    view: 'flame',
+    filters: full.filters,
+    task: 'c0ffee',
+    attempt: 0,
+    settings: { find: 'leaf' },
+    lang: 'zh',
+  });
 });

@@ -5,6 +5,7 @@ export const VIEWS = [
   'functions',
   'failures',
   'logical',
+  'physical',
   'gantt',
   'flame',
   'stack',
@@ -17,7 +18,13 @@ export const VIEWS = [
 export type View = (typeof VIEWS)[number];
 
 /** The views of how the application ran; what is filtered and selected in one is so in the others. */
-export const FLOW_VIEWS = ['logical', 'gantt', 'flame', 'stack'] as const satisfies readonly View[];
+export const FLOW_VIEWS = [
+  'logical',
+  'physical',
+  'gantt',
+  'flame',
+  'stack',
+] as const satisfies readonly View[];
 export type FlowView = (typeof FLOW_VIEWS)[number];
 
 export function isFlow(view: View): view is FlowView {
@@ -50,6 +57,9 @@ export const SETTINGS = [
   'by',
   'weight',
   'order',
+  'size',
+  'color',
+  'span',
   'frame',
   'from',
   'to',
@@ -58,9 +68,13 @@ export const SETTINGS = [
   'baseline',
   'find',
   'node',
+  'worker',
   'expand',
   'hide',
   'only',
+  'range',
+  'vs',
+  'levels',
 ] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
@@ -170,10 +184,20 @@ export function toView(url: SessionUrl, view: View, filters: Filters = {}): Sess
   return { page: 'session', session: url.session, view, filters, lang: url.lang };
 }
 
-/** Another view of the execution, with the same filters and selection. */
+/** Another view of the execution, with the same filters, selection and search. */
 export function toFlow(url: SessionUrl, view: View): SessionUrl {
   const { filters, task, attempt, lang } = url;
-  return { page: 'session', session: url.session, view, filters, task, attempt, lang };
+  const find = url.settings?.find;
+  return {
+    page: 'session',
+    session: url.session,
+    view,
+    filters,
+    task,
+    attempt,
+    ...(find && { settings: { find } }),
+    lang,
+  };
 }
 
 /** Set or (undefined) take away how a view is set. */

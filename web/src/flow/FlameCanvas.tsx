@@ -15,10 +15,12 @@ import {
   type Node,
   neighbour,
   type Order,
+  scaleOf,
   shareText,
 } from './flame';
 import { drawFlame, ROW } from './flameDraw';
 import { useFrameName, valueText } from './flameText';
+import { useSelectedFunction } from './useSelectedFunction';
 
 /** Boxes narrower than this are not drawn. px. */
 const LEAST = 0.4;
@@ -36,10 +38,14 @@ export function FlameCanvas(props: {
   zoomed: Node;
   order: Order;
   find: string | undefined;
+  /** Whether shares are compared. */
+  relative: boolean;
   onZoom: (node: Node) => void;
   onHold: (on: boolean) => void;
 }) {
-  const { answer, zoomed, order, find, onZoom, onHold } = props;
+  const { answer, zoomed, order, find, relative, onZoom, onHold } = props;
+  const scale = scaleOf(answer, relative);
+  const selected = useSelectedFunction();
   const { t } = useTranslation();
   const palette = usePalette();
   const nameOf = useFrameName();
@@ -64,10 +70,12 @@ export function FlameCanvas(props: {
         zoomedRow,
         matches,
         pointed: pointedId,
+        selected,
+        scale,
         nameOf,
         valueOf: (frame) => valueText(frame.value, answer.weight),
       }),
-    [palette, boxes, top, zoomedRow, matches, pointedId, answer.weight, t],
+    [palette, boxes, top, zoomedRow, matches, pointedId, selected, scale, answer.weight, t],
   );
   const { box, canvas, size } = useCanvas(draw);
   useEffect(() => {
@@ -164,7 +172,14 @@ export function FlameCanvas(props: {
         </div>
       </section>
       {pointed !== null && shown !== undefined && (
-        <Tip frame={shown} answer={answer} pointed={pointed} width={size.width} height={size.height} />
+        <Tip
+          frame={shown}
+          answer={answer}
+          relative={relative}
+          pointed={pointed}
+          width={size.width}
+          height={size.height}
+        />
       )}
       <div className="rs-flame-export">
         <Tooltip label={t('flame.png')}>
@@ -208,6 +223,7 @@ const TIP_HEIGHT = 150;
 function Tip(props: {
   frame: FlameFrame;
   answer: FlameAnswer;
+  relative: boolean;
   pointed: Pointed;
   width: number;
   height: number;
@@ -221,7 +237,12 @@ function Tip(props: {
   ];
   if (frame.attempts > 0)
     lines.push([t('flame.own'), `${text(frame.own)} · ${shareText(frame.own, answer.total)}`]);
-  if (frame.baseline_value !== null) lines.push([t('flame.before'), text(frame.baseline_value)]);
+  if (frame.baseline_value !== null)
+    lines.push(
+      props.relative
+        ? [t('range.beforeRange'), shareText(frame.baseline_value, answer.baseline_total ?? 0)]
+        : [t('flame.before'), text(frame.baseline_value)],
+    );
   const attempts = frame.parent === null ? answer.attempts : frame.attempts;
   if (attempts > 0) lines.push([t('column.attempts'), count(attempts)]);
   if (frame.blocked_ns > 0) lines.push([t('flame.blocked'), duration(frame.blocked_ns)]);

@@ -5,7 +5,15 @@ import { toFlow, toView, withFilter } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Dash, Duration, Time } from '../components/small';
 import { bytes, count } from '../lib/format';
-import { type FlameAnswer, type FlameFrame, type FlameTree, largest, type Node, shareText } from './flame';
+import {
+  type FlameAnswer,
+  type FlameFrame,
+  type FlameTree,
+  largest,
+  type Node,
+  scaleOf,
+  shareText,
+} from './flame';
 import { useFrameName, valueText } from './flameText';
 import { useSandwich } from './useFlame';
 
@@ -18,9 +26,11 @@ export function FlamePanel(props: {
   node: Node;
   nodes: Map<string, Node>;
   params: Params;
+  /** Whether shares are compared. */
+  relative: boolean;
   onZoom: (frame: string | undefined) => void;
 }) {
-  const { answer, node } = props;
+  const { answer, node, relative } = props;
   const { frame } = node;
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -44,8 +54,13 @@ export function FlamePanel(props: {
           </Fact>
         )}
         {frame.baseline_value !== null && (
-          <Fact name={t('flame.before')} share={changeText(frame)}>
-            {text(frame.baseline_value)}
+          <Fact
+            name={t(relative ? 'range.beforeRange' : 'flame.before')}
+            share={changeText(frame, scaleOf(answer, relative))}
+          >
+            {relative
+              ? shareText(frame.baseline_value, answer.baseline_total ?? 0)
+              : text(frame.baseline_value)}
           </Fact>
         )}
         {attempts > 0 && <Fact name={t('column.attempts')}>{count(attempts)}</Fact>}
@@ -126,8 +141,8 @@ function Fact(props: { name: string; share?: string; children: React.ReactNode }
 }
 
 /** `+3.2%`, `−40%`, against what it was. */
-function changeText(frame: FlameFrame): string {
-  const before = frame.baseline_value ?? 0;
+function changeText(frame: FlameFrame, scale: number): string {
+  const before = (frame.baseline_value ?? 0) * scale;
   if (before === 0 || frame.value === before) return '';
   const grew = frame.value > before;
   return `${grew ? '+' : '−'}${shareText(Math.abs(frame.value - before), before)}`;

@@ -1,15 +1,15 @@
-import { SegmentedControl, Select, TextInput } from '@mantine/core';
-import { IconFlame, IconSearch } from '@tabler/icons-react';
+import { ActionIcon, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { IconArrowsExchange, IconFlame, IconSearch, IconX } from '@tabler/icons-react';
 import { Fragment, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Params } from '../api/client';
 import { useChoices } from '../api/queries';
 import type { Summary } from '../api/types';
-import { withSettings } from '../app/url';
+import { type SessionUrl, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { NothingFound } from '../components/NothingFound';
 import { Empty, ErrorPanel } from '../components/small';
-import { count } from '../lib/format';
+import { clockTime, count, duration } from '../lib/format';
 import { isTyping } from '../lib/keys';
 import { FilterBar } from '../pages/FilterBar';
 import { FlameCanvas } from './FlameCanvas';
@@ -27,6 +27,7 @@ import {
   type Weight,
 } from './flame';
 import { useFrameName, valueText } from './flameText';
+import { formatRange, lengthOf, parseRange } from './range';
 import { useFlame } from './useFlame';
 
 /** Frames above the one that is zoomed into that the line above the graph names. */
@@ -40,7 +41,9 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
   const weight = WEIGHTS.find((one) => one === settings.weight) ?? 'self';
   const order = ORDERS.find((one) => one === settings.order) ?? 'size';
   const base: Params = { session: url.session, ...url.filters };
-  const params: Params = { ...base, weight, baseline_job: settings.baseline };
+  const compared = comparedRange(url);
+  const params: Params = { ...base, weight, ...(compared ?? { baseline_job: settings.baseline }) };
+  const relative = compared !== null;
   const flame = useFlame(params, settings.frame);
 
   // Nothing moves under the pointer: what came first stays until it leaves, or until something else is asked.
@@ -110,15 +113,73 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
                 zoomed={zoomed}
                 order={order}
                 find={settings.find}
+                relative={relative}
                 onZoom={(node) => zoom(node.frame.kind === 'other' ? node.parent?.frame.id : node.frame.id)}
                 onHold={hold}
               />
             )}
           </div>
-          <FlamePanel answer={data} node={zoomed} nodes={nodes} params={base} onZoom={zoom} />
+          <FlamePanel
+            answer={data}
+            node={zoomed}
+            nodes={nodes}
+            params={base}
+            relative={relative}
+            onZoom={zoom}
+          />
         </div>
       )}
     </>
+  );
+}
+
+/** The other range of time (`vs`) as the API takes it, or null if there is none to compare with. */
+function comparedRange({ settings, filters }: SessionUrl): Params | null {
+  if (settings?.vs === 'rest') return filters.since_ns || filters.until_ns ? { baseline_rest: 'true' } : null;
+  const range = parseRange(settings?.vs);
+  return range && { baseline_since_ns: range.from, baseline_until_ns: range.to };
+}
+
+/** What the range of the filters is compared with: the rest of the time, or another range. */
+function RangeCompared({ vs }: { vs: string }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const { since_ns, until_ns } = url.filters;
+  const range = parseRange(vs);
+  const mine = since_ns && until_ns ? parseRange(`${since_ns}-${until_ns}`) : null;
+  return (
+    <span className="rs-flame-vs" data-testid="flame-vs">
+      {range === null
+        ? t('range.againstRest')
+        : t('range.againstRange', { from: clockTime(range.from), span: duration(lengthOf(range)) })}
+      {range !== null && mine !== null && (
+        <ActionIcon
+          size={22}
+          aria-label={t('range.swap')}
+          title={t('range.swap')}
+          onClick={() =>
+            change((before) =>
+              withSettings(
+                { ...before, filters: { ...before.filters, since_ns: range.from, until_ns: range.to } },
+                { vs: formatRange(mine) },
+              ),
+            )
+          }
+          data-testid="flame-vs-swap"
+        >
+          <IconArrowsExchange size={14} />
+        </ActionIcon>
+      )}
+      <ActionIcon
+        size={22}
+        aria-label={t('range.noComparison')}
+        title={t('range.noComparison')}
+        onClick={() => change((before) => withSettings(before, { vs: undefined }))}
+        data-testid="flame-vs-clear"
+      >
+        <IconX size={14} />
+      </ActionIcon>
+    </span>
   );
 }
 
@@ -187,7 +248,8 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
     () => [...new Set((jobs.data?.items ?? []).map((job) => String(job.job_id ?? '')))].filter(Boolean),
     [jobs.data],
   );
-  const { baseline, find } = url.settings ?? {};
+  const { baseline, find, vs } = url.settings ?? {};
+  const inRange = comparedRange(url) !== null;
   return (
     <div className="rs-flame-controls">
       <SegmentedControl
@@ -213,23 +275,27 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
         }
         data={ORDERS.map((value) => ({ value, label: t(`flame.orders.${value}`) }))}
       />
-      {(names.length > 1 || baseline !== undefined) && (
-        <Select
-          size="xs"
-          className="rs-flame-baseline"
-          aria-label={t('flame.baseline')}
-          placeholder={t('flame.baseline')}
-          data={(baseline && !names.includes(baseline) ? [baseline, ...names] : names).map((value) => ({
-            value,
-            label: t('flame.against', { job: value }),
-          }))}
-          value={baseline ?? null}
-          onChange={(value) => change((before) => withSettings(before, { baseline: value ?? undefined }))}
-          searchable
-          clearable
-          comboboxProps={{ width: 240, position: 'bottom-start' }}
-          data-testid="flame-baseline"
-        />
+      {inRange ? (
+        <RangeCompared vs={vs ?? ''} />
+      ) : (
+        (names.length > 1 || baseline !== undefined) && (
+          <Select
+            size="xs"
+            className="rs-flame-baseline"
+            aria-label={t('flame.baseline')}
+            placeholder={t('flame.baseline')}
+            data={(baseline && !names.includes(baseline) ? [baseline, ...names] : names).map((value) => ({
+              value,
+              label: t('flame.against', { job: value }),
+            }))}
+            value={baseline ?? null}
+            onChange={(value) => change((before) => withSettings(before, { baseline: value ?? undefined }))}
+            searchable
+            clearable
+            comboboxProps={{ width: 240, position: 'bottom-start' }}
+            data-testid="flame-baseline"
+          />
+        )
       )}
       <TextInput
         size="xs"
@@ -249,10 +315,10 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
         }}
         data-testid="flame-find"
       />
-      {baseline !== undefined && (
-        <span className="rs-flame-legend">
-          <span className="rs-flame-key" data-tone="busy" /> {t('flame.less')}
-          <span className="rs-flame-key" data-tone="bad" /> {t('flame.more')}
+      {(inRange || baseline !== undefined) && (
+        <span className="rs-flame-legend" title={inRange ? t('range.sharesHint') : undefined}>
+          <span className="rs-flame-key" data-tone="busy" /> {t(inRange ? 'range.lessShare' : 'flame.less')}
+          <span className="rs-flame-key" data-tone="bad" /> {t(inRange ? 'range.moreShare' : 'flame.more')}
         </span>
       )}
     </div>

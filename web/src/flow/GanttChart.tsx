@@ -9,6 +9,8 @@ import { barAt, laneAt, laneTops, panned, ROW, type Span, zoomed } from './gantt
 import type { CriticalPath, Gantt, GanttLane } from './ganttData';
 import { AXIS, drawGantt, PATH_ROW, type Scene } from './ganttDraw';
 import { indexed, keyOf, useArrows, useKnownLanes, useLabels, useSelected } from './ganttLanes';
+import { drawRanges } from './ganttRangeDraw';
+import { withEnd } from './range';
 
 /** A click waits so long for the second one of a double click. ms. */
 const DOUBLE = 240;
@@ -21,16 +23,24 @@ export function GanttChart(props: {
   path: CriticalPath | undefined;
   pathShift: number;
   canvas: React.RefObject<HTMLCanvasElement | null>;
+  /** The chosen range of time, and one that was kept to compare with. */
+  range: Span | null;
+  kept: Span | null;
+  /** Names that were searched for. */
+  matches: ((name: string) => boolean) | null;
+  onRange: (range: Span | null) => void;
   onWidth: (width: number) => void;
   onMove: (window: Span | null) => void;
   onLane: (lane: number) => void;
   onLanePick: (lane: GanttLane) => void;
 }) {
-  const { data, shift, window: view, path, onWidth, onMove, onLane } = props;
+  const { data, shift, window: view, path, matches, kept, onWidth, onMove, onLane, onRange } = props;
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const look = usePalette();
   const [scroll, setScroll] = useState(0);
+  const [drawn, setDrawn] = useState<Span | null>(null);
+  const range = drawn ?? props.range;
   const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
   const top = path ? AXIS + PATH_ROW : AXIS;
 
@@ -40,7 +50,7 @@ export function GanttChart(props: {
   const labels = useLabels(lanes);
   const index = useMemo(() => (data ? indexed(data) : null), [data]);
   const selected = useSelected(index, url.task, url.attempt);
-  const arrows = useArrows(url.session, url.task, selected, index);
+  const arrows = useArrows(url.session, url.task, selected, index, data?.origin_ns ?? 0);
 
   const onPath = useMemo(() => {
     if (!path || !index) return null;
@@ -68,7 +78,7 @@ export function GanttChart(props: {
 
   const { box, canvas, size } = useCanvas(
     useCallback(
-      (context, drawn) => {
+      (context, shape) => {
         if (!data || !index) return;
         const scene: Scene = {
           data,
@@ -77,19 +87,39 @@ export function GanttChart(props: {
           zero: shift,
           tops,
           scroll,
-          left: leftOf(drawn.width),
+          left: leftOf(shape.width),
           top,
           labels: (lane) => labels.get(lane),
           selected,
-          hovered: hover ? hit(hover.x, hover.y, drawn.width).bar : -1,
+          hovered: hover ? hit(hover.x, hover.y, shape.width).bar : -1,
           detail: index.detail,
           blocked: index.blocked,
           path: onPath,
           arrows,
+          matches,
         };
-        drawGantt(context, drawn, scene, look);
+        drawGantt(context, shape, scene, look);
+        drawRanges(context, shape, scene, look, range, kept);
       },
-      [data, index, shift, view, tops, scroll, top, labels, selected, hover, hit, onPath, arrows, look],
+      [
+        data,
+        index,
+        shift,
+        view,
+        tops,
+        scroll,
+        top,
+        labels,
+        selected,
+        hover,
+        hit,
+        onPath,
+        arrows,
+        look,
+        matches,
+        range,
+        kept,
+      ],
     ),
   );
   useEffect(() => onWidth(Math.max(0, size.width - leftOf(size.width))), [size.width, onWidth]);
@@ -161,6 +191,10 @@ export function GanttChart(props: {
       a: () => onMove(panned(view, -far)),
       d: () => onMove(panned(view, far)),
       f: () => onMove(null),
+      r: () => onRange(props.range === null ? view : null),
+      '[': () => onRange(withEnd(props.range, view, 'begin', middle)),
+      ']': () => onRange(withEnd(props.range, view, 'end', middle)),
+      ...(props.range !== null && url.task === undefined && { Escape: () => onRange(null) }),
       ...(onCanvas && {
         ArrowLeft: () => step(-1),
         ArrowRight: () => step(1),
@@ -203,7 +237,15 @@ export function GanttChart(props: {
     if (begin < view.begin || begin > view.end) onMove(panned(view, begin - (view.begin + view.end) / 2));
   }
 
-  const drag = useRef<{ x: number; y: number; window: Span; scroll: number; far: boolean } | null>(null);
+  const drag = useRef<{
+    x: number;
+    y: number;
+    window: Span;
+    scroll: number;
+    far: boolean;
+    /** Where a range was begun. */
+    from: number | null;
+  } | null>(null);
   const click = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(click.current), []);
   const under = hover ? pointAt(hover) : null;
@@ -220,7 +262,9 @@ export function GanttChart(props: {
       data-testid="gantt-chart"
       onPointerDown={(event) => {
         if (event.button !== 0) return;
-        drag.current = { x: event.clientX, y: event.clientY, window: view, scroll, far: false };
+        const { x } = placeOf(event);
+        const from = event.shiftKey && x >= left ? timeAt(x) : null;
+        drag.current = { x: event.clientX, y: event.clientY, window: view, scroll, far: false, from };
         event.currentTarget.setPointerCapture(event.pointerId);
       }}
       onPointerMove={(event) => {
@@ -229,6 +273,11 @@ export function GanttChart(props: {
           held.far ||= Math.hypot(event.clientX - held.x, event.clientY - held.y) > 4;
           if (!held.far) return;
           setHover(null);
+          if (held.from !== null) {
+            const at = timeAt(Math.min(size.width, Math.max(left, placeOf(event).x)));
+            setDrawn({ begin: Math.min(held.from, at), end: Math.max(held.from, at) });
+            return;
+          }
           onMove(panned(held.window, (held.x - event.clientX) * perPixel));
           setScroll(Math.min(lowest, Math.max(0, held.scroll + held.y - event.clientY)));
           return;
@@ -238,6 +287,10 @@ export function GanttChart(props: {
       onPointerUp={(event) => {
         const held = drag.current;
         drag.current = null;
+        if (drawn !== null) {
+          setDrawn(null);
+          onRange(drawn);
+        }
         if (held === null || held.far) return;
         const { bar, lane, x } = pointAt(placeOf(event));
         const label = x < left ? lanes.get(lane) : undefined;
@@ -247,6 +300,7 @@ export function GanttChart(props: {
       }}
       onPointerCancel={() => {
         drag.current = null;
+        setDrawn(null);
       }}
       onPointerLeave={() => setHover(null)}
       onDoubleClick={(event) => {

@@ -20,7 +20,7 @@ export function usePathPhase(): (phase: string) => string {
 export function GanttPath(props: {
   path: CriticalPath | undefined;
   error: Error | null;
-  onShow: (name: string, phase: string) => void;
+  onShow: (name: string, phase: string, isDriver: boolean) => void;
 }) {
   const { t } = useTranslation();
   const phaseName = usePathPhase();
@@ -49,15 +49,15 @@ export function GanttPath(props: {
             {path.truncated && <b> {t('gantt.pathCut')}</b>}
           </p>
           <ul>
-            {parts(path).map(({ name, phase, total, without }) => (
-              <li key={`${phase} ${name}`}>
+            {pathParts(path).map(({ name, phase, total, without, isDriver }) => (
+              <li key={`${phase} ${isDriver} ${name}`}>
                 <button
                   type="button"
                   className="rs-gantt-part"
                   title={
                     without === null ? undefined : t('gantt.without', { without: duration(without), name })
                   }
-                  onClick={() => props.onShow(name, phase)}
+                  onClick={() => props.onShow(name, phase, isDriver)}
                   data-testid="gantt-path-part"
                 >
                   <span
@@ -65,7 +65,9 @@ export function GanttPath(props: {
                     style={{ background: name ? look.named(name) : look.line }}
                   />
                   <span className="rs-gantt-part-name">
-                    <span className="rs-ellipsis rs-name">{name || t('gantt.unexplained')}</span>
+                    <span className={`rs-ellipsis ${isDriver ? '' : 'rs-name'}`}>
+                      {isDriver ? t('task.driver') : name || t('gantt.unexplained')}
+                    </span>
                     <span className="rs-ellipsis rs-dim">{phaseName(phase)}</span>
                   </span>
                   <span className="rs-gantt-part-time rs-num">
@@ -88,14 +90,16 @@ export function GanttPath(props: {
 
 const SHOWN = 60;
 
-function parts(path: CriticalPath) {
+/** The parts of a path by function and phase; the driver cannot take no time. */
+export function pathParts(path: Pick<CriticalPath, 'functions'>) {
   return path.functions
-    .flatMap(({ name, by_phase, without_ns }) =>
+    .flatMap(({ name, is_driver, by_phase, without_ns }) =>
       Object.entries(by_phase).map(([phase, total]) => ({
         name,
         phase,
         total,
-        without: name === '' || name === 'driver' ? null : without_ns,
+        isDriver: is_driver,
+        without: name === '' || is_driver ? null : without_ns,
       })),
     )
     .sort((a, b) => b.total - a.total)

@@ -43,8 +43,10 @@ export function LaneTip({ lane, text }: { lane: GanttLane; text: string }) {
   const { t } = useTranslation();
   return (
     <>
-      <b className="rs-break">{text}</b>
-      {lane.id && lane.kind !== 'function' && <div className="rs-mono rs-break">{lane.id}</div>}
+      <b className="rs-break">{text.trim()}</b>
+      {lane.id && lane.kind !== 'function' && lane.kind !== 'path' && (
+        <div className="rs-mono rs-break">{lane.id}</div>
+      )}
       <div>{t('gantt.tipLane', { n: count(lane.attempts), busy: duration(lane.busy_ns) })}</div>
       {lane.folded > 0 && <div className="rs-dim">{t('gantt.folded', { n: count(lane.folded) })}</div>}
       {lane.kind !== 'not_placed' && <div className="rs-dim">{t('gantt.tipLanePick')}</div>}

@@ -1,21 +1,44 @@
-import { ActionIcon, Button, Menu, SegmentedControl, Tooltip } from '@mantine/core';
-import { IconArrowsHorizontal, IconChartBar, IconDownload, IconRoute } from '@tabler/icons-react';
+import { ActionIcon, Button, Menu, NativeSelect, SegmentedControl, TextInput, Tooltip } from '@mantine/core';
+import { IconArrowsHorizontal, IconChartBar, IconDownload, IconRoute, IconSearch } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
 import type { Summary } from '../api/types';
-import { withFilter, withSettings } from '../app/url';
+import { type FilterName, withFilter, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Empty, ErrorPanel } from '../components/small';
 import { download } from '../lib/download';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
+import { isDriver } from '../pages/taskColumns';
 import { GanttChart } from './GanttChart';
 import { GanttMinimap } from './GanttMinimap';
 import { GanttPath } from './GanttPath';
-import { relative, type Span, tileOf } from './gantt';
-import { type Gantt, KINDS, type Kind, LANE_STEP, useCriticalPath, useGantt } from './ganttData';
+import { GanttRange } from './GanttRange';
+import { nameMatcher, relative, type Span, tileOf } from './gantt';
+import {
+  type Gantt,
+  type GanttLane,
+  KINDS,
+  type Kind,
+  LANE_STEP,
+  useCriticalPath,
+  useGantt,
+} from './ganttData';
+import { formatRange, parseRange, rangeOf, spanOf } from './range';
 import { useGanttWindow } from './useGanttWindow';
+import { useRange } from './useRange';
+
+/** Down to which level of calls lanes are told apart; without one all are. */
+const LEVELS = ['1', '2', '3', '4', '6', '10'] as const;
+/** What a lane alone is to the filters. */
+const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
+  worker: 'worker_id',
+  node: 'node_id',
+  actor: 'actor_id',
+  function: 'func_name',
+  path: 'func_name',
+};
 
 /** Who ran what when, and the chain that decided how long it took. */
 export function GanttView({ summary }: { summary: Summary | undefined }) {
@@ -23,7 +46,8 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
   const { t } = useTranslation();
   const by: Kind = KINDS.find((kind) => kind === url.settings?.by) ?? 'worker';
   const withPath = url.settings?.path === '1';
-  const picked = JSON.stringify([url.session, url.filters, by]);
+  const levels = by === 'path' ? LEVELS.find((one) => one === url.settings?.levels) : undefined;
+  const picked = JSON.stringify([url.session, url.filters, by, levels]);
 
   const [base, setBase] = useState<{ session: string; ns: number } | null>(null);
   const zero = base?.session === url.session ? base.ns : null;
@@ -39,6 +63,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
     lanesFrom,
     tile,
     width === 0 ? 0 : width > 640 ? 2048 : 1024,
+    levels,
   );
   // A picture of other lanes would be drawn at the wrong places.
   const data = query.data?.by === by ? query.data : undefined;
@@ -62,8 +87,25 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
     () => (next: Span | null) => move(next, { begin: limits.begin, end: limits.end }),
     [move, limits.begin, limits.end],
   );
-  const showPart = (name: string, phase: string) => {
-    const links = path.data?.links.filter((link) => link.name === name && link.phase === phase) ?? [];
+  const range = parseRange(url.settings?.range);
+  const statistics = useRange(url.session, url.filters, by, levels, range);
+  const rangeSpan = spanOf(zero, range);
+  const onRange = (next: Span | null) => {
+    const told = next === null || zero === null ? null : rangeOf(zero, next.begin, next.end);
+    change((before) => withSettings(before, { range: told === null ? undefined : formatRange(told) }));
+  };
+  const find = url.settings?.find ?? '';
+  const matches = useMemo(() => nameMatcher(find), [find]);
+  const onLanePick = (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => {
+    const filter = LANE_FILTERS[lane.kind];
+    const value = lane.kind === 'path' ? lane.label : lane.id;
+    if (filter) change((before) => withFilter(before, filter, value || undefined));
+  };
+  const showPart = (name: string, phase: string, ofDriver: boolean) => {
+    const links =
+      path.data?.links.filter(
+        (link) => link.name === name && link.phase === phase && isDriver(link.task_id) === ofDriver,
+      ) ?? [];
     const longest = links.reduce(
       (best, link) => (best && best.end_ns - best.begin_ns >= link.end_ns - link.begin_ns ? best : link),
       links[0],
@@ -71,12 +113,30 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
     if (!longest || zero === null) return;
     const length = longest.end_ns - longest.begin_ns;
     onMove({ begin: longest.begin_ns - zero - length / 2, end: longest.end_ns - zero + length / 2 });
-    if (longest.task_id && longest.name !== 'driver')
+    if (longest.task_id && !ofDriver)
       change((before) => ({ ...before, task: longest.task_id, attempt: longest.attempt }));
   };
 
   const tools = (
     <>
+      <TextInput
+        size="xs"
+        className="rs-gantt-find"
+        aria-label={t('range.find')}
+        placeholder={t('range.find')}
+        leftSection={<IconSearch size={14} />}
+        value={find}
+        onChange={(event) => {
+          const value = event.currentTarget.value;
+          change((before) => withSettings(before, { find: value || undefined }), { replace: true });
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          event.stopPropagation();
+          event.currentTarget.blur();
+        }}
+        data-testid="gantt-find"
+      />
       <SegmentedControl
         size="xs"
         aria-label={t('gantt.by')}
@@ -87,6 +147,23 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
         }
         data-testid="gantt-by"
       />
+      {by === 'path' && (
+        <NativeSelect
+          size="xs"
+          aria-label={t('range.levels')}
+          title={t('range.levels')}
+          value={levels ?? ''}
+          data={[
+            { value: '', label: t('range.allLevels') },
+            ...LEVELS.map((value) => ({ value, label: t('range.toLevel', { n: value }) })),
+          ]}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            change((before) => withSettings(before, { levels: value || undefined }));
+          }}
+          data-testid="gantt-levels"
+        />
+      )}
       <Button
         size="compact-sm"
         variant={withPath ? 'filled' : 'default'}
@@ -181,14 +258,11 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
                   before.picked === picked && before.lane === lane ? before : { picked, lane },
                 )
               }
-              onLanePick={(lane) => {
-                const filter = ({ worker: 'worker_id', node: 'node_id', actor: 'actor_id' } as const)[
-                  lane.kind as 'worker'
-                ];
-                if (lane.kind === 'function')
-                  change((before) => withFilter(before, 'func_name', lane.id || undefined));
-                else if (filter) change((before) => withFilter(before, filter, lane.id || undefined));
-              }}
+              onLanePick={onLanePick}
+              range={rangeSpan}
+              kept={spanOf(zero, parseRange(url.settings?.vs))}
+              matches={matches}
+              onRange={onRange}
             />
           )}
           <p className="rs-gantt-note rs-dim" data-testid="gantt-note">
@@ -199,7 +273,25 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
             )}
           </p>
         </div>
-        {withPath && <GanttPath path={path.data} error={path.error} onShow={showPart} />}
+        {(withPath || range !== null) && (
+          <div className="rs-gantt-side">
+            {range !== null && (
+              <GanttRange
+                range={range}
+                answer={statistics.data}
+                outdated={statistics.isPlaceholderData}
+                error={statistics.error}
+                onZoom={() => {
+                  if (rangeSpan === null) return;
+                  const room = (rangeSpan.end - rangeSpan.begin) * 0.05;
+                  onMove({ begin: rangeSpan.begin - room, end: rangeSpan.end + room });
+                }}
+                onLanePick={onLanePick}
+              />
+            )}
+            {withPath && <GanttPath path={path.data} error={path.error} onShow={showPart} />}
+          </div>
+        )}
       </div>
     </div>
   );
@@ -222,7 +314,10 @@ function Note({ data, window }: { data: Gantt; window: Span }) {
         ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
       {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
-      <span className="rs-gantt-keys"> · {t('gantt.keys')}</span>
+      <span className="rs-gantt-keys">
+        {' '}
+        · {t('range.hint')}, {t('gantt.keys')}
+      </span>
     </>
   );
 }

@@ -20,6 +20,7 @@ import {
   weigh,
 } from './logicalModel';
 import { nodeName } from './logicalNames';
+import { useSelectedFunction } from './useSelectedFunction';
 
 /** More edges than this are labelled only where they are hot or of the selected node. */
 const LABELLED = 60;
@@ -164,6 +165,7 @@ function useNodes(
   focus: Focus | null,
 ): Box[] {
   const { t } = useTranslation();
+  const ofTask = useSelectedFunction();
   return useMemo(() => {
     const leaves = graph.nodes.filter((node) => !isBox(node));
     const most = leaves.reduce((sofar, node) => Math.max(sofar, weigh(node, weight)), 0);
@@ -179,7 +181,10 @@ function useNodes(
         width: place.width,
         height: place.height,
         measured: { width: place.width, height: place.height },
-        selected: node.id === selected,
+        selected:
+          selected === undefined
+            ? ofTask !== null && node.name === ofTask && !isBox(node)
+            : node.id === selected,
         zIndex: depthOf(node),
         ariaLabel: t('logical.nodeLabel', {
           name: nodeName(t, node, true),
@@ -195,7 +200,7 @@ function useNodes(
         },
       };
     });
-  }, [graph, places, weight, found, focus, selected, t]);
+  }, [graph, places, weight, found, focus, selected, ofTask, t]);
 }
 
 function toEdges(

@@ -15,6 +15,8 @@ export function NodeDetail(props: {
   nodes: readonly StackNode[];
   at: number;
   onSelect: (id: string) => void;
+  /** Takes the Python frames of the node and what is below it; absent where there can be none. */
+  onFrames?: () => void;
 }) {
   const { node, at } = props;
   const [url] = useSessionUrl();
@@ -118,6 +120,16 @@ export function NodeDetail(props: {
         </>
       )}
       <div className="rs-stack-links">
+        {props.onFrames !== undefined && (
+          <button
+            type="button"
+            className="rs-link rs-frames-link"
+            onClick={props.onFrames}
+            data-testid="frames-of-node"
+          >
+            {t('frames.ofNode')}
+          </button>
+        )}
         {node.count > 0 && node.name !== '' && (
           <Link to={tasksOf(url, node, parent, at)} testId="stack-to-tasks">
             {t('stack.toTasks')}

@@ -5,7 +5,10 @@ import { useTranslation } from 'react-i18next';
 import { count, duration, nanosBetween } from '../lib/format';
 import { PHASE_STATES } from '../lib/scheduling';
 import { stateColor } from '../theme/tokens';
-import { found, type Line, type Situation, type StackBlockedOn } from './stack';
+import { FrameLine } from './FrameLine';
+import type { Row } from './frames';
+import { found, type Situation, type StackBlockedOn } from './stack';
+import { useSelectedFunction } from './useSelectedFunction';
 
 const ROW = 30;
 /** Deeper calls are not indented further. */
@@ -29,16 +32,11 @@ export function SituationBadge({ situation }: { situation: Situation }) {
 }
 
 /** A node's name: drivers and those that nobody told are named by us. */
-export function useNodeName(): (node: {
-  name: string;
-  type?: string | null;
-  situation: Situation;
-}) => string {
+export function useNodeName(): (node: { name: string; type: string | null; situation: Situation }) => string {
   const { t } = useTranslation();
   return (node) => {
     if (node.situation === 'unknown') return t('stack.unknownParent');
-    if (node.name === 'driver' && (node.type === undefined || node.type === 'DRIVER_TASK'))
-      return t('stack.driver');
+    if (node.type === 'DRIVER_TASK') return t('stack.driver');
     return node.name === '' ? t('common.unknown') : node.name;
   };
 }
@@ -55,26 +53,27 @@ export function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
 
 /** The indented tree. The keys are those of trees: up and down, right and left to open and close. */
 export function StackTree(props: {
-  lines: Line[];
+  rows: Row[];
   at: number | null;
   search: string;
   selected: string | undefined;
   onSelect: (id: string) => void;
   onOpen: (id: string, open: boolean) => void;
 }) {
-  const { lines, selected, onSelect, onOpen } = props;
+  const { rows, selected, onSelect, onOpen } = props;
+  const ofTask = useSelectedFunction();
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
-    count: lines.length,
+    count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
     overscan: 12,
     paddingStart: 4,
     paddingEnd: 4,
-    getItemKey: (at) => lines[at]?.node.id ?? at,
+    getItemKey: (at) => rows[at]?.id ?? at,
   });
-  const current = lines.findIndex((line) => line.node.id === selected);
+  const current = rows.findIndex((row) => row.id === selected);
   // To what was selected elsewhere (a chain, a link), not to what moves when the page refreshes.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another one is selected.
   useEffect(() => {
@@ -82,22 +81,22 @@ export function StackTree(props: {
   }, [selected]);
 
   const select = (at: number) => {
-    const line = lines[Math.min(Math.max(at, 0), lines.length - 1)];
-    if (line !== undefined) onSelect(line.node.id);
+    const row = rows[Math.min(Math.max(at, 0), rows.length - 1)];
+    if (row !== undefined) onSelect(row.id);
   };
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const line = lines[current];
+    const row = rows[current];
     if (event.key === 'ArrowDown') select(current + 1);
     else if (event.key === 'ArrowUp') select(current < 0 ? 0 : current - 1);
     else if (event.key === 'Home') select(0);
-    else if (event.key === 'End') select(lines.length - 1);
-    else if (event.key === 'ArrowRight' && line !== undefined) {
-      if (line.parent && !line.open) onOpen(line.node.id, true);
-      else if (line.parent) select(current + 1);
-    } else if (event.key === 'ArrowLeft' && line !== undefined) {
-      if (line.parent && line.open) onOpen(line.node.id, false);
-      else if (line.node.parent !== null) onSelect(line.node.parent);
+    else if (event.key === 'End') select(rows.length - 1);
+    else if (event.key === 'ArrowRight' && row !== undefined) {
+      if (row.parent && !row.open) onOpen(row.id, true);
+      else if (row.parent) select(current + 1);
+    } else if (event.key === 'ArrowLeft' && row !== undefined) {
+      if (row.parent && row.open) onOpen(row.id, false);
+      else if (row.above !== null) onSelect(row.above);
     } else return;
     event.preventDefault();
   };
@@ -114,20 +113,22 @@ export function StackTree(props: {
     >
       <div style={{ height: virtual.getTotalSize(), position: 'relative' }} role="presentation">
         {virtual.getVirtualItems().map((item) => {
-          const line = lines[item.index];
-          return (
-            line !== undefined && (
-              <TreeLine
-                key={item.key}
-                line={line}
-                top={item.start}
-                at={props.at}
-                search={props.search}
-                selected={line.node.id === selected}
-                onSelect={onSelect}
-                onOpen={onOpen}
-              />
-            )
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          const common = {
+            row,
+            top: item.start,
+            height: ROW,
+            padding: 8 + Math.min(row.indent, DEEPEST_INDENT) * INDENT,
+            search: props.search,
+            selected: row.id === selected,
+            onSelect,
+            onOpen,
+          };
+          return row.frame === undefined ? (
+            <TreeLine key={item.key} {...common} at={props.at} ofTask={ofTask} />
+          ) : (
+            <FrameLine key={item.key} {...common} frame={row.frame} />
           );
         })}
       </div>
@@ -136,9 +137,13 @@ export function StackTree(props: {
 }
 
 function TreeLine(props: {
-  line: Line;
+  row: Row;
   top: number;
+  height: number;
+  padding: number;
   at: number | null;
+  /** The function of the task that the panel shows. */
+  ofTask: string | null;
   search: string;
   selected: boolean;
   onSelect: (id: string) => void;
@@ -147,7 +152,7 @@ function TreeLine(props: {
   const { t } = useTranslation();
   const nameOf = useNodeName();
   const waitsFor = useWaitsFor();
-  const { node, parent, open, match } = props.line;
+  const { node, parent, open, match } = props.row;
   const name = nameOf(node);
   const marked = match ? found(name, props.search) : null;
   const age = node.oldest_ns === null || props.at === null ? null : nanosBetween(node.oldest_ns, props.at);
@@ -158,7 +163,7 @@ function TreeLine(props: {
       id={`stack-${node.id}`}
       className="rs-stack-line"
       role="treeitem"
-      aria-level={node.depth + 1}
+      aria-level={props.row.level}
       aria-expanded={parent ? open : undefined}
       aria-selected={props.selected}
       data-gone={node.count === 0 || undefined}
@@ -166,11 +171,8 @@ function TreeLine(props: {
       data-testid="stack-node"
       data-name={node.name}
       data-situation={node.situation}
-      style={{
-        top: props.top,
-        height: ROW,
-        paddingLeft: 8 + Math.min(node.depth, DEEPEST_INDENT) * INDENT,
-      }}
+      data-of-task={(props.ofTask !== null && node.name === props.ofTask) || undefined}
+      style={{ top: props.top, height: props.height, paddingLeft: props.padding }}
       onClick={() => props.onSelect(node.id)}
     >
       {parent ? (

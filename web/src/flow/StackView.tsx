@@ -10,10 +10,13 @@ import { Empty, ErrorPanel } from '../components/small';
 import { download } from '../lib/download';
 import { count } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
+import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
+import { type Frames, withFrames } from './frames';
 import { Chains, NodeDetail } from './StackDetail';
 import { StackTree, situationColor } from './StackTree';
 import { bySituation, lines, type Stack } from './stack';
 import { TimeSlider } from './TimeSlider';
+import { useFrames } from './useFrames';
 import { useActivity, useStack } from './useStack';
 
 /** What is in flight at one time: from the drivers down, like branches as one, and who waits for whom. */
@@ -24,6 +27,8 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
   const at = settings.at !== undefined && /^\d{1,19}$/.test(settings.at) ? settings.at : undefined;
   const stack = useStack(url.session, at, url.filters);
   const activity = useActivity(url.session, url.filters);
+  const taken = useFrames(url.session, url.filters);
+  const [whole, setWhole] = useState(false);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const search = settings.find ?? '';
   const awaited = settings.only === '1';
@@ -47,20 +52,33 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
       return next;
     });
   }, []);
+  // Frames are of now: those of another session or another time are none.
+  const frames = at === undefined && taken.data?.session === url.session ? taken.data : undefined;
+  const failed = at === undefined ? taken.error : null;
+  const why =
+    data?.live === false
+      ? t('frames.ended')
+      : at !== undefined
+        ? t('frames.notNow')
+        : data?.in_flight === 0
+          ? t('frames.nobody')
+          : null;
+  const take = (node?: string, all = whole) => taken.mutate({ node, whole: all });
   const shown = useMemo(
-    () => lines(data?.nodes ?? [], closed, awaited, search),
-    [data?.nodes, closed, awaited, search],
+    () => withFrames(lines(data?.nodes ?? [], closed, awaited, search), frames, closed, search),
+    [data?.nodes, frames, closed, awaited, search],
   );
-  const matches = shown.filter((line) => line.match);
+  const matches = shown.filter((row) => row.match);
   const situations = useMemo(() => bySituation(data?.nodes ?? []), [data?.nodes]);
   const folded = (data?.in_flight ?? 0) - situations.reduce((sum, [, number]) => sum + number, 0);
   const selected = data?.nodes.find((node) => node.id === settings.node);
+  const frame = shown.find((row) => row.id === settings.node)?.frame;
   const filtered = Object.keys(url.filters).length > 0;
 
   const next = () => {
-    const after = matches.findIndex((line) => line.node.id === settings.node);
+    const after = matches.findIndex((row) => row.id === settings.node);
     const target = matches[(after + 1) % matches.length];
-    if (target !== undefined) select(target.node.id);
+    if (target !== undefined) select(target.id);
   };
   return (
     <div className="rs-callstack" data-testid="stack-view">
@@ -72,7 +90,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
               size={26}
               aria-label={t('stack.export')}
               disabled={data === undefined}
-              onClick={() => data !== undefined && save(data)}
+              onClick={() => data !== undefined && save(data, frames)}
               data-testid="stack-export"
             >
               <IconDownload size={16} />
@@ -103,6 +121,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
           </span>
         )}
         <div className="rs-filters-right">
+          <TakeFrames why={why} taking={taken.isPending} onTake={() => take()} />
           <Switch
             size="xs"
             label={t('stack.only')}
@@ -148,20 +167,21 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
         data !== undefined && (
           <div className="rs-stack-body" data-outdated={stack.isPlaceholderData || undefined}>
             <div className="rs-stack-left">
-              {(data.folded_nodes > 0 || data.left_out > 0) && (
+              {(data.folded_nodes > 0 || data.left_out > 0 || data.callers_left_out) && (
                 <div className="rs-stack-note rs-dim">
                   {data.folded_nodes > 0 && t('stack.truncated', { n: count(data.folded_nodes) })}{' '}
-                  {data.left_out > 0 && t('stack.leftOut', { n: count(data.left_out) })}
+                  {data.left_out > 0 && t('stack.leftOut', { n: count(data.left_out) })}{' '}
+                  {data.callers_left_out && t('range.callersLeftOut')}
                 </div>
               )}
               {shown.length === 0 ? (
                 <Empty icon={<IconStack2 size={26} />} title={t('stack.nothingAwaited')} />
               ) : (
                 <StackTree
-                  lines={shown}
+                  rows={shown}
                   at={atNs}
                   search={search}
-                  selected={selected?.id}
+                  selected={selected?.id ?? frame?.id}
                   onSelect={select}
                   onOpen={open}
                 />
@@ -169,9 +189,30 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
             </div>
             <div className="rs-stack-right">
               {selected !== undefined && atNs !== null ? (
-                <NodeDetail node={selected} nodes={data.nodes} at={atNs} onSelect={select} />
+                <NodeDetail
+                  node={selected}
+                  nodes={data.nodes}
+                  at={atNs}
+                  onSelect={select}
+                  onFrames={why === null ? () => take(selected.id) : undefined}
+                />
+              ) : frame !== undefined && frames !== undefined ? (
+                <FrameDetail frame={frame} frames={frames} />
               ) : (
                 <p className="rs-dim rs-stack-choose">{t('stack.choose')}</p>
+              )}
+              {(frames !== undefined || failed !== null) && (
+                <FramesPanel
+                  frames={frames}
+                  error={failed}
+                  whole={whole}
+                  taking={taken.isPending}
+                  onWhole={(all) => {
+                    setWhole(all);
+                    take(taken.variables?.node, all);
+                  }}
+                  onClear={taken.reset}
+                />
               )}
               <Chains stack={data} onSelect={select} />
             </div>
@@ -182,7 +223,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
   );
 }
 
-function save(stack: Stack): void {
-  const content = new Blob([JSON.stringify(stack, null, 1)], { type: 'application/json' });
+function save(stack: Stack, frames: Frames | undefined): void {
+  const content = new Blob([JSON.stringify({ ...stack, frames }, null, 1)], { type: 'application/json' });
   download(`${stack.session}-stack.json`, content);
 }

@@ -8,6 +8,7 @@ import {
   lineOf,
   matcher,
   neighbour,
+  scaleOf,
   shareText,
   toNodes,
 } from './flame';
@@ -123,6 +124,14 @@ test('arrow keys lead to neighbours and stay inside', () => {
   expect(from('large', 'ArrowLeft')).toBe('large');
   expect(from('small', 'ArrowDown')).toBe('small');
   expect(from('inner large', 'ArrowUp')).toBe('large');
+});
+
+test('of two ranges of time shares are compared', () => {
+  const scale = scaleOf({ total: 100, baseline_total: 400 }, true);
+  expect(change(frame('a', null, 25, { baseline_value: 100 }), scale)).toBe(0);
+  expect(change(frame('a', null, 50, { baseline_value: 100 }), scale)).toBe(0.5);
+  expect(scaleOf({ total: 100, baseline_total: 400 }, false)).toBe(1);
+  expect(scaleOf({ total: 0, baseline_total: 400 }, true)).toBe(1);
 });
 
 test('changes and shares', () => {

@@ -142,11 +142,18 @@ export function found(top: Node, matches: (frame: FlameFrame) => boolean): { fra
   return { frames, value };
 }
 
-/** How much larger (1: new) or smaller (-1: gone) than what it is compared with; null if it is not. */
-export function change(frame: FlameFrame): number | null {
+/** How much larger (1: new) or smaller (-1: gone) than what it is compared with, `scale` times as much; null
+ *  if it is not compared. */
+export function change(frame: FlameFrame, scale = 1): number | null {
   if (frame.baseline_value === null) return null;
-  const most = Math.max(frame.value, frame.baseline_value);
-  return most === 0 ? 0 : (frame.value - frame.baseline_value) / most;
+  const before = frame.baseline_value * scale;
+  const most = Math.max(frame.value, before);
+  return most === 0 ? 0 : (frame.value - before) / most;
+}
+
+/** What makes two wholes alike: of two ranges of time shares are compared, as one may be longer. */
+export function scaleOf(answer: Pick<FlameAnswer, 'total' | 'baseline_total'>, relative: boolean): number {
+  return relative && answer.baseline_total && answer.total ? answer.total / answer.baseline_total : 1;
 }
 
 /** The box that an arrow key leads to from `at`, or `at` itself. */

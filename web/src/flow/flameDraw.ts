@@ -14,6 +14,10 @@ export interface Look {
   zoomedRow: number;
   matches: ((frame: FlameFrame) => boolean) | null;
   pointed: string | null;
+  /** The function of the task that is selected. */
+  selected: string | null;
+  /** What values are multiplied by that are compared with. */
+  scale: number;
   nameOf: (frame: FlameFrame) => string;
   valueOf: (frame: FlameFrame) => string;
 }
@@ -34,6 +38,11 @@ export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: L
     const hit = look.matches?.(frame) ?? null;
     context.globalAlpha = hit === false ? 0.28 : box.row < look.zoomedRow ? 0.62 : 1;
     paint(context, look, frame, x, y, width);
+    if (look.selected !== null && frame.name === look.selected && width > 6) {
+      context.globalAlpha = 1;
+      context.fillStyle = palette.tone('busy');
+      context.fillRect(x, y, Math.min(4, width / 2), ROW - 1);
+    }
     if (hit || look.pointed === frame.id) {
       context.globalAlpha = 1;
       context.strokeStyle = look.pointed === frame.id ? palette.text : palette.tone('busy');
@@ -53,11 +62,11 @@ function paint(
   width: number,
 ): void {
   const { palette } = look;
-  const changed = change(frame);
+  const changed = change(frame, look.scale);
   const plain = frame.kind !== 'call' || frame.name === null;
   context.fillStyle = plain || changed !== null ? palette.line : palette.named(frame.name ?? '');
   context.fillRect(x, y, width, ROW - 1);
-  if (changed !== null && changed !== 0) {
+  if (changed !== null && Math.abs(changed) >= 0.005) {
     const alpha = context.globalAlpha;
     context.globalAlpha = alpha * (0.15 + 0.5 * Math.abs(changed));
     context.fillStyle = palette.tone(changed > 0 ? 'bad' : 'busy');

@@ -139,3 +139,9 @@ export function barAt(bars: Bars, row: readonly number[] | undefined, at: number
   }
   return found;
 }
+
+/** Whether a name has a text in it, in whatever case; null for no text. */
+export function nameMatcher(text: string): ((name: string) => boolean) | null {
+  const wanted = text.trim().toLowerCase();
+  return wanted === '' ? null : (name) => name.toLowerCase().includes(wanted);
+}

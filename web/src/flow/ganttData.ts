@@ -6,13 +6,15 @@ import { useSessionInterval } from '../api/queries';
 import type { Filters } from '../app/url';
 import { absolute, type Bars, type Span } from './gantt';
 
-export const KINDS = ['worker', 'node', 'actor', 'function'] as const;
+export const KINDS = ['worker', 'node', 'actor', 'function', 'path'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface GanttLane {
   id: string;
   kind: Kind | 'not_placed';
   label: string | null;
+  /** Of a call path, how far below the driver it is. */
+  depth: number | null;
   node_id: string | null;
   node_ip: string | null;
   pid: number | null;
@@ -84,6 +86,7 @@ export interface CriticalPath {
   left_out_ns: number;
   functions: {
     name: string;
+    is_driver: boolean;
     links: number;
     total_ns: number;
     share: number;
@@ -98,7 +101,7 @@ export const LANES = 64;
 export const LANE_STEP = 16;
 
 /** What was asked for longest ago is asked again only when that costs the server little. */
-function useCalmly(session: string): {
+export function useCalmly(session: string): {
   timed: <T>(question: () => Promise<T>) => Promise<T>;
   interval: () => number;
 } {
@@ -122,6 +125,7 @@ export function useGantt(
   lanesFrom: number,
   tile: (Span & { width: number; base: number }) | null,
   width: number,
+  levels: string | undefined,
 ) {
   const calm = useCalmly(session);
   const { since_ns, until_ns, ...others } = filters;
@@ -129,6 +133,7 @@ export function useGantt(
     session,
     ...others,
     by,
+    levels,
     lanes_from: lanesFrom,
     lanes: LANES,
     width: tile?.width ?? width,

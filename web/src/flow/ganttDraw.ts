@@ -13,6 +13,8 @@ export interface Arrow {
   from: number;
   to: number;
   kind: 'parent' | 'data';
+  /** When it came, if not at the begin: ns after `origin_ns`. */
+  at?: number;
 }
 
 export interface Scene {
@@ -35,6 +37,8 @@ export interface Scene {
   blocked: Map<number, number[]>;
   path: { links: PathLink[]; shift: number; bars: Set<number>; label: string } | null;
   arrows: Arrow[];
+  /** Which names were searched for, or null. */
+  matches: ((name: string) => boolean) | null;
 }
 
 /** Where a time of the window is. */
@@ -124,8 +128,14 @@ function drawBars(context: CanvasRenderingContext2D, size: Size, scene: Scene, l
   for (let bar = 0; bar < bars.lane.length; bar += 1) {
     const box = place(bar);
     if (box === null) continue;
-    const faded = scene.path !== null && !scene.path.bars.has(bar);
+    const hit = scene.matches?.(data.names[bars.name[bar] as number] ?? '') ?? null;
+    const faded = (scene.path !== null && !scene.path.bars.has(bar)) || hit === false;
     drawBar(context, size, scene, look, bar, box, faded);
+    if (hit && box.width > 3) {
+      context.strokeStyle = look.tone('busy');
+      context.lineWidth = 1.5;
+      context.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, BAR - 1);
+    }
   }
   for (const [bar, width] of [
     [scene.hovered, 1],
@@ -186,10 +196,15 @@ function drawBar(
     lighter(data.blocked.begin[at] as number, data.blocked.end[at] as number);
   context.globalAlpha = faded ? 0.22 : 1;
   if ((bars.failed[bar] as number) > 0) drawFailed(context, look, x, y, width, merged);
+  const retry = merged ? 0 : (bars.attempt[bar] as number);
+  if (retry > 0 && width >= 5) {
+    context.fillStyle = look.tone('waiting');
+    context.fillRect(x, y, 3, BAR);
+  }
   if (width > 34 && !faded) {
     context.fillStyle = ON_FILL[look.scheme];
-    const times = merged ? ` ×${bars.count[bar]}` : '';
-    context.fillText(fitText(context, name + times, width - 8), x + 4, y + BAR / 2 + 0.5);
+    const text = `${retry > 0 ? `↻${retry} ` : ''}${name}${merged ? ` ×${bars.count[bar]}` : ''}`;
+    context.fillText(fitText(context, text, width - 8), x + (retry > 0 ? 6 : 4), y + BAR / 2 + 0.5);
   }
   context.globalAlpha = 1;
 }
@@ -262,9 +277,9 @@ function drawArrows(context: CanvasRenderingContext2D, size: Size, scene: Scene,
     scene.scroll +
     4 +
     BAR / 2;
-  for (const { from, to, kind } of scene.arrows) {
+  for (const { from, to, kind, at } of scene.arrows) {
     const start = kind === 'data' ? (data.bars.end[from] as number) : (data.bars.begin[from] as number);
-    const x1 = xOf(scene, size, (data.bars.begin[to] as number) + shift);
+    const x1 = xOf(scene, size, (at ?? (data.bars.begin[to] as number)) + shift);
     const x0 = kind === 'data' ? Math.min(xOf(scene, size, start + shift), x1) : x1 - 12;
     const y0 = middle(from);
     const y1 = middle(to);

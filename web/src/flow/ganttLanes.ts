@@ -1,5 +1,6 @@
 /** What the chart remembers and looks up: lanes and their labels, which bar is whose, what belongs to the selected one. */
 
+import type { TFunction } from 'i18next';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useTask } from '../api/queries';
@@ -34,28 +35,31 @@ export function useLabels(
   lanes: ReadonlyMap<number, GanttLane>,
 ): Map<number, { text: string; beside: string }> {
   const { t } = useTranslation();
-  return useMemo(() => {
-    const labels = new Map<number, { text: string; beside: string }>();
-    for (const [at, lane] of lanes) {
-      const node = lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
-      const n = count(lane.attempts);
-      const actor = lane.actor_name ?? lane.class_name;
-      const pid = lane.pid === null ? shortId(lane.id) : t('gantt.pid', { pid: lane.pid });
-      if (lane.kind === 'not_placed') labels.set(at, { text: t('gantt.notPlaced'), beside: n });
-      else if (lane.kind === 'function') labels.set(at, { text: lane.id || '–', beside: n });
-      else if (lane.kind === 'node') labels.set(at, { text: node || t('common.unknown'), beside: n });
-      else if (lane.kind === 'actor')
-        labels.set(
-          at,
-          lane.id === ''
-            ? { text: t('gantt.noActor'), beside: n }
-            : { text: actor ?? shortId(lane.id), beside: actor ? shortId(lane.id) : n },
-        );
-      else if (lane.id === '') labels.set(at, { text: t('common.unknown'), beside: n });
-      else labels.set(at, { text: actor ? `${actor} · ${pid}` : pid, beside: node });
-    }
-    return labels;
-  }, [lanes, t]);
+  return useMemo(() => new Map([...lanes].map(([at, lane]) => [at, laneLabel(t, lane)])), [lanes, t]);
+}
+
+/** What stands on a lane, and beside it. */
+export function laneLabel(
+  t: TFunction,
+  lane: Omit<GanttLane, 'rows' | 'folded'>,
+): { text: string; beside: string } {
+  const node = lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
+  const n = count(lane.attempts);
+  const actor = lane.actor_name ?? lane.class_name;
+  const pid = lane.pid === null ? shortId(lane.id) : t('gantt.pid', { pid: lane.pid });
+  if (lane.kind === 'not_placed') return { text: t('gantt.notPlaced'), beside: n };
+  if (lane.kind === 'function') return { text: lane.id || '–', beside: n };
+  if (lane.kind === 'path')
+    return lane.id === ''
+      ? { text: t('flame.unknown'), beside: n }
+      : { text: `${'\u2003'.repeat((lane.depth ?? 1) - 1)}${lane.label ?? ''}`, beside: n };
+  if (lane.kind === 'node') return { text: node || t('common.unknown'), beside: n };
+  if (lane.kind === 'actor')
+    return lane.id === ''
+      ? { text: t('gantt.noActor'), beside: n }
+      : { text: actor ?? shortId(lane.id), beside: actor ? shortId(lane.id) : n };
+  if (lane.id === '') return { text: t('common.unknown'), beside: n };
+  return { text: actor ? `${actor} · ${pid}` : pid, beside: node };
 }
 
 export interface Index {
@@ -98,20 +102,26 @@ export function useArrows(
   taskId: string | undefined,
   selected: number,
   index: Index | null,
+  origin: number,
 ): Arrow[] {
   const task = useTask(session, taskId).data;
   return useMemo(() => {
     if (task === undefined || task.task_id !== taskId || selected < 0 || index === null) return [];
     const arrows: Arrow[] = [];
-    const add = (from: number | undefined, to: number | undefined, kind: Arrow['kind']) => {
+    const add = (from: number | undefined, to: number | undefined, kind: Arrow['kind'], at?: number) => {
       if (from !== undefined && to !== undefined && from !== to && arrows.length < MOST_ARROWS)
-        arrows.push({ from, to, kind });
+        arrows.push({ from, to, kind, ...(at !== undefined && { at }) });
     };
     if (task.parent) add(index.byTask.get(task.parent.task_id), selected, 'parent');
     for (const edge of task.data_in)
-      if (edge.kind === 'argument' && edge.producer_task_id)
-        add(index.byTask.get(edge.producer_task_id), selected, 'data');
+      if ((edge.kind === 'argument' || edge.kind === 'get') && edge.producer_task_id)
+        add(
+          index.byTask.get(edge.producer_task_id),
+          selected,
+          'data',
+          edge.kind === 'get' && edge.end_ns !== null ? Number(edge.end_ns) - origin : undefined,
+        );
     for (const child of task.children) add(selected, index.byTask.get(child.task_id), 'parent');
     return arrows;
-  }, [task, taskId, selected, index]);
+  }, [task, taskId, selected, index, origin]);
 }

@@ -2,6 +2,7 @@
 
 import { orderedStates } from '../components/StackedBar';
 import { bytes, count, duration } from '../lib/format';
+import { xmlText } from '../lib/xml';
 import { stateColors, surfaceColors, toneColors } from '../theme/tokens';
 import type { Scheme } from './canvas';
 import { depthOf, edgeShape, type Places } from './logicalLayout';
@@ -10,12 +11,6 @@ import { isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } fro
 const MARGIN = 24;
 /** About how wide a letter of a name is. px. */
 const BOLD = 7.4;
-
-const escaped = (text: string) =>
-  text.replace(
-    /[&<>"']/g,
-    (letter) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[letter] ?? letter,
-  );
 
 const cut = (text: string, room: number) => {
   const letters = Math.max(1, Math.floor(room / BOLD));
@@ -41,7 +36,7 @@ export function toSvg(
   const ink = scheme === 'light' ? '#1d2733' : '#d5dae1';
   const parts: string[] = [];
   const text = (x: number, y: number, told: string, more = '') =>
-    `<text x="${x}" y="${y}" fill="${ink}" ${more}>${escaped(told)}</text>`;
+    `<text x="${x}" y="${y}" fill="${ink}" ${more}>${xmlText(told)}</text>`;
 
   for (const node of [...graph.nodes].sort((a, b) => depthOf(a) - depthOf(b))) {
     const rect = places.get(node.id);
@@ -81,7 +76,7 @@ export function toSvg(
       `<path d="${shape.path}" fill="none" stroke="${color}" stroke-width="${stroke.toFixed(2)}"${dash}/>`,
       `<path d="${shape.arrow}" fill="${color}"/>`,
       `<text x="${shape.label.x}" y="${shape.label.y + 4}" fill="${color}" text-anchor="middle" ` +
-        `stroke="${surface('page')}" stroke-width="4" paint-order="stroke">${escaped(label)}</text>`,
+        `stroke="${surface('page')}" stroke-width="4" paint-order="stroke">${xmlText(label)}</text>`,
     );
   };
   const mostCalls = Math.max(0, ...graph.calls.map((edge) => edge.attempts));

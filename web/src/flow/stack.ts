@@ -25,6 +25,7 @@ export interface StackExample {
 export interface StackBlockedOn {
   node: string;
   name: string;
+  type: string | null;
   situation: Situation;
   count: number;
   examples: string[];
@@ -53,6 +54,7 @@ export interface StackNode {
 export interface StackLink {
   node: string;
   name: string;
+  type: string | null;
   situation: Situation;
   count: number;
 }
@@ -63,6 +65,7 @@ export interface Stack {
   live: boolean;
   in_flight: number;
   left_out: number;
+  callers_left_out: boolean;
   nodes: StackNode[];
   folded_nodes: number;
   chains: StackLink[][];

@@ -7,6 +7,7 @@ import {
   IconFlame,
   IconFunction,
   IconListDetails,
+  IconMap2,
   IconPuzzle,
   IconServer2,
   IconSitemap,
@@ -25,9 +26,11 @@ import { ErrorPanel } from '../components/small';
 import { FlameView } from '../flow/FlameView';
 import { GanttView } from '../flow/GanttView';
 import { LogicalView } from '../flow/LogicalView';
+import { PhysicalView } from '../flow/PhysicalView';
 import { StackView } from '../flow/StackView';
 import { count } from '../lib/format';
 import { EntityView } from './EntityView';
+import { ExportMenu } from './ExportMenu';
 import { FunctionsView } from './FunctionsView';
 import { SummaryStrip } from './SummaryStrip';
 import { TaskDrawer } from './TaskDrawer';
@@ -38,6 +41,7 @@ const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof I
   { group: 'work', view: 'functions', icon: IconFunction },
   { group: 'work', view: 'failures', icon: IconAlertOctagon },
   { group: 'execution', view: 'logical', icon: IconSitemap },
+  { group: 'execution', view: 'physical', icon: IconMap2 },
   { group: 'execution', view: 'gantt', icon: IconChartBar },
   { group: 'execution', view: 'flame', icon: IconFlame },
   { group: 'execution', view: 'stack', icon: IconStack2 },
@@ -84,6 +88,7 @@ export function SessionPage() {
             {url.view === 'functions' && <FunctionsView summary={summary.data} />}
             {url.view === 'failures' && <FailuresView summary={summary.data} />}
             {url.view === 'logical' && <LogicalView summary={summary.data} />}
+            {url.view === 'physical' && <PhysicalView summary={summary.data} />}
             {url.view === 'gantt' && <GanttView summary={summary.data} />}
             {url.view === 'flame' && <FlameView summary={summary.data} />}
             {url.view === 'stack' && <StackView summary={summary.data} />}
@@ -150,6 +155,7 @@ function Nav() {
             })}
           </div>
         ))}
+        <ExportMenu />
       </ScrollArea>
     </nav>
   );

@@ -33,11 +33,18 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
         baseline_job: Text = None,
         baseline_since_ns: Nanoseconds = None,
         baseline_until_ns: Nanoseconds = None,
+        baseline_rest: bool = False,
     ) -> Response:
         """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees."""
         if weight not in WEIGHTS:
             raise BadQuery(f"There is no weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
         baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
+        if baseline_rest:
+            if baseline:
+                raise BadQuery(
+                    "baseline_rest goes with no other baseline.", "Compare with one thing at a time."
+                )
+            baseline = _rest(filters)
         if of and (focus or baseline):
             raise BadQuery("`of` goes with neither `focus` nor a baseline.", "Ask for them one by one.")
         chosen = hub.resolve(session)
@@ -57,6 +64,7 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                     "value": around.value,
                     "attempts": around.attempts,
                     "total": around.total,
+                    "levels": around.levels,
                     "callers": around.callers,
                     "callees": around.callees,
                 }
@@ -82,11 +90,24 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
         return answered(hub, chosen, request, find)
 
 
-def _baseline(job: str | None, since_ns: int | None, until_ns: int | None) -> dict[str, Any]:
+def _rest(filters: dict[str, Any]) -> list[dict[str, Any]]:
+    """The time before and after that of the filters. Raises BadQuery where there is none."""
+    since, until = filters["since_ns"], filters["until_ns"]
+    found = []
+    if since is not None:
+        found.append({"since_ns": None, "until_ns": since})
+    if until is not None:
+        found.append({"since_ns": until, "until_ns": None})
+    if not found:
+        raise BadQuery("There is no rest of all the time.", "Give since_ns, until_ns or both.")
+    return found
+
+
+def _baseline(job: str | None, since_ns: int | None, until_ns: int | None) -> list[dict[str, Any]]:
     """The filters that what is compared with changes; empty if nothing is."""
     found: dict[str, Any] = {}
     if job:
         found["job_id"] = job
     if since_ns is not None or until_ns is not None:
         found |= {"since_ns": since_ns, "until_ns": until_ns}
-    return found
+    return [found] if found else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
@@ -13,8 +14,11 @@ from rayscope.flow.gantt import mean_running, pack
 from rayscope.server import schemas_gantt
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Session, TaskFilters, Text, answered
+from rayscope.store.paths import DRIVER_PREFIX
+from rayscope.store.query import gantt as query
+from rayscope.store.query.call_lanes import MAX_LEVELS
 from rayscope.store.query.critical_path import PathReader
-from rayscope.store.query.gantt import NOT_PLACED, Picture, gantt
+from rayscope.store.query.gantt import NOT_PLACED
 from rayscope.store.session_file import SessionFile
 
 #: More attempts at a time than this share the last row of a lane.
@@ -23,7 +27,8 @@ MAX_LINKS = 3_000
 PATH_TIME_S = 10.0
 STATES = ("finished", "failed", "running")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
-By = Annotated[str, Query(max_length=20, description="worker, actor, function or node")]
+By = Annotated[str, Query(max_length=20, description="worker, actor, function, node or path")]
+Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes by call path")]
 
 
 def add_gantt(app: FastAPI, hub: Hub) -> None:
@@ -35,6 +40,7 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         filters: TaskFilters,
         session: Session = None,
         by: By = "worker",
+        levels: Levels = MAX_LEVELS,
         width: Annotated[int, Query(ge=16, le=8192)] = 1600,
         lanes_from: Annotated[int, Query(ge=0, le=10**9)] = 0,
         lanes: Annotated[int, Query(ge=1, le=500)] = 200,
@@ -44,18 +50,39 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         chosen = hub.resolve(session)
         last_ns = hub.last_ns(chosen)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            picture = gantt(
+        always = {**filters, "since_ns": None, "until_ns": None}
+
+        def lay_out(file: SessionFile) -> bytes:
+            found = query.frame(
                 file,
-                filters,
+                always,
                 by=by,
-                width=width,
                 lanes_from=lanes_from,
                 lanes=lanes,
                 overview=overview,
                 last_ns=last_ns,
+                levels=levels,
             )
-            return {"session": chosen, "by": by, "lanes_from": lanes_from, **_drawn(picture, by, overview)}
+            return msgspec.json.encode(_frame(found, overview))
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            # The same while a window is moved.
+            question = (
+                f"gantt {by} {levels} {lanes_from} {lanes} {overview} {msgspec.json.encode(always).decode()}"
+            )
+            frame = msgspec.json.decode(hub.answered(chosen, question, lay_out), type=_Frame)
+            picture = query.picture(
+                file,
+                filters,
+                by=by,
+                width=width,
+                last_ns=last_ns,
+                extent=(frame.origin_ns, frame.end_ns, frame.attempts),
+                lanes=[lane["lane"] for lane in frame.lanes],
+                lanes_total=frame.lanes_total,
+                levels=levels,
+            )
+            return {"session": chosen, "by": by, "lanes_from": lanes_from, **_drawn(frame, picture, by)}
 
         return answered(hub, chosen, request, find)
 
@@ -71,9 +98,38 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         )
 
 
-def _drawn(picture: Picture, by: str, overview: bool) -> dict[str, Any]:
+class _Frame(msgspec.Struct):
+    """What is kept of a frame; ``running``: how many attempts ran, on average, in each bucket."""
+
+    origin_ns: int
+    end_ns: int
+    attempts: int
+    lanes: list[dict[str, Any]]
+    lanes_total: int
+    bucket_ns: int
+    running: list[float] | None
+
+
+def _frame(found: query.Frame, overview: bool) -> _Frame:
+    running = None
+    if overview:
+        buckets = -(-max(1, found.end_ns - found.origin_ns) // found.bucket_ns)
+        means = mean_running(found.begins, found.ends, buckets, found.bucket_ns)
+        running = [round(mean, 3) for mean in means]
+    return _Frame(
+        found.origin_ns,
+        found.end_ns,
+        found.attempts,
+        found.lanes,
+        found.lanes_total,
+        found.bucket_ns,
+        running,
+    )
+
+
+def _drawn(frame: _Frame, picture: query.Picture, by: str) -> dict[str, Any]:
     """The answer: rows packed, names told once, columns instead of objects."""
-    lanes = picture.lanes
+    lanes = frame.lanes
     of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
     for at, bar in enumerate(picture.bars):
         of_lane[bar["lane"]].append(at)
@@ -106,13 +162,13 @@ def _drawn(picture: Picture, by: str, overview: bool) -> dict[str, Any]:
     columns["state"] = [STATES.index(bar["state"]) for bar in picture.bars]
     detailed = [at for at, bar in enumerate(picture.bars) if bar["count"] == 1 and bar["created"] is not None]
     return {
-        "origin_ns": picture.origin_ns,
-        "begin_ns": picture.origin_ns,
-        "end_ns": picture.end_ns,
-        "attempts": picture.attempts,
+        "origin_ns": frame.origin_ns,
+        "begin_ns": frame.origin_ns,
+        "end_ns": frame.end_ns,
+        "attempts": frame.attempts,
         "resolution_ns": picture.resolution_ns,
         "lanes": shown,
-        "lanes_total": picture.lanes_total,
+        "lanes_total": frame.lanes_total,
         "names": list(names),
         "states": STATES,
         "bars": {"lane": index, "row": row, **columns},
@@ -128,15 +184,14 @@ def _drawn(picture: Picture, by: str, overview: bool) -> dict[str, Any]:
         "in_window": picture.in_window,
         "merged": sum(bar["count"] for bar in picture.bars if bar["count"] > 1),
         "left_out": picture.left_out,
-        "utilisation": _utilisation(picture) if overview else None,
+        "utilisation": None
+        if frame.running is None
+        else {"bucket_ns": frame.bucket_ns, "running": frame.running},
     }
 
 
-def _utilisation(picture: Picture) -> dict[str, Any]:
-    span = max(1, picture.end_ns - picture.origin_ns)
-    buckets = -(-span // picture.bucket_ns)
-    means = mean_running(picture.begins, picture.ends, buckets, picture.bucket_ns)
-    return {"bucket_ns": picture.bucket_ns, "running": [round(mean, 3) for mean in means]}
+def _is_driver(task_id: str) -> bool:
+    return task_id.startswith(DRIVER_PREFIX)
 
 
 def _path(file: SessionFile, last_ns: int, job_id: str | None) -> dict[str, Any]:
@@ -171,7 +226,7 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None) -> dict[str, Any]
                 "share": share.total_ns / max(1, duration),
                 "without_ns": duration - share.total_ns,
             }
-            for share in flow_path.shares(path)[:200]
+            for share in flow_path.shares(path, _is_driver)[:200]
         ],
         "phases": phases,
         "truncated": path.truncated,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from fastapi import FastAPI
@@ -14,7 +13,6 @@ from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, answer
 from rayscope.server.routes.recording import lane_summary
 from rayscope.store import query
-from rayscope.store.catalog import LIVE_NS
 from rayscope.store.errors import BadQuery, StoreError
 
 _NOTHING_DROPPED = {
@@ -30,7 +28,7 @@ _NOTHING_DROPPED = {
 
 def _session_row(hub: Hub, name: str) -> dict[str, Any]:
     about = hub.catalog.about(name)
-    state, error = ("live" if time.time_ns() - about.last_ns < LIVE_NS else "ended"), about.note
+    state, error = ("live" if hub.is_live(name) else "ended"), about.note
     problem = hub.unreadable(name)
     if problem is not None:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"

@@ -30,13 +30,14 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
 
         def look(file: SessionFile) -> dict[str, Any]:
             found = query.in_flight(file, filters, at_ns=at_ns, last_ns=hub.last_ns(chosen), live=live)
-            tree = call_stack(map(_unit, found.units), (Wait(**row) for row in found.waits))
+            tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
             return {
                 "session": chosen,
                 "at_ns": found.at_ns,
                 "live": live,
                 "in_flight": found.in_flight,
                 "left_out": found.in_flight - tree.in_flight,
+                "callers_left_out": found.callers_left_out,
                 "nodes": tree.nodes,
                 "folded_nodes": tree.folded_nodes,
                 "chains": tree.chains,
@@ -59,6 +60,7 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
         )
 
 
-def _unit(row: dict[str, Any]) -> Unit:
+def unit_of(row: dict[str, Any]) -> Unit:
+    """A row of the store's units."""
     examples = sorted((Example(**e) for e in row.pop("examples", None) or ()), key=lambda e: e.order)
     return Unit(**row, examples=tuple(examples))

@@ -21,14 +21,20 @@ from rayscope.store.query.flame import PathSums, path_sums
 from rayscope.store.query.flow import scheduling, tracing
 from rayscope.store.query.logical import LogicalRows, logical_rows
 from rayscope.store.query.pages import MAX_LIMIT, Page
+from rayscope.store.query.physical import Housed, housed
+from rayscope.store.query.range import RangeSums, range_sums
 from rayscope.store.query.stack import InFlight, activity, in_flight
+from rayscope.store.query.transfers import Transfers, transfers
 
 __all__ = [
     "MAX_LIMIT",
+    "Housed",
     "InFlight",
     "LogicalRows",
     "Page",
     "PathSums",
+    "RangeSums",
+    "Transfers",
     "activity",
     "counts",
     "dropped",
@@ -36,6 +42,7 @@ __all__ = [
     "functions",
     "get_entity",
     "get_task",
+    "housed",
     "in_flight",
     "list_attempts",
     "list_entities",
@@ -43,9 +50,11 @@ __all__ = [
     "nodes",
     "orphans",
     "path_sums",
+    "range_sums",
     "resources_total",
     "scheduling",
     "span_count",
     "time_range",
     "tracing",
+    "transfers",
 ]

@@ -7,9 +7,18 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store.errors import NotFound
-from rayscope.store.flow_sql import CREATED, END, FIRST_PUT, NOT_DRIVER, SUMMED, WAITS, still_blocked
+from rayscope.store.flow_sql import (
+    CREATED,
+    END,
+    FIRST_PUT,
+    NOT_DRIVER,
+    REACHED,
+    SUMMED,
+    WAITS,
+    function_name,
+    still_blocked,
+)
 from rayscope.store.paths import DRIVER_PREFIX
-from rayscope.store.query.gantt import REACHED
 from rayscope.store.rows import join_id, split_id
 
 #: So many waits, or attempts of a worker, are read at once.
@@ -20,7 +29,7 @@ _KNOWN = 300_000
 _SLACK_NS = 50_000_000
 _END = f"coalesce({END}, $last)"
 _FIELDS = (
-    f"a.task_hi, a.task_lo, a.attempt, coalesce(a.func_name, a.name, ''), a.parent_hi, a.parent_lo, "
+    f"a.task_hi, a.task_lo, a.attempt, coalesce({function_name('a')}, ''), a.parent_hi, a.parent_lo, "
     f"a.worker_id, {CREATED}, a.pending_node_assignment_ns, a.submitted_to_worker_ns, {REACHED}, "
     f"coalesce(a.execute_begin_ns, a.running_ns), a.execute_end_ns, {_END}"
 )

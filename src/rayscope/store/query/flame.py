@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store.errors import BadQuery
-from rayscope.store.flow_sql import CREATED, END, EXECUTING_FROM, FOREVER, START, SUMMED, UNTOLD, WAITS, total
+from rayscope.store.flow_sql import (
+    CREATED,
+    END,
+    EXECUTING,
+    FOREVER,
+    START,
+    SUMMED,
+    UNTOLD,
+    WAITS,
+    total,
+)
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Where
 from rayscope.store.session_file import SessionFile
@@ -20,37 +30,64 @@ _FRAME = re.compile(r"[0-9]{1,19}|unknown(/.*)?", re.DOTALL)
 _KEY = "task_hi, task_lo, attempt"
 
 
-def _by_path(where: Where) -> str:
-    """SQL of one row for each call path; ``?``: since, until, until when what runs has run, and the filters'.
+_EXECUTED = (
+    "CASE WHEN execute_end_ns IS NOT NULL THEN greatest(execute_end_ns, runs) "
+    "WHEN told_end IS NULL THEN greatest(coalesce(total_end_ns, ended), runs) "
+    "ELSE greatest(ended, runs, total_end_ns) END"
+)
+#: Attempts of an unknown path are told by their function; that of an actor's restart is found at the end.
+_GROUP = "path_id, lone, made"
+_MADE = "(SELECT class_name || '.__init__' FROM actor_rows WHERE id = made)"
+
+
+def _quantile(part: float) -> str:
+    """SQL of a quantile of durations from counts by bucket; between the least and the most of its bucket."""
+    rank = f"({part} * (took_of - 1))"
+    within = f"least(1, ({rank} - below) / greatest(1, took_n - 1))"
+    return (
+        f"max(CASE WHEN took_n > 0 AND below <= {rank} THEN "
+        f"least_took + ((most_took - least_took) * {within})::BIGINT END)"
+    )
+
+
+def _by_path(where: Where, since: int, upto: int, last: int) -> str:
+    """SQL of one row for each call path; its parameters are the filters'. ``last``: until when what runs ran.
 
     Blocked is the union of an attempt's waits, as in ``flow_sql.phases``; a wait of a running attempt whose
-    end nobody told lasts still. Of calls that were told as one sum a range takes its share.
+    end nobody told lasts still. Of calls that were told as one sum a range takes its share. Quantiles are put
+    together from eight buckets of durations for each power of two.
     """
+
+    def inside(begin: str, end: str) -> str:
+        return (
+            f"CASE WHEN {begin} IS NULL THEN 0 "
+            f"ELSE greatest(0, least({end}, {upto}) - greatest({begin}, {since})) END"
+        )
+
     return f"""
-WITH asked AS (SELECT ?::BIGINT AS since, ?::BIGINT AS upto, ?::BIGINT AS last),
-chosen AS (
-    SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN func_name END AS lone, state, output_bytes,
-        {CREATED} AS created, {START} AS began, {END} AS ended, {EXECUTING_FROM} AS runs,
-        execute_end_ns, total_end_ns
+WITH chosen AS (
+    SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
+        CASE WHEN path_id IS NULL AND func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK'
+            THEN actor_id END AS made,
+        state, output_bytes, {CREATED} AS created, {START} AS began, {END} AS told_end,
+        {EXECUTING} AS runs, execute_end_ns, total_end_ns
     FROM attempts{where.sql}),
 timed AS (
-    SELECT *, CASE WHEN execute_end_ns IS NOT NULL THEN greatest(execute_end_ns, runs)
-        WHEN lasts THEN greatest(coalesce(total_end_ns, ended), runs)
-        ELSE greatest(ended, runs, total_end_ns) END AS reached
-    FROM (SELECT * REPLACE (coalesce(ended, greatest(began, last)) AS ended), ended IS NULL AS lasts
-        FROM chosen, asked)),
+    SELECT *, coalesce(told_end, greatest(began, {last})) AS ended, {_EXECUTED} AS executed,
+        {inside("runs", "executed")} AS executing
+    FROM chosen),
 waits AS (
-    SELECT {_KEY}, greatest(begin_ns, since) AS begin_ns, least(end_ns, upto) AS end_ns,
+    SELECT {_KEY}, greatest(begin_ns, {since}) AS begin_ns, least(end_ns, {upto}) AS end_ns,
         coalesce({SUMMED}, false) AS is_sum,
         CASE WHEN is_sum THEN (
             least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})
-            * CASE WHEN begin_ns >= since AND end_ns <= upto THEN 1
-                ELSE (least(end_ns, upto) - greatest(begin_ns, since)) / (end_ns - begin_ns) END)::BIGINT
+            * CASE WHEN begin_ns >= {since} AND end_ns <= {upto} THEN 1
+                ELSE (least(end_ns, {upto}) - greatest(begin_ns, {since})) / (end_ns - begin_ns) END)::BIGINT
             END AS summed
-    FROM span_rows, asked
-    WHERE {WAITS} AND end_ns >= since AND begin_ns <= upto
+    FROM span_rows
+    WHERE {WAITS} AND end_ns >= {since} AND begin_ns <= {upto}
     UNION ALL
-    SELECT b.task_hi, b.task_lo, b.attempt, greatest(b.begin_ns, t.since), least(t.ended, t.upto), false, NULL
+    SELECT b.task_hi, b.task_lo, b.attempt, greatest(b.begin_ns, {since}), least(t.ended, {upto}), false, NULL
     FROM (SELECT DISTINCT {_KEY}, begin_ns FROM edge_rows b WHERE {UNTOLD}) b
     JOIN timed t ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt),
 blocked AS (
@@ -60,20 +97,37 @@ blocked AS (
             PARTITION BY {_KEY} ORDER BY begin_ns, end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM waits)
     GROUP BY {_KEY}),
-lasted AS (
-    SELECT path_id, lone, state, output_bytes, coalesce(began, created) AS first_ns,
-        CASE WHEN began IS NOT NULL THEN greatest(0, ended - began) END AS took,
-        CASE WHEN began IS NULL THEN 0
-            ELSE greatest(0, least(ended, upto) - greatest(began, since)) END AS inside,
-        CASE WHEN runs IS NULL THEN 0
-            ELSE greatest(0, least(reached, upto) - greatest(runs, since)) END AS executing,
-        least(executing, coalesce(b.blocked, 0)) AS blocked
+held AS (
+    SELECT {_GROUP}, {total("least(executing, blocked)")} AS blocked
     FROM timed t
-    LEFT JOIN blocked b ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt)
-SELECT path_id, lone, count(*), count(*) FILTER (state = 'FAILED'), count(*) FILTER (state LIKE 'RUNNING%'),
-    {total("inside")}, {total("executing - blocked")}, {total("blocked")}, {total("output_bytes")},
-    min(first_ns), approx_quantile(took, 0.5)::BIGINT, approx_quantile(took, 0.95)::BIGINT, max(took)
-FROM lasted GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
+    JOIN blocked b ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt
+    GROUP BY {_GROUP}),
+lasted AS (
+    SELECT {_GROUP}, state, output_bytes, executing, coalesce(began, created) AS first_ns,
+        CASE WHEN began IS NOT NULL THEN greatest(0, ended - began) END AS took,
+        {inside("began", "ended")} AS inside
+    FROM timed),
+sums AS (
+    SELECT {_GROUP}, (log2(1 + took) * 8)::INTEGER AS bucket, count(*) AS n, count(took) AS took_n,
+        count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running,
+        {total("inside")} AS inside, {total("executing")} AS executing, 0 AS blocked,
+        {total("output_bytes")} AS bytes, min(first_ns) AS first_ns, min(took) AS least_took,
+        max(took) AS most_took
+    FROM lasted GROUP BY {_GROUP}, bucket
+    UNION ALL BY NAME SELECT {_GROUP}, blocked FROM held),
+named AS (
+    SELECT path_id, coalesce(lone, {_MADE}) AS lone, bucket, sum(n) AS n,
+        coalesce(sum(took_n), 0) AS took_n, sum(failed) AS failed, sum(running) AS running,
+        sum(inside) AS inside, sum(executing) AS executing, sum(blocked) AS blocked, sum(bytes) AS bytes,
+        min(first_ns) AS first_ns, min(least_took) AS least_took, max(most_took) AS most_took
+    FROM sums GROUP BY path_id, coalesce(lone, {_MADE}), bucket),
+ranked AS (
+    SELECT *, sum(took_n) OVER (PARTITION BY path_id, lone ORDER BY bucket NULLS LAST) - took_n AS below,
+        sum(took_n) OVER (PARTITION BY path_id, lone) AS took_of FROM named)
+SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
+    greatest(0, {total("executing")} - {total("blocked")}), {total("blocked")}, {total("bytes")},
+    min(first_ns), {_quantile(0.5)}, {_quantile(0.95)}, max(most_took)
+FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
 """
 
 
@@ -102,27 +156,28 @@ def path_sums(
     filters: Mapping[str, Any],
     *,
     last_ns: int,
-    baseline: Mapping[str, Any] | None = None,
+    baseline: Sequence[Mapping[str, Any]] = (),
     focus: str | None = None,
 ) -> PathSums:
     """Sums over the attempts that ``filters`` leave, by call path; times are clipped to their range.
 
-    ``baseline`` are filters that differ from these. A baseline of another job leaves that job out of the
-    first where no job is asked for. ``last_ns``: until when a running attempt has run. Raises BadQuery.
+    ``baseline`` are filters that differ from these, of which what is compared with is the sum. A baseline of
+    another job leaves that job out of the first where no job is asked for. ``last_ns``: until when a running
+    attempt has run. Raises BadQuery.
     """
     if focus is not None and (not _FRAME.fullmatch(focus) or (focus.isdigit() and int(focus) >= 2**63)):
         raise BadQuery(f"{focus[:80]!r} is no frame.", "Take the `id` of a frame of /api/flow/flame.")
     where = attempt_filters(filters)
-    compared = None
-    if baseline:
-        compared = {**filters, **baseline}
-        if baseline.get("job_id") and not filters.get("job_id"):
-            where.add("job_id IS DISTINCT FROM ?", baseline["job_id"])
+    compared = [{**filters, **one} for one in baseline]
+    if not filters.get("job_id"):
+        for one in baseline:
+            if one.get("job_id"):
+                where.add("job_id IS DISTINCT FROM ?", one["job_id"])
     with file.reader() as reader:
         rows = _sums(reader, where, filters, last_ns)
         before = None
-        if compared is not None:
-            before = _sums(reader, attempt_filters(compared), compared, last_ns)
+        if compared:
+            before = [row for one in compared for row in _sums(reader, attempt_filters(one), one, last_ns)]
         ids = {int(row[0]) for row in (*rows, *(before or ())) if row[0] is not None}
         if focus is not None and focus.isdigit():
             ids.add(int(focus))
@@ -137,8 +192,8 @@ def _sums(
     reader: duckdb.DuckDBPyConnection, where: Where, filters: Mapping[str, Any], last_ns: int
 ) -> list[tuple[Any, ...]]:
     since, until = filters.get("since_ns"), filters.get("until_ns")
-    range_: Sequence[int] = (0 if since is None else since, FOREVER if until is None else until)
-    found = reader.execute(_by_path(where), [*range_, last_ns, *where.values]).fetchall()
+    sql = _by_path(where, int(since or 0), FOREVER if until is None else int(until), int(last_ns))
+    found = reader.execute(sql, where.values).fetchall()
     if len(found) > MAX_PATHS:
         raise BadQuery(
             f"There are more than {MAX_PATHS} different call paths.",

@@ -8,16 +8,22 @@ from typing import Any, NamedTuple
 import duckdb
 
 from rayscope.store.errors import BadQuery
-from rayscope.store.flow_sql import CREATED, END, SUMMED, WAITS, hex_id, still_blocked
+from rayscope.store.flow_sql import (
+    CREATED,
+    END,
+    REACHED,
+    SUMMED,
+    WAITS,
+    function_name,
+    hex_id,
+    still_blocked,
+    total,
+)
+from rayscope.store.query import call_lanes
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
 
-#: When an attempt came to its worker. What waits there in a queue does not hold it yet.
-REACHED = (
-    "coalesce(least(running_ns, getting_and_pinning_args_ns), execute_begin_ns, "
-    "CASE WHEN coalesce(failed_ns, finished_ns) IS NOT NULL THEN submitted_to_worker_ns END)"
-)
 #: The lane of what has not come to a worker: no id begins so.
 NOT_PLACED = " not placed"
 MAX_BARS = 10_000
@@ -25,13 +31,13 @@ MAX_SPANS = 5_000
 BUCKETS = 400
 #: A bar of so many resolutions is told with its phases.
 _DETAILED = 6
-_NAME = "coalesce(func_name, name, '')"
+_NAME = f"coalesce({function_name('attempts')}, '')"
 _OF_WORKER = (
     "max(node_id) AS node_id, max(worker_pid) AS pid, max(actor_id) AS actor_id, "
     "max(actor_repr_name) AS repr_name"
 )
 #: By -> (SQL of the lane, of what its label is made of, order of lanes).
-_LANES: Mapping[str, tuple[str, str, str]] = {
+LANES: Mapping[str, tuple[str, str, str]] = {
     "worker": (
         "coalesce(worker_id, '')",
         _OF_WORKER,
@@ -52,25 +58,40 @@ _LANES: Mapping[str, tuple[str, str, str]] = {
         "max(node_id) AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name",
         "label NULLS LAST, first_ns, lane",
     ),
+    "path": (
+        call_lanes.LANE,
+        "NULL AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name",
+        call_lanes.ORDER,
+    ),
 }
 
 
-class Picture(NamedTuple):
-    """What is on record of a window (docs/api.md). Times of bars and spans are relative to ``origin_ns``."""
+class Frame(NamedTuple):
+    """What stays when the window moves: when all begins and ends, some lanes, and by ``bucket_ns`` from
+    ``origin_ns`` on how many attempts began and ended at their workers, and the sums of these times.
+    """
 
     origin_ns: int
     end_ns: int
     attempts: int
-    resolution_ns: int
     lanes: list[Row]
     lanes_total: int
+    bucket_ns: int
+    begins: list[tuple[int, int, int]]
+    ends: list[tuple[int, int, int]]
+
+
+class Picture(NamedTuple):
+    """What is on record of a window (docs/api.md). Times of bars and spans are relative to the origin.
+
+    ``spans``: (index of the bar, begin, end) of the stretches in which the longer ones were blocked.
+    """
+
+    resolution_ns: int
     bars: list[Row]
     spans: list[tuple[int, int, int]]
     in_window: int
     left_out: int
-    bucket_ns: int
-    begins: list[tuple[int, int, int]]
-    ends: list[tuple[int, int, int]]
 
 
 def resolution(span: int, width: int) -> int:
@@ -78,136 +99,236 @@ def resolution(span: int, width: int) -> int:
     return 1 << max(0, -(-span // width) - 1).bit_length()
 
 
-def gantt(
+def frame(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    by: str,
+    lanes_from: int,
+    lanes: int,
+    overview: bool,
+    last_ns: int,
+    levels: int,
+) -> Frame:
+    """The lanes of all attempts that the filters leave, whatever their window. Raises BadQuery.
+
+    ``overview``: tell begins and ends too. ``levels``: down to which depth lanes by call path are told apart.
+    """
+    base = _base(filters, by, last_ns)
+    _, label, order = LANES[by]
+    with file.reader() as reader:
+        calls = call_lanes.prepare(reader, levels) if by == "path" else {}
+        extent, total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
+        call_lanes.label(shown, calls)
+        if extent is None:
+            return Frame(last_ns, last_ns, 0, [], 0, 1, [], [])
+        origin, end, attempts = extent
+        bucket = max(1, -(-(end - origin) // BUCKETS))
+        events = _events(reader, base, origin, bucket) if overview else ([], [])
+    return Frame(origin, end, attempts, shown, total, bucket, *events)
+
+
+def picture(
     file: SessionFile,
     filters: Mapping[str, Any],
     *,
     by: str,
     width: int,
-    lanes_from: int,
-    lanes: int,
-    overview: bool,
     last_ns: int,
+    extent: tuple[int, int, int],
+    lanes: list[str],
+    lanes_total: int,
+    levels: int,
 ) -> Picture:
-    """The picture of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery."""
-    if by not in _LANES:
-        raise BadQuery(f"Lanes by {by[:80]!r} are unknown.", f"by is one of: {', '.join(_LANES)}.")
+    """The bars of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery.
+
+    ``extent``: origin, end and number of the frame's attempts; ``lanes``: their ids.
+    """
     since, until = filters.get("since_ns"), filters.get("until_ns")
     if since is not None and until is not None and until <= since:
         raise BadQuery("until_ns must be after since_ns.", "Give a window of at least 1 ns, or none.")
+    origin, end, attempts = extent
+    begin, stop = origin if since is None else since, end if until is None else until
+    grain = resolution(max(1, stop - begin), width)
+    if not lanes:
+        return Picture(grain, [], [], 0, 0)
+    window = _Window(_base(filters, by, last_ns), lanes, len(lanes) == lanes_total, begin, stop)
+    in_window = None
+    with file.reader() as reader:
+        if by == "path":
+            call_lanes.prepare(reader, levels)
+        if attempts > MAX_BARS:
+            in_window, grain = _fitting(reader, window, grain)
+        bars = _bars(reader, window, origin, grain)
+        spans = _blocked(reader, bars, origin, grain, last_ns)
+    told = sum(row["count"] for row in bars)
+    in_window = told if in_window is None else max(told, in_window)  # more may have come meanwhile
+    return Picture(grain, bars, spans, in_window, in_window - told)
+
+
+def _base(filters: Mapping[str, Any], by: str, last_ns: int) -> _Base:
+    if by not in LANES:
+        raise BadQuery(f"Lanes by {by[:80]!r} are unknown.", f"by is one of: {', '.join(LANES)}.")
     where = attempt_filters({**filters, "since_ns": None, "until_ns": None})
     where.add(f"{CREATED} IS NOT NULL")
-    lane, label, order = _LANES[by]
-    base = (
-        f"SELECT *, greatest(coalesce({END}, {int(last_ns)}), began_ns) AS ended_ns FROM ("
-        f"SELECT task_hi, task_lo, attempt, {_NAME} AS shown, node_id, worker_pid, actor_id, "
-        f"actor_repr_name, failed_ns, finished_ns, pending_node_assignment_ns, "
-        f"submitted_to_worker_ns, execute_begin_ns, running_ns, execute_end_ns, "
-        f"{CREATED} AS created_ns, coalesce({REACHED}, {CREATED}) AS began_ns, "
-        f"CASE WHEN {REACHED} IS NULL THEN '{NOT_PLACED}' ELSE {lane} END AS lane FROM attempts{where.sql})"
-    )
-    with file.reader() as reader:
-        extent = reader.execute(
-            f"SELECT min(least(created_ns, began_ns)), max(ended_ns), count(*) FROM ({base})", where.values
-        ).fetchone()
-        if extent is None or extent[2] == 0:
-            return Picture(last_ns, last_ns, 0, 1, [], 0, [], [], 0, 0, 1, [], [])
-        origin, end, attempts = extent
-        total, shown = _lanes(reader, base, where, label, order, lanes_from, lanes)
-        begin, stop = origin if since is None else since, end if until is None else until
-        grain = resolution(max(1, stop - begin), width)
-        bars, in_window, grain = _bars(reader, base, where, shown, begin, stop, origin, grain)
-        spans = _blocked(reader, bars, origin, grain, last_ns)
-        bucket = max(1, -(-(end - origin) // BUCKETS))
-        events = _events(reader, base, where, origin, bucket) if overview else ([], [])
-    told = sum(row["count"] for row in bars)
-    return Picture(
-        origin, end, attempts, grain, shown, total, bars, spans, in_window, in_window - told, bucket, *events
-    )
+    return _Base(where, LANES[by][0], last_ns)
+
+
+class _Base:
+    """The attempts that the filters leave, and their lanes."""
+
+    def __init__(self, where: Where, lane: str, last_ns: int) -> None:
+        self.values = where.values
+        self._from = (
+            f"{CREATED} AS created_ns, coalesce({REACHED}, {CREATED}) AS began_ns, {END} AS told_end_ns, "
+            f"CASE WHEN {REACHED} IS NULL THEN '{NOT_PLACED}' ELSE {lane} END AS lane "
+            f"FROM attempts{where.sql}"
+        )
+        self._last_ns = int(last_ns)
+
+    def select(self, *columns: str) -> str:
+        """SQL of them with ``lane``, ``created_ns``, ``began_ns``, ``ended_ns`` and ``told_end_ns`` (NULL for
+        those that run still), and more columns.
+        """
+        more = "".join(f"{column}, " for column in columns)
+        return (
+            f"SELECT *, greatest(coalesce(told_end_ns, {self._last_ns}), began_ns) AS ended_ns "
+            f"FROM (SELECT {more}{self._from})"
+        )
+
+
+class _Window(NamedTuple):
+    """A part of their time, ``begin`` to ``stop``, on some of the lanes, or all that there are."""
+
+    base: _Base
+    lanes: list[str]
+    is_all: bool
+    begin: int
+    stop: int
+
+    def select(self, *columns: str) -> tuple[str, list[Any]]:
+        """SQL of the attempts in it, see :meth:`_Base.select`, and its parameters."""
+        some = "" if self.is_all else "lane IN (SELECT unnest(?::VARCHAR[])) AND "
+        return (
+            f"SELECT * FROM ({self.base.select(*columns)}) WHERE {some}ended_ns >= ? AND began_ns <= ?",
+            [*self.base.values, *([] if self.is_all else [self.lanes]), self.begin, self.stop],
+        )
 
 
 def _lanes(
-    reader: duckdb.DuckDBPyConnection, base: str, where: Where, label: str, order: str, first: int, most: int
-) -> tuple[int, list[Row]]:
-    """How many lanes there are, and some of them with what their labels are made of."""
+    reader: duckdb.DuckDBPyConnection, base: _Base, label: str, order: str, first: int, most: int
+) -> tuple[tuple[int, int, int] | None, int, list[Row]]:
+    """When all begins and ends, and how many attempts there are; how many lanes; and some of the lanes with
+    what their labels are made of.
+    """
+    used = ("node_id", "worker_pid", "actor_id", "actor_repr_name")
+    every = (
+        f"SELECT lane, {label}, count(*) AS attempts, {total('ended_ns - began_ns')} AS busy_ns, "
+        "min(began_ns) AS first_ns, min(least(created_ns, began_ns)) AS since, max(ended_ns) AS until "
+        f"FROM ({base.select(*used)}) GROUP BY lane"
+    )
+    sums = "min(since) AS origin, max(until) AS over, sum(attempts)::BIGINT AS told, count(*) AS lanes_total"
     rows = rows_of(
         reader.execute(
-            f"SELECT *, count(*) OVER () AS lanes_total FROM (SELECT l.*, "
-            "coalesce(n.node_name, n.node_ip, n.hostname) AS label, n.node_ip AS node_ip, "
+            f"WITH every AS MATERIALIZED ({every}), whole AS (SELECT {sums} FROM every), shown AS ("
+            "SELECT l.*, coalesce(n.node_name, n.node_ip, n.hostname) AS label, n.node_ip AS node_ip, "
             "a.class_name AS class_name, coalesce(nullif(a.name, ''), l.repr_name) AS actor_name "
-            f"FROM (SELECT lane, {label}, count(*) AS attempts, "
-            "least(sum(ended_ns - began_ns), 9000000000000000000)::BIGINT AS busy_ns, "
-            f"min(began_ns) AS first_ns FROM ({base}) GROUP BY lane) l "
-            "LEFT JOIN node_rows n ON n.id = l.node_id LEFT JOIN actor_rows a ON a.id = l.actor_id) "
-            f"ORDER BY lane = '{NOT_PLACED}', {order} LIMIT {int(most)} OFFSET {int(first)}",
-            where.values,
+            "FROM every l LEFT JOIN node_rows n ON n.id = l.node_id "
+            "LEFT JOIN actor_rows a ON a.id = l.actor_id "
+            f"ORDER BY lane = '{NOT_PLACED}', {order} LIMIT {int(most)} OFFSET {int(first)}) "
+            f"SELECT * FROM whole LEFT JOIN shown ON true ORDER BY lane = '{NOT_PLACED}', {order}",
+            base.values,
         )
     )
-    if not rows:
-        counted = reader.execute(f"SELECT count(DISTINCT lane) FROM ({base})", where.values).fetchone()
-        return (counted[0] if counted else 0), []
-    total = rows[0]["lanes_total"]
+    one = rows[0]
+    if not one["told"]:
+        return None, 0, []
+    extent, lanes_total = (one["origin"], one["over"], one["told"]), one["lanes_total"]
+    if one["lane"] is None:
+        return extent, lanes_total, []
     for row in rows:
-        del row["lanes_total"], row["first_ns"], row["repr_name"]
-    return total, rows
+        for name in ("origin", "over", "told", "lanes_total", "first_ns", "repr_name", "since", "until"):
+            del row[name]
+    return extent, lanes_total, rows
 
 
-def _bars(
-    reader: duckdb.DuckDBPyConnection,
-    base: str,
-    where: Where,
-    lanes: Sequence[Row],
-    begin: int,
-    stop: int,
-    origin: int,
-    grain: int,
-) -> tuple[list[Row], int, int]:
-    """The bars of some lanes in a window, how many attempts are in it, and the resolution (ns) that keeps to
-    :data:`MAX_BARS`: bars shorter than two of it are merged with those that begin in the same one.
+def _fitting(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> tuple[int, int]:
+    """How many attempts are in a window, and the resolution (ns) that keeps to :data:`MAX_BARS`: bars shorter
+    than two of it are merged with those that begin in the same one.
     """
-    window = (
-        f"SELECT * FROM ({base}) WHERE lane IN (SELECT unnest(?::VARCHAR[])) "
-        "AND ended_ns >= ? AND began_ns <= ?"
-    )
-    values = [*where.values, [row["lane"] for row in lanes], begin, stop]
-    grains = [grain << step for step in range(22)]
-    sizes = ", ".join(
-        f"count(*) FILTER (ended_ns - began_ns >= {2 * size}) + approx_count_distinct(CASE WHEN "
-        f"ended_ns - began_ns < {2 * size} THEN hash(lane, began_ns // {size}) END)"
-        for size in grains
-    )
-    counted = reader.execute(f"SELECT count(*), {sizes} FROM ({window})", values).fetchone()
-    in_window, *found = counted or (0,)
-    grain = next((size for size, bars in zip(grains, found, strict=True) if bars <= MAX_BARS), grains[-1])
+    attempts, values = window.select()
+    in_window = 0
+    for steps in (range(5), range(5, 22)):  # nearly always one of the first fits
+        grains = [grain << step for step in steps]
+        asked = []
+        for size in grains:
+            asked.append(f"count(*) FILTER (ended_ns - began_ns >= {2 * size})")
+            # So many can begin in it, or before it and reach into it.
+            most = len(window.lanes) * ((window.stop - window.begin) // size + 4)
+            short = f"CASE WHEN ended_ns - began_ns < {2 * size} THEN hash(lane, began_ns // {size}) END"
+            asked.append(str(most) if most <= MAX_BARS // 2 else f"approx_count_distinct({short})")
+        row = reader.execute(f"SELECT count(*), {', '.join(asked)} FROM ({attempts})", values).fetchone()
+        in_window, *found = row or (0,)
+        for size, long, few in zip(grains, found[::2], found[1::2], strict=True):
+            if long + few <= MAX_BARS:
+                return in_window, size
+    return in_window, grain << 21
+
+
+def _bars(reader: duckdb.DuckDBPyConnection, window: _Window, origin: int, grain: int) -> list[Row]:
+    """The bars of a window at a resolution; the longer ones with when their phases began, from theirs."""
     bucket = f"CASE WHEN ended_ns - began_ns < {2 * grain} THEN began_ns // {grain} END"
-    own = "CASE WHEN ended_ns - began_ns < {0} THEN NULL ELSE {1} END"
-    alone = own.format(2 * grain, "hash(task_hi, task_lo, attempt)")
-    failed, running = f"({END} IS NOT NULL AND failed_ns IS NOT NULL)", f"({END} IS NULL)"
-    state = f"CASE WHEN {failed} THEN 'failed' WHEN {running} THEN 'running' ELSE 'finished' END"
-    offsets = ("created_ns", "pending_node_assignment_ns", "submitted_to_worker_ns")
-    details = ", ".join(
-        own.format(_DETAILED * grain, f"{column} - began_ns")
-        for column in (*offsets, "coalesce(execute_begin_ns, running_ns)", "execute_end_ns")
-    )
-    names = ("created", "waiting_node", "queued", "executing", "storing")
-    longest = ", ".join(f"longest[{at + 6}] AS {name}" for at, name in enumerate(names))
+    alone = f"CASE WHEN ended_ns - began_ns >= {2 * grain} THEN hash(task_hi, task_lo, attempt) END"
+    failed = "(told_end_ns IS NOT NULL AND failed_ns IS NOT NULL)"
+    state = f"CASE WHEN {failed} THEN 'failed' WHEN told_end_ns IS NULL THEN 'running' ELSE 'finished' END"
+    attempts, values = window.select("task_hi", "task_lo", "attempt", f"{_NAME} AS shown", "failed_ns")
     rows = rows_of(
         reader.execute(
             f"SELECT lane, n AS count, began - {int(origin)} AS begin, "
             f"CASE WHEN n > 1 AND bucket IS NOT NULL THEN least(ended, (bucket + 1) * {grain}) "
             f"ELSE ended END - {int(origin)} AS end, busy, failed, "
-            f"lower(lpad(to_hex(longest[1]), 16, '0') || longest[2]) "
-            f"AS task_id, longest[3] AS attempt, longest[4] AS name, longest[5] AS state, {longest} FROM ("
+            "lower(lpad(to_hex(longest[1]), 16, '0') || longest[2]) "
+            "AS task_id, longest[3] AS attempt, longest[4] AS name, longest[5] AS state FROM ("
             f"SELECT lane, {bucket} AS bucket, {alone} AS alone, count(*) AS n, min(began_ns) AS began, "
-            "max(ended_ns) AS ended, sum(ended_ns - began_ns)::BIGINT AS busy, "
+            f"max(ended_ns) AS ended, {total('ended_ns - began_ns')} AS busy, "
             f"count(*) FILTER ({failed}) AS failed, "
-            f"arg_max(row(task_hi, task_lo, attempt, shown, {state}, {details}), ended_ns - began_ns) "
-            f"AS longest FROM ({window}) GROUP BY ALL) "
+            f"arg_max(row(task_hi, task_lo, attempt, shown, {state}), ended_ns - began_ns) AS longest "
+            f"FROM ({attempts}) GROUP BY lane, bucket, alone) "
             f"ORDER BY ended - began DESC, lane, began LIMIT {MAX_BARS + 500}",
             values,
         )
     )
-    return rows, in_window, grain
+    known = set(window.lanes)
+    rows = [row for row in rows if row["lane"] in known]  # others have come since the frame was made
+    _add_phases(reader, window, rows, _DETAILED * grain)
+    return rows
+
+
+def _add_phases(reader: duckdb.DuckDBPyConnection, window: _Window, rows: Sequence[Row], least: int) -> None:
+    """Add to each row when its phases began, ns from its begin; None where it is shorter than ``least``."""
+    begins = {
+        "created": "created_ns",
+        "waiting_node": "pending_node_assignment_ns",
+        "queued": "submitted_to_worker_ns",
+        "executing": "coalesce(execute_begin_ns, running_ns)",
+        "storing": "execute_end_ns",
+    }
+    told: dict[tuple[str, int], tuple[int | None, ...]] = {}
+    if any(row["count"] == 1 and row["end"] - row["begin"] >= least for row in rows):
+        attempts, values = window.select(
+            *("task_hi", "task_lo", "attempt", "pending_node_assignment_ns", "submitted_to_worker_ns"),
+            *("execute_begin_ns", "running_ns", "execute_end_ns"),
+        )
+        since = ", ".join(f"{column} - began_ns" for column in begins.values())
+        found = reader.execute(
+            f"SELECT {hex_id('task')}, attempt, {since} FROM ({attempts}) "
+            f"WHERE ended_ns - began_ns >= {least} ORDER BY ended_ns - began_ns DESC LIMIT {MAX_BARS + 500}",
+            values,
+        )
+        told = {(task_id, attempt): tuple(rest) for task_id, attempt, *rest in found.fetchall()}
+    nothing = (None,) * len(begins)
+    for row in rows:
+        row.update(zip(begins, told.get((row["task_id"], row["attempt"]), nothing), strict=True))
 
 
 def _blocked(
@@ -243,16 +364,19 @@ def _blocked(
 
 
 def _events(
-    reader: duckdb.DuckDBPyConnection, base: str, where: Where, origin: int, bucket: int
+    reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, bucket: int
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
     """By bucket, how many attempts began and ended at their workers, and the sums of these times."""
-    found = []
-    for column in ("began_ns", "ended_ns"):
-        found.append(
-            reader.execute(
-                f"SELECT ({column} - {int(origin)}) // {int(bucket)} AS bucket, count(*), "
-                f"sum({column} - {int(origin)}) FROM ({base}) WHERE lane != '{NOT_PLACED}' GROUP BY bucket",
-                where.values,
-            ).fetchall()
-        )
-    return found[0], found[1]
+    begin, end = f"(began_ns - {int(origin)})", f"(ended_ns - {int(origin)})"
+    found = reader.execute(
+        f"WITH cells AS MATERIALIZED (SELECT {begin} // {int(bucket)} AS began_in, "
+        f"{end} // {int(bucket)} AS ended_in, count(*) AS n, sum({begin}) AS begins, sum({end}) AS ends "
+        f"FROM ({base.select()}) WHERE lane != '{NOT_PLACED}' GROUP BY ALL) "
+        "SELECT true, began_in, sum(n), sum(begins) FROM cells GROUP BY began_in UNION ALL "
+        "SELECT false, ended_in, sum(n), sum(ends) FROM cells GROUP BY ended_in",
+        base.values,
+    ).fetchall()
+    return (
+        [(at, int(n), int(times)) for is_begin, at, n, times in found if is_begin],
+        [(at, int(n), int(times)) for is_begin, at, n, times in found if not is_begin],
+    )

@@ -17,6 +17,7 @@ from rayscope.store.flow_sql import (
     START,
     UNTOLD,
     blocked_ns,
+    function_name,
     is_driver,
     moved,
     total,
@@ -42,12 +43,8 @@ def _class_of(name: str) -> str:
 
 
 def _named(of: str, select: str) -> str:
-    """SQL of rows of ``of`` with ``func``, their function: Ray's restarts of actors have no name."""
-    return (
-        f"SELECT {select}, coalesce(p.func_name, p.name, r.class_name || '.__init__') AS func FROM {of} p "
-        "LEFT JOIN actor_rows r ON r.id = CASE WHEN p.func_name IS NULL AND p.name IS NULL "
-        "AND p.type = 'ACTOR_CREATION_TASK' THEN p.actor_id END"
-    )
+    """SQL of rows of ``of`` with ``func``, their function."""
+    return f"SELECT {select}, {function_name('p')} AS func FROM {of} p"
 
 
 def _tasks_named(which: str) -> str:

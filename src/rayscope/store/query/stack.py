@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -28,8 +29,10 @@ from rayscope.store.session_file import SessionFile
 #: Groups of like attempts that are looked at: those that others hang on first, then the largest.
 _MAX_UNITS = 100_000
 _MAX_WAITS = 200_000
-#: Levels of callers that have ended, above what is in flight: each is a look through the record.
+#: Levels of callers that have ended, above what is in flight: each is a look through the record. So many are
+#: looked for in any case, and more for so long (s).
 _LEVELS = 50
+_CLIMB_S = 2.0
 _EXAMPLES = 5
 
 _DRIVER_LO = DRIVER_PREFIX[16:]
@@ -51,9 +54,9 @@ def _reached(value: str) -> str:
 
 _FLIGHT = f"""
 CREATE TEMP TABLE flight AS
-SELECT task_hi, task_lo, attempt, parent_hi, parent_lo, type, node_id, worker_pid,
-    coalesce(func_name, name, CASE WHEN type = 'ACTOR_CREATION_TASK' THEN
-        (SELECT class_name || '.__init__' FROM actor_rows WHERE id = actor_id) END, '') AS name,
+SELECT task_hi, task_lo, attempt, parent_hi, parent_lo, type, node_id, worker_id, worker_pid,
+    name AS task_name,
+    coalesce({flow_sql.function_name("attempts")}, '') AS name,
     {_reached("")} AS situation, {_reached("since")} AS since, {{counted}} AS counted
 FROM attempts
 WHERE {NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at
@@ -116,6 +119,15 @@ SELECT unit, CASE WHEN any_value(is_parent) THEN any_value({_TASK}) END AS task_
 FROM placed WHERE counted OR is_parent OR waits OR is_target
 GROUP BY unit ORDER BY task_id IS NULL, count(*) DESC, unit LIMIT {_MAX_UNITS}
 """
+#: Who runs the attempts of a group: an actor's worker may run several at a time.
+_WORKERS = f"""
+SELECT unit, worker_id, node_id, worker_pid, any_value(name) AS name, any_value(task_name) AS task_name,
+    min(type) AS type
+FROM placed
+WHERE counted AND situation IN ('fetching', 'running', 'blocked', 'storing')
+    AND worker_id IS NOT NULL AND node_id IS NOT NULL AND worker_pid > 0
+GROUP BY unit, worker_id, node_id, worker_pid ORDER BY min(since), worker_id, unit LIMIT {_MAX_UNITS}
+"""
 _ABOVE = """
 CREATE TEMP TABLE above (task_hi UBIGINT, task_lo VARCHAR, parent_hi UBIGINT, parent_lo VARCHAR,
     name VARCHAR, type VARCHAR, end_ns BIGINT)
@@ -171,40 +183,45 @@ GROUP BY ALL ORDER BY count DESC, waiter, target LIMIT {_MAX_WAITS}
 
 class InFlight(NamedTuple):
     """What is in flight at ``at_ns``: ``units`` and ``waits`` with the fields of those of
-    :mod:`rayscope.flow.stack`; ``in_flight``: attempts that the filters leave.
+    :mod:`rayscope.flow.stack`; ``in_flight``: attempts that the filters leave. ``workers``, if they were
+    asked for: ``unit``, ``worker_id``, ``node_id``, ``worker_pid``, ``name``, ``task_name``, ``type``.
+    ``callers_left_out``: some have more ended callers above each other than were looked for.
     """
 
     at_ns: int | None
     in_flight: int
     units: list[Row]
     waits: list[Row]
+    workers: list[Row]
+    callers_left_out: bool = False
 
 
 def in_flight(
-    file: SessionFile, filters: Mapping[str, Any], *, at_ns: int | None, last_ns: int, live: bool
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    at_ns: int | None,
+    last_ns: int,
+    live: bool,
+    workers: bool = False,
 ) -> InFlight:
     """The attempts that ``filters`` leave and that were created but had not ended at ``at_ns``, in groups.
 
     Without ``at_ns``: at ``last_ns`` (now) of a live session, of one that is over when the last of them was
-    in flight; None if there never was one. Raises BadQuery.
+    in flight; None if there never was one. ``workers``: also who runs them. Raises BadQuery.
     """
     where = attempt_filters(filters)
     with file.reader() as reader:
         if at_ns is None:
-            at_ns = last_ns if live else _last_time(reader, filters, last_ns)
+            at_ns = last_ns if live else last_time(reader, filters, last_ns)
         if at_ns is None:
-            return InFlight(None, 0, [], [])
+            return InFlight(None, 0, [], [], [])
         at = {"at": at_ns}
-        condition, values = _named(where.clauses, where.values)
+        condition, values = named(where.clauses, where.values)
         reader.execute(_FLIGHT.format(counted=f"coalesce({condition}, false)"), {**at, **values})
         for statement in (_BLOCKED, _PAIRS, _PLACED, _ABOVE):
             reader.execute(statement, at if "$at" in statement else None)
-        below = "flight"
-        for _ in range(_LEVELS):
-            found = reader.execute(_CLIMB.format(below=below)).fetchone()
-            if not found or not found[0]:
-                break
-            below = "above"
+        is_whole = _climb(reader)
         reader.execute(_DRIVERS)
         total = reader.execute("SELECT count(*) FROM flight WHERE counted").fetchone()
         units = rows_of(reader.execute(_UNITS))
@@ -212,10 +229,24 @@ def in_flight(
             since = row.pop("since")
             units.append({**row, "count": 0, "others": 1, "oldest_ns": since, "newest_ns": since})
         waits = rows_of(reader.execute(_WAITS))
-    return InFlight(at_ns, total[0] if total else 0, units, waits)
+        busy = rows_of(reader.execute(_WORKERS)) if workers else []
+    return InFlight(at_ns, total[0] if total else 0, units, waits, busy, not is_whole)
 
 
-def _named(clauses: list[str], values: list[Any]) -> tuple[str, dict[str, Any]]:
+def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
+    """Put the callers that have ended into ``above``, one level after the other; whether those are all."""
+    until = time.monotonic() + _CLIMB_S
+    below, level = "flight", 0
+    while level < _LEVELS or time.monotonic() < until:
+        found = reader.execute(_CLIMB.format(below=below)).fetchone()
+        if not found or not found[0]:
+            return True
+        below = "above"
+        level += 1
+    return False
+
+
+def named(clauses: list[str], values: list[Any]) -> tuple[str, dict[str, Any]]:
     """Conditions with named parameters ($p0, ...) for their question marks."""
     parts = " AND ".join(clauses).split("?")
     named = {f"p{number}": value for number, value in enumerate(values)}
@@ -223,7 +254,8 @@ def _named(clauses: list[str], values: list[Any]) -> tuple[str, dict[str, Any]]:
     return f"({text or 'true'})", named
 
 
-def _last_time(reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int) -> int | None:
+def last_time(reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int) -> int | None:
+    """When the last of the attempts that ``filters`` leave was in flight (ns); None if there are none."""
     where = attempt_filters(filters)
     where.add(NOT_DRIVER)
     where.add(f"coalesce({END}, {FOREVER}) > {CREATED}")

@@ -1,0 +1,296 @@
+"""``rayscope export``: a recorded session as a file that other programs open."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import msgspec
+import typer
+
+from rayscope.cli.api import Api, ApiError
+from rayscope.cli.console import fail, say, stderr, warn
+from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.serving import running_server
+from rayscope.server.export_formats import FILES, Format, squeezed
+
+if TYPE_CHECKING:
+    from rayscope.server.settings import Settings
+
+#: Exit status for an export that was refused or failed.
+EXPORT_ERROR = 1
+_OPEN_WITH: Mapping[Format, str] = {
+    Format.perfetto: "open it at https://ui.perfetto.dev",
+    Format.chrome: "open it in chrome://tracing or at https://ui.perfetto.dev",
+    Format.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
+    Format.parquet: "see its README.md",
+}
+_NOT_IN_IT: Mapping[str, str] = {
+    "attempts_without_times": "attempts of which no time is known",
+    "attempts_without_worker": "attempts that never came to a worker",
+    "waits": "waits before running, since too many lasted at the same time to be drawn",
+    "data_arrows": "arrows of data, of attempts with very many",
+    "call_arrows": "arrows of calls, since their callers are not in it or did not run then",
+    "workers": "workers",
+    "attempts_of_these_workers": "attempts on them",
+}
+
+
+class _Source(NamedTuple):
+    chunks: Iterable[bytes]
+    left_out: Mapping[str, int]
+    session: str
+
+
+def export(
+    session: Annotated[
+        str | None, typer.Argument(metavar="SESSION", help="Which session; the newest unless told.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.perfetto,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write (FILE.gz is compressed); for parquet a directory, or FILE.zip. "
+            "Without it one in the working directory, named after the session.",
+        ),
+    ] = None,
+    job: Annotated[str | None, typer.Option("--job", help="Only the attempts of this job.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", help="Only what lasted after this: 2026-01-31T12:00:00, or ns since the epoch."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", help="Only what had begun by then; as --since.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Write a session as a file for Perfetto, chrome://tracing, speedscope, or as Parquet tables."""
+    settings = settings_from(data_dir, token=token)
+    filters: dict[str, Any] = {
+        "job_id": job,
+        "since_ns": _time("--since", since),
+        "until_ns": _time("--until", until),
+    }
+    if output is not None:
+        _refuse_existing(output, form, force)
+    if server is None:
+        found = running_server(settings.folder)
+        server = found.url if found is not None else None
+    opened = (
+        _from_server(server, settings.token, session, form, filters)
+        if server is not None
+        else _from_files(settings, session, form, filters)
+    )
+    with _progress() as progress, opened as source:
+        target = output or _default(source.session, form, force)
+        with _explained(target):
+            size = _write(source, form, target, progress)
+        for what, number in source.left_out.items():
+            warn(f"not in it: {number:,} {_NOT_IN_IT.get(what, what)}")
+    say(f"{target} ({_size(size)}): {_OPEN_WITH[form]}")
+
+
+def _time(option: str, text: str | None) -> int | None:
+    """ns since the epoch; a time without a zone is of this machine's."""
+    if text is None:
+        return None
+    if text.isdigit():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        fail(f"{option} cannot be {text!r}.", "Give it as 2026-01-31T12:00:00, or in ns since the epoch.")
+    return int(moment.timestamp() * 1_000_000) * 1000
+
+
+def _is_folder(output: Path, form: Format) -> bool:
+    return form is Format.parquet and output.suffix != ".zip"
+
+
+def _default(session: str, form: Format, force: bool) -> Path:
+    output = Path(session + (".parquet" if form is Format.parquet else FILES[form][0]))
+    _refuse_existing(output, form, force)
+    return output
+
+
+def _refuse_existing(output: Path, form: Format, force: bool) -> None:
+    if not output.parent.is_dir():
+        fail(f"There is no directory {output.parent}.", "Make it, or give another --output.", EXPORT_ERROR)
+    if not output.exists():
+        return
+    if _is_folder(output, form):
+        if not output.is_dir():
+            fail(f"{output} is no directory.", "Give another --output, or FILE.zip.", EXPORT_ERROR)
+        others = [path for path in output.iterdir() if path.suffix != ".parquet" and path.name not in _OURS]
+        if others:
+            fail(f"{output} has other files, as {others[0].name}.", "Give another --output.", EXPORT_ERROR)
+        if not any(output.iterdir()):
+            return
+    elif output.is_dir():
+        fail(f"{output} is a directory.", "Give a file as --output.", EXPORT_ERROR)
+    if not force:
+        fail(f"{output} exists.", "Give another --output, or --force to replace it.", EXPORT_ERROR)
+
+
+_OURS = frozenset({"README.md", "about.json"})
+
+
+@contextlib.contextmanager
+def _from_server(
+    url: str, token: str | None, session: str | None, form: Format, filters: Mapping[str, Any]
+) -> Iterator[_Source]:
+    params = {"format": form.value, "session": session, **filters}
+    params = {name: value for name, value in params.items() if value is not None}
+    try:
+        with Api(url, token) as api, api.export(params) as response:
+            named = response.headers.get("Content-Disposition", "").partition('filename="')[2]
+            left_out = msgspec.json.decode(
+                response.headers.get("X-Rayscope-Left-Out", "{}"), type=dict[str, int]
+            )
+            yield _Source(response.iter_bytes(), left_out, named.removesuffix(FILES[form][0] + '"'))
+    except ApiError as error:
+        fail(error.message, error.remedy, EXPORT_ERROR)
+
+
+@contextlib.contextmanager
+def _from_files(
+    settings: Settings, session: str | None, form: Format, filters: Mapping[str, Any]
+) -> Iterator[_Source]:
+    from rayscope.server.exporting import Export
+    from rayscope.store.catalog import Catalog
+    from rayscope.store.errors import NotFound, StoreError
+    from rayscope.store.query.tables import is_older
+
+    folder = settings.folder
+    if not folder.is_dir():
+        fail(
+            f"There is no data directory {folder}.",
+            "Record something with rayscope run, or name the directory with --data-dir.",
+            EXPORT_ERROR,
+        )
+    catalog = Catalog(folder, memory_limit=settings.memory_limit, read_only=True)
+    try:
+        names = catalog.names()
+        if not names:
+            raise NotFound(f"No session is recorded in {folder}.", "Record one: rayscope run SCRIPT")
+        chosen = catalog.about(session or names[0])
+        with catalog.reading(chosen.session) as file:
+            older = is_older(file)
+        if older:
+            say("bringing this record, of an older Rayscope, up to date")
+            catalog.close()
+            catalog = Catalog(folder, memory_limit=settings.memory_limit)
+        with (
+            catalog.reading(chosen.session) as file,
+            Export(
+                file,
+                form,
+                filters,
+                session=chosen.session,
+                ray_version=chosen.ray_version,
+                last_ns=chosen.last_ns,
+            ) as made,
+        ):
+            yield _Source(made.chunks, made.left_out, chosen.session)
+    except NotFound as error:
+        known = f"Recorded here: {', '.join(names[:5])}." if session and names else error.remedy
+        fail(error.message, known, EXPORT_ERROR)
+    except StoreError as error:
+        fail(error.message, error.remedy, EXPORT_ERROR)
+    finally:
+        catalog.close()
+
+
+@contextlib.contextmanager
+def _explained(target: Path) -> Iterator[None]:
+    """What goes wrong in writing, with what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "Give another --output."
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            remedy = "Free some space, give an --output on another disk, or export a part (--job, --since)."
+        fail(f"{target} cannot be written: {error.strerror or error}.", remedy, EXPORT_ERROR)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Says on a terminal how many bytes there are."""
+    if not sys.stderr.isatty():
+        yield lambda size: None
+        return
+    with stderr().status("Rayscope: reading the record") as status:
+        yield lambda size: status.update(f"Rayscope: exporting, {_size(size)}")
+
+
+def _write(source: _Source, form: Format, target: Path, progress: Callable[[int], None]) -> int:
+    """Write it beside ``target`` first, so that there is never half a file; how many bytes it has."""
+    chunks = iter(source.chunks)
+    if target.suffix == ".gz":
+        chunks = squeezed(chunks)
+    with tempfile.NamedTemporaryFile(
+        "w+b", dir=target.parent, prefix=f".{target.name}.", suffix=".part", delete=False
+    ) as part:
+        path = Path(part.name)
+        try:
+            size = _copy(chunks, part, progress)
+            if _is_folder(target, form):
+                part.flush()
+                _unpack(part, target)
+            else:
+                part.close()
+                path.chmod(0o666 & ~_umask())
+                path.replace(target)
+        finally:
+            path.unlink(missing_ok=True)
+    return size
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _copy(chunks: Iterable[bytes], part: IO[bytes], progress: Callable[[int], None]) -> int:
+    size = 0
+    for chunk in chunks:
+        part.write(chunk)
+        size += len(chunk)
+        progress(size)
+    return size
+
+
+def _unpack(archive: IO[bytes], folder: Path) -> None:
+    """The archive's files in ``folder``, instead of those that an export before left there."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as made:
+        with zipfile.ZipFile(archive) as files:
+            for name in files.namelist():
+                if Path(name).name == name:
+                    files.extract(name, made)
+        if folder.exists():
+            for path in folder.iterdir():
+                path.unlink()
+        folder.mkdir(exist_ok=True)
+        for path in Path(made).iterdir():
+            shutil.move(path, folder / path.name)
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size / 1e3:,.1f} kB"

@@ -1,0 +1,110 @@
+"""What tasks and actors reserve of a node, and which placement groups are where at one time.
+
+Ray rewrites what a task or actor in a placement group requires: ``CPU`` becomes ``CPU_group_ID`` and, if it
+asked for one bundle, ``CPU_group_INDEX_ID`` too (``AddPlacementGroupConstraint`` in ``bundle_spec.cc``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+_IN_GROUP = re.compile(r"(.+)_group_(?:(\d+)_)?([0-9a-f]{36})")
+#: Resources of Ray's own: marks of a node and of a bundle, not anything that is used up.
+_MARK = re.compile(r"node:|bundle$")
+
+Resources = dict[str, float]
+
+
+class Reservation(NamedTuple):
+    """What is reserved, and in which placement group and (if asked for one) which of its bundles."""
+
+    resources: Resources
+    group: str | None = None
+    bundle: int | None = None
+
+
+def reservation(text: str | None) -> Reservation:
+    """What a task or an actor requires (``required_resources``, JSON), by the resources' plain names."""
+    plain: Resources = {}
+    group: str | None = None
+    index: int | None = None
+    for name, amount in _resources(text).items():
+        found = _IN_GROUP.fullmatch(name)
+        if found is not None:
+            name, number, group = found.groups()
+            if number is not None:
+                index = int(number)
+        if not _MARK.match(name):
+            plain[name] = amount
+    return Reservation(plain, group, index)
+
+
+def total_of(text: str | None) -> Resources | None:
+    """What a node has (``resources_total``, JSON) without Ray's marks; None if unknown."""
+    if not text:
+        return None
+    return {name: amount for name, amount in _resources(text).items() if not _MARK.match(name)}
+
+
+def _resources(text: str | None) -> Resources:
+    try:
+        found = msgspec.json.decode(text or "{}")
+    except msgspec.DecodeError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        str(name): float(amount)
+        for name, amount in found.items()
+        if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 < amount < 2**62
+    }
+
+
+class Group(msgspec.Struct, frozen=True):
+    """A placement group, and the bundles that it has: (index, node, what it reserves or None if unknown)."""
+
+    id: str
+    name: str | None
+    bundles: tuple[tuple[int, str, Resources | None], ...]
+
+    def on(self, node_id: str) -> Group:
+        """The same, with what it has on one node."""
+        return Group(self.id, self.name, tuple(one for one in self.bundles if one[1] == node_id))
+
+
+def group_at(identity: str, doc: Sequence[Any], at_ns: int, job_end_ns: int | None) -> Group | None:
+    """The placement group as it was at a time; None if it was not there or had no place yet.
+
+    ``doc``: its fields, its transitions (ns, state, what came with it), and when it was observed as what.
+    ``job_end_ns``: when its creator's job ended: it is removed then, unless it is detached.
+    """
+    fields, transitions, observed_ns, observed = doc
+    created = [time_ns for time_ns, state, _ in transitions if state == "CREATED"]
+    since = min(created, default=fields.get("created_ns") or 0)
+    gone = [time_ns for time_ns, state, _ in transitions if state == "REMOVED"]
+    if not gone and observed.get("state") == "REMOVED":
+        gone.append(observed_ns)
+    if job_end_ns is not None and not fields.get("is_detached"):
+        gone.append(job_end_ns)
+    if since > at_ns or min(gone, default=at_ns + 1) <= at_ns:
+        return None
+    told = {bundle["index"]: bundle for bundle in _list(observed.get("bundles"))}
+    places = {index: bundle.get("node_id") for index, bundle in told.items()}
+    for time_ns, _, extra in sorted(transitions, key=lambda one: (one[0], one[1])):
+        if time_ns <= at_ns and "placements" in extra:
+            places.update({one["index"]: one.get("node_id") for one in _list(extra["placements"])})
+    bundles = tuple(
+        (index, node, told[index].get("resources") if index in told else None)
+        for index, node in sorted(places.items())
+        if node
+    )
+    return Group(identity, fields.get("name"), bundles) if bundles else None
+
+
+def _list(text: Any) -> list[dict[str, Any]]:
+    found = msgspec.json.decode(text) if isinstance(text, str) and text else []
+    return [one for one in found if isinstance(one, dict) and isinstance(one.get("index"), int)]

@@ -1,0 +1,69 @@
+"""The shapes of what the Python frames of workers are answered in, for the OpenAPI description."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class MergedFrame(BaseModel):
+    """Stacks with the same frames from the outermost to this one."""
+
+    id: str
+    parent: str | None
+    depth: int
+    kind: str
+    name: str
+    file: str
+    line: int | None
+    count: int
+    own: int
+    active: int
+    workers: int
+    examples: list[str]
+
+
+class NodeFrames(BaseModel):
+    """The frames below one node of the stack."""
+
+    node: str
+    workers: int
+    idle_threads: int
+    frames: list[MergedFrame]
+
+
+class FramesWorker(BaseModel):
+    """A worker that was asked; nothing but its id is known of one that runs nothing."""
+
+    worker_id: str
+    node_id: str | None
+    pid: int | None
+
+
+class SeenWorker(FramesWorker):
+    """A worker whose frames are in the answer; ``title`` is its process's."""
+
+    title: str
+
+
+class FramesProblem(BaseModel):
+    """Why there are no frames of ``count`` workers."""
+
+    code: str
+    message: str
+    remedy: str
+    count: int
+    workers: list[FramesWorker]
+
+
+class FramesAnswer(BaseModel):
+    """The Python frames of workers at ``at_ns``."""
+
+    session: str
+    at_ns: int
+    whole: bool
+    asked: int
+    left_out: int
+    nodes: list[NodeFrames]
+    folded_frames: int
+    workers: list[SeenWorker]
+    problems: list[FramesProblem]

@@ -1,0 +1,63 @@
+"""The shape of the answer about a range of time, for the OpenAPI description. Times are ns."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class RangeFunction(BaseModel):
+    """What a function's attempts did inside the range."""
+
+    name: str
+    attempts: int
+    failed: int
+    executing_ns: int
+    blocked_ns: int
+    busy_ns: int
+    mean: float
+
+
+class RangeLane(BaseModel):
+    """A worker, node, actor or function, inside the range."""
+
+    id: str
+    kind: str
+    label: str | None
+    depth: int | None
+    node_id: str | None
+    node_ip: str | None
+    pid: int | None
+    actor_id: str | None
+    class_name: str | None
+    actor_name: str | None
+    attempts: int
+    busy_ns: int
+    rows: int | None
+    share: float | None
+
+
+class RangeRunning(BaseModel):
+    """How many attempts were on workers at a time."""
+
+    mean: float
+    most: int | None
+
+
+class RangeAnswer(BaseModel):
+    """A range of time."""
+
+    session: str
+    by: str
+    since_ns: int
+    until_ns: int
+    attempts: int
+    states: dict[str, int]
+    phases: dict[str, int]
+    busy_ns: int
+    running: RangeRunning
+    functions: list[RangeFunction]
+    functions_total: int
+    functions_left_out_ns: int
+    lanes: list[RangeLane]
+    lanes_total: int
+    lanes_left_out_ns: int

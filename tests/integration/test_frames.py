@@ -1,0 +1,75 @@
+"""The Python frames of workers of a live cluster: those that the program is known to be in, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pytest
+from tests.conftest import wait_for
+from tests.live import JOB, Live, live  # noqa: F401 - a fixture
+
+from rayscope.sources.tracebacks import Agent, TracebackError
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+
+def _paths(node: dict[str, Any]) -> dict[tuple[str, ...], int]:
+    """Where stacks end, from the outermost function in, and how many."""
+    names: dict[str, tuple[str, ...]] = {}
+    for frame in node["frames"]:
+        names[frame["id"]] = (*names.get(frame["parent"], ()), frame["name"] or frame["kind"])
+    return {names[frame["id"]]: frame["own"] for frame in node["frames"] if frame["own"]}
+
+
+def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:  # noqa: F811
+    told = live.frames()
+    assert told["problems"] == []
+    name_of = {node["id"]: node["name"] for node in live.stack()}
+    found = {name_of[node["node"]]: _paths(node) for node in told["nodes"]}
+    assert found["sleeper"] == {("sleeper", "outer", "inner"): 2}
+    assert found["Threaded.work"] == {("Threaded.work", "outer", "inner"): 2}
+    assert found["victim"] == {("victim",): 1}
+    assert found["Asynchronous.work"] == {("await",): 1}
+    ((blocked, _),) = found["waiter"].items()
+    assert blocked[0] == "waiter"
+    assert "get" in blocked
+    assert not [name for name in blocked if "wrapper" in name or "tracer" in name]
+    (sleepers,) = [node for node in told["nodes"] if name_of[node["node"]] == "sleeper"]
+    inner = sleepers["frames"][-1]
+    assert (inner["name"], os.path.basename(inner["file"]), inner["active"]) == ("inner", "job.py", 0)
+    assert JOB.splitlines()[inner["line"] - 1].strip() == "time.sleep(600)"
+    assert {worker["title"] for worker in told["workers"]} >= {"ray::sleeper", "ray::victim"}
+
+
+def test_the_whole_has_rays_own_frames_and_threads(live: Live) -> None:  # noqa: F811
+    (node,) = [node for node in live.stack() if node["name"] == "sleeper"]
+    told = live.frames(node=node["id"], whole=True)
+    assert [node["node"] for node in told["nodes"]] == [node["id"]]
+    names = {frame["name"] for frame in told["nodes"][0]["frames"]}
+    assert names >= {"MainThread", "Worker.main_loop", "sleeper", "inner"}
+
+
+def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:  # noqa: F811
+    victim = live.worker_of("victim")
+    os.kill(victim["worker_pid"], signal.SIGKILL)
+    both = [victim["worker_id"], live.worker_of("sleeper")["worker_id"]]
+    # Its dump may hold for a second.
+    wait_for(lambda: live.frames(workers=both)["problems"], "its end to be told")
+    told = live.frames(workers=both)
+    (problem,) = told["problems"]
+    # Not running: the record knows of its end already.
+    assert problem["code"] in ("gone", "not_running")
+    assert problem["remedy"]
+    assert [worker["worker_id"] for worker in problem["workers"]] == [victim["worker_id"]]
+    assert len(told["workers"]) == 1
+    # What the node's agent and py-spy say of a process that is no more.
+    assert live.server.hub is not None
+    gcs = live.server.hub.gcs_of(live.session)
+    assert gcs is not None
+    agent = Agent(gcs, victim["node_id"])
+    with pytest.raises(TracebackError) as error:
+        agent.traceback(victim["worker_pid"], 10)
+    agent.close()
+    assert error.value.code == "gone"

@@ -1,0 +1,128 @@
+"""A live job of which it is known in which functions its workers are, and a server that records it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from rayscope.cli import recording
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from tests.conftest import wait_for
+
+JOB = """
+import asyncio, sys, time
+import ray
+
+ray.init(num_cpus=8, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+
+def inner():
+    time.sleep(600)
+
+def outer():
+    return inner()
+
+@ray.remote(max_retries=0)
+def sleeper():
+    return outer()
+
+@ray.remote(max_retries=0)
+def victim():
+    time.sleep(600)
+
+@ray.remote
+def waiter(reference):
+    return ray.get(reference[0])
+
+@ray.remote(max_concurrency=3)
+class Threaded:
+    def work(self):
+        return outer()
+
+@ray.remote
+class Asynchronous:
+    async def work(self):
+        await asyncio.sleep(600)
+
+sleepers = [sleeper.remote() for _ in range(2)]
+threaded, asynchronous = Threaded.remote(), Asynchronous.remote()
+others = [waiter.remote([sleepers[0]]), victim.remote(), asynchronous.work.remote()]
+others += [threaded.work.remote() for _ in range(2)]
+print("ready", flush=True)
+ray.get(sleepers)
+"""
+#: Function -> how many attempts of it run.
+RUNNING = {"sleeper": 2, "victim": 1, "waiter": 1, "Threaded.work": 2, "Asynchronous.work": 1}
+
+
+@dataclass
+class Live:
+    server: Server
+    client: httpx.Client
+    session: str
+
+    def stack(self) -> list[dict[str, Any]]:
+        answer = self.client.get("/api/flow/stack", params={"session": self.session})
+        nodes: list[dict[str, Any]] = answer.json()["nodes"]
+        return nodes
+
+    def frames(self, **wanted: Any) -> Any:
+        answer = self.client.post("/api/flow/stack/frames", json={"session": self.session, **wanted})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def runs(self) -> bool:
+        """Whether the record knows of all that runs by now."""
+        found = {
+            node["name"]: node["count"]
+            for node in self.stack()
+            if node["situation"] in ("running", "blocked")
+        }
+        return all(found.get(name) == count for name, count in RUNNING.items())
+
+    def worker_of(self, name: str) -> dict[str, Any]:
+        tasks = self.client.get("/api/tasks", params={"session": self.session, "func_name": name}).json()
+        task: dict[str, Any] = tasks["items"][0]
+        return task
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    folder = tmp_path_factory.mktemp("frames")
+    script = folder / "job.py"
+    script.write_text(JOB)
+    server = Server(Settings(data_dir=folder / "data", port=0))
+    server.start()
+    ray_dir = tempfile.mkdtemp(prefix="rs-")
+    with (folder / "out").open("w") as out:
+        job = subprocess.Popen(
+            [sys.executable, str(script), ray_dir],
+            env=recording.with_py_spy(recording.child_env(server.ingest_url)),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        with httpx.Client(base_url=server.url, timeout=60) as client:
+            items = wait_for(lambda: client.get("/api/sessions").json()["items"], "a session")
+            made = Live(server, client, items[0]["session"])
+            wait_for(made.runs, f"everything to run: {(folder / 'out').read_text()}", 90)
+            assert server.hub is not None
+            wait_for(lambda: server.hub and server.hub.gcs_of(made.session), "the GCS")
+            wait_for(
+                lambda: not made.frames()["problems"],
+                "the node's agent to serve",
+            )
+            yield made
+    finally:
+        job.terminate()
+        job.wait(30)
+        server.stop()
+        shutil.rmtree(ray_dir, ignore_errors=True)

@@ -1,0 +1,136 @@
+"""``rayscope export``: through a running server and without one, what it refuses, and what it leaves behind."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from tests.story import SESSION, at
+from tests.traces import read_chrome, read_perfetto
+from tests.unit.server.conftest import Running
+from tests.unit.server.test_export import story
+from typer.testing import CliRunner
+
+from rayscope.cli import export
+from rayscope.cli.main import app
+from rayscope.store.query.tables import VIEWS
+
+runner = CliRunner()
+
+
+def run(*args: str, code: int = 0, said: str = "") -> str:
+    result = runner.invoke(app, ["export", *args])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    text = " ".join(result.output.split())
+    assert said in text
+    return text
+
+
+@pytest.fixture(params=["server", "files"])
+def place(request: pytest.FixtureRequest, fresh: Running, tmp_path: Path, monkeypatch: Any) -> Path:
+    """A directory to write to; the story is on record, with a server that runs or without."""
+    fresh.record(story()[0])
+    if request.param == "files":
+        fresh.server.stop()
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_each_format_comes_as_a_file(place: Path) -> None:
+    assert "ui.perfetto.dev" in run()
+    trace = read_perfetto((place / f"{SESSION}.perfetto-trace").read_bytes())
+    assert trace.named("leaf").begin == at(30)
+    run(SESSION, "--format", "chrome", "-o", "t.json.gz", "--job", "01000000", "--until", str(at(5)))
+    trace = read_chrome(gzip.decompress((place / "t.json.gz").read_bytes()))
+    assert [s.name for s in trace.slices if s.category == "task"] == ["root"]
+    said = run("--format", "speedscope", "-o", "s.json", said="speedscope")
+    assert "not in it: 1 attempts that never came to a worker" in said
+    assert len(json.loads((place / "s.json").read_text())["profiles"]) == 6
+    run("--format", "parquet", "-o", "tables")
+    assert {path.stem for path in (place / "tables").glob("*.parquet")} == set(VIEWS)
+    assert pq.read_table(place / "tables" / "tasks.parquet").num_rows == 6
+    run("--format", "parquet", "-o", "t.zip")
+    assert zipfile.ZipFile(place / "t.zip").testzip() is None
+    assert sorted(path.name for path in place.iterdir()) == [
+        "s.json", f"{SESSION}.perfetto-trace", "t.json.gz", "t.zip", "tables",
+    ]  # fmt: skip
+
+
+def test_nothing_is_overwritten_unasked(place: Path) -> None:
+    kept = place / "mine"
+    kept.write_text("mine")
+    run("-o", "mine", code=1, said="mine exists. Give another --output, or --force")
+    assert kept.read_text() == "mine"
+    run("-o", "mine", "--force")
+    assert read_perfetto(kept.read_bytes()).slices
+    (place / "tables").mkdir()
+    run("--format", "parquet", "-o", "tables")
+    run("--format", "parquet", "-o", "tables", code=1, said="exists")
+    run("--format", "parquet", "-o", "tables", "--force")
+    (place / "tables" / "thesis.txt").write_text("mine")
+    run("--format", "parquet", "-o", "tables", "--force", code=1, said="has other files, as thesis.txt")
+    run("--format", "parquet", "-o", "mine", "--force", code=1, said="is no directory")
+    run("-o", "tables", "--force", code=1, said="is a directory")
+
+
+def test_what_cannot_be_says_why(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("nowhere", code=1, said="No session 'nowhere' is recorded here.")
+    run("-o", "no/such/place", code=1, said="There is no directory no/such.")
+    run("--since", "yesterday", code=2, said="--since cannot be 'yesterday'. Give it as 2026-01-31T12:00:00")
+    run("--format", "exe", code=2, said="perfetto")
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export, "_copy", full)
+    run("-o", "t", code=1, said="No space left on device. Free some space")
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [duckdb.OutOfMemoryException, OSError])
+def test_what_breaks_off_leaves_nothing(
+    place: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    def breaks(*_: Any, **__: Any) -> Iterator[bytes]:
+        yield b"x" * 1000
+        raise kind("Out of Memory Error: failed to allocate")
+
+    monkeypatch.setattr("rayscope.server.exporting.draw", breaks)
+    said = run("-o", "t", code=1)
+    assert "broke off" in said or "Export a part (a job, a time range)" in said
+    assert list(place.iterdir()) == []
+
+
+def test_times_are_of_this_machine_unless_they_say_otherwise() -> None:
+    assert export._time("--since", "1970-01-01T00:00:01.5+00:00") == 1_500_000_000
+    assert export._time("--since", "1500000000") == 1_500_000_000
+    assert export._time("--since", None) is None
+
+
+def test_an_empty_data_directory(tmp_path: Path) -> None:
+    run("--data-dir", str(tmp_path / "none"), code=1, said="There is no data directory")
+    (tmp_path / "some").mkdir()
+    run("--data-dir", str(tmp_path / "some"), code=1, said="Record one: rayscope run SCRIPT")
+
+
+def test_a_record_of_an_older_version_is_brought_up_to_date(fresh: Running, tmp_path: Path) -> None:
+    fresh.record(story()[0])
+    fresh.server.stop()
+    record = fresh.folder / "sessions" / SESSION / "record.duckdb"
+    with duckdb.connect(str(record)) as db:
+        db.execute("UPDATE meta SET value = '3' WHERE key = 'schema_version'")
+    run("--data-dir", str(fresh.folder), "-o", str(tmp_path / "t"), said="of an older Rayscope")
+    assert "bringing" not in run("--data-dir", str(fresh.folder), "-o", str(tmp_path / "u"))
+    assert read_perfetto((tmp_path / "t").read_bytes()).named("leaf")

@@ -1,0 +1,64 @@
+"""What an attempt is called is the same in every view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.story import MS, Story, at
+from tests.unit.server.conftest import Running
+
+from rayscope.model import Entity
+
+
+def _restarted() -> Story:
+    """An actor that was restarted at 100: nobody defines the attempt that makes it anew."""
+    story = Story()
+    actor = "1" * 24
+    story.task("Store.__init__", 100, 110, 150, actor=actor)
+    made = story.batch.attempts[-1]
+    made.name = made.func_name = made.parent_task_id = None
+    story.batch.entities.append(Entity("actor", made.actor_id or "", {"class_name": "Store"}))
+    return story
+
+
+def test_restarts_of_actors_have_their_name_in_all_views(fresh: Running) -> None:
+    fresh.record(_restarted())
+
+    def ask(view: str, **params: Any) -> Any:
+        return fresh.get(f"/api/flow/{view}", **params)
+
+    name = "Store.__init__"
+    assert ask("gantt")["names"] == [name]
+    assert [lane["id"] for lane in ask("gantt", by="function")["lanes"]] == [name]
+    assert name in {frame["name"] for frame in ask("flame")["frames"]}
+    assert [share["name"] for share in ask("critical_path")["functions"]] == [name]
+    assert name in {node["name"] for node in ask("stack", at_ns=at(120))["nodes"]}
+    assert name in {node["name"] for node in ask("logical")["nodes"]}
+    assert [row["name"] for row in ask("range")["functions"]] == [name]
+    assert [row["name"] for row in ask("range", func_name=name)["functions"]] == [name]
+    assert [task["name"] for task in fresh.get("/api/tasks")["items"]] == [name]
+
+
+def test_a_function_called_driver_is_no_driver(fresh: Running) -> None:
+    story = Story()
+    inner = story.task("inner", 20, 30, 90)
+    called = story.task("driver", 0, 10, 100)
+    story.batch.attempts[-2].parent_task_id = called
+    story.get(called, inner, 25, 90)
+    fresh.record(story)
+    shares = fresh.get("/api/flow/critical_path")["functions"]
+    assert {
+        (share["name"], share["is_driver"]): share["total_ns"] / MS
+        for share in shares
+        if share["name"] == "driver"
+    } == {
+        # 10 ms for a node, 10 ms until it submits `inner`, and 10 ms after that has ended.
+        ("driver", False): 30,
+    }
+    stack = fresh.get("/api/flow/stack", at_ns=at(50))
+    assert {(node["name"], node["type"]) for node in stack["nodes"]} == {
+        ("driver", "DRIVER_TASK"),
+        ("driver", "NORMAL_TASK"),
+        ("inner", "NORMAL_TASK"),
+    }
+    assert [[link["type"] for link in chain] for chain in stack["chains"]] == [["NORMAL_TASK", "NORMAL_TASK"]]

@@ -1,0 +1,201 @@
+"""What was where at a time, over the API: numbers of a known execution, and the size of a large one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.story import JOB, Story, at
+
+from rayscope.model import Entity
+
+HEAD, SIDE = "1a" * 28, "2b" * 28
+ONE, TWO, THREE = "c1" * 28, "d2" * 28, "e3" * 28
+DRIVER_WORKER = JOB + "f" * 48
+ACTOR = "ab" * 12
+GROUP = "9c" * 18
+IN_GROUP = f'{{"CPU_group_0_{GROUP}":2,"CPU_group_{GROUP}":2,"bundle_group_{GROUP}":0.001}}'
+
+
+def _story() -> Story:
+    """A head with a driver and a worker; a side node, from 50 to 800, with a worker and an actor in a bundle."""
+    story = Story()
+    cpus = {"CPU": 4.0, "memory": 8e9, "node:head": 1.0}
+    story.entity("node", HEAD, 0, node_name="head", is_head=True, resources_total=json.dumps(cpus))
+    story.entity("node", SIDE, 50, 800, node_name="side", resources_total='{"CPU":4.0,"GPU":2.0}')
+    story.entity("job", JOB, 0, driver_node_id=HEAD)
+    story.entity("worker", DRIVER_WORKER, 0, node_id=HEAD, worker_type="DRIVER", pid=1, job_id=JOB)
+    story.entity("worker", ONE, 10, node_id=HEAD, worker_type="WORKER", pid=2)
+    story.entity("worker", TWO, 60, node_id=SIDE, worker_type="WORKER", pid=3)
+    story.entity("worker", THREE, 60, 600, node_id=SIDE, worker_type="WORKER", pid=4)
+    story.entity(
+        "actor", ACTOR + JOB, 100, 600, class_name="Model", worker_id=THREE, required_resources=IN_GROUP
+    )
+    bundles = [{"index": 0, "node_id": SIDE, "resources": {"CPU": 2.0, "GPU": 1.0}}]
+    story.batch.entities.append(
+        Entity(
+            "placement_group",
+            GROUP,
+            {"name": "train", "job_id": JOB, "created_ns": at(70)},
+            {(at(700), "REMOVED"): {}},
+            at(90),
+            {"state": "CREATED", "bundles": json.dumps(bundles)},
+        )
+    )
+    outer = story.task("outer", 0, 20, 900, node=HEAD, worker=ONE, resources='{"CPU":1.0}')
+    inner = story.task("inner", 100, 200, 400, node=SIDE, worker=TWO, resources='{"CPU":1.0,"GPU":1.0}')
+    story.get(outer, inner, 300, 450)
+    story.task("Model.__init__", 90, 100, 120, node=SIDE, worker=THREE, actor=ACTOR, resources=IN_GROUP)
+    steps = [
+        story.task("Model.step", 150, 210 + n, 500, node=SIDE, worker=THREE, actor=ACTOR) for n in range(3)
+    ]
+    story.task("Model.stop", 150, 205, 500, node=SIDE, worker=THREE, actor=ACTOR)
+    story.annotate(steps[0], "loss", "0.5", when=220)
+    story.annotate(steps[1], "loss", "0.25", when=350)
+    later = story.task("later", 400, 460, 470, node=HEAD, worker=ONE)
+    for taker, size, when in ((later, 700, 461), (later, 700, 462), (steps[0], 9999, 215)):
+        story.fetched(taker, inner, size, when)
+    return story
+
+
+def _workers(answer: Any) -> dict[int, dict[str, Any]]:
+    """The workers of an answer by pid, each with what its places stand for."""
+    columns = answer["workers"]
+    told = {}
+    for number, pid in enumerate(columns["pid"]):
+
+        def value(name: str, table: str, at: int = number) -> Any:
+            place = columns[name][at]
+            return None if place < 0 else answer[table][place]
+
+        told[pid] = {
+            "key": columns["key"][number],
+            "node": answer["nodes"][columns["node"][number]]["name"],
+            "kind": value("kind", "kinds"),
+            "class": value("actor_class", "classes"),
+            "state": value("actor_state", "states"),
+            "function": value("function", "functions"),
+            "running": columns["running"][number],
+            "blocked": columns["blocked"][number],
+            "reserved": value("reserved", "reserved"),
+            "value": value("annotation", "values"),
+            "bundle": None if columns["bundle"][number] < 0 else answer["bundles"][columns["bundle"][number]],
+        }
+    return told
+
+
+def test_each_worker_is_where_it_was_with_what_it_ran_and_held(fresh: Any) -> None:
+    fresh.record(_story())
+    told = fresh.get("/api/flow/physical", at_ns=at(250), annotation_name="loss")
+    head, side = told["nodes"]
+    assert (head["name"], head["is_head"], head["total"]) == ("head", True, {"CPU": 4.0, "memory": 8e9})
+    assert (head["used"], head["workers"], head["running"]) == ({"CPU": 1.0}, 2, 1)
+    # The bundle as a whole, not what the actor in it has of it; and the task outside of it.
+    assert side["used"] == {"CPU": 3.0, "GPU": 2.0}
+    assert (side["workers"], side["actors"], side["running"]) == (2, 1, 5)
+    workers = _workers(told)
+    assert set(workers) == {1, 2, 3, 4}
+    assert (workers[1]["kind"], workers[1]["node"], workers[1]["running"]) == ("DRIVER", "head", 0)
+    assert workers[1]["key"] == DRIVER_WORKER[:16]
+    assert (workers[2]["function"], workers[2]["reserved"], workers[2]["blocked"]) == ("outer", {"CPU": 1}, 0)
+    assert (workers[3]["function"], workers[3]["reserved"]) == ("inner", {"CPU": 1, "GPU": 1})
+    actor = workers[4]
+    assert (actor["class"], actor["state"], actor["function"]) == ("Model", "ALIVE", "Model.step")
+    assert (actor["running"], actor["reserved"], actor["value"]) == (4, {"CPU": 2}, "0.5")
+    assert (actor["bundle"]["name"], actor["bundle"]["index"]) == ("train", 0)
+    assert told["annotations"] == ["loss"]
+    assert told["workers_left_out"] == 0
+
+
+def test_what_was_not_yet_or_no_more_there_is_not_told(fresh: Any) -> None:
+    fresh.record(_story())
+    early = fresh.get("/api/flow/physical", at_ns=at(40))
+    assert [node["name"] for node in early["nodes"]] == ["head"]
+    assert set(_workers(early)) == {1, 2}
+    made = fresh.get("/api/flow/physical", at_ns=at(110))
+    assert _workers(made)[4]["state"] == "PENDING_CREATION"
+    assert _workers(made)[4]["function"] == "Model.__init__"
+    # While a task is blocked Ray has its CPUs back.
+    blocked = fresh.get("/api/flow/physical", at_ns=at(350), annotation_name="loss")
+    assert (_workers(blocked)[2]["blocked"], _workers(blocked)[2]["reserved"]) == (1, {})
+    assert blocked["nodes"][0]["used"] == {}
+    assert _workers(blocked)[4]["value"] == "0.25"
+    late = fresh.get("/api/flow/physical", at_ns=at(650))
+    assert set(_workers(late)) == {1, 2, 3}
+    assert late["nodes"][1]["used"] == {"CPU": 2.0, "GPU": 1.0}
+    assert fresh.get("/api/flow/physical", at_ns=at(750))["bundles"] == []
+    assert [n["name"] for n in fresh.get("/api/flow/physical", at_ns=at(850))["nodes"]] == ["head"]
+
+
+def test_filters_pick_what_counts_as_running_and_bytes_are_those_made_so_far(fresh: Any) -> None:
+    story = _story()
+    story.batch.attempts[1].returned = (at(390), 700, 900)
+    fresh.record(story)
+    told = fresh.get("/api/flow/physical", at_ns=at(250), func_name="inner", with_bytes=True)
+    assert [(n["running"], n["used"].get("CPU")) for n in told["nodes"]] == [(0, 1.0), (1, 3.0)]
+    assert told["workers"]["bytes"] == [0, 0, 0, 0]
+    told = fresh.get("/api/flow/physical", at_ns=at(395), with_bytes=True)
+    assert told["nodes"][1]["bytes"] == 900
+
+
+def test_one_node_in_full(fresh: Any) -> None:
+    fresh.record(_story())
+    told = fresh.get("/api/flow/physical/node", at_ns=at(250), on_node=SIDE)
+    assert told["node"]["used"] == {"CPU": 3.0, "GPU": 2.0}
+    assert told["end_ns"] == at(800)
+    (bundle,) = told["bundles"]
+    assert bundle["resources"] == {"CPU": 2.0, "GPU": 1.0}
+    two, three = told["workers"]
+    assert [(a["name"], a["since_ns"]) for a in two["attempts"]] == [("inner", at(200))]
+    assert (three["id"], three["actor_id"], three["bundle"]) == (THREE, ACTOR + JOB, 0)
+    assert [a["name"] for a in three["attempts"]] == ["Model.stop", "Model.step", "Model.step", "Model.step"]
+    answer = fresh.client.get("/api/flow/physical/node", params={"on_node": SIDE, "at_ns": at(900)})
+    fresh.error(answer, 404)
+    fresh.error(fresh.client.get("/api/flow/physical/node"), 400)
+
+
+def test_objects_count_once_for_each_node_that_took_them(fresh: Any) -> None:
+    fresh.record(_story())
+    told = fresh.get("/api/flow/transfers", until_ns=at(455))
+    assert [(p["source"], p["target"], p["objects"], p["bytes"]) for p in told["pairs"]] == [
+        (SIDE, HEAD, 1, 100)
+    ]
+    told = fresh.get("/api/flow/transfers", span_ns=545 * 10**6, until_ns=at(1000))
+    assert [(p["objects"], p["bytes"]) for p in told["pairs"]] == [(1, 700)]
+    assert (told["pairs_total"], told["objects"], told["bytes"], told["sampled"]) == (1, 1, 700, 1)
+    assert fresh.get("/api/flow/transfers", until_ns=at(250))["pairs"] == []
+    fresh.error(fresh.client.get("/api/flow/transfers", params={"span_ns": 0}), 422)
+
+
+def test_without_any_record_of_nodes_workers_are_those_that_ran(fresh: Any) -> None:
+    story = Story()
+    story.task("alone", 0, 10, 100)
+    fresh.record(story)
+    told = fresh.get("/api/flow/physical", at_ns=at(50))
+    (node,) = told["nodes"]
+    assert (node["is_known"], node["total"], node["workers"], node["running"]) == (False, None, 1, 1)
+
+
+@pytest.mark.timeout(120)
+def test_a_thousand_nodes_fit(fresh: Any) -> None:
+    story = Story()
+    for number in range(1000):
+        node = f"{number:056x}"[::-1]
+        story.entity(
+            "node", node, 0, node_name=f"10.0.{number // 250}.{number % 250}", node_ip="10.0.0.1",
+            resources_total='{"CPU":16.0,"GPU":8.0,"memory":68719476736.0,"object_store_memory":3e10}',
+        )  # fmt: skip
+        for slot in range(8):
+            worker = f"{number * 8 + slot:056x}"[::-1]
+            story.entity("worker", worker, 0, node_id=node, worker_type="WORKER", pid=100_000 + slot)
+            story.task(
+                f"function_{slot}", 0, 1, 1000, node=node, worker=worker, resources='{"CPU":2.0,"GPU":1.0}'
+            )
+    fresh.record(story)
+    answer = fresh.client.get("/api/flow/physical", params={"at_ns": at(500), "with_bytes": True})
+    assert len(answer.content) < 1_000_000
+    told = answer.json()
+    assert (told["nodes_total"], told["workers_total"], told["workers_left_out"]) == (1000, 8000, 0)
+    assert len(told["workers"]["key"]) == len(set(told["workers"]["key"])) == 8000
+    assert {node["used"]["CPU"] for node in told["nodes"]} == {16.0}

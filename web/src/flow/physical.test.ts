@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import {
+  cellAt,
+  fills,
+  gridOf,
+  matches,
+  NONE,
+  nodeNames,
+  numeric,
+  orderOf,
+  type Physical,
+  type PhysicalNode,
+  parseColor,
+  resourcesOf,
+  slotGrid,
+  slotsOf,
+  usedShare,
+} from './physical';
+
+const node = (id: string, name: string, cpus: number, used: number, more: Partial<PhysicalNode> = {}) => ({
+  id,
+  name,
+  node_ip: null,
+  is_head: false,
+  is_known: true,
+  start_ns: null,
+  total: { CPU: cpus },
+  used: { CPU: used },
+  workers: 0,
+  actors: 0,
+  running: 0,
+  blocked: 0,
+  bytes: 0,
+  left_out: 0,
+  ...more,
+});
+
+const group = { group: 'g', name: 'train', resources: null };
+/** A head with a driver, and a node with a task, an actor in bundle 1, and bundle 0 empty. */
+const data: Physical = {
+  session: 's',
+  at_ns: 1,
+  live: false,
+  nodes: [node('aa', 'head', 4, 0, { is_head: true }), node('bb', 'n', 4, 1), node('cc', 'n', 2, 2)],
+  workers: {
+    key: ['0d', '1a', '2b'],
+    node: [0, 1, 1],
+    kind: [0, 1, 1],
+    pid: [10, 11, 12],
+    job: [0, 0, -1],
+    actor_class: [-1, -1, 0],
+    actor_state: [-1, -1, 0],
+    function: [-1, 0, -1],
+    running: [0, 1, 0],
+    blocked: [0, 0, 0],
+    reserved: [0, 1, 2],
+    bundle: [-1, -1, 1],
+    bytes: [],
+    annotation: [-1, -1, -1],
+  },
+  bundles: [
+    { ...group, index: 0, node: 1 },
+    { ...group, index: 1, node: 1 },
+  ],
+  kinds: ['DRIVER', 'WORKER'],
+  jobs: ['01'],
+  classes: ['Model'],
+  states: ['ALIVE'],
+  functions: ['train_step'],
+  reserved: [{}, { CPU: 1, disk: 1 }, { CPU: 2 }],
+  values: [],
+  nodes_total: 3,
+  workers_total: 3,
+  bundles_total: 2,
+  workers_left_out: 0,
+  annotations: [],
+};
+
+test('an empty bundle has a place of its own, and who is in one stands with it', () => {
+  expect(slotsOf(data)).toEqual([
+    [{ worker: 0, bundle: NONE }],
+    [
+      { worker: 1, bundle: NONE },
+      { worker: NONE, bundle: 0 },
+      { worker: 2, bundle: 1 },
+    ],
+    [],
+  ]);
+});
+
+test('nodes stand by name, or the fullest first behind the head', () => {
+  expect(orderOf(data, undefined)).toEqual([0, 1, 2]);
+  expect(orderOf(data, 'used')).toEqual([0, 2, 1]);
+  expect(usedShare(data.nodes[1] as PhysicalNode, 'GPU')).toBeNull();
+  expect(nodeNames(data.nodes)).toEqual(['head', 'n · bb', 'n · cc']);
+});
+
+test('workers are as full as what they hold of the most', () => {
+  expect(resourcesOf(data)).toEqual(['CPU', 'memory', 'disk']);
+  expect(fills(data, 'CPU')).toEqual([0, 0.5, 1]);
+  expect(fills(data, 'equal')).toEqual([1, 1, 1]);
+  expect(fills(data, 'GPU')).toEqual([1, 1, 1]);
+});
+
+test('a search finds nodes with all that is on them, and workers by what they run', () => {
+  expect(matches(data, ' ')).toBeNull();
+  expect(matches(data, 'STEP')).toEqual({ nodes: new Set(), workers: new Set([1]) });
+  expect(matches(data, '12')?.workers).toEqual(new Set([2]));
+  expect(matches(data, 'head')).toEqual({ nodes: new Set([0]), workers: new Set([0]) });
+});
+
+test('what a URL says of colours', () => {
+  expect(parseColor('r:CPU')).toEqual({ by: 'resource', name: 'CPU' });
+  expect(parseColor('a:loss')).toEqual({ by: 'annotation', name: 'loss' });
+  expect(parseColor('nonsense')).toEqual({ by: 'function' });
+  expect(numeric(['1', '-2.5'])).toEqual({ of: [1, -2.5], least: -2.5, most: 1 });
+  expect(numeric(['1', 'even'])).toBeNull();
+});
+
+test('cells do not overlap and fit, however many there are', () => {
+  for (const many of [1, 2, 7, 50, 1000]) {
+    const grid = gridOf(many, 900, 500);
+    expect(grid.columns * grid.width).toBeLessThanOrEqual(900.001);
+    expect(grid.rows * grid.height).toBeLessThanOrEqual(500.001);
+    expect(grid.columns * grid.rows).toBeGreaterThanOrEqual(many);
+    const [first, second] = [cellAt(grid, 0), cellAt(grid, 1)];
+    expect(first.width).toBeGreaterThan(5);
+    if (grid.columns > 1) expect(second.x).toBeGreaterThanOrEqual(first.x + first.width);
+    const slots = slotGrid(many, first);
+    expect(slots.columns * slots.width).toBeLessThanOrEqual(first.width + 0.001);
+    expect(Math.ceil(many / slots.columns) * slots.height).toBeLessThanOrEqual(first.height + 0.001);
+  }
+});

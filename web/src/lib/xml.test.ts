@@ -1,0 +1,8 @@
+import { expect, it } from 'vitest';
+import { xmlText } from './xml';
+
+it('is well-formed whatever a name has in it', () => {
+  expect(xmlText('a\u0000b\u001b[31m<"&\'>\ttab\n中😀\ud83d\uffff')).toBe(
+    'ab[31m&lt;&quot;&amp;&#39;&gt;\ttab\n中😀',
+  );
+});
