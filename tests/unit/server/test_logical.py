@@ -216,6 +216,33 @@ def test_a_restart_of_an_actor_is_its_constructor(fresh: Running) -> None:
     assert _nodes(fresh.get("/api/flow/logical"))["m:Store.__init__"]["attempts"] == 2
 
 
+def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = _story()
+    # An actor's second start, which nobody defines, and a wait whose end nobody tells.
+    again = story.task(
+        "Store.__init__", 20, 21, 22, actor=ACTORS[0], task_id="f" * 16 + ACTORS[0] + JOB, attempt=1
+    )
+    restart = story.batch.attempts[-1]
+    restart.name = restart.func_name = restart.parent_task_id = None
+    story.batch.entities.append(Entity("actor", again[16:], {"class_name": "Store"}))
+    waits = story.task("waits", 400, 405, 460)
+    story.blocks(waits, story.task("long", 406, 410, 600, parent=waits), 420)
+    fresh.record(story)
+    questions: list[dict[str, str]] = [{}, {"func_name": "load"}, {"name": "Store"}, {"state": "FAILED"}]
+    few = [fresh.get("/api/flow/logical", **asked) for asked in questions]
+    monkeypatch.setattr(logical, "EXACT_QUANTILES", -1)
+    for asked, before in zip(questions, few, strict=True):
+        found = fresh.get("/api/flow/logical", **asked, until_ns=str(at(10**6)))
+        assert found.pop("is_estimated")
+        assert not before.pop("is_estimated")
+        for part in ("nodes", "calls", "data"):
+            found[part].sort(key=lambda one: one["id"])
+            before[part].sort(key=lambda one: one["id"])
+        assert found == before
+
+
 def test_a_large_record_is_estimated_and_says_so(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logical, "MAX_EDGE_ROWS", 250)
     monkeypatch.setattr(logical, "EXACT_QUANTILES", 10)

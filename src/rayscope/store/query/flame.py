@@ -18,6 +18,8 @@ from rayscope.store.flow_sql import (
     SUMMED,
     UNTOLD,
     WAITS,
+    bucket,
+    quantile,
     total,
 )
 from rayscope.store.query.attempts import attempt_filters
@@ -40,16 +42,6 @@ _GROUP = "path_id, lone, made"
 _MADE = "(SELECT class_name || '.__init__' FROM actor_rows WHERE id = made)"
 
 
-def _quantile(part: float) -> str:
-    """SQL of a quantile of durations from counts by bucket; between the least and the most of its bucket."""
-    rank = f"({part} * (took_of - 1))"
-    within = f"least(1, ({rank} - below) / greatest(1, took_n - 1))"
-    return (
-        f"max(CASE WHEN took_n > 0 AND below <= {rank} THEN "
-        f"least_took + ((most_took - least_took) * {within})::BIGINT END)"
-    )
-
-
 def _by_path(where: Where, since: int, upto: int, last: int) -> str:
     """SQL of one row for each call path; its parameters are the filters'. ``last``: until when what runs ran.
 
@@ -65,14 +57,14 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> str:
         )
 
     return f"""
-WITH chosen AS (
+WITH chosen AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
         CASE WHEN path_id IS NULL AND func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK'
             THEN actor_id END AS made,
         state, output_bytes, {CREATED} AS created, {START} AS began, {END} AS told_end,
         {EXECUTING} AS runs, execute_end_ns, total_end_ns
     FROM attempts{where.sql}),
-timed AS (
+timed AS NOT MATERIALIZED (
     SELECT *, coalesce(told_end, greatest(began, {last})) AS ended, {_EXECUTED} AS executed,
         {inside("runs", "executed")} AS executing
     FROM chosen),
@@ -108,7 +100,7 @@ lasted AS (
         {inside("began", "ended")} AS inside
     FROM timed),
 sums AS (
-    SELECT {_GROUP}, (log2(1 + took) * 8)::INTEGER AS bucket, count(*) AS n, count(took) AS took_n,
+    SELECT {_GROUP}, {bucket("took")} AS bucket, count(*) AS n, count(took) AS took_n,
         count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running,
         {total("inside")} AS inside, {total("executing")} AS executing, 0 AS blocked,
         {total("output_bytes")} AS bytes, min(first_ns) AS first_ns, min(took) AS least_took,
@@ -126,7 +118,7 @@ ranked AS (
         sum(took_n) OVER (PARTITION BY path_id, lone) AS took_of FROM named)
 SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
     greatest(0, {total("executing")} - {total("blocked")}), {total("blocked")}, {total("bytes")},
-    min(first_ns), {_quantile(0.5)}, {_quantile(0.95)}, max(most_took)
+    min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(most_took)
 FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
 """
 

@@ -23,14 +23,15 @@ from rayscope.store.flow_sql import (
     total,
 )
 from rayscope.store.query.attempts import attempt_filters
+from rayscope.store.query.logical_sums import called
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
 
 #: Unfolded classes of one question, and the instances that are shown of each: those with the most attempts.
 MAX_EXPANDED = 10
 MAX_INSTANCES = 50
-#: With more attempts than this, quantiles of large groups are estimated (of a sample) instead of exact.
-EXACT_QUANTILES = 500_000
+#: With more attempts than this, quantiles are estimated instead of exact (of unfolded classes by a sample).
+EXACT_QUANTILES = 200_000
 #: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
 MAX_EDGE_ROWS = 1_000_000
 _ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
@@ -188,7 +189,10 @@ def _data(where: Where | None, share: int, is_unfolded: bool) -> str:
     mine = ""
     matched = ""
     if where is not None:
-        mine = f"mine AS (SELECT DISTINCT task_hi, task_lo FROM attempts{where.sql}),"
+        mine = (
+            f"mine AS (SELECT DISTINCT task_hi, task_lo FROM attempts{where.sql} AND task_hi IN "
+            "(SELECT task_hi FROM edge_rows UNION ALL SELECT object_hi FROM edge_rows)),"
+        )
         either = " OR ".join(
             f"(m.{name}_hi, m.{name}_lo) IN (SELECT (task_hi, task_lo) FROM mine)"
             for name in ("producer", "consumer")
@@ -252,6 +256,8 @@ def logical_rows(
                 _called(where, is_exact, bool(classes), is_filtered),
                 [classes, actors, last_ns, *where.values],
             )
+            if is_exact or classes
+            else reader.execute(called(where, int(last_ns), is_filtered, _ACTOR, _tasks_named), where.values)
         )
         states: dict[tuple[str | None, str | None], dict[str, int]] = {}
         for func, box, state, many in reader.execute(
