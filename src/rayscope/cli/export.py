@@ -42,6 +42,7 @@ _NOT_IN_IT: Mapping[str, str] = {
     "call_arrows": "arrows of calls, since their callers are not in it or did not run then",
     "workers": "workers",
     "attempts_of_these_workers": "attempts on them",
+    "call_paths": "call paths, of those with the least time, since all of them would be too large",
 }
 
 
@@ -110,13 +111,16 @@ def _time(option: str, text: str | None) -> int | None:
     """ns since the epoch; a time without a zone is of this machine's."""
     if text is None:
         return None
-    if text.isdigit():
-        return int(text)
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        if text.isascii() and text.isdigit():
+            time_ns = int(text)
+        else:
+            time_ns = int(datetime.fromisoformat(text).timestamp() * 1_000_000) * 1000
+    except (ValueError, OverflowError):
+        time_ns = -1
+    if not 0 <= time_ns < 1 << 63:
         fail(f"{option} cannot be {text!r}.", "Give it as 2026-01-31T12:00:00, or in ns since the epoch.")
-    return int(moment.timestamp() * 1_000_000) * 1000
+    return time_ns
 
 
 def _is_folder(output: Path, form: Format) -> bool:
@@ -130,25 +134,44 @@ def _default(session: str, form: Format, force: bool) -> Path:
 
 
 def _refuse_existing(output: Path, form: Format, force: bool) -> None:
-    if not output.parent.is_dir():
-        fail(f"There is no directory {output.parent}.", "Make it, or give another --output.", EXPORT_ERROR)
+    if form is Format.parquet and output.suffix == ".gz":
+        fail(
+            "Parquet tables are compressed already.",
+            "Give a directory as --output, or FILE.zip.",
+            EXPORT_ERROR,
+        )
+    for parent in (output.parent, _real(output).parent):
+        if not parent.is_dir():
+            fail(f"There is no directory {parent}.", "Make it, or give another --output.", EXPORT_ERROR)
     if not output.exists():
         return
     if _is_folder(output, form):
         if not output.is_dir():
             fail(f"{output} is no directory.", "Give another --output, or FILE.zip.", EXPORT_ERROR)
-        others = [path for path in output.iterdir() if path.suffix != ".parquet" and path.name not in _OURS]
+        others = [path for path in output.iterdir() if not _is_ours(path)]
         if others:
             fail(f"{output} has other files, as {others[0].name}.", "Give another --output.", EXPORT_ERROR)
         if not any(output.iterdir()):
             return
     elif output.is_dir():
         fail(f"{output} is a directory.", "Give a file as --output.", EXPORT_ERROR)
+    elif not output.is_file():
+        fail(f"{output} is no regular file.", "Give another --output.", EXPORT_ERROR)
     if not force:
         fail(f"{output} exists.", "Give another --output, or --force to replace it.", EXPORT_ERROR)
 
 
 _OURS = frozenset({"README.md", "about.json"})
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether an earlier export may have left this in its directory."""
+    return path.is_file() and (path.suffix == ".parquet" or path.name in _OURS)
+
+
+def _real(output: Path) -> Path:
+    """Where it is that links lead to: that is written, and the link stays."""
+    return Path(os.path.realpath(output))
 
 
 @contextlib.contextmanager
@@ -159,11 +182,12 @@ def _from_server(
     params = {name: value for name, value in params.items() if value is not None}
     try:
         with Api(url, token) as api, api.export(params) as response:
-            named = response.headers.get("Content-Disposition", "").partition('filename="')[2]
+            header = response.headers.get("Content-Disposition", "")
+            named = Path(header.partition('filename="')[2].removesuffix('"')).name
             left_out = msgspec.json.decode(
                 response.headers.get("X-Rayscope-Left-Out", "{}"), type=dict[str, int]
             )
-            yield _Source(response.iter_bytes(), left_out, named.removesuffix(FILES[form][0] + '"'))
+            yield _Source(response.iter_bytes(), left_out, named.removesuffix(FILES[form][0]))
     except ApiError as error:
         fail(error.message, error.remedy, EXPORT_ERROR)
 
@@ -241,22 +265,22 @@ def _progress() -> Iterator[Callable[[int], None]]:
 
 def _write(source: _Source, form: Format, target: Path, progress: Callable[[int], None]) -> int:
     """Write it beside ``target`` first, so that there is never half a file; how many bytes it has."""
-    chunks = iter(source.chunks)
+    chunks, real = iter(source.chunks), _real(target)
     if target.suffix == ".gz":
         chunks = squeezed(chunks)
     with tempfile.NamedTemporaryFile(
-        "w+b", dir=target.parent, prefix=f".{target.name}.", suffix=".part", delete=False
+        "w+b", dir=real.parent, prefix=f".{real.name}.", suffix=".part", delete=False
     ) as part:
         path = Path(part.name)
         try:
             size = _copy(chunks, part, progress)
             if _is_folder(target, form):
                 part.flush()
-                _unpack(part, target)
+                _unpack(part, real)
             else:
                 part.close()
                 path.chmod(0o666 & ~_umask())
-                path.replace(target)
+                path.replace(real)
         finally:
             path.unlink(missing_ok=True)
     return size

@@ -9,6 +9,8 @@ from typing import NamedTuple
 _MAX_THREADS = 1000
 _MAX_FRAMES = 20_000
 _MAX_TEXT = 300
+#: Characters of a line.
+_MAX_LINE = 2000
 
 _PROCESS = re.compile(r"Process (\d+): (.*)")
 _THREAD = re.compile(r"Thread (?:0x)?[0-9A-Fa-f/x]+(?: \(([a-z+]+)\))?(?:: \"(.*)\")?")
@@ -51,7 +53,7 @@ def parse_dump(text: str) -> Dump:
     threads: list[tuple[str, bool, list[Frame]]] = []
     frames = 0
     for line in text.splitlines():
-        line = _COLOUR.sub("", line)
+        line = _COLOUR.sub("", line[:_MAX_LINE])
         if found := _PROCESS.fullmatch(line):
             if pid is not None:
                 break
@@ -60,7 +62,7 @@ def parse_dump(text: str) -> Dump:
             status = (found[1] or "").split("+")
             active = "active" in status or "gil" in status
             threads.append(((found[2] or "")[:_MAX_TEXT], active, []))
-        elif threads and frames < _MAX_FRAMES and (found := _FRAME.fullmatch(line)):
+        elif threads and frames < _MAX_FRAMES and line.endswith(")") and (found := _FRAME.fullmatch(line)):
             frames += 1
             number = int(found[3]) if found[3] and len(found[3]) < 10 else None
             threads[-1][2].append(Frame(found[1][:_MAX_TEXT], found[2][-_MAX_TEXT:], number))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -164,12 +164,14 @@ def picture(
     workers: Iterable[WorkerRow],
     groups: Iterable[Group],
     *,
+    gone: Container[str] = (),
     max_nodes: int = MAX_NODES,
     max_workers: int = MAX_WORKERS,
     max_bundles: int = MAX_BUNDLES,
 ) -> Picture:
     """Who is where and what is reserved; the order of neither matters.
 
+    ``gone``: ids of nodes that had ended: bundles that were on them are nowhere.
     Sums of a node count all that is on it. Left out are the nodes that run least, and of nodes with more
     workers than their part of ``max_workers`` those that run least and hold least.
     """
@@ -180,6 +182,8 @@ def picture(
     placed: dict[str, list[tuple[Group, int, Resources | None]]] = {}
     for group in groups:
         for index, node_id, resources in group.bundles:
+            if node_id in gone:
+                continue
             placed.setdefault(node_id, []).append((group, index, resources))
             on.setdefault(node_id, [])
     summed = {identity: _node(identity, known.get(identity), on[identity], placed) for identity in on}

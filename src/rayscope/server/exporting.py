@@ -20,8 +20,10 @@ from rayscope.store.query.flame import MAX_PATHS
 from rayscope.store.query.tables import tables
 from rayscope.store.session_file import SessionFile, explain
 
-#: speedscope's page holds all of a file in memory at once: workers with more attempts in all are left out.
+#: speedscope's page holds all of a file in memory at once: the busiest workers are left out beyond these.
 SPEEDSCOPE_ATTEMPTS = 200_000
+#: Frames of all stacks of the sums: each is written with all its callers, many where calls are deep.
+SPEEDSCOPE_FRAMES = 5_000_000
 #: Points of a curve over the session's time.
 _POINTS = 1_000
 #: What is left out of traces alone: profiles never have any.
@@ -157,7 +159,10 @@ class Export:
         sums = query.path_sums(self._file, self._filters, last_ns=self._last_ns)
         tree = flame(map(Own._make, sums.rows), map(Path._make, sums.paths), limit=2 * MAX_PATHS)
         of = self._timeline(by_lane=True, most=SPEEDSCOPE_ATTEMPTS)
-        sink.start(of.begin_ns or 0, [] if tree is None else tree.tree.frames)
+        frames = [] if tree is None else tree.tree.frames
+        deep = sink.start(of.begin_ns or 0, frames, SPEEDSCOPE_FRAMES)
+        if deep:
+            self.left_out["call_paths"] = deep
         yield from self._drawn(of, sink, by_lane=True)
         sink.finish(self._about)
         yield sink.take()

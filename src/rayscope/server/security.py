@@ -3,6 +3,7 @@
 - *Host* must be an IP address, ``localhost`` or a name that the operator allowed: a page of another site
   that points its own name at our address (DNS rebinding) is turned away.
 - *Origin*, where a browser sends one, must be our own: no page of another site can act through a visitor.
+  An export, which costs much, is not even begun for one (*Sec-Fetch-Site*: a link or image has no Origin).
 - *Token*: everything under ``/api`` but health, login and ingest (whose key is in its path) needs it, if
   the server has one; it has to have one on any address but loopback.
 """
@@ -22,6 +23,7 @@ import msgspec
 COOKIE = "rayscope_token"
 _OPEN_PATHS = ("/api/health", "/api/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
+_COSTLY_PATHS = ("/api/export",)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -97,14 +99,15 @@ class Guard:
                 "Call it by its IP address or localhost, or allow the name with RAYSCOPE_ALLOWED_HOSTS.",
             )
         origin = headers.get(b"origin")
-        if origin is not None and not _same_origin(origin.decode("latin-1"), host):
+        path: str = scope["path"]
+        foreign = path in _COSTLY_PATHS and headers.get(b"sec-fetch-site") == b"cross-site"
+        if foreign or (origin is not None and not _same_origin(origin.decode("latin-1"), host)):
             return (
                 403,
                 "bad_origin",
                 "A page of another site may not call this server.",
                 "Open the UI at this server's own address.",
             )
-        path: str = scope["path"]
         if (
             self._token is None
             or not path.startswith("/api/")

@@ -126,20 +126,21 @@ GROUP BY object_hi, object_lo, object_index
 """
 
 
-def moved(taken_if: str, made_if: str) -> str:
+def moved(taken_if: str, made_if: str, by: str = "NULL::INTEGER") -> str:
     """SQL of one row for each object that a task was given or got, and for each that it returned or put.
 
     ``taken_if``: which rows of ``edge_rows`` count; ``made_if``: which objects, see :func:`_made`.
+    ``by``: ``attempt`` for a row for each attempt that took it, which ``taken_by`` tells then.
     """
     return f"""
 WITH made AS ({_made(made_if)}),
 taken AS (
-    SELECT task_hi, task_lo, object_hi, object_lo, object_index,
+    SELECT task_hi, task_lo, {by} AS taken_by, object_hi, object_lo, object_index,
         CASE kind WHEN 'get' THEN 'get' ELSE 'argument' END AS taken_as, bool_and(kind = 'nested') AS nested,
         max(bytes) AS bytes, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns,
         count(*) FILTER (kind = 'get') AS gets, sum(end_ns - begin_ns) FILTER (kind = 'get') AS blocked_ns
     FROM edge_rows WHERE kind IN ('get', 'argument', 'nested', 'fetched') AND {taken_if}
-    GROUP BY task_hi, task_lo, object_hi, object_lo, object_index, taken_as)
+    GROUP BY task_hi, task_lo, taken_by, object_hi, object_lo, object_index, taken_as)
 SELECT CASE WHEN made.task_hi IS NOT NULL THEN made.task_hi
         WHEN taken.object_index < {FIRST_PUT} THEN taken.object_hi END AS producer_hi,
     CASE WHEN made.task_hi IS NOT NULL THEN made.task_lo
@@ -148,14 +149,14 @@ SELECT CASE WHEN made.task_hi IS NOT NULL THEN made.task_hi
     taken.object_hi AS object_hi, taken.object_lo AS object_lo, taken.object_index AS object_index,
     coalesce(taken.bytes, made.bytes) AS bytes, taken.taken_as AS kind, taken.nested AS nested,
     taken.begin_ns AS begin_ns, taken.end_ns AS end_ns, taken.gets AS gets,
-    taken.blocked_ns::BIGINT AS blocked_ns
+    taken.blocked_ns::BIGINT AS blocked_ns, taken.taken_by AS taken_by
 FROM taken LEFT JOIN made USING (object_hi, object_lo, object_index)
 UNION ALL
 SELECT made.task_hi, made.task_lo,
     CASE made.kind WHEN 'put' THEN made.task_hi ELSE a.parent_hi END,
     CASE made.kind WHEN 'put' THEN made.task_lo ELSE a.parent_lo END,
     made.object_hi, made.object_lo, made.object_index, made.bytes, made.kind, false,
-    made.time_ns, made.time_ns, 0, NULL
+    made.time_ns, made.time_ns, 0, NULL, NULL
 FROM made LEFT JOIN attempts a ON made.kind = 'return' AND a.task_hi = made.task_hi
     AND a.task_lo = made.task_lo AND a.attempt = made.attempt
 """

@@ -12,6 +12,7 @@ from tests.traces import Trace, read_chrome, read_perfetto
 
 from rayscope.flow.export import Attempt, ChromeTrace, Lane, PerfettoTrace, Span, Speedscope, draw
 from rayscope.flow.export.perfetto import varint
+from rayscope.flow.flame import Frame
 from rayscope.store.query.export import Packing
 
 LANES = [Lane(0, "a" * 56, "one", True, "b" * 56, 10), Lane(1, None, job_id="01000000")]
@@ -103,7 +104,7 @@ def test_slices_of_a_track_nest_and_none_is_lost(told: list[Any]) -> None:
 def test_a_speedscope_profile_opens_and_closes_in_order(told: list[Any]) -> None:
     attempts, spans = timeline(told, by_lane=True)
     sink = Speedscope("s")
-    sink.start(ORIGIN, [])
+    sink.start(ORIGIN, [], 0)
     parts = list(draw(LANES, attempts, spans, sink, by_lane=True))
     sink.finish({"exporter": "test"})
     file = json.loads(b"".join([*parts, sink.take()]))
@@ -127,6 +128,29 @@ def test_a_speedscope_profile_opens_and_closes_in_order(told: list[Any]) -> None
         assert seen[one.name, one.begin_ns - ORIGIN, one.end_ns - ORIGIN] == 1
     told_spans = Counter((s.name, s.begin_ns - ORIGIN, s.end_ns - ORIGIN) for s in spans)
     assert {key: seen[key] for key in told_spans} == told_spans
+
+
+def test_deep_call_paths_do_not_grow_a_profile_with_their_square() -> None:
+    """A call chain 1,000 deep, and a root beside it that has the least time of all."""
+    frames = [
+        Frame(str(depth), str(depth - 1) if depth else None, f"f{depth}", "call", depth, own=2000 - depth)
+        for depth in range(1000)
+    ]
+    frames.append(Frame("beside", None, "beside", "call", 0, own=1))
+    for most, shown in ((600_000, 1001), (100, 14)):
+        sink = Speedscope("s")
+        assert sink.start(ORIGIN, frames, most) == len(frames) - shown
+        sink.finish({"exporter": "test"})
+        file = json.loads(sink.take())
+        names = [frame["name"] for frame in file["shared"]["frames"]]
+        (summed,) = file["profiles"]
+        stacks = [[names[frame] for frame in stack] for stack in summed["samples"]]
+        assert len(stacks) == len(summed["weights"]) == shown
+        assert sum(map(len, stacks)) <= most
+        assert stacks[12] == [f"f{depth}" for depth in range(13)]
+        assert summed["weights"][12] == 1988
+        assert stacks[-1] == ["beside"]
+        assert summed["endValue"] == sum(summed["weights"])
 
 
 @given(st.integers(-(2**63), 2**64 - 1))

@@ -97,6 +97,17 @@ def test_names_with_brackets_and_colours() -> None:
     assert dump.threads == (thread,)
 
 
+@pytest.mark.parametrize("end", ["", ")", " ()"])
+def test_a_line_without_end_costs_nobody_the_rest(end: str) -> None:
+    dump = parse_dump(
+        f'Process 7: python {"x" * 200_000}\nThread 1 (idle): "a"\n    inner (x.py:1)\n'
+        f"    a{' (a' * 66_666}{end}\n    outer (x.py:2)\n"
+    )
+    assert (dump.pid, dump.title[:8]) == (7, "python x")
+    (thread,) = dump.threads
+    assert thread.frames == (Frame("outer", "x.py", 2), Frame("inner", "x.py", 1))
+
+
 _FRAMES = st.lists(st.sampled_from("fgh").map(lambda name: Frame(name, "x.py", 1)), max_size=5).map(tuple)
 _DUMPS = st.dictionaries(
     st.sampled_from([f"worker{number}" for number in range(6)]),

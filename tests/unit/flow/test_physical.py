@@ -81,3 +81,10 @@ def test_who_asked_for_no_bundle_is_in_the_first_of_the_group() -> None:
     assert [told.bundles[at].index for at in told.workers.bundle] == [0]
     # Nobody told how large the bundles are: what is used of them is reserved.
     assert told.nodes[0].used == {"CPU": 1.0}
+
+
+def test_bundles_of_a_node_that_has_ended_are_nowhere() -> None:
+    group = Group(GROUP, "g", ((0, "n", {"CPU": 1.0}), (1, "ended", {"CPU": 2.0}), (2, "untold", None)))
+    told = picture([NodeRow("n")], [], [group], gone={"ended"})
+    assert [(node.id, node.is_known) for node in told.nodes] == [("n", True), ("untold", False)]
+    assert ([bundle.index for bundle in told.bundles], told.bundles_total) == ([0, 2], 2)

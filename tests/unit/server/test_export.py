@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import socket
+import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import pyarrow.parquet as pq
@@ -176,6 +181,55 @@ def test_speedscope_has_the_sums_by_call_path_and_each_worker(fresh: Running) ->
             assert event["type"] == "O" or stack.pop() == event["frame"]
         assert not stack
     assert seen >= {"root", "leaf", "bad", "A.one", "A.two", "ray.get", "executing", "tidy"}
+
+
+def test_of_too_many_attempts_the_busiest_workers_go(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Story()
+    for number in range(9):
+        told.task("busy", number, number, number + 1, worker="a" * 56)
+    for worker in "bcd":
+        told.task(f"on_{worker}", 0, 5, 10, worker=worker * 56)
+    fresh.record(told)
+    monkeypatch.setattr("rayscope.server.exporting.SPEEDSCOPE_ATTEMPTS", 5)
+    content, left_out = fetch(fresh, "speedscope")
+    file = json.loads(content)
+    assert left_out == {"workers": 1, "attempts_of_these_workers": 9}
+    assert file["rayscope"]["attempts"] == 3
+    names = [frame["name"] for frame in file["shared"]["frames"]]
+    drawn = {names[event["frame"]] for one in file["profiles"][1:] for event in one["events"]}
+    assert drawn >= {"on_b", "on_c", "on_d"}
+    assert "busy" not in drawn
+    # In the sums are all, but where stacks are too deep: then the header and the file say how many are not.
+    assert len(file["profiles"][0]["samples"]) == 4
+    monkeypatch.setattr("rayscope.server.exporting.SPEEDSCOPE_FRAMES", 6)
+    content, left_out = fetch(fresh, "speedscope")
+    file = json.loads(content)
+    assert left_out["call_paths"] == file["rayscope"]["left_out"]["call_paths"] == 1
+    assert len(file["profiles"][0]["samples"]) == 3
+
+
+def test_a_stalled_download_is_cut_and_its_place_is_free_again(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_end(*_: Any, **__: Any) -> Iterator[bytes]:
+        for _ in range(4000):
+            yield b"x" * (1 << 18)
+
+    fresh.record(story()[0])
+    monkeypatch.setattr("rayscope.server.routes.export._STALLED_S", 0.5)
+    with monkeypatch.context() as patched, contextlib.ExitStack() as stack:
+        patched.setattr("rayscope.server.exporting.draw", without_end)
+        at = urlsplit(fresh.server.url)
+        for _ in range(2):
+            client = stack.enter_context(socket.create_connection((at.hostname, at.port)))
+            client.sendall(f"GET /api/export?format=chrome HTTP/1.1\r\nHost: {at.netloc}\r\n\r\n".encode())
+            assert client.recv(12) == b"HTTP/1.1 200"
+        fresh.error(fresh.client.get("/api/export", params={"format": "chrome"}), 503)
+        patched.undo()
+        until = time.monotonic() + 20
+        while fresh.client.get("/api/export", params={"format": "parquet"}).status_code == 503:
+            assert time.monotonic() < until, "the stalled downloads keep their places"
+            time.sleep(0.1)
 
 
 def test_parquet_is_what_sql_says(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:

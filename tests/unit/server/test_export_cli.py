@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import gzip
 import json
+import os
+import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from httpx import Response
 from tests.story import SESSION, at
 from tests.traces import read_chrome, read_perfetto
 from tests.unit.server.conftest import Running
@@ -85,10 +88,59 @@ def test_nothing_is_overwritten_unasked(place: Path) -> None:
     run("-o", "tables", "--force", code=1, said="is a directory")
 
 
+def test_what_is_no_file_of_ours_stays(place: Path) -> None:
+    pipe, link, folder = place / "pipe", place / "link", place / "tables"
+    os.mkfifo(pipe)
+    run("-o", "pipe", "--force", code=1, said="pipe is no regular file. Give another --output.")
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    link.symlink_to("kept")
+    for _ in range(2):
+        run("-o", "link", "--force")
+        assert link.is_symlink()
+        assert read_perfetto((place / "kept").read_bytes()).slices
+        (place / "kept").write_text("old")
+    run("-o", "link", code=1, said="link exists")
+    (place / "away").symlink_to("no/such/place")
+    run("-o", "away", "--force", code=1, said="There is no directory")
+    folder.mkdir()
+    (folder / "tasks.parquet").write_text("old")
+    (folder / "zz.parquet").mkdir()
+    run("--format", "parquet", "-o", "tables", "--force", code=1, said="has other files, as zz.parquet")
+    assert (folder / "tasks.parquet").read_text() == "old"
+    (folder / "zz.parquet").rmdir()
+    (place / "to").symlink_to("tables")
+    run("--format", "parquet", "-o", "to", "--force")
+    assert pq.read_table(folder / "tasks.parquet").num_rows == 6
+    assert (place / "to").is_symlink()
+
+
+def test_the_name_that_a_server_gives_leads_nowhere_else(
+    fresh: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh.record(story()[0])
+
+    class Elsewhere(Response):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.headers["Content-Disposition"] = 'attachment; filename="../up.perfetto-trace"'
+
+    monkeypatch.setattr("httpx._client.Response", Elsewhere)
+    monkeypatch.setattr("httpx._transports.default.Response", Elsewhere)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    run("--server", fresh.server.url)
+    assert [path.name for path in folder.iterdir()] == ["up.perfetto-trace"]
+
+
 def test_what_cannot_be_says_why(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("nowhere", code=1, said="No session 'nowhere' is recorded here.")
     run("-o", "no/such/place", code=1, said="There is no directory no/such.")
     run("--since", "yesterday", code=2, said="--since cannot be 'yesterday'. Give it as 2026-01-31T12:00:00")
+    for odd in ("²", "0001-01-01", "0001-01-01T00:00:00+00:00", "9999-12-31", "1" * 30, "1" * 5000):
+        run("--since", odd, code=2, said="--since cannot be")
+    for name in ("x.gz", "x.zip.gz"):
+        run("--format", "parquet", "-o", name, code=1, said="Give a directory as --output, or FILE.zip.")
     run("--format", "exe", code=2, said="perfetto")
 
     def full(*_: Any) -> int:

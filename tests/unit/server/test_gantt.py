@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
+from tests.conftest import wait_for
 from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story, at
 from tests.unit.server.conftest import Running
 
@@ -298,3 +300,22 @@ def test_lanes_by_call_path_are_the_call_tree_and_fold(fresh: Running) -> None:
     assert sorted(of_lane) == ["another", "inner", "inner", "inner", "leaf", "outer"]
     assert lanes("/api/flow/range", levels=1)[0] == ("outer", 1, 4, 165)
     fresh.error(fresh.client.get("/api/flow/gantt", params={"by": "path", "levels": 99}), 422)
+
+
+def test_what_has_come_since_the_lanes_were_laid_out_is_told(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.story.ORIGIN_NS", time.time_ns())  # a live session
+    monkeypatch.setattr("rayscope.server.answers._LEAST_S", 60.0)
+    story = Story()
+    story.task("early", -1000, -900, -800)
+    fresh.record(story)
+    before = fresh.get("/api/flow/gantt")
+    story.task("late", -500, -400, -300)
+    story.task("elsewhere", -500, -400, -300, worker="c" * 56)
+    fresh.record(story)
+    wait_for(lambda: len(fresh.get("/api/tasks")["items"]) == 3, "what came later")
+    found = fresh.get("/api/flow/gantt", width=1500)
+    assert (before["attempts"], found["attempts"], found["in_window"], found["left_out"]) == (1, 3, 3, 1)
+    assert found["names"] == ["early", "late"] or found["names"] == ["late", "early"]
+    assert found["end_ns"] == before["end_ns"] + 500 * MS

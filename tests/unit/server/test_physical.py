@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.story import JOB, Story, at
+from tests.story import DRIVER, JOB, Story, at
 
 from rayscope.model import Entity
 
@@ -128,6 +128,48 @@ def test_what_was_not_yet_or_no_more_there_is_not_told(fresh: Any) -> None:
     assert [n["name"] for n in fresh.get("/api/flow/physical", at_ns=at(850))["nodes"]] == ["head"]
 
 
+def test_a_bundle_does_not_bring_a_node_back_that_has_ended(fresh: Any) -> None:
+    story = _story()
+    (side,) = (one for one in story.batch.entities if one.id == SIDE)
+    side.transitions[(at(650), "DEAD")] = {"end_ns": at(650)}
+    del side.transitions[(at(800), "DEAD")]
+    fresh.record(story)
+    told = fresh.get("/api/flow/physical", at_ns=at(640))
+    assert [(bundle["name"], bundle["node"]) for bundle in told["bundles"]] == [("train", 1)]
+    told = fresh.get("/api/flow/physical", at_ns=at(660))
+    assert [(node["name"], node["is_known"]) for node in told["nodes"]] == [("head", True)]
+    assert (told["bundles"], told["bundles_total"]) == ([], 0)
+    answer = fresh.client.get("/api/flow/physical/node", params={"on_node": SIDE, "at_ns": at(660)})
+    fresh.error(answer, 404)
+
+
+@pytest.mark.parametrize(
+    ("known", "with_method", "last"),
+    [
+        ({}, False, "PENDING_CREATION"),
+        ({}, True, "ALIVE"),
+        ({"transitions": {(at(20), "ALIVE"): {}, (at(90), "RESTARTING"): {}}}, False, "PENDING_CREATION"),
+        ({"transitions": {(at(20), "ALIVE"): {}, (at(200), "ALIVE"): {}}}, False, "ALIVE"),
+        ({"observed_ns": at(200), "observed": {"state": "ALIVE"}}, False, "ALIVE"),
+        ({"observed_ns": at(200), "observed": {"state": "RESTARTING"}}, False, "PENDING_CREATION"),
+    ],
+)
+def test_an_actor_that_works_or_is_said_to_live_was_made(
+    known: dict[str, Any], with_method: bool, last: str, fresh: Any
+) -> None:
+    """It was made once from 10 to 20, and again from 100 on, of which nobody told the end."""
+    story = Story()
+    story.batch.entities.append(Entity("actor", ACTOR + JOB, {"class_name": "Model"}, **known))
+    made = story.task("Model.__init__", 0, 10, 20, node=HEAD, worker=ONE, actor=ACTOR)
+    story.task("Model.__init__", 20, 100, node=HEAD, worker=TWO, actor=ACTOR, attempt=1, task_id=made)
+    if with_method:
+        story.task("Model.step", 0, 30, 40, node=HEAD, worker=ONE, actor=ACTOR)
+        story.task("Model.step", 0, 200, node=HEAD, worker=TWO, actor=ACTOR)
+    fresh.record(story)
+    answers = [fresh.get("/api/flow/physical", at_ns=at(when)) for when in (199, 250)]
+    assert [answer["states"] for answer in answers] == [["PENDING_CREATION"], [last]]
+
+
 def test_filters_pick_what_counts_as_running_and_bytes_are_those_made_so_far(fresh: Any) -> None:
     story = _story()
     story.batch.attempts[1].returned = (at(390), 700, 900)
@@ -166,6 +208,30 @@ def test_objects_count_once_for_each_node_that_took_them(fresh: Any) -> None:
     assert (told["pairs_total"], told["objects"], told["bytes"], told["sampled"]) == (1, 1, 700, 1)
     assert fresh.get("/api/flow/transfers", until_ns=at(250))["pairs"] == []
     fresh.error(fresh.client.get("/api/flow/transfers", params={"span_ns": 0}), 422)
+
+
+def test_what_an_attempt_took_stays_where_that_ran(fresh: Any) -> None:
+    story = Story()
+    story.entity("job", JOB, 0, driver_node_id=SIDE)
+    made = story.task("made", 0, 10, 20, node=HEAD, worker=ONE)
+    taker = story.task("taker", 20, 30, 60, node=SIDE, worker=TWO, failed=True)
+    story.task("taker", 60, 70, 90, node=HEAD, worker=ONE, task_id=taker, attempt=1)
+    story.get(taker, made, 35, 40)
+    story.get(taker, made, 75, 80, attempt=1)
+    other = story.task("other", 0, 10, 20, node=HEAD, worker=ONE)
+    back = story.task("back", 20, 30, 60, node=HEAD, worker=ONE, failed=True)
+    story.task("back", 60, 70, 90, node=SIDE, worker=TWO, task_id=back, attempt=1)
+    story.get(back, other, 35, 40)
+    fresh.record(story)
+    told = fresh.get("/api/flow/transfers", until_ns=at(100))
+    assert [(p["source"], p["target"], p["objects"], p["bytes"]) for p in told["pairs"]] == [
+        (HEAD, SIDE, 1, 100)
+    ]
+    driver = Story()
+    driver.get(DRIVER, other, 91, 92)
+    fresh.record(driver)
+    told = fresh.get("/api/flow/transfers", until_ns=at(110))
+    assert [(p["source"], p["target"], p["objects"]) for p in told["pairs"]] == [(HEAD, SIDE, 2)]
 
 
 def test_without_any_record_of_nodes_workers_are_those_that_ran(fresh: Any) -> None:

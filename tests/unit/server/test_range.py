@@ -111,6 +111,25 @@ def test_parts_of_a_time_add_up_to_it(fresh: Running, story: Story) -> None:
         assert found["functions_left_out_ns"] == found["lanes_left_out_ns"] == 0
 
 
+def test_what_never_came_to_a_worker_holds_none(fresh: Running) -> None:
+    story = Story()
+    story.task("runs", 0, 10, 200, worker=A, node=N)
+    for _ in range(5):
+        story.task("pending", 0)
+    story.task("lost", 0, ended=50, failed=True)
+    fresh.record(story)
+    found = ask(fresh, 0, 100)
+    assert (found["attempts"], found["busy_ns"], found["lanes_left_out_ns"]) == (7, 90 * MS, 0)
+    assert found["running"] == {"mean": 0.9, "most": 1}
+    assert {row["name"]: row["mean"] for row in found["functions"]} == {"runs": 0.9, "pending": 0, "lost": 0}
+
+
+def test_a_range_may_have_one_end(fresh: Running, story: Story) -> None:
+    fresh.record(story)
+    found = fresh.get("/api/flow/range", until_ns=at(-50))
+    assert (found["attempts"], found["until_ns"]) == (0, at(-50))
+
+
 def test_nothing_in_the_range_and_what_is_no_range(fresh: Running, story: Story) -> None:
     fresh.record(story)
     found = ask(fresh, -100, -50)

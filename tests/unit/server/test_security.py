@@ -52,6 +52,20 @@ def test_a_page_of_another_site_may_not_act(running: Any, origin: str) -> None:
         assert running.error(answer, 403)["code"] == "bad_origin"
 
 
+def test_no_page_of_another_site_starts_an_export(running: Any) -> None:
+    """What a page loads as an image or a link has no Origin."""
+    for site, path, status in (
+        ("cross-site", "/api/export", 403),
+        ("same-origin", "/api/export", 422),
+        ("none", "/api/export", 422),
+        ("cross-site", "/api/health", 200),
+    ):
+        answer = running.client.get(path, headers={"Sec-Fetch-Site": site})
+        assert answer.status_code == status
+        if status == 403:
+            assert running.error(answer, 403)["code"] == "bad_origin"
+
+
 def test_our_own_page_may(running: Any) -> None:
     assert running.client.get("/api/sessions", headers={"Origin": running.server.url}).status_code == 200
 

@@ -19,6 +19,7 @@ from rayscope.model import Drop, RecordBatch
 from rayscope.store import session_file
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import StoreError
+from rayscope.store.flow_sql import DERIVED
 from rayscope.store.schema import SCHEMA_VERSION
 from rayscope.store.session_file import SessionFile
 from rayscope.store.spool import Spool
@@ -156,6 +157,28 @@ def test_an_older_record_is_brought_up_to_date(
         ]
         assert "noted" in {row[0] for row in connection.execute("DESCRIBE drops").fetchall()}
     assert dump(path)["attempts"] == expected["attempts"]
+
+
+def test_a_record_of_version_3_gets_what_its_attempts_tell_for_themselves(
+    bodies: list[bytes], record: Any, dump: Dump
+) -> None:
+    path = record(bodies)
+    expected = dump(path)
+    with duckdb.connect(str(path)) as connection:
+        found = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        for (view,) in found:
+            connection.execute(f"DROP VIEW {view}")
+        for column in DERIVED:
+            connection.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
+        connection.execute("UPDATE meta SET value = '3' WHERE key = 'schema_version'")
+        connection.execute("DELETE FROM meta WHERE key = 'views'")
+    SessionFile(path).close()
+    assert dump(path) == expected
+    with duckdb.connect(str(path), read_only=True) as connection:
+        (told,) = connection.execute(
+            f"SELECT {', '.join(f'count({c})' for c in DERIVED)} FROM attempts"
+        ).fetchall()
+        assert min(told) > 0
 
 
 def test_a_migration_that_fails_changes_nothing(

@@ -34,20 +34,41 @@ class Speedscope:
         self._open: dict[int, _Profile] = {}
         self._first = True
 
-    def start(self, begin_ns: int, frames: Sequence[Frame]) -> None:
-        """The first profile: the executing time of ``frames`` (those of a flame graph, parents first)."""
+    def start(self, begin_ns: int, frames: Sequence[Frame], most: int) -> int:
+        """The first profile: the executing time of ``frames`` (those of a flame graph, parents first).
+
+        Its stacks have at most ``most`` frames together; beyond, those of the least time are left out.
+        Returns how many these are.
+        """
         self._origin = begin_ns
         self._out += b'{"$schema":"' + _SCHEMA.encode() + b'","profiles":['
-        stacks: dict[str, list[int]] = {}
-        samples: list[list[int]] = []
-        weights: list[int] = []
-        for frame in frames:
-            above = stacks.get(frame.parent or "", [])
+        places: dict[str, int] = {}
+        above: list[int | None] = []
+        depths: list[int] = []
+        names: list[int] = []
+        for place, frame in enumerate(frames):
+            parent = places.get(frame.parent or "")
+            places[frame.id] = place
+            above.append(parent)
+            depths.append(1 if parent is None else depths[parent] + 1)
             name = frame.name or {"driver": DRIVERS, "unknown": UNKNOWN}.get(frame.kind, frame.kind)
-            stacks[frame.id] = [*above, self._frame(name)]
-            if frame.own:
-                samples.append(stacks[frame.id])
-                weights.append(frame.own)
+            names.append(self._frame(name))
+        busy = [place for place, frame in enumerate(frames) if frame.own]
+        kept = []
+        for place in sorted(busy, key=lambda place: -frames[place].own):
+            if depths[place] <= most:
+                most -= depths[place]
+                kept.append(place)
+        kept.sort()
+        samples: list[list[int]] = []
+        for place in kept:
+            stack: list[int] = []
+            at: int | None = place
+            while at is not None:
+                stack.append(names[at])
+                at = above[at]
+            samples.append(stack[::-1])
+        weights = [frames[place].own for place in kept]
         self._profile(
             {
                 "type": "sampled",
@@ -59,6 +80,7 @@ class Speedscope:
                 "weights": weights,
             }
         )
+        return len(busy) - len(kept)
 
     def finish(self, about: Mapping[str, Any]) -> None:
         """The last lane, the names, and what is to be known of the file."""

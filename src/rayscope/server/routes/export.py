@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 import time
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import FastAPI, Query
 from fastapi.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from rayscope.server.export_formats import FILES, Format
 from rayscope.server.exporting import Export
@@ -22,19 +23,32 @@ from rayscope.server.routes.common import ERRORS, Session, TaskFilters, error
 _AT_A_TIME = 2
 #: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
 _MOST_PAUSE_S = 0.1
+#: A download of which nothing is taken for so long is cut: its place is wanted by others, s.
+_STALLED_S = 60.0
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
 
 
+class _Stalled(Exception):
+    """The client takes nothing."""
+
+
 class _Stream(StreamingResponse):
-    """Gives back what the pieces are made of when they are sent, or when nobody wants them any more."""
+    """Gives back what the pieces are made of when they are sent, or when nobody wants or takes them."""
 
     def __init__(self, pieces: Iterator[bytes], done: contextlib.ExitStack, **options: Any) -> None:
         super().__init__(pieces, **options)
         self._done = done
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._done:
-            await super().__call__(scope, receive, send)
+        async def patient(message: Message) -> None:
+            try:
+                await asyncio.wait_for(send(message), _STALLED_S)
+            except asyncio.TimeoutError:
+                raise _Stalled from None
+
+        # An answer that ends before its last piece is cut by the server, so that it is not taken for whole.
+        with self._done, contextlib.suppress(_Stalled):
+            await super().__call__(scope, receive, patient)
 
 
 def add_export(app: FastAPI, hub: Hub) -> None:

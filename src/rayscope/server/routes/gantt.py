@@ -164,8 +164,8 @@ def _drawn(frame: _Frame, picture: query.Picture, by: str) -> dict[str, Any]:
     return {
         "origin_ns": frame.origin_ns,
         "begin_ns": frame.origin_ns,
-        "end_ns": frame.end_ns,
-        "attempts": frame.attempts,
+        "end_ns": max(frame.end_ns, *(frame.origin_ns + bar["end"] for bar in picture.bars), 0),
+        "attempts": max(frame.attempts, picture.in_window),
         "resolution_ns": picture.resolution_ns,
         "lanes": shown,
         "lanes_total": frame.lanes_total,

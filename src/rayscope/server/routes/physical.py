@@ -135,6 +135,7 @@ def _picture(found: query.Housed, on_node: str | None = None) -> Picture:
         (NodeRow(**row) for row in found.nodes),
         (WorkerRow(**row) for row in found.workers),
         (group.on(on_node) if on_node else group for group in groups if group is not None),
+        gone=found.gone,
     )
 
 

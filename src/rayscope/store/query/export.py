@@ -152,8 +152,8 @@ class Timeline:
     """What of a session is to be drawn, as it was when this was made. Use it in a ``with`` block.
 
     ``begin_ns`` and ``end_ns``: of all of it, None if there is nothing. ``attempts``: how many are drawn.
-    ``left_out``: how many of what are not. ``most``: workers beyond the first with so many attempts in all
-    are left out; None: no limit.
+    ``left_out``: how many of what are not. ``most``: beyond so many attempts in all
+    the workers with the most are left out; None: no limit.
     """
 
     def __init__(
@@ -191,8 +191,8 @@ class Timeline:
         )
         self._drivers(chosen, where, last)
         if most is not None:
-            crowd = "SELECT lane FROM (SELECT lane, sum(attempts) OVER (ORDER BY lane) AS upto FROM lanes)"
-            crowd = f"lane IN ({crowd} WHERE upto > {int(most)})"
+            crowd = "SELECT lane, sum(attempts) OVER (ORDER BY attempts, lane) AS upto FROM lanes"
+            crowd = f"lane IN (SELECT lane FROM ({crowd}) WHERE upto > {int(most)})"
             workers, attempts = self._one(
                 f"SELECT count(*) FILTER (job_id IS NULL), sum(attempts) FROM lanes WHERE {crowd}"
             )

@@ -152,17 +152,17 @@ def picture(
     grain = resolution(max(1, stop - begin), width)
     if not lanes:
         return Picture(grain, [], [], 0, 0)
-    window = _Window(_base(filters, by, last_ns), lanes, len(lanes) == lanes_total, begin, stop)
+    window = _Window(_base(filters, by, last_ns), lanes, len(lanes) == lanes_total, since, until)
     in_window = None
     with file.reader() as reader:
         if by == "path":
             call_lanes.prepare(reader, levels)
         if attempts > MAX_BARS:
-            in_window, grain = _fitting(reader, window, grain)
-        bars = _bars(reader, window, origin, grain)
+            in_window, grain = _fitting(reader, window, stop - begin, grain)
+        bars, lost = _bars(reader, window, origin, grain)
         spans = _blocked(reader, bars, origin, grain, last_ns)
     told = sum(row["count"] for row in bars)
-    in_window = told if in_window is None else max(told, in_window)  # more may have come meanwhile
+    in_window = told + lost if in_window is None else max(told + lost, in_window)
     return Picture(grain, bars, spans, in_window, in_window - told)
 
 
@@ -198,20 +198,26 @@ class _Base:
 
 
 class _Window(NamedTuple):
-    """A part of their time, ``begin`` to ``stop``, on some of the lanes, or all that there are."""
+    """A part of their time, ``begin`` to ``stop``, or all of it; on some of the lanes, or on all."""
 
     base: _Base
     lanes: list[str]
     is_all: bool
-    begin: int
-    stop: int
+    begin: int | None
+    stop: int | None
 
     def select(self, *columns: str) -> tuple[str, list[Any]]:
         """SQL of the attempts in it, see :meth:`_Base.select`, and its parameters."""
-        some = "" if self.is_all else "lane IN (SELECT unnest(?::VARCHAR[])) AND "
+        where = Where([], [])
+        if not self.is_all:
+            where.add("lane IN (SELECT unnest(?::VARCHAR[]))", self.lanes)
+        if self.begin is not None:
+            where.add("ended_ns >= ?", self.begin)
+        if self.stop is not None:
+            where.add("began_ns <= ?", self.stop)
         return (
-            f"SELECT * FROM ({self.base.select(*columns)}) WHERE {some}ended_ns >= ? AND began_ns <= ?",
-            [*self.base.values, *([] if self.is_all else [self.lanes]), self.begin, self.stop],
+            f"SELECT * FROM ({self.base.select(*columns)}){where.sql}",
+            [*self.base.values, *where.values],
         )
 
 
@@ -252,9 +258,9 @@ def _lanes(
     return extent, lanes_total, rows
 
 
-def _fitting(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> tuple[int, int]:
-    """How many attempts are in a window, and the resolution (ns) that keeps to :data:`MAX_BARS`: bars shorter
-    than two of it are merged with those that begin in the same one.
+def _fitting(reader: duckdb.DuckDBPyConnection, window: _Window, span: int, grain: int) -> tuple[int, int]:
+    """How many attempts are in a window of ``span`` ns, and the resolution (ns) that keeps to
+    :data:`MAX_BARS`: bars shorter than two of it are merged with those that begin in the same one.
     """
     attempts, values = window.select()
     in_window = 0
@@ -264,7 +270,7 @@ def _fitting(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> 
         for size in grains:
             asked.append(f"count(*) FILTER (ended_ns - began_ns >= {2 * size})")
             # So many can begin in it, or before it and reach into it.
-            most = len(window.lanes) * ((window.stop - window.begin) // size + 4)
+            most = len(window.lanes) * (span // size + 4)
             short = f"CASE WHEN ended_ns - began_ns < {2 * size} THEN hash(lane, began_ns // {size}) END"
             asked.append(str(most) if most <= MAX_BARS // 2 else f"approx_count_distinct({short})")
         row = reader.execute(f"SELECT count(*), {', '.join(asked)} FROM ({attempts})", values).fetchone()
@@ -275,8 +281,12 @@ def _fitting(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> 
     return in_window, grain << 21
 
 
-def _bars(reader: duckdb.DuckDBPyConnection, window: _Window, origin: int, grain: int) -> list[Row]:
-    """The bars of a window at a resolution; the longer ones with when their phases began, from theirs."""
+def _bars(
+    reader: duckdb.DuckDBPyConnection, window: _Window, origin: int, grain: int
+) -> tuple[list[Row], int]:
+    """The bars of a window at a resolution, the longer ones with when their phases began, from theirs; and
+    how many attempts are on lanes that nobody knew when the frame was made.
+    """
     bucket = f"CASE WHEN ended_ns - began_ns < {2 * grain} THEN began_ns // {grain} END"
     alone = f"CASE WHEN ended_ns - began_ns >= {2 * grain} THEN hash(task_hi, task_lo, attempt) END"
     failed = "(told_end_ns IS NOT NULL AND failed_ns IS NOT NULL)"
@@ -298,10 +308,11 @@ def _bars(reader: duckdb.DuckDBPyConnection, window: _Window, origin: int, grain
             values,
         )
     )
-    known = set(window.lanes)
-    rows = [row for row in rows if row["lane"] in known]  # others have come since the frame was made
+    known = set(window.lanes)  # others may have come since the frame was made
+    lost = sum(row["count"] for row in rows if row["lane"] not in known)
+    rows = [row for row in rows if row["lane"] in known]
     _add_phases(reader, window, rows, _DETAILED * grain)
-    return rows
+    return rows, lost
 
 
 def _add_phases(reader: duckdb.DuckDBPyConnection, window: _Window, rows: Sequence[Row], least: int) -> None:

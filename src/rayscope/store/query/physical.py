@@ -41,6 +41,7 @@ FROM node_rows
 WHERE coalesce(start_ns, 0) <= $at AND coalesce(end_ns, {FOREVER}) > $at AND ($node IS NULL OR id = $node)
 ORDER BY is_head DESC NULLS LAST, id LIMIT {_MAX_NODES}
 """
+_GONE = "SELECT id FROM node_rows WHERE end_ns <= $at AND ($node IS NULL OR id = $node)"
 #: Workers on record that live then on a node that does, and others on which something runs then.
 _WORKERS = f"""
 CREATE TEMP TABLE workers AS
@@ -55,23 +56,37 @@ FROM running
 WHERE node_id IS NOT NULL AND worker_id NOT IN (SELECT id FROM worker_rows WHERE node_id IS NOT NULL)
 GROUP BY worker_id
 """
+#: The states of an actor's record, [ns, state, ...] as JSON: its transitions, and what was observed last.
+_TOLD = (
+    "list_append(json_extract(a.doc, '$[1][*]'), "
+    "json_array(json_extract(a.doc, '$[2]'), json_extract(a.doc, '$[3].state')))"
+)
 #: A worker houses one actor in its life: the attempt that made it tells, or where that is missing the GCS.
+#: Where nobody told the end of that attempt, the actor was made once it ran a method, or was said to live.
 _ACTORS = f"""
 CREATE TEMP TABLE actors_at AS
 WITH made AS (
     SELECT worker_id, arg_max(actor_id, {START}) AS actor_id, max(coalesce({END}, {FOREVER})) AS made_ns,
-        arg_max(required_resources, {START}) AS required_resources
+        max({START}) AS since, arg_max(required_resources, {START}) AS required_resources
     FROM attempts
     WHERE type = 'ACTOR_CREATION_TASK' AND {START} <= $at AND worker_id IN (SELECT id FROM workers)
     GROUP BY worker_id),
 told AS (
-    SELECT worker_id, id AS actor_id, 0 AS made_ns, required_resources FROM actor_rows
+    SELECT worker_id, id AS actor_id, 0 AS made_ns, 0 AS since, required_resources FROM actor_rows
     WHERE worker_id IN (SELECT id FROM workers) AND worker_id NOT IN (SELECT worker_id FROM made)
-        AND coalesce(start_ns, 0) <= $at)
+        AND coalesce(start_ns, 0) <= $at),
+at_work AS (
+    SELECT DISTINCT worker_id FROM attempts
+    WHERE type = 'ACTOR_TASK' AND {START} <= $at
+        AND worker_id IN (SELECT worker_id FROM made WHERE made_ns = {FOREVER}))
 SELECT h.worker_id, h.actor_id, a.class_name, coalesce(nullif(a.name, ''), a.repr_name) AS name,
     coalesce(a.required_resources, h.required_resources) AS required_resources,
-    CASE WHEN a.end_ns <= $at THEN 'DEAD' WHEN h.made_ns > $at THEN 'PENDING_CREATION' ELSE 'ALIVE' END
-        AS state
+    CASE WHEN a.end_ns <= $at THEN 'DEAD' WHEN h.made_ns <= $at THEN 'ALIVE'
+        WHEN h.made_ns < {FOREVER} THEN 'PENDING_CREATION'
+        WHEN h.worker_id IN (SELECT worker_id FROM at_work) THEN 'ALIVE'
+        WHEN len([t FOR t IN {_TOLD} IF json_extract_string(t, '$[1]') = 'ALIVE'
+            AND TRY_CAST(json_extract_string(t, '$[0]') AS BIGINT) BETWEEN h.since AND $at]) > 0 THEN 'ALIVE'
+        ELSE 'PENDING_CREATION' END AS state
 FROM (FROM made UNION ALL FROM told) h LEFT JOIN actor_rows a ON a.id = h.actor_id
 QUALIFY row_number() OVER (PARTITION BY h.worker_id ORDER BY h.actor_id) = 1
 """
@@ -146,7 +161,7 @@ class Housed(NamedTuple):
     """What is on record of one time: rows with the fields of those of :mod:`rayscope.flow.physical`.
 
     ``groups``: (id, decoded doc, when its creator's job ended). ``keys``: names of annotations on record.
-    ``attempts``: of one node, the oldest that run on each worker.
+    ``attempts``: of one node, the oldest that run on each worker. ``gone``: ids of nodes that had ended.
     """
 
     at_ns: int | None
@@ -155,6 +170,7 @@ class Housed(NamedTuple):
     groups: list[tuple[str, Any, int | None]]
     keys: list[str]
     attempts: list[Row]
+    gone: frozenset[str] = frozenset()
 
 
 def housed(
@@ -187,6 +203,7 @@ def housed(
         reader.execute(_ACTORS, {"at": at_ns})
         reader.execute(_BLOCKED, {"at": at_ns})
         nodes = rows_of(reader.execute(_NODES_AT, at))
+        gone = frozenset(identity for (identity,) in reader.execute(_GONE, at).fetchall())
         workers = rows_of(reader.execute(_HOUSED))
         for row in workers:
             row["tasks"] = tuple(row["tasks"] or ())
@@ -203,7 +220,7 @@ def housed(
             f"ORDER BY count(*) DESC, name LIMIT {_MAX_KEYS}"
         ).fetchall()
         attempts = rows_of(reader.execute(_ATTEMPTS)) if node_id is not None else []
-    return Housed(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts)
+    return Housed(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts, gone)
 
 
 def _add(rows: list[Row], name: str, found: duckdb.DuckDBPyConnection, default: Any) -> None:

@@ -121,9 +121,10 @@ def _extent(
         where.values,
     ).fetchone()
     first, last = found if found and found[0] is not None else (last_ns, last_ns)
-    since = first if since is None else since
-    until = last if until is None else until
-    return int(since), int(max(until, since + 1) if filters.get("until_ns") is None else until)
+    if until is None:
+        since = first if since is None else since
+        return int(since), int(max(last, since + 1))
+    return int(min(first, until - 1)), int(until)
 
 
 def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str:
@@ -131,12 +132,13 @@ def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str
     the range (``placed``), their time there (``busy_ns``), and the phases. ``?``: the filters'.
     """
     inside = (str(since), str(until))
+    busy = f"greatest(0, least(ended_ns, {until}) - greatest(began_ns, {since}))"
     ended = f"SELECT {_KEY}, coalesce({END}, {last}) AS ended FROM attempts"
     return f"""
 SELECT lane, shown, state, max(node_id) AS node_id, max(worker_pid) AS worker_pid, max(actor_id) AS actor_id,
     max(actor_repr_name) AS actor_repr_name, count(*) AS attempts,
     count(*) FILTER (lane IS NOT NULL AND began_ns <= {until} AND ended_ns >= {since}) AS placed,
-    {total(f"greatest(0, least(ended_ns, {until}) - greatest(began_ns, {since}))")} AS busy_ns,
+    {total(f"CASE WHEN began_ns IS NOT NULL THEN {busy} END")} AS busy_ns,
     {", ".join(f"{total(_phase_inside(phase))} AS {phase}_ns" for phase in SCHEDULING_PHASES)}
 FROM (
     SELECT lane, shown, state, node_id, worker_pid, actor_id, actor_repr_name, began_ns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rayscope.store.flow_sql import FIRST_PUT, moved, nodes_of, total
+from rayscope.store.flow_sql import FIRST_PUT, NOT_DRIVER, moved, nodes_of, total
 from rayscope.store.query.pages import Row, rows_of
 from rayscope.store.session_file import SessionFile
 
@@ -27,16 +27,23 @@ def _pairs(since: int, until: int, share: int) -> str:
     )
     return f"""
 WITH moved AS MATERIALIZED (
-    SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, object_hi, object_lo, object_index, bytes
-    FROM ({moved(taken, made)}) WHERE kind IN ('argument', 'get')),
+    SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, taken_by, object_hi, object_lo, object_index,
+        bytes
+    FROM ({moved(taken, made, "attempt")}) WHERE kind IN ('argument', 'get')),
 nodes AS ({nodes_of(f"task_hi IN ({_ENDS})")}),
-once AS (
-    SELECT p.node_id AS source, c.node_id AS target, max(bytes) AS bytes
+takers AS (
+    SELECT task_hi, task_lo, attempt, node_id FROM attempts
+    WHERE {NOT_DRIVER} AND task_hi IN (SELECT consumer_hi FROM moved)),
+placed AS (
+    SELECT moved.*, p.node_id AS source,
+        CASE WHEN t.attempt IS NULL THEN c.node_id ELSE t.node_id END AS target
     FROM moved
     JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
     JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
-    WHERE p.node_id != c.node_id
-    GROUP BY p.node_id, c.node_id, object_hi, object_lo, object_index),
+    LEFT JOIN takers t ON t.task_hi = consumer_hi AND t.task_lo = consumer_lo AND t.attempt = taken_by),
+once AS (
+    SELECT source, target, max(bytes) AS bytes FROM placed WHERE source != target
+    GROUP BY source, target, object_hi, object_lo, object_index),
 pairs AS (
     SELECT source, target, count(*) * {share} AS objects, {total(f"bytes * {share}")} AS bytes,
         count(*) FILTER (bytes IS NULL) * {share} AS unsized
@@ -64,7 +71,8 @@ class Transfers(NamedTuple):
 def transfers(file: SessionFile, since_ns: int, until_ns: int) -> Transfers:
     """What tasks took between two times (ns) of what others had made on another node.
 
-    An object counts once for each node that took it, however many tasks there did.
+    An object counts once for each node that took it, however many tasks there did. It was taken where that
+    attempt ran; of a task that made one, or that took one in an attempt not on record, the last one counts.
     """
     with file.reader() as reader:
         stored = reader.execute("SELECT count(*) FROM edge_rows").fetchone()
