@@ -22,7 +22,7 @@ def test_the_node_shows_what_ran_on_it_at_a_time(recorded: Recorded, page: Page)
     step = asked.json()["items"][0]
     middle = (step["start_ns"] + step["end_ns"]) // 2
     page.goto(f"{recorded.url}/s/{session}/physical?at={middle}")
-    expect(page.get_by_test_id("physical-count")).to_contain_text("1 nodes")
+    expect(page.get_by_test_id("physical-count")).to_contain_text("Nodes: 1,")
     expect(page.get_by_test_id("physical-legend")).to_contain_text("slow_step")
     expect(page.get_by_test_id("physical-usage")).to_contain_text(re.compile(r"CPU\s*1 / 2"))
 

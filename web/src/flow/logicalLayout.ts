@@ -189,13 +189,15 @@ export function edgeShape(a: Rect, b: Rect, kind: 'call' | 'data', isSelf: boole
   const fromY = a.y + a.height * share;
   const toY = b.y + b.height * share;
   if (isSelf) {
-    const right = a.x + a.width;
+    // In the gap above (calls, at the right) or below (data, at the left), so that neighbours' do not meet.
+    const way = kind === 'call' ? -1 : 1;
     const y = kind === 'call' ? a.y : a.y + a.height;
-    const out = kind === 'call' ? y - 34 : y + 34;
+    const from = kind === 'call' ? a.x + a.width - 46 : a.x + 46;
+    const to = from - 30 * way;
     return {
-      path: `M ${right - 24} ${y} C ${right - 24} ${out}, ${right + 44} ${out}, ${right + 6} ${fromY}`,
-      arrow: head(right, fromY, -1),
-      label: { x: right + 8, y: kind === 'call' ? y - 14 : y + 14 },
+      path: `M ${from} ${y} C ${from} ${y + 26 * way}, ${to} ${y + 26 * way}, ${to} ${y + 6 * way}`,
+      arrow: `M ${to} ${y} L ${to - 4.5} ${y + 8 * way} L ${to + 4.5} ${y + 8 * way} Z`,
+      label: { x: from + 22 * way, y: y + 12 * way },
     };
   }
   const forward = b.x >= a.x + a.width - 1;
