@@ -66,12 +66,18 @@ format: $(SETUP) ## Format and mend what can be mended
 	$(BIN)/ruff check --fix src tests benchmarks examples hatch_build.py
 
 .PHONY: system
-system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font)
-	@if ! command -v chromium >/dev/null 2>&1 || ! fc-list 2>/dev/null | grep -qi cjk; then \
-	  echo "Installing chromium and fonts-noto-cjk with apt"; \
-	  SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
-	  $$SUDO apt-get update -qq && \
-	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-noto-cjk fontconfig >/dev/null; \
+system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font, Prometheus)
+	@wanted=""; bare=""; \
+	command -v chromium >/dev/null 2>&1 || wanted="$$wanted chromium fontconfig"; \
+	fc-list 2>/dev/null | grep -qi cjk || wanted="$$wanted fonts-noto-cjk fontconfig"; \
+	{ command -v prometheus && command -v promtool; } >/dev/null 2>&1 || bare="$$bare prometheus"; \
+	command -v prometheus-alertmanager >/dev/null 2>&1 || bare="$$bare prometheus-alertmanager"; \
+	if [ -n "$$wanted$$bare" ]; then \
+	  echo "Installing$$wanted$$bare with apt"; \
+	  INSTALL="$$(test "$$(id -u)" = 0 || echo sudo) env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get"; \
+	  $$INSTALL update -qq; \
+	  test -z "$$wanted" || $$INSTALL install -y -qq $$wanted >/dev/null || exit 1; \
+	  test -z "$$bare" || $$INSTALL install -y -qq --no-install-recommends $$bare >/dev/null || exit 1; \
 	fi
 
 .PHONY: bench
@@ -80,6 +86,7 @@ bench: $(SETUP) ## Run the benchmarks (about 45 minutes); docs/benchmarks.md quo
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/sustained.py
+	$(BIN)/python benchmarks/scale.py --nodes 200 --workers 2000 --actors 20000 --rounds 8 --no-pages
 
 .PHONY: build
 build: $(SETUP) ## Wheel and sdist into dist/

@@ -139,10 +139,12 @@ def questions(tasks: int) -> dict[str, list[str]]:
     return found
 
 
-def ask(url: str, tasks: int, rounds: int) -> list[list[str]]:
-    """Ask everything in turn; rows of a table."""
+def ask(url: str, tasks: int, rounds: int, only: list[str] | None = None) -> list[list[str]]:
+    """Ask everything in turn, or ``only`` some endpoints; rows of a table."""
     rows = []
     for name, queries in questions(tasks).items():
+        if only and name.split(",")[0] not in only:
+            continue
         endpoint = name.split(",")[0]
         latencies, sizes = [], []
         for _ in range(rounds):
@@ -170,6 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, nargs="+", default=[10_000, 1_000_000, 10_000_000])
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--only", nargs="+", help="these endpoints, as flame, logical, gantt")
     parser.add_argument("--ingest", action="store_true", help="ask again while 10,000 events/s come in")
     parser.add_argument("--keep", type=Path, help="generate here, and keep it")
     args = parser.parse_args()
@@ -183,7 +186,19 @@ def main() -> int:
                 generate(folder, tasks)
             print(f"generated {tasks:,} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
             server = RayscopeServer(folder)
-            print(f"{tasks:,} tasks\n\n" + table(columns, ask(server.url, tasks, args.rounds)), flush=True)
+            print(
+                f"{tasks:,} tasks\n\n" + table(columns, ask(server.url, tasks, args.rounds, args.only)),
+                flush=True,
+            )
+            server.stop()
+            server = RayscopeServer(folder)
+            for endpoint in ("flame", "logical"):
+                began = time.monotonic()
+                with urlopen(f"{server.url}/api/flow/{endpoint}?session={SESSION}", timeout=300) as answer:
+                    answer.read()
+                print(
+                    f"{endpoint} of all of it, asked first of a server started anew: {ms(time.monotonic() - began)}"
+                )
             if args.ingest:
                 load = Watched(
                     [
@@ -194,7 +209,7 @@ def main() -> int:
                 )
                 json.loads(load.line())
                 time.sleep(5)
-                rows = ask(server.url, tasks, args.rounds)
+                rows = ask(server.url, tasks, args.rounds, args.only)
                 load.stop()
                 print(
                     f"{tasks:,} tasks, while 10,000 events/s come in\n\n" + table(columns, rows), flush=True

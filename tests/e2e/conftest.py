@@ -24,6 +24,14 @@ from tests.conftest import wait_for
 HERE = Path(__file__).parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What watches the job while it runs comes before what waits for its end."""
+    mine = [item for item in items if item.path.parent == HERE]
+    mine.sort(key=lambda item: item.path.name != "test_ui.py")
+    ours = iter(mine)
+    items[:] = [next(ours) if item.path.parent == HERE else item for item in items]
+
+
 @dataclass
 class Recorded:
     """A server and the job that runs under it."""
@@ -93,7 +101,8 @@ def page(browser: Browser) -> Iterator[Page]:
 
     def console(message: Any) -> None:
         # A request that fails because the server is down or wants a token is what some tests provoke.
-        if message.type == "error" and "Failed to load resource" not in message.text:
+        provoked = ("Failed to load resource", "WebSocket connection to")
+        if message.type == "error" and not any(text in message.text for text in provoked):
             problems.append(message.text)
 
     opened.on("console", console)

@@ -28,7 +28,8 @@ def test_a_live_job_is_watched(recorded: Recorded, page: Page) -> None:
     row = page.get_by_test_id("session-row").first
     row.wait_for(timeout=60_000)
     row.click()
-    expect(page).to_have_url(re.compile(r"/s/session_"))
+    expect(page).to_have_url(re.compile(r"/s/session_.*/overview"))
+    page.get_by_test_id("nav-tasks").click()
     page.get_by_test_id("task-row").first.wait_for(timeout=60_000)
     expect(page.get_by_test_id("connection-state")).to_contain_text("Connected")
     first = _count(page)
@@ -214,6 +215,7 @@ def test_a_node_says_how_its_events_come(recorded: Recorded, page: Page) -> None
     row = page.get_by_test_id("nodes-row").first
     expect(row).to_contain_text("Fast lane")
     row.click()
+    page.get_by_test_id("node-tab-about").click()
     expect(page.get_by_test_id("item-drawer")).to_contain_text("Events by")
     page.unroute_all(behavior="ignoreErrors")
 

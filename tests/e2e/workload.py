@@ -24,6 +24,7 @@ def branch(number):
 
 @ray.remote
 def slow_step(seconds):
+    print(f"a slow step of {seconds} s")
     time.sleep(seconds)
 
 

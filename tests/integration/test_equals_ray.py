@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.cluster import RayCluster, wait_until
 
-from rayscope.cli.recording import Parts, node_env, system_config
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.sources.common import clean_error, is_nil, redact_runtime_env, redact_text
-from rayscope.sources.gcs import GcsClient
 from rayscope.store.sql import query
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
@@ -40,55 +38,13 @@ Row = dict[str, Any]
 Key = tuple[str, int]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until(condition: Callable[[], Any], what: str, timeout_s: float = 90) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"timed out: {what}"
-        time.sleep(0.2)
-    return found
-
-
 @dataclass
-class Cluster:
-    """Two raylets of one Ray session and a driver, all of them children of this process."""
+class Cluster(RayCluster):
+    """Two nodes, and the driver that does one of everything."""
 
-    home: Path
-    ingest_url: str
-    lane: str
-    processes: list[subprocess.Popen[str]] = field(default_factory=list)
-
-    def start(self) -> None:
-        self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        self.env = {key: value for key, value in os.environ.items() if not key.startswith("RAY")}
-        self.env |= {"HOME": str(self.home), "TMPDIR": str(self.home), "RAY_AUTH_MODE": "token"}
-        self.env |= {
-            "RAY_AUTH_TOKEN": TOKEN,
-            **node_env(self.ingest_url, Parts(fast_lane=self.lane == "fast")),
-        }
-        free = ["--node-ip-address=127.0.0.1", "--min-worker-port=0", "--max-worker-port=0", "--block"]
-        free += [f"--dashboard-agent-listen-port={free_port()}", "--object-store-memory=100000000"]
-        self.run(
-            *["head", "--head", f"--port={self.gcs.rpartition(':')[2]}", "--num-cpus=3", *free],
-            *[
-                f"--temp-dir={self.home / 'r'}",
-                f"--ray-client-server-port={free_port()}",
-                "--disable-usage-stats",
-            ],
-            *["--include-dashboard=true", f"--dashboard-port={self.dashboard.rpartition(':')[2]}"],
-            f"--system-config={json.dumps(system_config())}",
-        )
-        self.client = GcsClient(self.gcs, TOKEN)
-        wait_until(self.alive_nodes, "the head node")
-        free[4] = f"--dashboard-agent-listen-port={free_port()}"
-        self.run("second", f"--address={self.gcs}", "--num-cpus=2", '--resources={"second": 8}', *free)
-        wait_until(lambda: self.alive_nodes() == 2, "the second node")
-        self.session = self.client.session_name()
+    def begin(self) -> None:
+        self.start("--num-cpus=3")
+        self.add_node("second", "--num-cpus=2", '--resources={"second": 8}')
         command = [sys.executable, str(WORKLOAD), self.gcs, f"http://{self.dashboard}", str(SHORT_TASKS)]
         with (self.home / "driver.log").open("w") as log:
             self.driver = subprocess.Popen(
@@ -96,22 +52,6 @@ class Cluster:
             )
         self.processes.append(self.driver)
         self.answer("ready")
-
-    def run(self, name: str, *arguments: str) -> None:
-        command = [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments]
-        with (self.home / f"{name}.log").open("w") as log:
-            self.processes.append(
-                subprocess.Popen(command, env=self.env, stdout=log, stderr=subprocess.STDOUT, text=True)
-            )
-
-    def alive_nodes(self) -> int:
-        for process in self.processes:
-            logs = "".join(path.read_text()[-2000:] for path in self.home.glob("*.log"))
-            assert process.poll() is None, logs
-        try:
-            return sum(node.state == 0 for node in self.client.nodes())
-        except Exception:
-            return 0
 
     def answer(self, expected: str) -> None:
         assert self.driver.stdout is not None
@@ -128,16 +68,6 @@ class Cluster:
         self.answer("done")
         rows: dict[str, list[Row]] = json.loads(path.read_text())
         return rows
-
-    def stop(self) -> None:
-        for process in reversed(self.processes):
-            process.terminate()
-        for process in reversed(self.processes):
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 @dataclass
@@ -175,9 +105,9 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             patch.delenv(name, raising=False)
         server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
         server.start()
-        cluster = Cluster(Path(folder), server.ingest_url, request.param)
+        cluster = Cluster(Path(folder), server.ingest_url, request.param, TOKEN)
         try:
-            cluster.start()
+            cluster.begin()
             yield Recorded(cluster, server)
         finally:
             cluster.stop()

@@ -1,5 +1,11 @@
 import '@mantine/core/styles.css';
 import './theme/global.css';
+import './theme/alerts.css';
+import './theme/jobs.css';
+import './theme/memory.css';
+import './theme/logs.css';
+import './theme/metrics.css';
+import './theme/nodes.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/App';

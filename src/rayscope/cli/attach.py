@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rayscope.cli.api import Api, ApiError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say
 from rayscope.cli.options import DataDir, GenerateToken, Host, Port, Token, settings_from
 from rayscope.cli.serving import any_server, until_stopped
@@ -34,8 +34,8 @@ def attach(
     settings = settings_from(data_dir, host, port, token, generate_token)
     with any_server(settings) as serving, Api(serving.url, settings.token) as api:
         try:
-            session = api.attach(address)
-        except ApiError as error:
+            session = api.attach_cluster(address)
+        except RayscopeError as error:
             fail(error.message, error.remedy)
         say(f"snapshot mode for {session} at {address}")
         say(session_url(serving.url, session))

@@ -22,6 +22,15 @@ def stdout() -> Console:
     return Console(highlight=False)
 
 
+def shown(text: str) -> str:
+    """A text from a program on one line of a terminal: what would move the cursor or hide is spelt out."""
+    return "".join(letter if letter.isprintable() else _spelt(letter) for letter in text)
+
+
+def _spelt(letter: str) -> str:
+    return " " if letter in "\n\t\r" else repr(letter)[1:-1]
+
+
 def say(message: str, style: str = "") -> None:
     """One line of ours."""
     line = Text("Rayscope: ", style="bold cyan")

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 import typer
 
-from rayscope.cli.api import Api, ApiError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
@@ -178,17 +178,15 @@ def _real(output: Path) -> Path:
 def _from_server(
     url: str, token: str | None, session: str | None, form: Format, filters: Mapping[str, Any]
 ) -> Iterator[_Source]:
-    params = {"format": form.value, "session": session, **filters}
-    params = {name: value for name, value in params.items() if value is not None}
     try:
-        with Api(url, token) as api, api.export(params) as response:
+        with Api(url, token) as api, api.exporting(form.value, session, **filters) as response:
             header = response.headers.get("Content-Disposition", "")
             named = Path(header.partition('filename="')[2].removesuffix('"')).name
             left_out = msgspec.json.decode(
                 response.headers.get("X-Rayscope-Left-Out", "{}"), type=dict[str, int]
             )
             yield _Source(response.iter_bytes(), left_out, named.removesuffix(FILES[form][0]))
-    except ApiError as error:
+    except RayscopeError as error:
         fail(error.message, error.remedy, EXPORT_ERROR)
 
 

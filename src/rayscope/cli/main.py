@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rayscope import __version__
-from rayscope.cli import attach, env, export, run, serve, sql, start
+from rayscope.cli import alerts, attach, env, export, jobs, lists, logs, operator, run, serve, sql, start, top
 from rayscope.cli.doctor.command import doctor
 
 app = typer.Typer(
@@ -26,8 +26,15 @@ app.command("start", context_settings=_PASS_ON)(start.start)
 app.command("env")(env.env)
 app.command("serve")(serve.serve)
 app.command("attach")(attach.attach)
+app.command("top")(top.top)
+app.add_typer(jobs.app, name="jobs")
+for listed in (lists.tasks, lists.actors, lists.nodes, lists.workers, lists.events):
+    app.command(listed.__name__)(listed)
+app.command("logs")(logs.logs)
 app.command("sql")(sql.sql)
 app.command("export")(export.export)
+app.add_typer(alerts.app, name="alerts")
+app.command("operator")(operator.operator)
 app.command("doctor")(doctor)
 
 

@@ -46,6 +46,8 @@ ServerUrl = Annotated[
     ),
 ]
 
+Session = Annotated[str | None, typer.Option("--session", help="Which session; the newest unless told.")]
+
 
 def settings_from(
     data_dir: Path | None = None,

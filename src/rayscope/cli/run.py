@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rayscope.cli import recording, summary
-from rayscope.cli.api import Api, ApiError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import (
@@ -84,8 +84,8 @@ def _record(command: list[str], serving: Serving, api: Api, parts: recording.Par
         )
     env = recording.with_py_spy(recording.child_env(serving.ingest_url, parts, hook=hook))
     try:
-        before = api.sessions()
-    except ApiError as error:
+        before = api.by_name()
+    except RayscopeError as error:
         fail(error.message, error.remedy)
     try:
         child = Child(command, env)
@@ -95,7 +95,7 @@ def _record(command: list[str], serving: Serving, api: Api, parts: recording.Par
         status = child.wait()
     try:
         _conclude(api, serving, before, watch)
-    except ApiError as error:
+    except RayscopeError as error:
         warn(f"no summary: {error.message} {error.remedy}")
     return status, child.terminated
 
@@ -107,7 +107,7 @@ def _conclude(api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]
     if watch.attached:
         _drain(api, serving, watch.attached)
     _await_merge(api)
-    now = api.sessions()
+    now = api.by_name()
     used = [name for name in now if has_grown(name, before, now)]
     if not used:
         _explain_nothing(watch)
@@ -119,7 +119,7 @@ def _conclude(api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]
 def _drain(api: Api, serving: Serving, alive: Iterable[str]) -> None:
     """Wait for the last events of clusters that still run; those that are gone have drained themselves."""
     url = recording.drain_url(serving.ingest_url)
-    for session in set(alive) & set(api.sessions()):
+    for session in set(alive) & set(api.by_name()):
         if not api.drain(url, session, _DRAIN_S):
             warn(f"{session}: events may still be under way, and the summary may be short of them")
 

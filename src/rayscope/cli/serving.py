@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
-import os
 import signal
 import socket
 import threading
@@ -14,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rayscope.cli.api import Api, ApiError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say
+from rayscope.client.calls import Call
+from rayscope.client.place import known_server
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
@@ -35,24 +35,15 @@ class Serving:
 
 def running_server(data_dir: Path) -> Serving | None:
     """The server that has ``data_dir`` open, or None. A file that a killed server left does not count."""
-    try:
-        known = json.loads((data_dir.expanduser() / "server.json").read_text(encoding="utf-8"))
-        serving = Serving(str(known["url"]), str(known["ingest_url"]), own=False)
-        pid = int(known["pid"])
-    except (OSError, ValueError, KeyError, TypeError):
+    known = known_server(data_dir)
+    if known is None:
         return None
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        with Api(known.url, timeout_s=2) as api:
+            api.ask(Call("GET", "/api/health"))
+    except RayscopeError:
         return None
-    except PermissionError:
-        pass  # somebody else's process: it lives
-    try:
-        with Api(serving.url) as api:
-            api.health()
-    except ApiError:
-        return None
-    return serving
+    return Serving(known.url, known.ingest_url, own=False)
 
 
 def free_port(host: str, wanted: int) -> int:

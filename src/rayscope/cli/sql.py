@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
-from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from rayscope.cli.api import Api, ApiError
-from rayscope.cli.console import fail, stdout, warn
+from rayscope.cli.api import Api, RayscopeError
+from rayscope.cli.console import fail, warn
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.printing import Format, print_grid
 from rayscope.cli.serving import running_server
 
 #: Exit status for a query that was refused or failed.
 SQL_ERROR = 1
-
-
-class Format(str, Enum):
-    """How rows are printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
 
 
 def sql(
@@ -53,7 +40,7 @@ def sql(
         columns, rows, truncated = _from_server(server, settings.token, query, session, limit)
     else:
         columns, rows, truncated = _from_files(settings.folder, query, session, limit, settings.sql_timeout_s)
-    _print(form, columns, rows)
+    print_grid(form, columns, rows)
     if truncated:
         warn(f"there are more than {limit:,} rows: give a larger --limit, or aggregate")
 
@@ -64,10 +51,10 @@ Rows = tuple[list[str], list[list[Any]], bool]
 def _from_server(url: str, token: str | None, query: str, session: str | None, limit: int) -> Rows:
     try:
         with Api(url, token) as api:
-            answer = api.sql(query, session, limit)
-    except ApiError as error:
+            answer = api.sql(query, session=session, limit=limit)
+    except RayscopeError as error:
         fail(error.message, error.remedy, SQL_ERROR)
-    names = [column["name"] for column in answer["columns"]]
+    names = [str(name) for name, _ in answer["columns"]]
     return names, answer["rows"], bool(answer["truncated"])
 
 
@@ -86,22 +73,3 @@ def _from_files(folder: Path, query: str, session: str | None, limit: int, timeo
     except StoreError as error:
         fail(error.message, error.remedy, SQL_ERROR)
     return [name for name, _ in result.columns], result.rows, result.truncated
-
-
-def _print(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    if form is Format.json:
-        json.dump([dict(zip(columns, row, strict=True)) for row in rows], sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
-    elif form is Format.csv:
-        writer = csv.writer(sys.stdout)
-        writer.writerow(columns)
-        writer.writerows(rows)
-    else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in columns:
-            table.add_column(name, overflow="fold")
-        for row in rows:
-            table.add_row(
-                *(Text("NULL", style="dim") if value is None else Text(str(value)) for value in row)
-            )
-        stdout().print(table)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from rayscope.cli import recording
-from rayscope.cli.api import Api, ApiError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, warn
 from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoTrace, ServerUrl, Token, settings_from
@@ -116,9 +116,9 @@ def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> 
             if address.rpartition(":")[2] != port and port != "0":
                 continue
             try:
-                say(f"recording {api.attach(address)} at {api.url}")
+                say(f"recording {api.attach_cluster(address)} at {api.url}")
                 return
-            except ApiError as error:
+            except RayscopeError as error:
                 problem = f"{error.message} {error.remedy}"
         if ended.wait(_LOOK_S):
             looks_left -= 1

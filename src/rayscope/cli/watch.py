@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rayscope.cli.api import Api, ApiError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import say, warn
 
 #: How often we look, s.
@@ -106,8 +106,8 @@ class Watch:
         if not open_questions:
             return
         try:
-            recorded = self._api.sessions()
-        except ApiError:
+            recorded = self._api.by_name()
+        except RayscopeError:
             return
         now = time.monotonic()
         for session, address in open_questions.items():
@@ -122,8 +122,8 @@ class Watch:
     def _attach(self, session: str, address: str) -> None:
         self._settled.add(session)
         try:
-            name = self._api.attach(address)
-        except ApiError as error:
+            name = self._api.attach_cluster(address)
+        except RayscopeError as error:
             self.refused.append(f"{error.message} {error.remedy}")
             warn(f"cannot record the cluster at {address}: {error.message} {error.remedy}")
             return

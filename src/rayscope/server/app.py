@@ -9,24 +9,35 @@ from fastapi.responses import Response
 from rayscope import __version__
 from rayscope.server import ui
 from rayscope.server.hub import Hub
+from rayscope.server.operator import add_operator
+from rayscope.server.routes.alerts import add_alerts
 from rayscope.server.routes.cluster import add_cluster
 from rayscope.server.routes.common import error
 from rayscope.server.routes.control import add_control
 from rayscope.server.routes.entities import add_entities
+from rayscope.server.routes.events import add_events
 from rayscope.server.routes.export import add_export
 from rayscope.server.routes.flame import add_flame
 from rayscope.server.routes.frames import add_frames
 from rayscope.server.routes.gantt import add_gantt
 from rayscope.server.routes.ingest import add_ingest
+from rayscope.server.routes.jobs import add_jobs
 from rayscope.server.routes.logical import add_logical
+from rayscope.server.routes.logs import add_logs
+from rayscope.server.routes.memory import add_memory
+from rayscope.server.routes.metrics import add_metrics
+from rayscope.server.routes.metrics_query import add_metrics_query
+from rayscope.server.routes.nodes import add_nodes
 from rayscope.server.routes.physical import add_physical
 from rayscope.server.routes.range import add_range
+from rayscope.server.routes.realtime import add_realtime
 from rayscope.server.routes.recording import add_recording
 from rayscope.server.routes.sessions import add_sessions
 from rayscope.server.routes.stack import add_stack
 from rayscope.server.routes.tasks import add_tasks
 from rayscope.server.security import Guard
 from rayscope.sources.gcs import GcsError
+from rayscope.sources.jobs import JobApiError
 from rayscope.store.errors import BadQuery, NotFound, StoreError
 
 
@@ -35,6 +46,8 @@ def _store_error(_: Request, problem: Exception) -> Response:
         return error(404, problem.code, problem.message, problem.remedy)
     if isinstance(problem, BadQuery):
         return error(400, problem.code, problem.message, problem.remedy)
+    if isinstance(problem, JobApiError):
+        return error(409 if problem.code == "refused" else 502, problem.code, problem.message, problem.remedy)
     if isinstance(problem, (StoreError, GcsError)):
         status = 503 if isinstance(problem, StoreError) else 502
         return error(status, problem.code, problem.message, problem.remedy, {"Retry-After": "2"})
@@ -57,7 +70,7 @@ def create_app(hub: Hub) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for kind in (StoreError, GcsError):
+    for kind in (StoreError, GcsError, JobApiError):
         app.add_exception_handler(kind, _store_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     for add in (
@@ -67,15 +80,25 @@ def create_app(hub: Hub) -> FastAPI:
         add_cluster,
         add_tasks,
         add_logical,
+        add_logs,
         add_physical,
         add_gantt,
         add_range,
         add_flame,
         add_stack,
         add_frames,
+        add_jobs,
+        add_memory,
+        add_nodes,
         add_entities,
+        add_metrics,
+        add_metrics_query,
+        add_events,
         add_export,
+        add_realtime,
+        add_alerts,
         add_control,
+        add_operator,
     ):
         add(app, hub)
     ui.add_ui(app)

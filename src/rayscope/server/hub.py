@@ -10,16 +10,27 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import duckdb
 
+from rayscope.alerts.service import AlertService
 from rayscope.model import AgentReport, RecordBatch
+from rayscope.model.usage import Resources, Usage
 from rayscope.server.answers import Answers
-from rayscope.server.settings import Settings, ingest_key
+from rayscope.server.kept_sums import KeptSums
+from rayscope.server.logs import Logs
+from rayscope.server.metrics_service import Metrics
+from rayscope.server.realtime import Realtime
+from rayscope.server.settings import Settings, ingest_key, operator_token
+from rayscope.server.topics import provide_topics
 from rayscope.sources.auth import ray_token
-from rayscope.sources.discovery import local_gcs_addresses
+from rayscope.sources.discovery import local_clusters, local_gcs_addresses
 from rayscope.sources.gcs import GcsClient, GcsError
+from rayscope.sources.jobs import JobApi, JobApiError
+from rayscope.sources.node_stats import UsageFeed
 from rayscope.sources.poller import Poller, PollStatus
+from rayscope.sources.resources import read_resources
 from rayscope.store import query
 from rayscope.store.catalog import LIVE_NS, Catalog, Retention
 from rayscope.store.errors import NotFound, StoreError
@@ -38,6 +49,15 @@ _RECONCILE_S = 30.0
 _LOOK_S = 3.0
 #: The pause when an agent has just told of a loss.
 _RECONCILE_LOSS_S = 3.0
+#: How many figures that several viewers ask for are kept, and how long one holds at most.
+_FIGURES, _FIGURES_S = 1000, 30.0
+#: How old an account of what is free may be, and of how many clusters that are gone the use is kept.
+_RESOURCES_NS = 1_000_000_000
+_ENDED_USAGES = 20
+_NO_USAGE = Usage(
+    error="What this cluster's machines use is not heard of.",
+    remedy="It is told by a cluster that lives and whose GCS this server reaches.",
+)
 #: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
 
@@ -48,6 +68,7 @@ class _Cluster:
     address: str
     poller: Poller
     client: GcsClient
+    feed: UsageFeed
     #: Polls tasks all the time (a cluster that sends no events), not only to mend gaps.
     snapshots: bool
     reconciled_drops: int = 0
@@ -61,6 +82,9 @@ class _Cluster:
     #: The GCS has dropped attempts itself, so that what it tells is not all.
     gcs_lost: bool = False
     started: float = field(default_factory=time.monotonic)
+    #: The last account of what is free, and who reads the next one.
+    resources: Resources | None = None
+    reading: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Hub:
@@ -71,6 +95,7 @@ class Hub:
         folder = settings.folder
         folder.mkdir(parents=True, exist_ok=True)
         self.key = ingest_key(folder)
+        self.operator_token = operator_token(folder)
         self.catalog = Catalog(folder, memory_limit=settings.memory_limit)
         self.spool = Spool(
             folder / "spool",
@@ -84,27 +109,49 @@ class Hub:
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
-        self._cache: dict[tuple[str, str], tuple[float, Any]] = {}
-        self._answers = Answers()
+        self._figures = Answers[Any](_FIGURES, size_of=lambda *_: 1, most_s=_FIGURES_S)
+        self._answers = Answers[bytes]()
+        self.sums = KeptSums(self)
+        self.realtime = Realtime(settings.push_interval_s, self.resolve)
+        provide_topics(self)
         self._readable: dict[str, tuple[int, StoreError | None]] = {}
         #: Sessions whose agents are to be saved; and by (session, node) what was recorded as lost.
         self._changed_agents: set[str] = set()
         self._losses: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
+        self._last_usage: dict[str, Usage] = {}
+        self.logs = Logs(self)
+        self.metrics = Metrics(self)
+        #: Where this server is reached, once it is known.
+        self.url = settings.external_url.rstrip("/")
+        self.alerts = AlertService(
+            folder / "alerts",
+            live=lambda: [name for name in self.catalog.names() if self.is_live(name)],
+            store=self.metrics.store,
+            home=lambda session: self.catalog.path(self.resolve(session)).parent,
+            link=lambda session: f"{self.url}/s/{quote(session)}/alerts" if self.url else None,
+        )
 
     def start(self) -> None:
         """Replay the spool, begin to write and to look for the clusters of live sessions."""
         self.recorder.start()
         self._watcher.start()
+        self.logs.start()
+        self.metrics.start()
+        self.alerts.start()
 
     def stop(self) -> None:
         """Stop polling, flush and close."""
         self._stopping.set()
+        self.alerts.stop()
+        self.metrics.stop()
+        self.logs.stop()
+        if self._watcher.is_alive():
+            self._watcher.join(5)  # before the clusters end: it may just begin one
         with self._lock:
             clusters = list(self._clusters.values())
         for cluster in clusters:
             self._end(cluster)
-        if self._watcher.is_alive():
-            self._watcher.join(5)
+        self.realtime.close()
         self._save_agents()
         self.recorder.stop()
 
@@ -116,7 +163,7 @@ class Hub:
         ``token`` is Ray's, from whoever asks. Our own goes to clusters of this machine alone: whatever
         else listens at an address that somebody names could keep it.
         """
-        if token is None and address in local_gcs_addresses().values():
+        if token is None and address in local_gcs_addresses(own=True).values():
             token = ray_token()
         client = GcsClient(address, token=token)
         try:
@@ -160,7 +207,8 @@ class Hub:
                 tasks=lambda: self._wants_tasks(cluster),
                 token=token,
             )
-            cluster = self._clusters[session] = _Cluster(session, address, poller, client, snapshots)
+            feed = UsageFeed(client).start()
+            cluster = self._clusters[session] = _Cluster(session, address, poller, client, feed, snapshots)
             poller.start()
 
     def _on_batch(self, cluster: _Cluster, batch: RecordBatch) -> None:
@@ -209,6 +257,49 @@ class Hub:
         with self._lock:
             cluster = self._clusters.get(session)
         return None if cluster is None or not self.is_live(session) else cluster.client
+
+    def usage(self, session: str) -> Usage:
+        """What the nodes and their processes use: the last account of each, of dead nodes too.
+
+        Of a session whose cluster is gone: what was known when it went, as long as this server runs.
+        """
+        with self._lock:
+            cluster = self._clusters.get(session)
+            if cluster is None:
+                return self._last_usage.get(session, _NO_USAGE)
+        return cluster.feed.usage()
+
+    def resources(self, session: str) -> Resources | None:
+        """What of the cluster's resources is free and what waits for some, at most 1 s old.
+
+        None where there is no cluster any more. Raises GcsError.
+        """
+        with self._lock:
+            cluster = self._clusters.get(session)
+        if cluster is None or not self.is_live(session):
+            return None
+        with cluster.reading:
+            known = cluster.resources
+            if known is None or time.time_ns() - known.time_ns > _RESOURCES_NS:
+                known = cluster.resources = read_resources(cluster.client)
+        return known
+
+    def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
+        """The job API of a live session's cluster, and what to call once something was changed by it.
+
+        Raises JobApiError where there is none.
+        """
+        with self._lock:
+            cluster = self._clusters.get(session)
+        api = None if cluster is None or not self.is_live(session) else cluster.poller.job_api
+        if cluster is None or api is None:
+            raise JobApiError(
+                "This session's cluster is gone, or its dashboard (which has Ray's job API) is not known.",
+                "Jobs can be submitted, stopped and deleted while the cluster runs with a dashboard: "
+                "pip install 'ray[default]' there, and do not start it with --include-dashboard=false.",
+                "no_job_api",
+            )
+        return api, cluster.poller.soon
 
     def take_report(self, report: AgentReport) -> None:
         """Keep what a node's agent says of itself. Raises StoreError for what is no session."""
@@ -290,6 +381,7 @@ class Hub:
                 return
             try:
                 self._save_agents()
+                self.sums.prepare()
                 self._look_for_clusters(quiet_too=turn % _QUIET_TURNS == 0)
             except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
                 log.info("looking for clusters: %s", error)
@@ -306,15 +398,19 @@ class Hub:
                 log.info("%s at %s is gone", cluster.session, cluster.address)
                 with self._lock:
                     self._clusters.pop(cluster.session, None)
+                    self._last_usage[cluster.session] = cluster.feed.usage()
+                    for oldest in list(self._last_usage)[:-_ENDED_USAGES]:
+                        del self._last_usage[oldest]
                 self._end(cluster)
         abouts = [self.catalog.about(name) for name in self.catalog.names() if name not in known]
         live = {about.session for about in abouts if now_ns - about.last_ns < LIVE_NS}
         if not live and not (quiet_too and abouts):
             return
-        local = local_gcs_addresses()
+        local = local_clusters()
         for about in abouts:
             if about.session in local:
-                self._try_begin(about.session, local[about.session], ray_token())
+                found = local[about.session]
+                self._try_begin(about.session, found.address, ray_token() if found.is_own else None)
             elif about.gcs_address and about.session in live:
                 self._try_begin(about.session, about.gcs_address, None)
 
@@ -337,6 +433,7 @@ class Hub:
     @staticmethod
     def _end(cluster: _Cluster) -> None:
         cluster.poller.stop()
+        cluster.feed.stop()
         cluster.client.close()
 
     def drain(self, session: str, timeout_s: float) -> bool:
@@ -350,7 +447,7 @@ class Hub:
             cluster = self._clusters.get(session)
         if cluster is None:
             with contextlib.suppress(OSError, StoreError):
-                address = local_gcs_addresses().get(session)
+                address = local_gcs_addresses(own=True).get(session)
                 if address is not None:
                     self.catalog.add(session)
                     self._try_begin(session, address, ray_token())
@@ -371,8 +468,9 @@ class Hub:
                 log.info("the last snapshot of %s failed: %s", session, error)
                 complete = False
         flushed = self.recorder.flush(max(1.0, deadline - time.monotonic()))
-        for key in [key for key in self._cache if key[0] == session]:
-            self._cache.pop(key, None)  # who asks next wants the end of it
+        self._figures.forget(session)  # who asks next wants the end of it
+        if cluster is not None:
+            self.logs.keeper.catch_up(session, min(2.0, max(0.5, deadline - time.monotonic())))
         return flushed and complete
 
     # Sessions.
@@ -418,17 +516,16 @@ class Hub:
         self.recorder.attend()
         return self._cached(session, name, function)
 
+    def glanced(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
+        """The same for our own figures: nobody waits for them, so the writer need not hurry."""
+        return self._cached(session, name, function)
+
     def _cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
-        now = time.monotonic()
-        known = self._cache.get((session, name))
-        if known is not None and now < known[0]:
-            return known[1]
-        value = self._query(session, function)
-        took = time.monotonic() - now
-        if len(self._cache) > 1000:
-            self._cache.clear()
-        self._cache[(session, name)] = (time.monotonic() + min(30.0, max(0.5, took * 10)), value)
-        return value
+        return self._figures.get((session, name), None, lambda: self._query(session, function))
+
+    def query(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
+        """As ``read``, for ourselves: no reader waits for what has just come."""
+        return self._query(session, function)
 
     def unreadable(self, session: str) -> StoreError | None:
         """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""

@@ -18,8 +18,12 @@ import uvicorn
 
 from rayscope.server.app import create_app
 from rayscope.server.hub import Hub
+from rayscope.server.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.settings import Settings
 from rayscope.sources.auth import ray_token
+
+#: How often a WebSocket is pinged, and how long its answer may take before it is taken for dead.
+_PING_S = 15.0
 
 
 class StartError(Exception):
@@ -59,6 +63,7 @@ class Server:
         except BaseException:
             self._release()
             raise
+        self.hub.url = self.hub.url or self.url
         _tune_interpreter()
         self.hub.start()
         config = uvicorn.Config(
@@ -67,6 +72,11 @@ class Server:
             access_log=False,
             lifespan="off",
             timeout_keep_alive=30,
+            # Deflating for each client anew would cost more than all of the push.
+            ws_per_message_deflate=False,
+            ws_max_size=MAX_MESSAGE_BYTES,
+            ws_ping_interval=_PING_S,
+            ws_ping_timeout=_PING_S,
             timeout_graceful_shutdown=3,
             server_header=False,
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from rayscope.server.schemas_nodes import Measured
+
 
 class PhysicalNode(BaseModel):
     """A node, what it has, what of that is reserved, and the sums of what is on it."""
@@ -74,6 +76,8 @@ class PhysicalAnswer(BaseModel):
     bundles_total: int
     workers_left_out: int
     annotations: list[str]
+    #: What is measured, for a session that lives and its present time alone.
+    measured: Measured | None
 
 
 class PhysicalAttempt(BaseModel):

@@ -4,8 +4,8 @@
   that points its own name at our address (DNS rebinding) is turned away.
 - *Origin*, where a browser sends one, must be our own: no page of another site can act through a visitor.
   An export, which costs much, is not even begun for one (*Sec-Fetch-Site*: a link or image has no Origin).
-- *Token*: everything under ``/api`` but health, login and ingest (whose key is in its path) needs it, if
-  the server has one; it has to have one on any address but loopback.
+- *Token*: everything under ``/api`` and ``/ws``, and ``/metrics``, but health, login and ingest (whose key
+  is in its path) needs it, if the server has one; it has to have one on any address but loopback.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import msgspec
 COOKIE = "rayscope_token"
 _OPEN_PATHS = ("/api/health", "/api/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
-_COSTLY_PATHS = ("/api/export",)
+_COSTLY_PATHS = ("/api/export", "/api/logs/download", "/api/logs/search", "/api/memory")
+_TOKEN_PATHS = ("/api/", "/ws/", "/metrics")
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -72,13 +73,16 @@ class Guard:
             await self._app(scope, receive, _with_headers(send))
             return
         status, code, message, remedy = refused
+        kind = "http"
         if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 4000 + status, "reason": code})
-            return
+            if "websocket.http.response" not in scope.get("extensions", {}):
+                await send({"type": "websocket.close", "code": 4000 + status, "reason": code})
+                return
+            kind = "websocket.http"
         body = error_body(code, message, remedy)
         await send(
             {
-                "type": "http.response.start",
+                "type": f"{kind}.response.start",
                 "status": status,
                 "headers": [
                     (b"content-type", b"application/json"),
@@ -87,7 +91,7 @@ class Guard:
                 ],
             }
         )
-        await send({"type": "http.response.body", "body": body})
+        await send({"type": f"{kind}.response.body", "body": body})
 
     def _refuse(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str, str] | None:
         host = headers.get(b"host", b"").decode("latin-1")
@@ -110,7 +114,7 @@ class Guard:
             )
         if (
             self._token is None
-            or not path.startswith("/api/")
+            or not path.startswith(_TOKEN_PATHS)
             or path in _OPEN_PATHS
             or path.startswith(_KEYED_PATHS)
         ):

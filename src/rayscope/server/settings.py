@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -31,6 +32,19 @@ class Settings(BaseSettings):
     fsync: bool = Field(False, description="Survive a power cut too, not only a kill: fsync each batch.")
     memory_limit: str = Field("320MB", description="Memory DuckDB may take for each open session.")
     sql_timeout_s: float = Field(30, gt=0, description="A SQL query that takes longer is stopped.")
+    metrics_interval_s: float = Field(5, ge=1, le=3600, description="Metrics are collected so often.")
+    metrics_full_h: float = Field(1, gt=0, le=24, description="Hours of metrics that are held in memory.")
+    metrics_keep_days: float = Field(30, gt=0, description="How long metrics are kept, rolled up to minutes.")
+    metrics_max_series: int = Field(20_000, ge=100, description="Series of a session; more are left out.")
+    external_url: str = Field("", description="Where people reach this server: for links in notifications.")
+    prometheus_url: str | None = Field(
+        None, pattern=r"^https?://", description="A PromQL server that is asked for long ranges of metrics."
+    )
+    push_interval_s: float = Field(2, ge=0.1, description="What is watched live is looked at so often.")
+    keep_logs: Literal["workers", "all", "none"] = Field(
+        "workers", description="Log files kept of live clusters: of workers and jobs, Ray's own too, or none."
+    )
+    max_log_bytes: int = Field(1 << 30, ge=1 << 20, description="Kept logs of a session, compressed.")
 
     @property
     def folder(self) -> Path:
@@ -55,7 +69,15 @@ def new_token() -> str:
 
 def ingest_key(data_dir: Path) -> str:
     """The data directory's ingest key, made at first use; readable by its owner alone."""
-    path = data_dir / "key"
+    return _secret(data_dir / "key")
+
+
+def operator_token(data_dir: Path) -> str:
+    """The token of whoever may act (see :mod:`rayscope.server.operator`), made and kept as the key is."""
+    return _secret(data_dir / "operator")
+
+
+def _secret(path: Path) -> str:
     try:
         key = path.read_text().strip()
         if key:

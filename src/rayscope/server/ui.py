@@ -8,6 +8,7 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from rayscope.server.security import error_body
@@ -39,6 +40,8 @@ def _otherwise(request: Request, error: Exception) -> Response:
     is_page = not (path == "/api" or path.startswith(("/api/", "/assets/")))
     if status == 404 and is_page and request.method in ("GET", "HEAD"):
         return _page(path)
+    if status == 405:
+        headers = {"Allow": ", ".join(_methods(request))}
     message = {404: "There is no such path.", 405: f"{request.method} is not a method of this path."}
     body = error_body(
         _CODES.get(status, "http_error"),
@@ -46,6 +49,15 @@ def _otherwise(request: Request, error: Exception) -> Response:
         "See /openapi.json for what there is.",
     )
     return Response(body, status, headers, "application/json")
+
+
+def _methods(request: Request) -> list[str]:
+    """All methods of a path: each of its routes knows but its own. A path by name goes before a pattern."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
+    paths = [getattr(route, "path", "") for route in routes]
+    path = request.url.path if request.url.path in paths else paths[0] if paths else ""
+    of_path = [route for route, each in zip(routes, paths, strict=True) if each == path]
+    return sorted({method for route in of_path for method in getattr(route, "methods", None) or ()})
 
 
 def _page(path: str) -> Response:

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
 
-def local_gcs_addresses() -> dict[str, str]:
-    """Session name -> GCS address (``host:port``) for every Ray node that runs on this machine.
+class LocalCluster(NamedTuple):
+    """Where the GCS of a cluster on this machine is, and whether a process of this user says so.
+
+    A token may be sent to those alone: what another user's process says of itself can name any address.
+    """
+
+    address: str
+    is_own: bool
+
+
+def local_clusters() -> dict[str, LocalCluster]:
+    """Session name -> the cluster, for every Ray node that runs on this machine.
 
     Processes that vanish meanwhile or that we may not look at are left out. A raylet knows the address
     that its cluster uses; a GCS without a raylet is found by its own port.
     """
-    return addresses_in(_command_lines())
+    commands = list(_command_lines())
+    own = set(addresses_in(command for command, is_own in commands if is_own).values())
+    found = addresses_in(command for command, _ in commands)
+    return {session: LocalCluster(address, address in own) for session, address in found.items()}
+
+
+def local_gcs_addresses(*, own: bool = False) -> dict[str, str]:
+    """Session name -> GCS address (``host:port``) of the clusters here; ``own``: of this user's alone."""
+    return {
+        session: cluster.address for session, cluster in local_clusters().items() if cluster.is_own or not own
+    }
 
 
 def addresses_in(command_lines: Iterable[Sequence[str]]) -> dict[str, str]:
@@ -43,11 +65,17 @@ def addresses_in(command_lines: Iterable[Sequence[str]]) -> dict[str, str]:
     return {**from_gcs, **found}
 
 
-def _command_lines() -> Iterable[list[str]]:
+def _command_lines() -> Iterable[tuple[list[str], bool]]:
+    """Every process' arguments, and whether it is this user's."""
     process: Any
-    for process in psutil.process_iter(["cmdline"]):
+    user = getpass.getuser() if sys.platform == "win32" else None
+    for process in psutil.process_iter(["cmdline", "username" if user else "uids"]):
         # process_iter leaves out what vanished, and gives None where access is denied.
-        yield process.info.get("cmdline") or []
+        uids = process.info.get("uids")
+        is_own = (
+            process.info.get("username") == user if user else uids is not None and uids.real == os.getuid()
+        )
+        yield process.info.get("cmdline") or [], is_own
 
 
 def _flags(command: Sequence[str]) -> dict[str, str]:

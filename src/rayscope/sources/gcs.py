@@ -6,6 +6,7 @@ job of ours in the tables. Replies are handed on as protobuf; :mod:`rayscope.sou
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import time
@@ -22,6 +23,8 @@ _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.enable_retries", 0),
 )
+#: The protobuf file of most services.
+_PACKAGE = "gcs_service"
 _REFUSED_REMEDY = (
     "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the token that the cluster was started with "
     "(on the head node: ~/.ray/auth_token)."
@@ -64,7 +67,6 @@ class GcsClient:
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         # Imported late: Ray's package costs a second, and the command line's other uses do not need it.
         import grpc
-        from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
 
         try:
             self.address = resolve(address)
@@ -72,8 +74,6 @@ class GcsClient:
             raise GcsError(error.message, error.remedy, "bad_address") from None
         self.timeout_s = timeout_s
         self._grpc: Any = grpc
-        self._messages: Any = gcs_service_pb2
-        self._stubs: Any = gcs_service_pb2_grpc
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._has_token = bool(token)
         self._channel: Any = grpc.insecure_channel(self.address, options=_OPTIONS)
@@ -177,21 +177,46 @@ class GcsClient:
             for item in getattr(reply, "resources_list", ())
         }
 
-    def _call(self, service: str, method: str, fields: dict[str, Any], timeout_s: float | None = None) -> Any:
-        request_type = getattr(self._messages, f"{method}Request")
+    def rpc(self, service: str, method: str, package: str = _PACKAGE) -> Any:
+        """One method of a service of Ray's, to be called by whoever knows how (``metadata``, ``explain``).
+
+        ``package``: the protobuf file without its ending. AttributeError where this Ray has no such service.
+        """
+        found = self._methods.get((service, method))
+        if found is None:
+            stubs = importlib.import_module(f"ray.core.generated.{package}_pb2_grpc")
+            found = getattr(getattr(stubs, f"{service}Stub")(self._channel), method)
+            self._methods[(service, method)] = found
+        return found
+
+    def resource_usage(self) -> Any:
+        """``ResourceUsageBatchData``: the resources of the living nodes, the shapes that wait for some."""
+        return self._call("NodeResourceInfoGcsService", "GetAllResourceUsage", {}).resource_usage_data
+
+    def cluster_status(self) -> Any:
+        """``GetClusterStatusReply``: what autoscaler v2 last said, and what it is told."""
+        return self._call("AutoscalerStateService", "GetClusterStatus", {}, package="autoscaler")
+
+    def _call(
+        self,
+        service: str,
+        method: str,
+        fields: dict[str, Any],
+        timeout_s: float | None = None,
+        package: str = _PACKAGE,
+    ) -> Any:
+        messages = importlib.import_module(f"ray.core.generated.{package}_pb2")
+        request_type = getattr(messages, f"{method}Request")
         known = {
             name: value for name, value in fields.items() if name in request_type.DESCRIPTOR.fields_by_name
         }
-        rpc = self._methods.get((service, method))
-        if rpc is None:
-            rpc = getattr(getattr(self._stubs, f"{service}Stub")(self._channel), method)
-            self._methods[(service, method)] = rpc
+        rpc = self.rpc(service, method, package)
         timeout = self.timeout_s if timeout_s is None else timeout_s
         started = time.monotonic()
         try:
             reply = rpc(request_type(**known), timeout=timeout, metadata=self._metadata)
         except self._grpc.RpcError as error:
-            raise self._explain(error, method, time.monotonic() - started) from None
+            raise self.explain(error, method, time.monotonic() - started) from None
         except ValueError as error:  # a closed channel
             raise GcsError(f"Cannot ask the GCS at {self.address}: {error}", "Open a new client.") from None
         status = getattr(reply, "status", None)
@@ -203,7 +228,8 @@ class GcsClient:
             )
         return reply
 
-    def _explain(self, error: Any, method: str, elapsed_s: float) -> GcsError:
+    def explain(self, error: Any, method: str, elapsed_s: float) -> GcsError:
+        """What a failed call means (gRPC's error), and what to do."""
         code = error.code()
         details = (error.details() or "").strip()
         codes = self._grpc.StatusCode

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -14,15 +16,21 @@ from rayscope.sources.auth import bearer
 from rayscope.sources.common import canonical_json, clean_error, redact_runtime_env, redact_text
 
 _TIMEOUT_S = 5.0
+#: To submit a job is to start an actor.
+_ACT_TIMEOUT_S = 60.0
 
 
 class JobApiError(Exception):
-    """The job API could not be read. ``message`` says what happened, ``remedy`` what to do about it."""
+    """The job API could not be asked. ``message`` says what happened, ``remedy`` what to do about it.
 
-    def __init__(self, message: str, remedy: str) -> None:
+    ``code``: ``job_api``, or ``refused`` for what Ray would not do.
+    """
+
+    def __init__(self, message: str, remedy: str, code: str = "job_api") -> None:
         super().__init__(f"{message} {remedy}")
         self.message = message
         self.remedy = remedy
+        self.code = code
 
 
 class JobApi:
@@ -53,15 +61,7 @@ class JobApi:
 
     def submissions(self, now_ns: int | None = None) -> list[Entity]:
         """All submitted jobs as they are now. Raises :class:`JobApiError`."""
-        if self.session is not None:
-            version = self._get("/api/version")
-            other = version.get("session_name") if isinstance(version, dict) else None
-            if other is not None and other != self.session:
-                raise JobApiError(
-                    f"The dashboard at {self.url} belongs to another cluster ({other}).",
-                    "Run Rayscope on the head node, or start Ray with a dashboard port of its own and "
-                    "--dashboard-host=0.0.0.0.",
-                )
+        self.check()
         rows = self._get("/api/jobs/")
         if not isinstance(rows, list):
             raise self._no_job_api("no list of jobs")
@@ -71,6 +71,58 @@ class JobApi:
             for row in rows
             if isinstance(row, dict) and row.get("type") == "SUBMISSION" and row.get("submission_id")
         ]
+
+    def submit(self, request: Mapping[str, Any]) -> str:
+        """Submit a job (Ray's ``JobSubmitRequest``); returns its submission id. Raises JobApiError."""
+        told = self._act("POST", "/api/jobs/", dict(request))
+        if not isinstance(told, dict) or not told.get("submission_id"):
+            raise self._no_job_api("no submission id")
+        return str(told["submission_id"])
+
+    def stop(self, submission_id: str) -> bool:
+        """Ask a job to stop; whether it still ran. Raises JobApiError."""
+        return bool(self._act("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
+
+    def delete(self, submission_id: str) -> bool:
+        """Make Ray forget a job that has ended. Raises JobApiError."""
+        return bool(self._act("DELETE", f"/api/jobs/{quote(submission_id, safe='')}").get("deleted"))
+
+    def check(self) -> None:
+        """Whether this is the dashboard of ``session``. Raises JobApiError if it is another's."""
+        if self.session is None:
+            return
+        version = self._get("/api/version")
+        other = version.get("session_name") if isinstance(version, dict) else None
+        if other is not None and other != self.session:
+            raise JobApiError(
+                f"The dashboard at {self.url} belongs to another cluster ({other}).",
+                "Run Rayscope on the head node, or start Ray with a dashboard port of its own and "
+                "--dashboard-host=0.0.0.0.",
+            )
+
+    def _act(self, method: str, path: str, body: Any = None) -> Any:
+        self.check()
+        try:
+            response = self._http.request(method, f"{self.url}{path}", json=body, timeout=_ACT_TIMEOUT_S)
+        except httpx.HTTPError as error:
+            raise JobApiError(
+                f"Ray's job API at {self.url} did not answer: {type(error).__name__}.",
+                "Look at the job's state before you try again: Ray may have taken the request.",
+            ) from None
+        if response.status_code == 200:
+            try:
+                return response.json()
+            except ValueError:
+                raise self._no_job_api("no JSON") from None
+        if response.status_code in (401, 403):
+            raise self._wants_token()
+        # Ray answers with the traceback of what it raised; its last line says what is wrong.
+        lines = [line for line in clean_error(response.text).splitlines() if line.strip()]
+        raise JobApiError(
+            f"Ray refused it: {redact_text(lines[-1])[:500] if lines else response.status_code}",
+            "Correct what it names, or look at dashboard.log on the head node.",
+            "refused",
+        )
 
     def _get(self, path: str) -> Any:
         url = self.url + path
@@ -82,16 +134,19 @@ class JobApi:
                 "Check that the cluster's dashboard runs and can be reached from here.",
             ) from None
         if response.status_code in (401, 403):
-            raise JobApiError(
-                f"Ray's job API at {url} {'refused our token' if self._has_token else 'wants a token'}.",
-                "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
-            )
+            raise self._wants_token()
         try:
             if response.status_code == 200:
                 return response.json()
         except ValueError:
             pass
         raise self._no_job_api(f"status {response.status_code} and no JSON")
+
+    def _wants_token(self) -> JobApiError:
+        return JobApiError(
+            f"Ray's job API at {self.url} {'refused our token' if self._has_token else 'wants a token'}.",
+            "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
+        )
 
     def _no_job_api(self, answer: str) -> JobApiError:
         return JobApiError(
@@ -168,8 +223,11 @@ def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
         )
     # A driver's job id that the GCS list, read a moment earlier, does not have yet is kept as well.
     known = {job.id for job in gcs_jobs}
+    # Copies: whoever takes a record in merges others into it, and ``api_jobs`` are joined again and again.
     joined.extend(
-        job for job in api_jobs if job.id not in known and str(job.fields["submission_id"]) not in last_driver
+        replace(job, fields=dict(job.fields), observed=dict(job.observed))
+        for job in api_jobs
+        if job.id not in known and str(job.fields["submission_id"]) not in last_driver
     )
     return joined
 

@@ -105,6 +105,15 @@ class Poller:
         if self._job_api is not None:
             self._job_api.close()
 
+    def soon(self) -> None:
+        """Read entities and submitted jobs with the next turn: something has just been changed."""
+        self._due["side"] = self._due["entities"] = 0.0
+
+    @property
+    def job_api(self) -> JobApi | None:
+        """The connection to the cluster's job API, None as long as no dashboard of it is known."""
+        return self._job_api
+
     def poll_now(self, *, tasks: bool = True) -> None:
         """Read everything once, now, in the caller's thread; what changed has been handed on at return.
 

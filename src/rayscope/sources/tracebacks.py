@@ -6,22 +6,14 @@ pages do the same). It is asked for one process id and nothing else: no values o
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
 from rayscope.sources.gcs import GcsClient
+from rayscope.sources.node_agent import AgentError, agent_address, explain_rpc, open_channel
 
 #: A dump of a thousand threads is about 1 MB.
 _MAX_BYTES = 8 << 20
-_ADDRESS_KEY = "DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:"
-_HOST = re.compile(r"[0-9A-Za-z._%:-]{1,255}")
 _GONE_REMEDY = "Take the frames again."
-_REFUSED_REMEDY = "Attach with Ray's token, or set RAY_AUTH_TOKEN for this server."
-_AGENT_REMEDY = (
-    "While the node starts: try again. Else see dashboard_agent.log there; agents need ray[default] "
-    '(`pip install "ray[default]"`), and this server must reach the ports of the node.'
-)
 _PY_SPY_REMEDY = (
     "py-spy comes with ray[default]. Install it there, and start Ray with the folder that py-spy is in on "
     "PATH (activate the environment, or `rayscope start`)."
@@ -32,23 +24,8 @@ _PERMISSION_REMEDY = (
 )
 
 
-class TracebackError(Exception):
-    """The frames of a process cannot be had. ``message`` says why, ``remedy`` what to do.
-
-    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated``, ``timeout`` (all of the node's agent),
-    ``no_py_spy``, ``no_permission``, ``gone``, ``failed``.
-    """
-
-    def __init__(self, code: str, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.remedy = remedy
-
-    @property
-    def is_of_node(self) -> bool:
-        """Whether the node's other processes would fail alike."""
-        return self.code in ("no_agent", "unreachable", "unauthenticated", "timeout", "no_py_spy")
+#: ``code``: of the agent itself (see ``node_agent``), ``no_py_spy``, ``no_permission``, ``gone``, ``failed``.
+TracebackError = AgentError
 
 
 class Agent:
@@ -61,12 +38,11 @@ class Agent:
         import grpc
         from ray.core.generated import reporter_pb2, reporter_pb2_grpc
 
-        self.address = _address(gcs, node_id)
+        self.address = agent_address(gcs, node_id).grpc
         self._grpc: Any = grpc
         self._request: Any = reporter_pb2.GetTracebackRequest
         self._metadata = gcs.metadata
-        options = (("grpc.max_receive_message_length", _MAX_BYTES), ("grpc.enable_http_proxy", 0))
-        self._channel: Any = grpc.insecure_channel(self.address, options=options)
+        self._channel: Any = open_channel(self.address, _MAX_BYTES)
         self._ask: Any = reporter_pb2_grpc.ReporterServiceStub(self._channel).GetTraceback
 
     def close(self) -> None:
@@ -78,49 +54,12 @@ class Agent:
         try:
             reply = self._ask(self._request(pid=pid), timeout=timeout_s, metadata=self._metadata)
         except self._grpc.RpcError as error:
-            raise self._explain(error, timeout_s) from None
+            raise explain_rpc(error, timeout_s) from None
         except ValueError:
             raise TracebackError("gone", f"{pid} is no process.", _GONE_REMEDY) from None
         if not reply.success:
             raise explain(reply.output)
         return str(reply.output)
-
-    def _explain(self, error: Any, timeout_s: float) -> TracebackError:
-        code, codes = error.code(), self._grpc.StatusCode
-        if code is codes.DEADLINE_EXCEEDED:
-            return TracebackError(
-                "timeout",
-                f"The node's agent did not answer within {timeout_s:.0f} s.",
-                "The node is overloaded or unreachable: try again.",
-            )
-        if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-            return TracebackError("unauthenticated", "The node's agent refused our token.", _REFUSED_REMEDY)
-        if code in (codes.UNAVAILABLE, codes.CANCELLED):
-            return TracebackError("unreachable", "The node's agent cannot be reached.", _AGENT_REMEDY)
-        if code is codes.UNIMPLEMENTED:
-            return TracebackError("no_agent", "What answers there is no agent of Ray's.", _AGENT_REMEDY)
-        return TracebackError("failed", f"The node's agent answered {code.name}.", _AGENT_REMEDY)
-
-
-def _address(gcs: GcsClient, node_id: str) -> str:
-    """Where a node's agent serves gRPC: it tells that itself, once its HTTP server runs; else its raylet."""
-    told = gcs.internal_kv(f"{_ADDRESS_KEY}{node_id}".encode(), b"dashboard")
-    host: Any = None
-    port: Any = None
-    try:
-        host, _, port = json.loads(told or b"null")
-    except (TypeError, ValueError):
-        for node in gcs.nodes():
-            if node.node_id.hex() == node_id and node.state == 0:  # GcsNodeState.ALIVE
-                host, port = node.node_manager_address, getattr(node, "metrics_agent_port", 0)
-    if (
-        not isinstance(host, str)
-        or not _HOST.fullmatch(host)
-        or type(port) is not int
-        or not 0 < port < 65536
-    ):
-        raise TracebackError("no_agent", "The node has no dashboard agent, or none yet.", _AGENT_REMEDY)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def explain(output: str) -> TracebackError:

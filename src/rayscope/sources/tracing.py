@@ -108,10 +108,7 @@ def _returned(
 ) -> tuple[int, int, int] | None:
     if told.o:
         at = _begin(told.h, entry)
-        batch.edges += [
-            Edge(task_id, attempt, "fetched", *found, size, at, at)
-            for found, size in zip(_objects(told.o), told.f, strict=True)
-        ]
+        _edges(batch, task_id, attempt, "fetched", told.o, told.f, at, at)
     if not told.s:
         return None
     whole, begin = len(told.s) >= told.n, _begin(told.k, entry)
@@ -143,7 +140,7 @@ def _add(
         batch.spans.append(Span(task_id, attempt, name, begin, end))
     elif name in _SPANS:
         got = (name == "await" and not told.x) or (name == "ray.get" and told.s is not None)
-        _edges(batch, task_id, attempt, "get" if got else "wait", told, begin, end)
+        _edges(batch, task_id, attempt, "get" if got else "wait", told.o, told.s, begin, end)
         extra: dict[str, str | float] = {"objects": told.n} if told.n else {}
         if told.b:
             extra["bytes"] = told.b
@@ -151,14 +148,14 @@ def _add(
             extra["ready"] = told.ready
         batch.spans.append(Span(task_id, attempt, name, begin, end, _text(extra)))
     elif name == "ray.put":
-        _edges(batch, task_id, attempt, "put", told, begin, end)
+        _edges(batch, task_id, attempt, "put", told.o, told.s, begin, end)
         batch.spans.append(Span(task_id, attempt, name, begin, end))
     elif name == "rayscope.fetched":
-        _edges(batch, task_id, attempt, "fetched", told, begin, end)
+        _edges(batch, task_id, attempt, "fetched", told.o, told.s, begin, end)
     elif name == "rayscope.arguments":
         callee = _task(told.c)
         nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(told.i)]
-        _edges(batch, callee, -1, "argument", told, begin, begin)
+        _edges(batch, callee, -1, "argument", told.o, told.s, begin, begin)
         batch.edges += nested
         if told.n or told.more:
             # More references than are named one by one.
@@ -167,7 +164,7 @@ def _add(
     elif name == "rayscope.blocked":
         if told.name not in _SPANS:
             raise ValueError("no call that blocks")
-        _edges(batch, task_id, attempt, f"blocked:{told.name}", told, begin, end)
+        _edges(batch, task_id, attempt, f"blocked:{told.name}", told.o, told.s, begin, end)
     elif name == "rayscope.sum":
         if told.e > end + _SKEW_NS or told.e < begin:
             raise ValueError("an end that has nothing to do with the begin")
@@ -233,11 +230,18 @@ def _objects(text: str) -> list[tuple[str, int]]:
 
 
 def _edges(
-    batch: RecordBatch, task_id: str, attempt: int, kind: str, told: _Told, begin_ns: int, end_ns: int
+    batch: RecordBatch,
+    task_id: str,
+    attempt: int,
+    kind: str,
+    objects: str,
+    sizes: Sequence[int] | None,
+    begin_ns: int,
+    end_ns: int,
 ) -> None:
-    found = _objects(told.o)
-    sizes: Sequence[int | None] = told.s if told.s is not None else [None] * len(found)
+    found = _objects(objects)
+    known = [None] * len(found) if sizes is None else sizes
     batch.edges += [
         Edge(task_id, attempt, kind, object_task, index, size, begin_ns, end_ns)
-        for (object_task, index), size in zip(found, sizes, strict=True)
+        for (object_task, index), size in zip(found, known, strict=True)
     ]

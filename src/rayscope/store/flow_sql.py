@@ -11,6 +11,10 @@ from rayscope.store.paths import DRIVER_PREFIX
 FOREVER = 2**62
 
 
+#: The two parts of what drivers' task ids begin with; the rest is the job's id.
+DRIVER_HI, DRIVER_LO = int(DRIVER_PREFIX[:16], 16), DRIVER_PREFIX[16:]
+
+
 def hex_id(prefix: str) -> str:
     """SQL for a task's whole hex id from its two parts; NULL stays NULL."""
     return f"lower(lpad(to_hex({prefix}_hi), 16, '0') || {prefix}_lo)"
@@ -20,11 +24,14 @@ TASK_ID = hex_id("task")
 PARENT_ID = hex_id("parent")
 
 
+def attempt_key(of: str = "") -> str:
+    """SQL of an attempt's number, cheap to join by. Two of 10^7 share one in one of 10^5 records."""
+    return f"hash({of}task_hi, {of}task_lo, {of}attempt)"
+
+
 def is_driver(prefix: str) -> str:
     """SQL of whether a task's id is a driver's, from its two parts."""
-    return (
-        f"({prefix}_hi = {int(DRIVER_PREFIX[:16], 16)} AND starts_with({prefix}_lo, '{DRIVER_PREFIX[16:]}'))"
-    )
+    return f"({prefix}_hi = {DRIVER_HI} AND starts_with({prefix}_lo, '{DRIVER_LO}'))"
 
 
 def total(of: str) -> str:
@@ -41,40 +48,21 @@ START = "running_ns"
 NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
 
 
+#: The actor that a row of ``attempts`` without a name makes: nobody defines Ray's restarts of actors.
+MADE = "CASE WHEN func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
+
+
+def creation_name(actor: str) -> str:
+    """SQL of how the creation of an actor is called, by its class; NULL if that is not known."""
+    return f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {actor})"
+
+
 def function_name(of: str) -> str:
-    """SQL of the function of a row ``of`` of ``attempts``, NULL if nobody told it.
-
-    Nobody defines the attempts by which Ray restarts an actor; but the actor has a class.
-    """
+    """SQL of the function of a row ``of`` of ``attempts``, NULL if nobody told it."""
     return (
-        f"coalesce({of}.func_name, {of}.name, CASE WHEN {of}.type = 'ACTOR_CREATION_TASK' THEN "
-        f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {of}.actor_id) END)"
+        f"coalesce({of}.func_name, {of}.name, "
+        f"CASE WHEN {of}.type = 'ACTOR_CREATION_TASK' THEN {creation_name(f'{of}.actor_id')} END)"
     )
-
-
-def bucket(duration: str) -> str:
-    """SQL of the bucket of a duration (ns, not negative): eight for each power of two."""
-    return f"(log2(1 + {duration}) * 8)::INTEGER"
-
-
-def quantile(share: float, where: str = "true") -> str:
-    """SQL of a quantile of durations, from rows of counts by :func:`bucket`, NULL of none.
-
-    Columns: ``took_n`` durations from ``least_took`` to ``most_took`` (taken as evenly spread), ``below`` of
-    them in lower buckets, ``took_of`` in all. Exact for up to two in a bucket.
-    """
-    rank = f"({share} * (took_of - 1))"
-
-    def value(at: str) -> str:
-        within = f"least(1, ({at} - below) / greatest(1, took_n - 1))"
-        return (
-            f"max(CASE WHEN {where} AND took_n > 0 AND below <= {at} THEN "
-            f"least_took + ((most_took - least_took) * {within})::BIGINT END)"
-        )
-
-    low, high = value(f"floor({rank})"), value(f"ceil({rank})")
-    part = f"max(CASE WHEN {where} THEN {rank} - floor({rank}) END)"
-    return f"({low} + (({high} - {low}) * {part})::BIGINT)::BIGINT"
 
 
 # Objects and the edges that they make.
@@ -181,27 +169,25 @@ WHERE driver_node_id IS NOT NULL
 """
 
 
-#: All edges, with whether the object came from another node.
-EDGES = f"""
-WITH moved AS ({moved("true", "true")}), nodes AS ({nodes_of()})
+#: ``task_hi`` of the tasks at both ends of what a CTE ``moved`` has.
+ENDS = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
+_PLACED = f"""
 SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
 FROM moved
 LEFT JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
 LEFT JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
 """
+#: All edges, with whether the object came from another node.
+EDGES = f"""
+WITH moved AS ({moved("true", "true")}), nodes AS ({nodes_of()}){_PLACED}"""
 
 
 def edges_of(part: int, parts: int) -> str:
     """SQL of one of ``parts`` about equal parts of :data:`EDGES`; each needs its share of memory alone."""
     of = f"_hi % {int(parts)} = {int(part)}"
-    ends = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
     return f"""
-WITH moved AS MATERIALIZED ({moved("object" + of, "{}" + of)}), nodes AS ({nodes_of(f"task_hi IN ({ends})")})
-SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
-FROM moved
-LEFT JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
-LEFT JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
-"""
+WITH moved AS MATERIALIZED ({moved("object" + of, "{}" + of)}),
+nodes AS ({nodes_of(f"task_hi IN ({ENDS})")}){_PLACED}"""
 
 
 _OF_TASK = "task_hi = $high AND task_lo = $low"
@@ -227,6 +213,8 @@ WAITS = (
     f"name IN ({', '.join(map(repr, BLOCKING_SPANS))}) "
     "AND NOT coalesce(starts_with(extra, '{\"user\":'), false)"
 )
+#: Whether a row of ``span_rows`` sums up several calls: its text is ours.
+SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
 #: Whether a row ``b`` of ``edge_rows`` is of a wait whose end nobody told, though it was told while it
 #: lasted: it lasts still, or its task died.
 UNTOLD = """starts_with(b.kind, 'blocked:') AND NOT EXISTS (
@@ -239,6 +227,15 @@ BLOCKED_ON = f"""
  WHERE e.task_hi = span_rows.task_hi AND e.task_lo = span_rows.task_lo
     AND e.attempt = span_rows.attempt AND e.begin_ns = span_rows.begin_ns
     AND e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT})
+"""
+
+#: SQL of the waits (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``) that last at $at. Calls that the
+#: tracer summed up say nothing of one time, and spans of a user's own block nobody.
+BLOCKED_AT = f"""
+SELECT task_hi, task_lo, attempt, begin_ns FROM span_rows
+WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
+UNION
+SELECT task_hi, task_lo, attempt, begin_ns FROM edge_rows b WHERE {UNTOLD} AND begin_ns <= $at
 """
 
 
@@ -274,8 +271,6 @@ BEGINS: tuple[tuple[str, str], ...] = (
 )
 #: The phases that the view gives, in order; ``executing`` is without ``blocked``.
 SCHEDULING_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "blocked", "storing")
-#: Whether a row of ``span_rows`` sums up several calls: its text is ours.
-SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
 
 
 def _begun(number: int) -> str:
@@ -327,46 +322,52 @@ def phase_durations(since: str | None = None, upto: str | None = None) -> str:
 
 
 def blocked_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None = None) -> str:
-    """SQL of how long attempts were blocked. Their waits may overlap (``asyncio.gather``): what counts is the
-    union, and of calls that were summed up the sum.
+    """SQL of how long attempts were blocked: ``key`` (:func:`attempt_key`) and ``blocked``, ns.
+
+    Waits may overlap (``asyncio.gather``): what counts is the union, and of calls that were summed up the
+    sum. Most attempts wait once; only the waits of the others are put in order.
 
     ``of`` narrows whose waits are looked at. ``ended``: SQL of attempts with ``ended``, until when those of
     their waits lasted that are :data:`UNTOLD`; without it these do not count. ``inside``: SQL of two times;
     what lies between them counts, of summed calls their share by time.
     """
-    clipped, touching = "begin_ns, end_ns", ""
+    key, clipped, touching = attempt_key(), "begin_ns, end_ns", ""
     told = f"least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})"
     if inside:
         since, upto = inside
         clipped = f"greatest(begin_ns, {since}) AS begin_ns, least(end_ns, {upto}) AS end_ns"
         touching = f" AND end_ns >= {since} AND begin_ns <= {upto}"
-        within = f"least(end_ns, {upto}) - greatest(begin_ns, {since})"
+        within = f"(least(end_ns, {upto}) - greatest(begin_ns, {since}))"
         told = (
             f"CASE WHEN begin_ns >= {since} AND end_ns <= {upto} THEN {told} "
             f"ELSE ({told} * ({within} / (end_ns - begin_ns)))::BIGINT END"
         )
     waits = f"""
-    SELECT task_hi, task_lo, attempt, {clipped}, coalesce({SUMMED}, false) AS is_sum,
+    SELECT {key} AS key, {clipped}, coalesce({SUMMED}, false) AS is_sum,
         CASE WHEN is_sum THEN {told} END AS summed
     FROM span_rows WHERE {WAITS} AND {of}{touching}"""
     if ended:
         waits += f"""
     UNION ALL
-    SELECT task_hi, task_lo, attempt, {clipped}, false, NULL
+    SELECT {key}, {clipped}, false, NULL
     FROM (
         SELECT b.*, e.ended AS end_ns
         FROM (SELECT DISTINCT task_hi, task_lo, attempt, begin_ns FROM edge_rows b WHERE {UNTOLD} AND {of}) b
         JOIN ({ended}) e ON e.task_hi = b.task_hi AND e.task_lo = b.task_lo AND e.attempt = b.attempt)
     WHERE end_ns IS NOT NULL{touching}"""
+    fresh = "coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce({}, 0))))"
     return f"""
-SELECT task_hi, task_lo, attempt,
-    {total("coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))")} AS blocked
+WITH waits AS MATERIALIZED ({waits}),
+first AS MATERIALIZED (
+    SELECT key, count(*) AS n, any_value({fresh.format("NULL")}) AS blocked FROM waits GROUP BY key)
+SELECT key, blocked FROM first WHERE n = 1
+UNION ALL
+SELECT key, {total(fresh.format("reached"))}
 FROM (
-    SELECT *, max(CASE WHEN NOT is_sum THEN end_ns END) OVER (
-        PARTITION BY task_hi, task_lo, attempt ORDER BY begin_ns, end_ns
+    SELECT *, max(CASE WHEN NOT is_sum THEN end_ns END) OVER (PARTITION BY key ORDER BY begin_ns, end_ns
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
-    FROM ({waits})
-) GROUP BY task_hi, task_lo, attempt
+    FROM waits WHERE key IN (SELECT key FROM first WHERE n > 1)
+) GROUP BY key
 """
 
 
@@ -391,8 +392,7 @@ SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
 FROM lasted l
-LEFT JOIN ({blocked_ns(of, ended)}) b
-    ON b.task_hi = l.task_hi AND b.task_lo = l.task_lo AND b.attempt = l.attempt
+LEFT JOIN ({blocked_ns(of, ended)}) b ON b.key = {attempt_key("l.")}
 LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
 LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
 LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id

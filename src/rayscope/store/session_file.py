@@ -80,7 +80,10 @@ class SessionFile:
     def __init__(self, path: Path, *, memory_limit: str = MEMORY_LIMIT, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
-        self._opened, self._writes = time.monotonic_ns(), 0
+        self._opened = time.monotonic_ns()
+        #: How often the record was written to. It is kept in it, and tells what was made of its present
+        #: content.
+        self.writes = 0
         self._lock = threading.Lock()
         temp = path.with_suffix(".tmp")
         try:
@@ -124,6 +127,8 @@ class SessionFile:
         if known and known[0]:
             row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
             version = int(row[0]) if row else 0
+            row = connection.execute("SELECT value FROM meta WHERE key = 'writes'").fetchone()
+            self.writes = int(row[0]) if row else 0
         if version > SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path} was written by a newer Rayscope (format {version}, this one knows "
@@ -178,7 +183,7 @@ class SessionFile:
     @property
     def written(self) -> tuple[int, int]:
         """Another value after each write; the same one means the same content."""
-        return self._opened, self._writes
+        return self._opened, self.writes
 
     def load_attempts(self, keys: Iterable[rows.TaskKey]) -> list[tuple[Attempt, int | None]]:
         """The stored attempts among ``keys``, with their call path ids."""
@@ -267,9 +272,11 @@ class SessionFile:
                     self._writer.executemany(
                         "INSERT INTO drops VALUES (?, ?, ?, ?, ?, ?, ?)", [astuple(d) for d in drops]
                     )
+                self._writer.execute("DELETE FROM meta WHERE key = 'writes'")
+                self._writer.execute("INSERT INTO meta VALUES ('writes', ?)", [str(self.writes + 1)])
         except duckdb.Error as error:
             raise explain(self.path, error) from error
-        self._writes += 1
+        self.writes += 1
 
     def _register(self, name: str, table: pa.Table) -> None:
         self._writer.register(name, table)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayscope.cli.api import ApiError
 from rayscope.cli.watch import Watch, has_grown
+from rayscope.client import RayscopeError
 
 
 class FakeApi:
@@ -16,13 +16,13 @@ class FakeApi:
         self.refuse = refuse
         self.asked: list[str] = []
 
-    def sessions(self) -> dict[str, dict[str, Any]]:
+    def by_name(self) -> dict[str, dict[str, Any]]:
         return self.known
 
-    def attach(self, address: str) -> str:
+    def attach_cluster(self, address: str) -> str:
         self.asked.append(address)
         if self.refuse:
-            raise ApiError("It wants a token.", "Set RAY_AUTH_TOKEN.")
+            raise RayscopeError("gcs", "It wants a token.", "Set RAY_AUTH_TOKEN.")
         return "session_a"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from tests.story import Story
@@ -14,7 +15,7 @@ from rayscope.server.answers import Answers
 
 
 def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:
-    answers = Answers(max_bytes=1200)
+    answers = Answers(max_size=1200)
     made: list[int] = []
 
     def make() -> bytes:
@@ -50,6 +51,32 @@ def test_who_asks_the_same_at_a_time_shares_one_answer() -> None:
         go.set()
         assert {one.result(30) for one in (first, *others)} == {b"answer"}
     assert len(made) == 1
+
+
+def test_a_slow_answer_is_given_once_more_while_a_new_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, begun, go = [0.0], threading.Event(), threading.Event()
+    monkeypatch.setattr("rayscope.server.answers.time", SimpleNamespace(monotonic=lambda: now[0]))
+    answers, question = Answers(), ("session", "question")
+
+    def slow() -> bytes:
+        now[0] += 0.2
+        return b"old"
+
+    def slower() -> bytes:
+        begun.set()
+        assert go.wait(30)
+        return b"new"
+
+    assert answers.get(question, None, slow) == b"old"  # at 0.2 s; holds until 2.2 s
+    now[0] = 3.0
+    assert answers.get(question, None, slower) == b"old"
+    assert begun.wait(30)
+    assert answers.get(question, None, slower) == b"old"  # and it is made once
+    now[0] = 4.5  # too old by now: waits for the one that is being made
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(answers.get, question, None, slow)
+        go.set()
+        assert asked.result(30) == b"new"
 
 
 def test_a_failure_is_not_kept() -> None:

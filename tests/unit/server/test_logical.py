@@ -180,6 +180,23 @@ def test_open_waits_and_running_attempts_count(fresh: Running) -> None:
     assert node["run_p50_ns"] is None
 
 
+def test_waits_that_overlap_count_once_whether_their_end_was_told_or_not(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story()
+    waits = story.task("waits", 0, 0, 100)
+    slow = story.task("slow", 5, 10, 90, parent=waits)
+    story.get(waits, slow, 20, 60)
+    story.blocks(waits, slow, 40)
+    fresh.record(story)
+    for few, end in ((logical.EXACT_QUANTILES, 200), (-1, 300)):
+        monkeypatch.setattr(logical, "EXACT_QUANTILES", few)
+        node = _nodes(fresh.get("/api/flow/logical", until_ns=at(end)))["f:waits"]
+        assert (node["self_ns"], node["blocked_ns"]) == (20 * MS, 80 * MS)
+    (frame,) = (one for one in fresh.get("/api/flow/flame")["frames"] if one["name"] == "waits")
+    assert frame["blocked_ns"] == 80 * MS
+
+
 def test_many_instances_and_functions_are_folded_and_told(fresh: Running) -> None:
     story = Story()
     for number in range(60):

@@ -8,6 +8,8 @@ import pytest
 from tests.story import MS, Story, at
 from tests.unit.server.conftest import Running
 
+from rayscope.model import Span
+
 A, B = "a" * 56, "b" * 56
 N, M = "1" * 56, "2" * 56
 
@@ -75,6 +77,16 @@ def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
         (A, 2, 180, 2, 0.9),
         (B, 1, 40, 1, 0.4),
     ]
+
+
+def test_of_waits_told_as_one_sum_a_range_takes_its_share(fresh: Running) -> None:
+    story = Story()
+    task = story.task("many", 0, 0, 100)
+    told = f'{{"calls":5000,"blocked_ns":{20 * MS}}}'
+    story.batch.spans.append(Span(task, 0, "ray.get", at(20), at(60), told))
+    fresh.record(story)
+    for since, until, blocked in ((0, 100, 20), (10, 30, 5), (60, 100, 0)):
+        assert ask(fresh, since, until)["phases"]["blocked"] == blocked * MS
 
 
 def test_lanes_and_filters(fresh: Running, story: Story) -> None:

@@ -139,4 +139,6 @@ def test_a_query_that_eats_memory_is_refused(running: Any) -> None:
 def test_it_leaves_no_file_beside_the_record(running: Any) -> None:
     session = running.server.hub.resolve(None)
     names = {name for name in os.listdir(running.folder / "sessions" / session) if not name.endswith(".tmp")}
-    assert names <= {"record.duckdb", "record.duckdb.wal", "about.json", "agents.json"}
+    databases = {f"{name}.duckdb{end}" for name in ("record", "metrics") for end in ("", ".wal")}
+    logs = {f"logs.sqlite{end}" for end in ("", "-wal", "-shm")}
+    assert names <= databases | logs | {"about.json", "agents.json", "alerts.json"}

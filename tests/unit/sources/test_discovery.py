@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
+import pytest
+
 from rayscope.sources.discovery import addresses_in, local_gcs_addresses
 
 RAYLET = ["/x/raylet/raylet", "--node_ip_address=10.0.0.1", "--gcs-address=10.0.0.1:6379"]
@@ -42,3 +47,19 @@ def test_other_processes_are_not_ray() -> None:
 
 def test_looking_at_the_real_processes_does_not_fail() -> None:
     assert isinstance(local_gcs_addresses(), dict)
+
+
+@pytest.mark.parametrize("user", [None, "nobody"])
+def test_what_another_user_runs_is_not_ours(user: str | None) -> None:
+    """Our own token would go wherever such a process says that its cluster is."""
+    if user is not None and os.getuid() != 0:
+        pytest.skip("only root can run a process as somebody else")
+    session = f"session_of_{user}"
+    flags = ["--gcs-address=192.0.2.1:6379", f"--session-name={session}"]
+    fake = subprocess.Popen(["raylet", "-c", "sleep 30; true", *flags], executable="/bin/sh", user=user)
+    try:
+        assert local_gcs_addresses()[session] == "192.0.2.1:6379"
+        assert (session in local_gcs_addresses(own=True)) == (user is None)
+    finally:
+        fake.kill()
+        fake.wait()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rayscope.model import Entity
+from rayscope.model.entity import merge_entities
 from rayscope.sources.jobs import JobApi, JobApiError, aliases, join_jobs, submission
 
 ROW = {
@@ -168,3 +169,14 @@ def test_errors_are_named(
 def test_nobody_there() -> None:
     with pytest.raises(JobApiError, match="Cannot reach"):
         JobApi("http://127.0.0.1:1", "secret").submissions()
+
+
+def test_what_becomes_of_a_record_does_not_come_back_into_the_next_one() -> None:
+    """A job that was handed on is merged with its alias; the job API's answer is joined again meanwhile."""
+    waiting = submission({**ROW, "job_id": None}, 9)
+    handed_on = join_jobs([], [waiting])[0]
+    with_driver = join_jobs([driver("02000000", "sub")], [waiting])
+    merge_entities(handed_on, aliases(with_driver)[0])
+    assert handed_on.fields["alias_of"] == "02000000"
+    (job,) = join_jobs([driver("02000000", "sub")], [waiting])
+    assert "alias_of" not in job.fields

@@ -86,6 +86,42 @@ export function post<T>(path: string, body: unknown, params?: Params): Promise<T
   });
 }
 
+/** Of this tab alone: a cookie would go to every server on the host, whatever its port. */
+const OPERATOR = 'rayscope.operator';
+
+export function keepOperatorToken(token: string): void {
+  try {
+    sessionStorage.setItem(OPERATOR, token);
+  } catch {
+    // Without storage the token is asked for each time.
+  }
+}
+
+function operatorHeader(): Record<string, string> {
+  try {
+    const token = sessionStorage.getItem(OPERATOR);
+    return token === null ? {} : { 'X-Rayscope-Operator': token };
+  } catch {
+    return {};
+  }
+}
+
+/** An act of the operator (see api/operator.tsx). Null where the answer has no body. */
+export async function send<T>(method: string, path: string, body?: unknown): Promise<T | null> {
+  try {
+    const response = await request(apiPath(path), {
+      method,
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json', ...operatorHeader() },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return text === '' ? null : (JSON.parse(text) as T);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) connectionEvents.unauthorized();
+    throw error;
+  }
+}
+
 /** Trades the token for a cookie; throws ApiError 401 if it is wrong. */
 export async function login(token: string): Promise<void> {
   await request('/api/login', {

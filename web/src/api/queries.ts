@@ -15,10 +15,12 @@ export const queryClient = new QueryClient({
   },
 });
 
-export function useSessions() {
+/** All sessions, or what `select` takes of them: then only what changes that is rendered anew. */
+export function useSessions<T = Page<Session>>(select?: (page: Page<Session>) => T) {
   return useQuery({
     queryKey: ['sessions'],
     queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: 1000 }, signal),
+    select,
   });
 }
 
@@ -42,15 +44,6 @@ export function useCluster(session: string) {
   return useQuery({
     queryKey: ['cluster', session],
     queryFn: ({ signal }) => get<Cluster>('/cluster', { session }, signal),
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
-  });
-}
-
-/** How many there are of what the cluster's summary does not count. */
-export function useTotal(session: string, path: '/workers') {
-  return useQuery({
-    queryKey: ['total', path, session],
-    queryFn: ({ signal }) => get<Page<Item>>(path, { session, limit: 1 }, signal),
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
   });
 }

@@ -3,6 +3,7 @@ import { IconMapQuestion } from '@tabler/icons-react';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
+import { OperatorProvider } from '../api/operator';
 import { queryClient } from '../api/queries';
 import { Empty } from '../components/small';
 import { LoginPage } from '../pages/LoginPage';
@@ -26,7 +27,9 @@ export function App() {
       defaultColorScheme="auto"
     >
       <QueryClientProvider client={queryClient}>
-        <Shell />
+        <OperatorProvider>
+          <Shell />
+        </OperatorProvider>
       </QueryClientProvider>
     </MantineProvider>
   );

@@ -1,5 +1,6 @@
 import { ActionIcon, Menu, Tooltip, useMantineColorScheme } from '@mantine/core';
 import {
+  IconBell,
   IconCheck,
   IconChevronRight,
   IconDeviceDesktop,
@@ -11,10 +12,11 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { STALE_AFTER, useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
+import { type AlertsTopic, useTopic } from '../api/realtime';
 import { LANGUAGES, type Language, setLanguage } from '../i18n';
-import { wholeAge } from '../lib/format';
+import { count, wholeAge } from '../lib/format';
 import { Link } from './Link';
-import { toView } from './url';
+import { type SessionUrl, toView } from './url';
 import { go, useUrl } from './useUrl';
 
 export function Header() {
@@ -33,11 +35,32 @@ export function Header() {
         </>
       )}
       <div className="rs-header-right">
+        {url.page === 'session' && <AlertBadge url={url} />}
         <ConnectionState />
         <LanguageSwitch />
         <ThemeSwitch />
       </div>
     </header>
+  );
+}
+
+/** How many alerts fire in this session; nothing while none does. */
+function AlertBadge({ url }: { url: SessionUrl }) {
+  const { t } = useTranslation();
+  const firing = useTopic<AlertsTopic>('alerts', { session: url.session })?.firing ?? 0;
+  if (firing === 0) return null;
+  const label = firing === 1 ? t('alerts.badgeOne') : t('alerts.badge', { n: count(firing) });
+  return (
+    <Link
+      to={toView(url, 'alerts')}
+      className="rs-alert-badge rs-num"
+      title={label}
+      label={label}
+      testId="alert-badge"
+    >
+      <IconBell size={15} aria-hidden />
+      {count(firing)}
+    </Link>
   );
 }
 

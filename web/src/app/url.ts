@@ -1,6 +1,7 @@
 /** All of the UI's state that a link carries: parsed from and formatted to a URL, nothing else. */
 
 export const VIEWS = [
+  'overview',
   'tasks',
   'functions',
   'failures',
@@ -14,6 +15,11 @@ export const VIEWS = [
   'nodes',
   'jobs',
   'placement-groups',
+  'memory',
+  'events',
+  'logs',
+  'metrics',
+  'alerts',
 ] as const;
 export type View = (typeof VIEWS)[number];
 
@@ -31,6 +37,20 @@ export function isFlow(view: View): view is FlowView {
   return (FLOW_VIEWS as readonly View[]).includes(view);
 }
 
+/** What Ray lists of a cluster. */
+export const ENTITY_VIEWS = [
+  'actors',
+  'workers',
+  'nodes',
+  'jobs',
+  'placement-groups',
+] as const satisfies readonly View[];
+export type EntityView = (typeof ENTITY_VIEWS)[number];
+
+export function isEntity(view: View): view is EntityView {
+  return (ENTITY_VIEWS as readonly View[]).includes(view);
+}
+
 /** Filters are the query parameters of the API's list endpoints, by their names there. */
 export const FILTERS = [
   'q',
@@ -46,6 +66,8 @@ export const FILTERS = [
   'parent_task_id',
   'placement_group_id',
   'annotation',
+  'severity',
+  'kind',
   'since_ns',
   'until_ns',
 ] as const;
@@ -75,6 +97,15 @@ export const SETTINGS = [
   'range',
   'vs',
   'levels',
+  'file',
+  'line',
+  'wrap',
+  'level',
+  'search',
+  'board',
+  'expr',
+  'mode',
+  'tab',
 ] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;

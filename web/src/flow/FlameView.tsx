@@ -1,5 +1,5 @@
-import { ActionIcon, SegmentedControl, Select, TextInput } from '@mantine/core';
-import { IconArrowsExchange, IconFlame, IconSearch, IconX } from '@tabler/icons-react';
+import { ActionIcon, SegmentedControl, Select } from '@mantine/core';
+import { IconArrowsExchange, IconFlame, IconX } from '@tabler/icons-react';
 import { Fragment, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Params } from '../api/client';
@@ -12,6 +12,7 @@ import { Empty, ErrorPanel } from '../components/small';
 import { clockTime, count, duration } from '../lib/format';
 import { isTyping } from '../lib/keys';
 import { FilterBar } from '../pages/FilterBar';
+import { FindBox } from './FindBox';
 import { FlameCanvas } from './FlameCanvas';
 import { FlamePanel } from './FlamePanel';
 import {
@@ -248,7 +249,7 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
     () => [...new Set((jobs.data?.items ?? []).map((job) => String(job.job_id ?? '')))].filter(Boolean),
     [jobs.data],
   );
-  const { baseline, find, vs } = url.settings ?? {};
+  const { baseline, vs } = url.settings ?? {};
   const inRange = comparedRange(url) !== null;
   return (
     <div className="rs-flame-controls">
@@ -297,24 +298,7 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
           />
         )
       )}
-      <TextInput
-        size="xs"
-        className="rs-flame-find"
-        aria-label={t('flame.find')}
-        placeholder={t('flame.find')}
-        leftSection={<IconSearch size={14} />}
-        value={find ?? ''}
-        onChange={(event) => {
-          const value = event.currentTarget.value;
-          change((before) => withSettings(before, { find: value || undefined }), { replace: true });
-        }}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape') return;
-          event.stopPropagation();
-          change((before) => withSettings(before, { find: undefined }), { replace: true });
-        }}
-        data-testid="flame-find"
-      />
+      <FindBox view="flame" label={t('flame.find')} clears />
       {(inRange || baseline !== undefined) && (
         <span className="rs-flame-legend" title={inRange ? t('range.sharesHint') : undefined}>
           <span className="rs-flame-key" data-tone="busy" /> {t(inRange ? 'range.lessShare' : 'flame.less')}

@@ -1,8 +1,8 @@
-import { IconChevronRight, IconCpu } from '@tabler/icons-react';
+import { IconCpu } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../lib/format';
 import { type MergedFrame, placeOf, type Row } from './frames';
-import { found } from './stack';
+import { Marked, Toggle } from './TreeParts';
 
 /** What a frame is called: its function, or what the line stands for. */
 export function useCodeName(): (frame: MergedFrame) => string {
@@ -32,7 +32,6 @@ export function FrameLine(props: {
   const { t } = useTranslation();
   const nameOf = useCodeName();
   const name = nameOf(frame);
-  const marked = row.match ? found(name, props.search) : null;
   const place = placeOf(frame);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys.
@@ -52,32 +51,9 @@ export function FrameLine(props: {
       onClick={() => props.onSelect(row.id)}
     >
       <span className="rs-frame-mark" aria-hidden />
-      {row.parent ? (
-        <button
-          type="button"
-          className="rs-stack-toggle"
-          tabIndex={-1}
-          aria-label={t(row.open ? 'stack.close' : 'stack.open')}
-          onClick={(event) => {
-            event.stopPropagation();
-            props.onOpen(row.id, !row.open);
-          }}
-        >
-          <IconChevronRight size={14} className={row.open ? 'rs-turned' : undefined} />
-        </button>
-      ) : (
-        <span className="rs-stack-toggle" />
-      )}
+      <Toggle parent={row.parent} open={row.open} onOpen={(open) => props.onOpen(row.id, open)} />
       <span className="rs-frame-name rs-ellipsis" title={name}>
-        {marked === null ? (
-          name
-        ) : (
-          <>
-            {marked[0]}
-            <mark>{marked[1]}</mark>
-            {marked[2]}
-          </>
-        )}
+        <Marked name={name} match={row.match} search={props.search} />
       </span>
       {frame.count > 1 && (
         <b className="rs-num" title={t('frames.stacksHint')}>

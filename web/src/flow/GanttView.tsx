@@ -1,5 +1,5 @@
-import { ActionIcon, Button, Menu, NativeSelect, SegmentedControl, TextInput, Tooltip } from '@mantine/core';
-import { IconArrowsHorizontal, IconChartBar, IconDownload, IconRoute, IconSearch } from '@tabler/icons-react';
+import { Button, NativeSelect, SegmentedControl } from '@mantine/core';
+import { IconArrowsHorizontal, IconChartBar, IconRoute } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
@@ -7,10 +7,10 @@ import type { Summary } from '../api/types';
 import { type FilterName, withFilter, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Empty, ErrorPanel } from '../components/small';
-import { download } from '../lib/download';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
 import { isDriver } from '../pages/taskColumns';
+import { FindBox } from './FindBox';
 import { GanttChart } from './GanttChart';
 import { GanttMinimap } from './GanttMinimap';
 import { GanttPath } from './GanttPath';
@@ -26,6 +26,7 @@ import {
   useGantt,
 } from './ganttData';
 import { formatRange, parseRange, rangeOf, spanOf } from './range';
+import { SaveMenu } from './SaveMenu';
 import { useGanttWindow } from './useGanttWindow';
 import { useRange } from './useRange';
 
@@ -119,24 +120,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
 
   const tools = (
     <>
-      <TextInput
-        size="xs"
-        className="rs-gantt-find"
-        aria-label={t('range.find')}
-        placeholder={t('range.find')}
-        leftSection={<IconSearch size={14} />}
-        value={find}
-        onChange={(event) => {
-          const value = event.currentTarget.value;
-          change((before) => withSettings(before, { find: value || undefined }), { replace: true });
-        }}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape') return;
-          event.stopPropagation();
-          event.currentTarget.blur();
-        }}
-        data-testid="gantt-find"
-      />
+      <FindBox view="gantt" label={t('range.find')} />
       <SegmentedControl
         size="xs"
         aria-label={t('gantt.by')}
@@ -184,38 +168,12 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
       >
         {t('gantt.fit')}
       </Button>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Tooltip label={t('gantt.export')}>
-            <ActionIcon size={26} aria-label={t('gantt.export')} disabled={!data}>
-              <IconDownload size={16} />
-            </ActionIcon>
-          </Tooltip>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item
-            onClick={() =>
-              chart.current?.toBlob((blob) => {
-                if (blob) download(`${url.session}-gantt.png`, blob);
-              })
-            }
-          >
-            {t('gantt.png')}
-          </Menu.Item>
-          <Menu.Item
-            onClick={() =>
-              download(
-                `${url.session}-gantt.json`,
-                new Blob([JSON.stringify({ gantt: data, critical_path: path.data })], {
-                  type: 'application/json',
-                }),
-              )
-            }
-          >
-            {t('gantt.json')}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+      <SaveMenu
+        view="gantt"
+        disabled={!data}
+        picture={chart}
+        data={{ gantt: data, critical_path: path.data }}
+      />
     </>
   );
 

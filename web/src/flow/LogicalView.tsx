@@ -1,5 +1,5 @@
-import { Button, Checkbox, Loader, Menu, SegmentedControl, TextInput, Tooltip } from '@mantine/core';
-import { IconDownload, IconSearch, IconSitemap } from '@tabler/icons-react';
+import { Button, Checkbox, Loader, Menu, SegmentedControl, Tooltip } from '@mantine/core';
+import { IconDownload, IconSitemap } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -15,6 +15,7 @@ import { download } from '../lib/download';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
 import { usePalette } from './canvas';
+import { FindBox } from './FindBox';
 import { LogicalPanel } from './LogicalPanel';
 import { toPng, toSvg } from './logicalExport';
 import { keepKnown, layout, type Places } from './logicalLayout';
@@ -256,19 +257,7 @@ function Toolbar(props: { answer: LogicalAnswer | undefined; places: Places | un
   const name = `${url.session}-logical`;
   return (
     <div className="rs-logical-toolbar">
-      <TextInput
-        size="xs"
-        className="rs-logical-find"
-        placeholder={t('logical.find')}
-        aria-label={t('logical.find')}
-        leftSection={<IconSearch size={14} />}
-        value={find}
-        onChange={(event) => {
-          const text = event.currentTarget.value;
-          change((before) => withSettings(before, { find: text || undefined }), { replace: true });
-        }}
-        data-testid="logical-find"
-      />
+      <FindBox view="logical" label={t('logical.find')} />
       {found !== null && (
         <span className="rs-dim rs-num" role="status" data-testid="logical-found">
           {found === 0 ? t('logical.notFound') : t('logical.found', { n: count(found) })}

@@ -1,5 +1,8 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../app/Link';
+import { toView } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
 import { Section } from '../components/Drawer';
 import { bytes, count } from '../lib/format';
 import { usePalette } from './canvas';
@@ -13,6 +16,7 @@ const PAIRS = 15;
 
 /** Of the whole cluster: what is reserved of what there is. */
 export function ClusterSums({ data }: { data: Physical }) {
+  const [url] = useSessionUrl();
   const { t } = useTranslation();
   const sums = useMemo(() => {
     const total: Record<string, number> = {};
@@ -26,7 +30,9 @@ export function ClusterSums({ data }: { data: Physical }) {
   return (
     <Section title={t('physical.cluster')}>
       <Usage node={sums} />
-      <p className="rs-dim rs-phys-note">{t('physical.notMeasured')}</p>
+      <p className="rs-dim rs-phys-note">
+        {t('physical.notMeasured')} <Link to={toView(url, 'nodes')}>{t('nodes.useOfNodes')}</Link>
+      </p>
     </Section>
   );
 }
@@ -42,6 +48,7 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
     job: [data.jobs, workers.job] as const,
     annotation: [data.values, workers.annotation] as const,
     resource: [[], []] as const,
+    measured: [[], []] as const,
   }[color.by];
   const counted = useMemo(() => {
     const many = names.map(() => 0);
@@ -55,7 +62,7 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
     () => [...new Map(data.bundles.map((bundle) => [bundle.group, bundle.name])).entries()],
     [data.bundles],
   );
-  const scale = color.by === 'resource' || numbers !== null;
+  const scale = color.by === 'resource' || color.by === 'measured' || numbers !== null;
   return (
     <Section title={t('physical.legend')} testId="physical-legend">
       {scale ? (
@@ -85,6 +92,11 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
           )}
           {counted.length === 0 && <li className="rs-dim">{t('physical.noNames')}</li>}
         </ul>
+      )}
+      {color.by === 'measured' && (
+        <p className="rs-dim rs-phys-note" data-testid="physical-measured">
+          {t(data.measured === null ? 'nodes.measuredNowOnly' : `nodes.measuredOf.${color.name}`)}
+        </p>
       )}
       {color.by === 'resource' && (
         <p className="rs-dim rs-phys-note">{t('physical.shareOf', { name: color.name })}</p>

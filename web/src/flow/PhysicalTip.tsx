@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { bytes, count } from '../lib/format';
+import { percentText } from '../nodes/Meter';
 import type { Size } from './canvas';
 import { NONE } from './physical';
 import { amount, labelOf, type Scene, usedText } from './physicalScene';
@@ -15,7 +16,7 @@ export function PhysicalTip(props: {
 }) {
   const { scene, node, worker, x, y, size } = props;
   const { t } = useTranslation();
-  const { workers, nodes, reserved, states, values, bundles } = scene.data;
+  const { workers, nodes, reserved, states, values, bundles, measured } = scene.data;
   const about = nodes[node];
   if (about === undefined) return null;
   const style = {
@@ -47,6 +48,14 @@ export function PhysicalTip(props: {
             <div>
               {t('physical.holds')}:{' '}
               {held.map(([name, value]) => `${amount(name, value)} ${name}`).join(', ')}
+            </div>
+          )}
+          {measured !== null && (measured.memory[worker] ?? NONE) >= 0 && (
+            <div>
+              {t('nodes.cpu')} {percentText(measured.cpu[worker])} · {t('nodes.memory')}{' '}
+              {bytes(measured.memory[worker])}
+              {(measured.gpu_memory[worker] ?? 0) > 0 &&
+                ` · ${t('nodes.gpu_memory')} ${bytes(measured.gpu_memory[worker])}`}
             </div>
           )}
           {(workers.bytes[worker] ?? 0) > 0 && (

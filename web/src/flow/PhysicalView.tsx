@@ -1,20 +1,19 @@
-import { ActionIcon, Menu, Select, TextInput, Tooltip } from '@mantine/core';
-import { IconDownload, IconSearch, IconServer2 } from '@tabler/icons-react';
+import { Select } from '@mantine/core';
+import { IconServer2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
-import { type SettingName, withSettings } from '../app/url';
-import { useSessionUrl } from '../app/useUrl';
 import { Empty, ErrorPanel } from '../components/small';
-import { download } from '../lib/download';
 import { count } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
+import { FindBox } from './FindBox';
 import { type Content, PhysicalCanvas, type Target } from './PhysicalCanvas';
 import { ClusterSums, Legend, TransferList } from './PhysicalOverview';
 import { PhysicalPanel } from './PhysicalPanel';
 import {
   COLORS,
   fills,
+  MEASURED_NAMES,
   matches,
   NONE,
   nodeNames,
@@ -26,7 +25,9 @@ import {
   SIZE_EQUAL,
   slotsOf,
 } from './physical';
+import { SaveMenu } from './SaveMenu';
 import { TimeSlider } from './TimeSlider';
+import { useMoment } from './useMoment';
 import { useNode, usePhysical, useTransfers } from './usePhysical';
 import { useActivity } from './useStack';
 
@@ -37,10 +38,8 @@ const SPANS = ['10', '60', '600', '3600'] as const;
 
 /** Nodes, on them workers and actors with what they run and hold, and the objects between nodes. */
 export function PhysicalView({ summary }: { summary: Summary | undefined }) {
-  const [url, change] = useSessionUrl();
+  const { url, settings, at, set } = useMoment();
   const { t } = useTranslation();
-  const settings = url.settings ?? {};
-  const at = settings.at !== undefined && /^\d{1,19}$/.test(settings.at) ? settings.at : undefined;
   const size = settings.size ?? 'CPU';
   const color = useMemo(() => parseColor(settings.color), [settings.color]);
   const span = SPANS.find((one) => one === settings.span);
@@ -56,11 +55,6 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
   const { data } = query;
   const atNs = at === undefined ? (data?.at_ns ?? null) : Number(at);
 
-  const set = useCallback(
-    (changed: Partial<Record<SettingName, string | undefined>>) =>
-      change((before) => withSettings(before, changed), { replace: true }),
-    [change],
-  );
   const select = useCallback(
     (target: Target) => set({ node: data?.nodes[target.node]?.id, worker: data?.workers.key[target.worker] }),
     [set, data],
@@ -124,21 +118,11 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
       <FilterBar
         summary={summary}
         right={
-          <Save
+          <SaveMenu
+            view="physical"
             disabled={data === undefined || isEmpty}
-            onPng={() =>
-              picture.current?.toBlob((blob) => {
-                if (blob) download(`${url.session}-physical.png`, blob);
-              })
-            }
-            onJson={() =>
-              download(
-                `${url.session}-physical.json`,
-                new Blob([JSON.stringify({ physical: data, transfers: transfers.data })], {
-                  type: 'application/json',
-                }),
-              )
-            }
+            picture={picture}
+            data={{ physical: data, transfers: transfers.data }}
           />
         }
       />
@@ -180,6 +164,10 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
                 value: by,
                 label: t('physical.colorOf', { what: t(`physical.colors.${by}`) }),
               })),
+              ...MEASURED_NAMES.map((name) => ({
+                value: `m:${name}`,
+                label: t('physical.colorOf', { what: t('nodes.measuredBy', { name: t(`nodes.${name}`) }) }),
+              })),
               ...resources.map((name) => ({
                 value: `r:${name}`,
                 label: t('physical.colorOf', { what: t('physical.reservedOf', { name }) }),
@@ -211,28 +199,17 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
               { value: 'off', label: t('physical.spanOff') },
             ]}
           />
-          <TextInput
-            size="xs"
-            className="rs-phys-find"
-            placeholder={t('physical.find')}
-            aria-label={t('physical.find')}
-            value={find}
-            leftSection={<IconSearch size={14} />}
-            rightSectionWidth={44}
-            rightSection={
+          <FindBox
+            view="physical"
+            label={t('physical.find')}
+            foundWidth={44}
+            found={
               found === null ? null : (
                 <span className="rs-num rs-dim" data-testid="physical-found">
                   {count(found.nodes.size + found.workers.size)}
                 </span>
               )
             }
-            onChange={(event) => set({ find: event.currentTarget.value || undefined })}
-            onKeyDown={(event) => {
-              if (event.key !== 'Escape') return;
-              event.stopPropagation();
-              event.currentTarget.blur();
-            }}
-            data-testid="physical-find"
           />
         </div>
       </div>
@@ -324,7 +301,7 @@ function Choice(props: {
   // What the URL names stays to be seen, though there is none of it at this time.
   const data = options.some((one) => one.value === value)
     ? options
-    : [...options, { value, label: value.replace(/^[ar]:/, '') }];
+    : [...options, { value, label: value.replace(/^[amr]:/, '') }];
   return (
     <Select
       size="xs"
@@ -337,33 +314,5 @@ function Choice(props: {
       comboboxProps={{ width: 230, position: 'bottom-end' }}
       data-testid={`physical-${props.name}`}
     />
-  );
-}
-
-function Save(props: { disabled: boolean; onPng: () => void; onJson: () => void }) {
-  const { t } = useTranslation();
-  return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Tooltip label={t('gantt.export')}>
-          <ActionIcon
-            size={26}
-            aria-label={t('gantt.export')}
-            disabled={props.disabled}
-            data-testid="physical-export"
-          >
-            <IconDownload size={16} />
-          </ActionIcon>
-        </Tooltip>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={props.onPng} data-testid="physical-png">
-          {t('gantt.png')}
-        </Menu.Item>
-        <Menu.Item onClick={props.onJson} data-testid="physical-json">
-          {t('gantt.json')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
   );
 }

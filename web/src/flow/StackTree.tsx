@@ -1,4 +1,4 @@
-import { IconChevronRight, IconTarget } from '@tabler/icons-react';
+import { IconTarget } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +7,8 @@ import { PHASE_STATES } from '../lib/scheduling';
 import { stateColor } from '../theme/tokens';
 import { FrameLine } from './FrameLine';
 import type { Row } from './frames';
-import { found, type Situation, type StackBlockedOn } from './stack';
+import type { Situation, StackBlockedOn } from './stack';
+import { Marked, Toggle } from './TreeParts';
 import { useSelectedFunction } from './useSelectedFunction';
 
 const ROW = 30;
@@ -154,7 +155,6 @@ function TreeLine(props: {
   const waitsFor = useWaitsFor();
   const { node, parent, open, match } = props.row;
   const name = nameOf(node);
-  const marked = match ? found(name, props.search) : null;
   const age = node.oldest_ns === null || props.at === null ? null : nanosBetween(node.oldest_ns, props.at);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys.
@@ -175,32 +175,9 @@ function TreeLine(props: {
       style={{ top: props.top, height: props.height, paddingLeft: props.padding }}
       onClick={() => props.onSelect(node.id)}
     >
-      {parent ? (
-        <button
-          type="button"
-          className="rs-stack-toggle"
-          tabIndex={-1}
-          aria-label={t(open ? 'stack.close' : 'stack.open')}
-          onClick={(event) => {
-            event.stopPropagation();
-            props.onOpen(node.id, !open);
-          }}
-        >
-          <IconChevronRight size={14} className={open ? 'rs-turned' : undefined} />
-        </button>
-      ) : (
-        <span className="rs-stack-toggle" />
-      )}
+      <Toggle parent={parent} open={open} onOpen={(now) => props.onOpen(node.id, now)} />
       <span className="rs-stack-name rs-ellipsis rs-name" title={name}>
-        {marked === null ? (
-          name
-        ) : (
-          <>
-            {marked[0]}
-            <mark>{marked[1]}</mark>
-            {marked[2]}
-          </>
-        )}
+        <Marked name={name} match={match} search={props.search} />
       </span>
       {node.count > 1 && <b className="rs-num">×{count(node.count)}</b>}
       {node.situation !== 'unknown' && <SituationBadge situation={node.situation} />}

@@ -1,15 +1,14 @@
-import { ActionIcon, Switch, TextInput, Tooltip } from '@mantine/core';
-import { IconDownload, IconSearch, IconStack2 } from '@tabler/icons-react';
+import { ActionIcon, Switch, Tooltip } from '@mantine/core';
+import { IconDownload, IconStack2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
-import { type SettingName, withSettings } from '../app/url';
-import { useSessionUrl } from '../app/useUrl';
 import { NothingFound } from '../components/NothingFound';
 import { Empty, ErrorPanel } from '../components/small';
 import { download } from '../lib/download';
 import { count } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
+import { FindBox } from './FindBox';
 import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
 import { type Frames, withFrames } from './frames';
 import { Chains, NodeDetail } from './StackDetail';
@@ -17,14 +16,13 @@ import { StackTree, situationColor } from './StackTree';
 import { bySituation, lines, type Stack } from './stack';
 import { TimeSlider } from './TimeSlider';
 import { useFrames } from './useFrames';
+import { useMoment } from './useMoment';
 import { useActivity, useStack } from './useStack';
 
 /** What is in flight at one time: from the drivers down, like branches as one, and who waits for whom. */
 export function StackView({ summary }: { summary: Summary | undefined }) {
-  const [url, change] = useSessionUrl();
+  const { url, settings, at, set } = useMoment();
   const { t } = useTranslation();
-  const settings = url.settings ?? {};
-  const at = settings.at !== undefined && /^\d{1,19}$/.test(settings.at) ? settings.at : undefined;
   const stack = useStack(url.session, at, url.filters);
   const activity = useActivity(url.session, url.filters);
   const taken = useFrames(url.session, url.filters);
@@ -35,15 +33,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
   const { data } = stack;
   const atNs = at === undefined ? (data?.at_ns ?? null) : Number(at);
 
-  const set = useCallback(
-    (changed: Partial<Record<SettingName, string | undefined>>) =>
-      change((before) => withSettings(before, changed), { replace: true }),
-    [change],
-  );
-  const select = useCallback(
-    (id: string) => change((before) => withSettings(before, { node: id }), { replace: true }),
-    [change],
-  );
+  const select = useCallback((id: string) => set({ node: id }), [set]);
   const open = useCallback((id: string, now: boolean) => {
     setClosed((before) => {
       const next = new Set(before);
@@ -129,25 +119,13 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
             onChange={(event) => set({ only: event.currentTarget.checked ? '1' : undefined })}
             data-testid="stack-only"
           />
-          <TextInput
-            size="xs"
-            className="rs-stack-find"
-            placeholder={t('stack.find')}
-            aria-label={t('stack.find')}
-            value={search}
-            leftSection={<IconSearch size={14} />}
-            rightSection={
+          <FindBox
+            view="stack"
+            label={t('stack.find')}
+            found={
               search.trim() === '' ? null : <span className="rs-num rs-dim">{count(matches.length)}</span>
             }
-            onChange={(event) => set({ find: event.currentTarget.value || undefined })}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') next();
-              if (event.key === 'Escape') {
-                event.stopPropagation();
-                event.currentTarget.blur();
-              }
-            }}
-            data-testid="stack-find"
+            onEnter={next}
           />
         </div>
       </div>

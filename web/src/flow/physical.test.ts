@@ -4,6 +4,7 @@ import {
   fills,
   gridOf,
   matches,
+  measuredShare,
   NONE,
   nodeNames,
   numeric,
@@ -73,6 +74,16 @@ const data: Physical = {
   workers_total: 3,
   bundles_total: 2,
   workers_left_out: 0,
+  measured: {
+    nodes: { cpu: [5, 90, -1], memory: [], gpu: [], gpu_memory: [], disk: [], object_store: [] },
+    time_ns: 1,
+    cpu: [5, 250, -1],
+    memory: [100, 200, -1],
+    gpu_memory: [0, 5, -1],
+    mem_total: [1000, 400, -1],
+    gpu_mem_total: [-1, 10, -1],
+    cpus: [4, 4, -1],
+  },
   annotations: [],
 };
 
@@ -112,6 +123,8 @@ test('a search finds nodes with all that is on them, and workers by what they ru
 test('what a URL says of colours', () => {
   expect(parseColor('r:CPU')).toEqual({ by: 'resource', name: 'CPU' });
   expect(parseColor('a:loss')).toEqual({ by: 'annotation', name: 'loss' });
+  expect(parseColor('m:memory')).toEqual({ by: 'measured', name: 'memory' });
+  expect(parseColor('m:nonsense')).toEqual({ by: 'function' });
   expect(parseColor('nonsense')).toEqual({ by: 'function' });
   expect(numeric(['1', '-2.5'])).toEqual({ of: [1, -2.5], least: -2.5, most: 1 });
   expect(numeric(['1', 'even'])).toBeNull();
@@ -130,4 +143,14 @@ test('cells do not overlap and fit, however many there are', () => {
     expect(slots.columns * slots.width).toBeLessThanOrEqual(first.width + 0.001);
     expect(Math.ceil(many / slots.columns) * slots.height).toBeLessThanOrEqual(first.height + 0.001);
   }
+});
+
+test('what is measured is a part of a core or of the memory of the node', () => {
+  expect(measuredShare(data, 'cpu', 1)).toBe(2.5);
+  expect(measuredShare(data, 'memory', 1)).toBe(0.5);
+  expect(measuredShare(data, 'gpu_memory', 1)).toBe(0.5);
+  // Nobody told, or the node has no GPU, or it is of the past.
+  expect(measuredShare(data, 'cpu', 2)).toBeNull();
+  expect(measuredShare(data, 'gpu_memory', 0)).toBeNull();
+  expect(measuredShare({ ...data, measured: null }, 'cpu', 1)).toBeNull();
 });

@@ -1,5 +1,7 @@
 /** The physical view: what the server answers, and where each node and worker is drawn. */
 
+import type { Measured } from '../nodes/types';
+
 export const NONE = -1;
 
 export interface PhysicalNode {
@@ -61,6 +63,8 @@ export interface Physical {
   bundles_total: number;
   workers_left_out: number;
   annotations: string[];
+  /** What is measured now; null: of a time in the past, or of a session that is over. */
+  measured: Measured | null;
 }
 
 export interface PhysicalAttempt {
@@ -124,16 +128,37 @@ export interface Transfers {
 /** What a worker is sized by: a resource's name, or one of these. */
 export const SIZE_EQUAL = 'equal';
 export const SIZE_BYTES = 'bytes';
-/** What it is coloured by: one of these, `r:` and a resource, or `a:` and the name of an annotation. */
+/**
+ * What it is coloured by: one of these, `m:` and what is measured, `r:` and a resource, or `a:` and the name of
+ * an annotation.
+ */
 export const COLORS = ['function', 'class', 'job'] as const;
 export type Color =
   | { by: 'function' }
   | { by: 'class' }
   | { by: 'job' }
+  | { by: 'measured'; name: MeasuredName }
   | { by: 'resource'; name: string }
   | { by: 'annotation'; name: string };
 
+/** What is measured of workers. */
+export const MEASURED_NAMES = ['cpu', 'memory', 'gpu_memory'] as const;
+export type MeasuredName = (typeof MEASURED_NAMES)[number];
+
+/** What a worker uses, as a part of one core or of its node's memory; null: nobody told. */
+export function measuredShare(data: Physical, name: MeasuredName, worker: number): number | null {
+  const { measured } = data;
+  if (measured === null) return null;
+  const node = data.workers.node[worker] ?? NONE;
+  const used = measured[name][worker] ?? NONE;
+  const all =
+    name === 'cpu' ? 100 : (measured[name === 'memory' ? 'mem_total' : 'gpu_mem_total'][node] ?? NONE);
+  return used < 0 || all <= 0 ? null : used / all;
+}
+
 export function parseColor(text: string | undefined): Color {
+  const measured = MEASURED_NAMES.find((name) => text === `m:${name}`);
+  if (measured !== undefined) return { by: 'measured', name: measured };
   if (text?.startsWith('r:') && text.length > 2) return { by: 'resource', name: text.slice(2) };
   if (text?.startsWith('a:') && text.length > 2) return { by: 'annotation', name: text.slice(2) };
   return { by: COLORS.find((name) => name === text) ?? 'function' };

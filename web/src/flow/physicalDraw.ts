@@ -2,7 +2,16 @@
 
 import { fonts } from '../theme/tokens';
 import { fitText, hash, ON_FILL, type Palette, type Scheme } from './canvas';
-import { type Box, headOf, NONE, numeric, type PhysicalNode, type Slot, usedShare } from './physical';
+import {
+  type Box,
+  headOf,
+  measuredShare,
+  NONE,
+  numeric,
+  type PhysicalNode,
+  type Slot,
+  usedShare,
+} from './physical';
 import { drawPairs } from './physicalPairs';
 import { type Camera, cellBox, labelOf, type Scene, slotBoxes, usedText } from './physicalScene';
 
@@ -37,6 +46,12 @@ export function colorer(scene: Scene, palette: Palette): (worker: number) => [st
       return [palette.tone('waiting'), 0.2 + 0.8 * (range > 0 ? (value - numbers.least) / range : 1)];
     };
   }
+  if (color.by === 'measured')
+    return (one) => {
+      const share = measuredShare(data, color.name, one);
+      // Several cores are more than one: as strong as it gets, and no problem.
+      return share === null ? null : shaded(palette, Math.min(1, share));
+    };
   return (one) => {
     const held = data.reserved[at(workers.reserved, one)]?.[color.name] ?? 0;
     const total = data.nodes[at(workers.node, one)]?.total?.[color.name];

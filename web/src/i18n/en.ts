@@ -1,3 +1,12 @@
+import { enAlerts } from './en.alerts';
+import { enJobs } from './en.jobs';
+import { enLogs } from './en.logs';
+import { enMemory } from './en.memory';
+import { enMetrics } from './en.metrics';
+import { enNodes } from './en.nodes';
+import { enOperator } from './en.operator';
+import { enOverview } from './en.overview';
+
 export const en = {
   app: {
     tagline: 'What your Ray cluster is doing, why it is slow, and what it did',
@@ -75,6 +84,7 @@ export const en = {
   },
   nav: {
     label: 'Session',
+    overview: 'Overview',
     tasks: 'Tasks',
     functions: 'Functions',
     failures: 'Failures',
@@ -88,6 +98,11 @@ export const en = {
     nodes: 'Nodes',
     jobs: 'Jobs',
     'placement-groups': 'Placement groups',
+    memory: 'Objects and memory',
+    events: 'Events',
+    logs: 'Logs',
+    metrics: 'Metrics',
+    alerts: 'Alerts',
     work: 'Work',
     execution: 'Execution',
     cluster: 'Cluster',
@@ -226,6 +241,11 @@ export const en = {
     error_type: 'Error type',
     alias_of: 'Same as',
     exit_type: 'Exit kind',
+    cpu_percent: 'CPU',
+    memory_bytes: 'Memory',
+    gpu_memory_bytes: 'GPU memory',
+    gpu_percent: 'GPU',
+    num_fds: 'Open files',
     exit_detail: 'Why it ended',
     exit_code: 'Exit code',
     death_reason: 'Why it died',
@@ -874,6 +894,14 @@ export const en = {
     noSessionRemedy:
       'Choose another one: it may have been removed to keep within the limits, or be in another data directory.',
   },
+  ...enJobs,
+  ...enMemory,
+  ...enAlerts,
+  ...enOperator,
+  ...enLogs,
+  ...enMetrics,
+  ...enNodes,
+  ...enOverview,
 };
 
 type Texts<T> = { [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };

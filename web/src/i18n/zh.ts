@@ -1,4 +1,12 @@
 import type { Translation } from './en';
+import { zhAlerts } from './zh.alerts';
+import { zhJobs } from './zh.jobs';
+import { zhLogs } from './zh.logs';
+import { zhMemory } from './zh.memory';
+import { zhMetrics } from './zh.metrics';
+import { zhNodes } from './zh.nodes';
+import { zhOperator } from './zh.operator';
+import { zhOverview } from './zh.overview';
 
 export const zh: Translation = {
   app: {
@@ -72,6 +80,7 @@ export const zh: Translation = {
   },
   nav: {
     label: '会话',
+    overview: '概览',
     tasks: '任务',
     functions: '函数',
     failures: '失败',
@@ -85,6 +94,11 @@ export const zh: Translation = {
     nodes: '节点',
     jobs: '作业',
     'placement-groups': '放置组',
+    memory: '对象与内存',
+    events: '事件',
+    logs: '日志',
+    metrics: '指标',
+    alerts: '告警',
     work: '工作',
     execution: '执行过程',
     cluster: '集群',
@@ -222,6 +236,11 @@ export const zh: Translation = {
     error_type: '错误类型',
     alias_of: '等同于',
     exit_type: '退出类别',
+    cpu_percent: 'CPU',
+    memory_bytes: '内存',
+    gpu_memory_bytes: '显存',
+    gpu_percent: 'GPU',
+    num_fds: '打开的文件',
     exit_detail: '退出原因',
     exit_code: '退出码',
     death_reason: '终止原因',
@@ -850,4 +869,12 @@ export const zh: Translation = {
     noSession: '没有这个会话',
     noSessionRemedy: '请选择其他会话：它可能因超出保留限制而被删除，或者位于另一个数据目录。',
   },
+  ...zhJobs,
+  ...zhMemory,
+  ...zhAlerts,
+  ...zhOperator,
+  ...zhLogs,
+  ...zhMetrics,
+  ...zhNodes,
+  ...zhOverview,
 };

@@ -1,11 +1,11 @@
 import { IconMoodEmpty } from '@tabler/icons-react';
-import { useCallback, useMemo } from 'react';
+import { type ReactNode, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../api/queries';
 import type { Item } from '../api/types';
 import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
 import { Link } from '../app/Link';
-import { type FilterName, type FlowView, toView, type View } from '../app/url';
+import { type EntityView as EntityViewName, type FilterName, toView } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
 import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
@@ -15,10 +15,9 @@ import { NothingFound } from '../components/NothingFound';
 import { CopyId, Dash, Empty, ErrorPanel, ItemState, Time } from '../components/small';
 import { isEmpty, oneLine, Value } from '../components/Value';
 import { bytes, count } from '../lib/format';
+import { LogPanel } from '../logs/LogPanel';
 import { SearchField } from './FilterBar';
 import { ItemLink } from './ItemLink';
-
-type EntityViewName = Exclude<View, 'tasks' | 'functions' | 'failures' | FlowView>;
 
 /** Of each kind: where it is listed, its id, the columns that matter first, and how its tasks are found. */
 const KINDS: Record<
@@ -51,6 +50,8 @@ const KINDS: Record<
       'worker_type',
       'worker_id',
       'pid',
+      'cpu_percent',
+      'memory_bytes',
       'node_id',
       'job_id',
       'start_ns',
@@ -81,7 +82,17 @@ const KINDS: Record<
   jobs: {
     path: '/jobs',
     id: 'job_id',
-    first: ['state', 'job_id', 'submission_id', 'type', 'entrypoint', 'start_ns', 'end_ns', 'message'],
+    first: [
+      'state',
+      'job_id',
+      'submission_id',
+      'type',
+      'entrypoint',
+      'tasks',
+      'start_ns',
+      'duration',
+      'message',
+    ],
     order: '-start_ns',
     tasks: 'job_id',
   },
@@ -121,8 +132,20 @@ const UNORDERED = new Set([
 /** Shown with another field. */
 const PARTS = new Set(['lane_code', 'lane_reason']);
 
+/** What a page adds to the plain list of a kind. */
+export interface Extras {
+  /** In place of the plain column of a field, or one more where the kind's order has its name. */
+  columns?: Record<string, Column<Item>>;
+  /** Beside the search field. */
+  toolbar?: ReactNode;
+  /** In the drawer, above the fields. */
+  detail?: (item: Item) => ReactNode;
+  /** Fields that `detail` shows in its own way. */
+  hide?: ReadonlySet<string>;
+}
+
 /** Actors, workers, nodes, jobs and placement groups: a plain table of whatever Ray tells of them. */
-export function EntityView({ view }: { view: EntityViewName }) {
+export function EntityView({ view, extras }: { view: EntityViewName; extras?: Extras }) {
   const kind = KINDS[view];
   const [url, change] = useSessionUrl();
   const { t, i18n } = useTranslation();
@@ -150,15 +173,16 @@ export function EntityView({ view }: { view: EntityViewName }) {
   );
   const columns = useMemo<Column<Item>[]>(() => {
     const known = names.split('\n').filter((field) => field !== '');
-    const first = kind.first.filter((field) => known.length === 0 || known.includes(field));
+    const own = extras?.columns ?? {};
+    const first = kind.first.filter((field) => known.length === 0 || known.includes(field) || field in own);
     const rest = known.filter((field) => !first.includes(field));
     const growing =
       first.find((field) => GROWS.has(field)) ?? first.find((field) => field === 'name') ?? kind.id;
     return [
-      ...first.map((field) => column(field, fieldName(field), field === growing, false)),
+      ...first.map((field) => own[field] ?? column(field, fieldName(field), field === growing, false)),
       ...rest.map((field) => column(field, fieldName(field), false, true)),
     ];
-  }, [names, kind, fieldName]);
+  }, [names, kind, fieldName, extras?.columns]);
   const choice = useColumnChoice(view, columns);
 
   const open = useCallback(
@@ -184,6 +208,7 @@ export function EntityView({ view }: { view: EntityViewName }) {
       <div className="rs-filters">
         <h1 className="rs-view-title">{t(`nav.${view}`)}</h1>
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
+        {extras?.toolbar}
         <div className="rs-filters-right">
           <span
             className="rs-num rs-dim rs-loaded"
@@ -247,10 +272,16 @@ export function EntityView({ view }: { view: EntityViewName }) {
               </Link>
             </p>
           )}
+          {extras?.detail?.(shown)}
+          {(view === 'actors' || view === 'workers') && hasTasks && (
+            <Section title={t('nav.logs')} testId="item-logs">
+              <LogPanel of={{ [view === 'actors' ? 'actor_id' : 'worker_id']: String(shown[kind.id]) }} />
+            </Section>
+          )}
           <Section title={t('entity.fields')}>
             <Fields>
               {[...kind.first, ...Object.keys(shown).filter((field) => !kind.first.includes(field))]
-                .filter((field) => field in shown && !PARTS.has(field))
+                .filter((field) => field in shown && !PARTS.has(field) && !extras?.hide?.has(field))
                 .filter((field) => kind.first.includes(field) || !isEmpty(shown[field]))
                 .map((field) => (
                   <Field key={field} name={fieldName(field)} hint={field}>
@@ -294,13 +325,14 @@ function FieldValue({ name, value, of }: { name: string; value: unknown; of: str
   return <Value name={name} value={value} />;
 }
 
-const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_count)$/;
+const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_percent|.*_count)$/;
 /** px, of fields that need more or less than most. */
 const WIDTHS: Record<string, number> = {
   state: 132,
   class_name: 170,
   name: 124,
   pid: 76,
+  cpu_percent: 76,
   ip: 124,
   node_ip: 124,
   node_name: 140,
@@ -355,7 +387,8 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
   if (name.endsWith('_id') && typeof value === 'string') return <CopyId id={value} />;
   if (typeof value === 'number') {
-    return <span className="rs-num">{name.endsWith('_bytes') ? bytes(value) : value}</span>;
+    const text = name.endsWith('_bytes') ? bytes(value) : name.endsWith('_percent') ? `${value}%` : value;
+    return <span className="rs-num">{text}</span>;
   }
   if (typeof value === 'boolean') return <YesNo value={value} />;
   const text = oneLine(value);

@@ -1,11 +1,17 @@
-import { ScrollArea, Tooltip } from '@mantine/core';
+import { Loader, ScrollArea, Tooltip } from '@mantine/core';
 import {
+  IconActivity,
   IconAlertOctagon,
+  IconBell,
   IconBriefcase,
   IconChartBar,
   IconCpu,
+  IconDatabase,
+  IconFileText,
   IconFlame,
   IconFunction,
+  IconGauge,
+  IconHistory,
   IconListDetails,
   IconMap2,
   IconPuzzle,
@@ -14,11 +20,13 @@ import {
   IconStack2,
   IconUser,
 } from '@tabler/icons-react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
-import { useCluster, useSummary, useTotal } from '../api/queries';
+import { useSummary } from '../api/queries';
+import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
 import { Link } from '../app/Link';
-import { isFlow, toFlow, toView, type View } from '../app/url';
+import { isEntity, isFlow, toFlow, toView, type View } from '../app/url';
 import { useTitle } from '../app/useTitle';
 import { useSessionUrl } from '../app/useUrl';
 import { Banners } from '../components/Banners';
@@ -32,11 +40,13 @@ import { count } from '../lib/format';
 import { EntityView } from './EntityView';
 import { ExportMenu } from './ExportMenu';
 import { FunctionsView } from './FunctionsView';
+import { PAGES } from './registry';
 import { SummaryStrip } from './SummaryStrip';
 import { TaskDrawer } from './TaskDrawer';
 import { FailuresView, TasksView } from './TasksView';
 
 const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
+  { group: 'work', view: 'overview', icon: IconGauge },
   { group: 'work', view: 'tasks', icon: IconListDetails },
   { group: 'work', view: 'functions', icon: IconFunction },
   { group: 'work', view: 'failures', icon: IconAlertOctagon },
@@ -50,6 +60,11 @@ const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof I
   { group: 'cluster', view: 'nodes', icon: IconServer2 },
   { group: 'cluster', view: 'jobs', icon: IconBriefcase },
   { group: 'cluster', view: 'placement-groups', icon: IconPuzzle },
+  { group: 'cluster', view: 'memory', icon: IconDatabase },
+  { group: 'cluster', view: 'events', icon: IconHistory },
+  { group: 'cluster', view: 'logs', icon: IconFileText },
+  { group: 'cluster', view: 'metrics', icon: IconActivity },
+  { group: 'cluster', view: 'alerts', icon: IconBell },
 ];
 
 export function SessionPage() {
@@ -61,6 +76,7 @@ export function SessionPage() {
   const { view } = url;
   const missing = summary.error instanceof ApiError && summary.error.status === 404;
   const work = view === 'tasks' || view === 'functions' || view === 'failures';
+  const Page = PAGES[view];
   return (
     <div className="rs-body">
       <Nav />
@@ -92,7 +108,12 @@ export function SessionPage() {
             {url.view === 'gantt' && <GanttView summary={summary.data} />}
             {url.view === 'flame' && <FlameView summary={summary.data} />}
             {url.view === 'stack' && <StackView summary={summary.data} />}
-            {!work && !isFlow(view) && <EntityView key={view} view={view} />}
+            {Page !== undefined && (
+              <Suspense fallback={<Loader size="sm" m="md" />}>
+                <Page key={view} summary={summary.data} />
+              </Suspense>
+            )}
+            {isEntity(view) && Page === undefined && <EntityView key={view} view={view} />}
           </>
         )}
       </main>
@@ -104,21 +125,21 @@ export function SessionPage() {
 function Nav() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const summary = useSummary(url.session);
-  const cluster = useCluster(url.session);
-  const workers = useTotal(url.session, '/workers');
+  const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
+  const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
   const sum = (counts: object | undefined) =>
     counts === undefined
       ? null
       : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
   const numbers: Partial<Record<View, number | null>> = {
-    tasks: summary.data?.attempts ?? null,
-    failures: summary.data === undefined ? null : (summary.data.states.FAILED ?? 0),
-    actors: sum(cluster.data?.actors),
-    workers: workers.data?.total ?? null,
-    nodes: sum(cluster.data?.nodes),
-    jobs: sum(cluster.data?.jobs),
-    'placement-groups': sum(cluster.data?.placement_groups),
+    tasks: cluster?.attempts ?? null,
+    failures: cluster === undefined ? null : (cluster.states.FAILED ?? 0),
+    actors: sum(cluster?.actors),
+    workers: sum(cluster?.workers),
+    nodes: sum(cluster?.nodes),
+    jobs: sum(cluster?.jobs),
+    'placement-groups': sum(cluster?.placement_groups),
+    alerts: alerts?.firing || null,
   };
   return (
     <nav className="rs-nav" aria-label={t('nav.label')}>
@@ -143,7 +164,7 @@ function Nav() {
                       {number !== null && number !== undefined && (
                         <span
                           className="rs-nav-number rs-num"
-                          data-bad={(view === 'failures' && number > 0) || undefined}
+                          data-bad={((view === 'failures' || view === 'alerts') && number > 0) || undefined}
                         >
                           {count(number)}
                         </span>

@@ -42,7 +42,7 @@ function SessionRow({ session }: { session: Session }) {
   const { t, i18n } = useTranslation();
   const { lang } = useUrl();
   const readable = session.state !== 'unreadable';
-  const to = { page: 'session', session: session.session, view: 'tasks', filters: {}, lang } as const;
+  const to = { page: 'session', session: session.session, view: 'overview', filters: {}, lang } as const;
   const recording = i18n.exists(`sessions.recording.${session.recording}`);
   const lasted = nanosBetween(session.first_ns, session.last_ns);
   return (

@@ -24,6 +24,7 @@ import { stripAnsi } from '../lib/ansi';
 import { count, duration, fullTime, nanosBetween } from '../lib/format';
 import { percent } from '../lib/share';
 import { segments } from '../lib/timeline';
+import { LogPanel } from '../logs/LogPanel';
 import { stateColor } from '../theme/tokens';
 import { ItemLink } from './ItemLink';
 import { Annotations, DataFlow, Scheduling, Waits } from './TaskFlow';
@@ -139,6 +140,12 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
               label: phase.name,
             }))}
           />
+        </Section>
+      )}
+
+      {!isDriver(task.task_id) && attempt.worker_id !== null && (
+        <Section title={t('nav.logs')} testId="task-logs">
+          <LogPanel of={{ task_id: task.task_id, attempt: attempt.attempt }} />
         </Section>
       )}
 

@@ -33,6 +33,22 @@ export const toneColors = {
 
 export type Tone = keyof typeof toneColors;
 
+/** Series of a chart in the order in which they come; each is readable on a panel and far from all others. */
+export const seriesColors: readonly Shades[] = [
+  { light: '#2f6fed', dark: '#5b8ff5' },
+  { light: '#d9690b', dark: '#f0944d' },
+  { light: '#2a9055', dark: '#46b574' },
+  { light: '#c23a9b', dark: '#e673c3' },
+  { light: '#0e8fa3', dark: '#35bccf' },
+  { light: '#7a4fd6', dark: '#a78bf5' },
+  { light: '#c8343a', dark: '#f0656a' },
+  { light: '#94800f', dark: '#d4c04a' },
+  { light: '#1f3f8f', dark: '#b4ccff' },
+  { light: '#8a5a3c', dark: '#c3a284' },
+  { light: '#7d2d64', dark: '#a8588f' },
+  { light: '#0f5f53', dark: '#2f8578' },
+];
+
 /** Surfaces and lines; text colours are Mantine's. */
 export const surfaceColors = {
   page: { light: '#f7f8fa', dark: '#14171c' },
@@ -82,6 +98,7 @@ export function cssVariables(scheme: 'light' | 'dark'): Record<string, string> {
   for (const [name, shades] of Object.entries(surfaceColors))
     variables[`--rs-${kebab(name)}`] = shades[scheme];
   for (const [name, shades] of Object.entries(toneColors)) variables[`--rs-tone-${name}`] = shades[scheme];
+  for (const [at, shades] of seriesColors.entries()) variables[`--rs-series-${at}`] = shades[scheme];
   for (const [name, shades] of Object.entries(stateColors)) variables[`--rs-state-${name}`] = shades[scheme];
   return variables;
 }

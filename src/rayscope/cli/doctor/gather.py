@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rayscope.cli import recording
-from rayscope.cli.api import Api, ApiError
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.doctor.facts import Facts, Measured, Node, Reading, ServerFacts, key_in, place, same_place
 from rayscope.cli.doctor.host import Here, Probe, counters, drivers
 from rayscope.cli.serving import running_server
@@ -109,7 +109,7 @@ def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str
         try:
             with Api(url, None, _API_S) as api:
                 api.health()
-        except ApiError:
+        except RayscopeError:
             continue
         return url, None, ""  # nobody named it to us: it gets no token of ours
     return None, None, ""
@@ -126,14 +126,14 @@ def _ask(api: Api | None, session: str) -> ServerFacts:
         return ServerFacts()
     try:
         health = api.health()
-    except ApiError as error:
+    except RayscopeError as error:
         return ServerFacts(api.url, error.message, error.remedy)
     facts = ServerFacts(api.url, version=str(health.get("version") or ""), health=health)
     try:
-        if session not in api.sessions():
+        if session not in api.by_name():
             return replace(facts, known=False)
         told, ingest = api.recording(session), api.summary(session).get("ingest") or {}
-    except ApiError as error:
+    except RayscopeError as error:
         return replace(facts, error=error.message, remedy=error.remedy)
     return replace(facts, known=True, recording=told, ingest=ingest)
 

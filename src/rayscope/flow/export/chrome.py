@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from rayscope.flow.export.buffer import Buffer
 from rayscope.flow.export.draw import Args
 
 #: Where an arrow ends at a slice's end, it ends so much (ns) before it: at the end itself is no slice.
@@ -18,13 +19,13 @@ _INSIDE_NS = 1000
 _LARGEST = 2**53 - 1
 
 
-class ChromeTrace:
+class ChromeTrace(Buffer):
     """A sink (see :class:`rayscope.flow.export.draw.Sink`) that writes trace events."""
 
     media_type = "application/json"
 
     def __init__(self) -> None:
-        self._out = bytearray()
+        super().__init__()
         self._pids: dict[str, int] = {}
         self._tracks: dict[object, int] = {}
         self._process: list[int] = [0]
@@ -120,15 +121,6 @@ class ChromeTrace:
             f'{{"ph":"C","name":{_json(name)},"pid":{self._pid(of)},"tid":0,"ts":{self._at(at)},'
             f'"args":{_json({"value": value})}}}'
         )
-
-    def size(self) -> int:
-        """Bytes that wait."""
-        return len(self._out)
-
-    def take(self) -> bytes:
-        """The text since this was last called."""
-        out, self._out = bytes(self._out), bytearray()
-        return out
 
 
 def _json(value: Any) -> str:

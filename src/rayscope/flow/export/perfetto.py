@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
+from rayscope.flow.export.buffer import Buffer
 from rayscope.flow.export.draw import Args
 
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
@@ -67,13 +68,13 @@ class _Interned:
         return known
 
 
-class PerfettoTrace:
+class PerfettoTrace(Buffer):
     """A sink (see :class:`rayscope.flow.export.draw.Sink`) that writes a Perfetto trace."""
 
     media_type = "application/octet-stream"
 
     def __init__(self, session: str) -> None:
-        self._out = bytearray()
+        super().__init__()
         self._categories, self._names, self._args = _Interned(1), _Interned(2), _Interned(3)
         self._said: dict[tuple[str, object], bytes] = {}
         self._next = 1
@@ -174,15 +175,6 @@ class PerfettoTrace:
             self._next += 1
             self._packet(_bytes(60, _number(1, known) + _text(2, name) + _number(5, parent) + _bytes(8, b"")))
         self._event(_COUNTER, known, at, varint(44 << 3 | 1) + _DOUBLE.pack(value))
-
-    def size(self) -> int:
-        """Bytes that wait."""
-        return len(self._out)
-
-    def take(self) -> bytes:
-        """The packets since this was last called."""
-        out, self._out = bytes(self._out), bytearray()
-        return out
 
 
 #: What ends a packet: its sequence, the only one, and whether that begins here or goes on.

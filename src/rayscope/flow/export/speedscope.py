@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rayscope.flow.export.buffer import Buffer
 from rayscope.flow.export.draw import Args
 from rayscope.flow.flame import Frame
 
@@ -14,7 +15,7 @@ _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 DRIVERS, UNKNOWN = "driver", "(call path unknown)"
 
 
-class Speedscope:
+class Speedscope(Buffer):
     """A sink (see :class:`rayscope.flow.export.draw.Sink`) that writes profiles of workers.
 
     Slices have to come lane by lane. Arrows, instants and counters have no place in such a file.
@@ -24,7 +25,7 @@ class Speedscope:
 
     def __init__(self, session: str) -> None:
         self._session = session
-        self._out = bytearray()
+        super().__init__()
         self._frames: dict[str, int] = {}
         self._origin = 0
         self._tracks: dict[object, int] = {}
@@ -159,15 +160,6 @@ class Speedscope:
 
     def counter(self, of: str, name: str, at: int, value: float) -> None:
         """Not told."""
-
-    def size(self) -> int:
-        """Bytes that wait."""
-        return len(self._out)
-
-    def take(self) -> bytes:
-        """The text since this was last called."""
-        out, self._out = bytes(self._out), bytearray()
-        return out
 
 
 class _Profile:

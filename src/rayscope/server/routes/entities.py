@@ -9,10 +9,22 @@ from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
 from rayscope.model import Kind
+from rayscope.server import measured
 from rayscope.server.hub import Hub
 from rayscope.server.lanes import lane_of
 from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
+from rayscope.server.routes.nodes import node_detail
 from rayscope.store import query
+
+AtLeast = Annotated[
+    str | None,
+    Query(max_length=500, description="NAME:NUMBER,...: nodes and workers by what they use at least."),
+]
+#: What is measured of each row of a list.
+_BESIDE: dict[str, Callable[[Hub, str], query.Beside]] = {
+    "node": measured.beside_nodes,
+    "worker": measured.beside_workers,
+}
 
 
 def add_entities(app: FastAPI, hub: Hub) -> None:
@@ -32,6 +44,13 @@ def _add_lane(hub: Hub, session: str, row: dict[str, Any]) -> None:
     row.update(lane_of(hub.catalog.about(session), row["node_id"]))
 
 
+def _add_tasks(hub: Hub, session: str, rows: list[dict[str, Any]]) -> None:
+    """Say of jobs how many of their attempts are in which state."""
+    jobs = hub.cached(session, "tasks_by_job", query.tasks_by_job)
+    for row in rows:
+        row["tasks"] = jobs.get(row["job_id"], {})
+
+
 def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
     what = path.replace("_", " ")
 
@@ -45,6 +64,7 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
         name: Text = None,
         class_name: Text = None,
         type: Text = None,
+        at_least: AtLeast = None,
         q: Text = None,
         sort: Annotated[str | None, Query(max_length=60)] = None,
         limit: Limit = 100,
@@ -59,16 +79,24 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
             "name": name,
             "class_name": class_name,
             "type": type,
+            "at_least": at_least,
             "q": q,
         }
         chosen = hub.resolve(session)
+        beside = _BESIDE[kind](hub, chosen) if kind in _BESIDE else None
         page = hub.read(
             chosen,
-            lambda file: query.list_entities(file, kind, filters, sort=sort, limit=limit, cursor=cursor),
+            lambda file: query.list_entities(
+                file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside
+            ),
         )
         if kind == "node":
+            usage = measured.usage_of(hub, chosen)
             for row in page.items:
                 _add_lane(hub, chosen, row)
+                measured.folded(row, usage)
+        if kind == "job":
+            _add_tasks(hub, chosen, page.items)
         return with_dropped(hub, chosen, page)
 
     def one(entity_id: str, session: Session = None) -> Response:
@@ -76,6 +104,11 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
         row = hub.read(chosen, lambda file: query.get_entity(file, kind, entity_id))
         if kind == "node":
             _add_lane(hub, chosen, row)
+            row.update(node_detail(hub, chosen, row))
+        if kind == "worker":
+            row.update(measured.worker_figures(measured.usage_of(hub, chosen), row))
+        if kind == "job":
+            _add_tasks(hub, chosen, [row])
         return answer(row)
 
     routes: tuple[tuple[str, Callable[..., Response], str], ...] = (

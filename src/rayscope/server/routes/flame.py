@@ -48,12 +48,12 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
         if of and (focus or baseline):
             raise BadQuery("`of` goes with neither `focus` nor a baseline.", "Ask for them one by one.")
         chosen = hub.resolve(session)
-        last_ns = hub.last_ns(chosen)
 
         def find(file: SessionFile) -> dict[str, Any]:
-            sums = query.path_sums(file, filters, last_ns=last_ns, baseline=baseline, focus=focus)
+            above = [] if focus is None else query.paths_to(file, focus)
+            sums = hub.sums.paths(chosen, filters, baseline)
             rows = [Own(*row) for row in sums.rows]
-            paths = [Path(*path) for path in sums.paths]
+            paths = [Path(*path) for path in {*sums.paths, *above}]
             if of:
                 around = sandwich(rows, paths, of, weight)
                 return {

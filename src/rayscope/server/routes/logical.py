@@ -11,7 +11,6 @@ from rayscope.flow.logical import MAX_ELEMENTS, logical_graph
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Session, TaskFilters, answered
 from rayscope.server.schemas_logical import LogicalAnswer
-from rayscope.store import query
 from rayscope.store.session_file import SessionFile
 
 Expand = Annotated[
@@ -29,10 +28,9 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
     ) -> Response:
         """Functions and actor classes, their calls, and the data that moved between them."""
         chosen = hub.resolve(session)
-        last_ns = hub.last_ns(chosen)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            rows = query.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
+        def find(_: SessionFile) -> dict[str, Any]:
+            rows = hub.sums.logical(chosen, filters, expand or ())
             graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances)
             return {
                 "session": chosen,

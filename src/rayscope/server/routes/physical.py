@@ -11,6 +11,7 @@ from rayscope.flow.physical import KEY_DIGITS, NodeRow, Picture, WorkerRow, pict
 from rayscope.flow.resources import group_at
 from rayscope.server import schemas_physical
 from rayscope.server.hub import Hub
+from rayscope.server.measured import measured_columns, resources_of
 from rayscope.server.routes.common import ERRORS, Nanoseconds, Session, TaskFilters, answered
 from rayscope.store import query
 from rayscope.store.errors import BadQuery, NotFound
@@ -64,7 +65,10 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
                 annotation=annotation_name,
                 with_bytes=with_bytes,
             )
-            told = _picture(found)
+            told = picture_of(found)
+            figures = None
+            if live and at_ns is None:
+                figures = measured_columns(told, hub.usage(chosen), resources_of(hub, chosen)[0])
             return {
                 "session": chosen,
                 "at_ns": found.at_ns,
@@ -72,6 +76,7 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
                 **{name: getattr(told, name) for name in told.__struct_fields__},
                 "workers_left_out": told.workers_total - len(told.workers.key),
                 "annotations": found.keys,
+                "measured": figures,
             }
 
         return answered(hub, chosen, request, look)
@@ -100,7 +105,7 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
                 node_id=on_node,
                 with_bytes=True,
             )
-            return {"session": chosen, "at_ns": found.at_ns, "live": live, **_node(found, on_node)}
+            return {"session": chosen, "at_ns": found.at_ns, "live": live, **node_of(found, on_node)}
 
         return answered(hub, chosen, request, look)
 
@@ -128,7 +133,8 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         )
 
 
-def _picture(found: query.Housed, on_node: str | None = None) -> Picture:
+def picture_of(found: query.Housed, on_node: str | None = None) -> Picture:
+    """Who is where at one time, or on one node alone."""
     at_ns = found.at_ns or 0
     groups = (group_at(identity, doc, at_ns, end_ns) for identity, doc, end_ns in found.groups)
     return picture(
@@ -139,9 +145,9 @@ def _picture(found: query.Housed, on_node: str | None = None) -> Picture:
     )
 
 
-def _node(found: query.Housed, node_id: str) -> dict[str, Any]:
+def node_of(found: query.Housed, node_id: str) -> dict[str, Any]:
     """The node with that id and what is on it. Raises NotFound."""
-    told = _picture(found, node_id)
+    told = picture_of(found, node_id)
     if [node.id for node in told.nodes] != [node_id]:
         raise NotFound(
             f"No node {node_id[:80]!r} at this time.", "GET /api/flow/physical lists the nodes of a time."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from typing import Any
+
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from rayscope.server import schemas
@@ -16,9 +18,11 @@ from rayscope.server.routes.common import (
     TaskFilters,
     Text,
     answer,
+    answered,
     with_dropped,
 )
 from rayscope.store import query
+from rayscope.store.session_file import SessionFile
 
 
 def add_tasks(app: FastAPI, hub: Hub) -> None:
@@ -43,11 +47,16 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         return with_dropped(hub, chosen, page)
 
     @app.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
-    def scheduling(session: Session = None, job_id: Text = None, limit: Limit = 200) -> Response:
+    def scheduling(
+        request: Request, session: Session = None, job_id: Text = None, limit: Limit = 200
+    ) -> Response:
         """By function: where the time of its attempts went, and how many ran where they were submitted."""
         chosen = hub.resolve(session)
-        items = hub.read(chosen, lambda file: query.scheduling(file, job_id, limit))
-        return answer({"session": chosen, "items": items})
+
+        def look(file: SessionFile) -> dict[str, Any]:
+            return {"session": chosen, "items": query.scheduling(file, job_id, limit)}
+
+        return answered(hub, chosen, request, look)
 
     @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
     def task(task_id: str, session: Session = None) -> Response:

@@ -5,7 +5,8 @@ parameters.
 """
 
 from rayscope.store.query.attempts import get_task, list_attempts
-from rayscope.store.query.entities import get_entity, list_entities
+from rayscope.store.query.entities import Beside, get_entity, list_entities
+from rayscope.store.query.events import list_events
 from rayscope.store.query.figures import (
     counts,
     dropped,
@@ -15,46 +16,77 @@ from rayscope.store.query.figures import (
     orphans,
     resources_total,
     span_count,
+    stored_attempts,
     time_range,
 )
-from rayscope.store.query.flame import PathSums, path_sums
+from rayscope.store.query.flame import PathSums, path_sums, paths_to
 from rayscope.store.query.flow import scheduling, tracing
 from rayscope.store.query.logical import LogicalRows, logical_rows
+from rayscope.store.query.logs import (
+    actors_of_workers,
+    job_places,
+    log_nodes,
+    node_of_worker,
+    nodes_of_workers,
+    workers_of_actor,
+    workers_of_job,
+)
+from rayscope.store.query.memory import makers
 from rayscope.store.query.pages import MAX_LIMIT, Page
 from rayscope.store.query.physical import Housed, housed
+from rayscope.store.query.progress import functions_of, tasks_by_job
 from rayscope.store.query.range import RangeSums, range_sums
 from rayscope.store.query.stack import InFlight, activity, in_flight
 from rayscope.store.query.transfers import Transfers, transfers
+from rayscope.store.query.waiting import Pending, dead_nodes, pending, workers_alive
 
 __all__ = [
     "MAX_LIMIT",
+    "Beside",
     "Housed",
     "InFlight",
     "LogicalRows",
     "Page",
     "PathSums",
+    "Pending",
     "RangeSums",
     "Transfers",
     "activity",
+    "actors_of_workers",
     "counts",
+    "dead_nodes",
     "dropped",
     "failures",
     "functions",
+    "functions_of",
     "get_entity",
     "get_task",
     "housed",
     "in_flight",
+    "job_places",
     "list_attempts",
     "list_entities",
+    "list_events",
+    "log_nodes",
     "logical_rows",
+    "makers",
+    "node_of_worker",
     "nodes",
+    "nodes_of_workers",
     "orphans",
     "path_sums",
+    "paths_to",
+    "pending",
     "range_sums",
     "resources_total",
     "scheduling",
     "span_count",
+    "stored_attempts",
+    "tasks_by_job",
     "time_range",
     "tracing",
     "transfers",
+    "workers_alive",
+    "workers_of_actor",
+    "workers_of_job",
 ]

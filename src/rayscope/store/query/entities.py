@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from rayscope.model import Kind
 from rayscope.store.errors import BadQuery, NotFound
@@ -18,6 +21,7 @@ from rayscope.store.query.pages import (
     like,
     rows_of,
 )
+from rayscope.store.rows import decode_entity
 from rayscope.store.schema import (
     ENTITY_COLUMNS,
     ENTITY_VIEWS,
@@ -28,6 +32,21 @@ from rayscope.store.session_file import SessionFile
 _ENTITY_FILTERS = ("state", "job_id", "node_id", "name", "class_name", "worker_id", "type", "actor_id")
 
 
+#: States of one thing that are told, the newest ones.
+_HISTORY = 1000
+
+
+class Beside(NamedTuple):
+    """What is known beside the record: rows to be joined, as ``u``, to those of an entity, ``r``.
+
+    ``columns``: name -> DuckDB type of those that rows of the answer get; ``on``: SQL of constants alone.
+    """
+
+    table: pa.Table
+    columns: dict[str, str]
+    on: str
+
+
 def list_entities(
     file: SessionFile,
     kind: Kind,
@@ -36,20 +55,29 @@ def list_entities(
     sort: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
+    beside: Beside | None = None,
 ) -> Page:
-    """A page of actors, nodes, workers, jobs or placement groups. Raises BadQuery."""
+    """A page of actors, nodes, workers, jobs or placement groups. Raises BadQuery.
+
+    ``beside``: more columns; they can be sorted by, and ``at_least`` of the filters is about them.
+    """
     check_limit(limit)
     _, id_column = ENTITY_VIEWS[kind]
     columns = dict(ENTITY_COLUMNS[kind])
+    measured = beside.columns if beside is not None else {}
+    columns |= measured
     default = "-created_ns" if kind == "placement_group" else "-start_ns"
     sort = sort or default
     sortable = [id_column, *columns]
     name, descending = direction_of(sort, sortable)
     numeric = columns.get(name) in ("BIGINT", "BOOLEAN")
+    real = columns.get(name) == "DOUBLE"
     key = (
         "id"
         if name == id_column
-        else (f"coalesce({name}::BIGINT, -1)" if numeric else f"coalesce({name}, '')")
+        else f"coalesce({name}::{'BIGINT' if numeric else 'DOUBLE'}, -1)"
+        if numeric or real
+        else f"coalesce({name}, '')"
     )
     order = "DESC" if descending else "ASC"
     where = Where([], [])
@@ -71,15 +99,22 @@ def list_entities(
         clauses = ["starts_with(id, ?)", *(f"{column} ILIKE ? ESCAPE '\\'" for column in text)]
         pattern = like(str(filters["q"]))
         where.add(f"({' OR '.join(clauses)})", str(filters["q"]).lower(), *([pattern] * len(text)))
+    for name_of, least in at_least(filters.get("at_least"), measured):
+        where.add(f"{name_of} >= ?", least)
+    rows = f"{kind}_rows r"
     with file.reader() as reader:
-        counted = reader.execute(f"SELECT count(*) FROM {kind}_rows{where.sql}", where.values).fetchone()
+        if beside is not None:
+            reader.register("beside", beside.table)
+            rows += f" LEFT JOIN beside u ON {beside.on}"
+        counted = reader.execute(f"SELECT count(*) FROM {rows}{where.sql}", where.values).fetchone()
         if cursor:
-            _, value, last_id = decode_cursor(cursor, sort, [int if numeric else str, str])
+            kinds: list[list[type]] = [[float, str], [int, str]] if real else [[int if numeric else str, str]]
+            _, value, last_id = decode_cursor(cursor, sort, *kinds)
             where.add(f"({key}, id) {'<' if descending else '>'} (?, ?)", value, last_id)
         selected = ", ".join(column for column in columns if column != id_column)
         found = rows_of(
             reader.execute(
-                f"SELECT id AS {id_column}, {selected}, {key} AS sort_key FROM {kind}_rows{where.sql} "
+                f"SELECT id AS {id_column}, {selected}, {key} AS sort_key FROM {rows}{where.sql} "
                 f"ORDER BY sort_key {order}, id {order} LIMIT {limit + 1}",
                 where.values,
             )
@@ -93,14 +128,41 @@ def list_entities(
     return Page(found, following, counted[0] if counted else 0)
 
 
+def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
+    """``NAME:NUMBER,...`` as columns (of ``columns``) and what they must be at least. Raises BadQuery."""
+    found = []
+    for part in str(text).split(",") if text else []:
+        name, _, number = part.partition(":")
+        try:
+            least = float(number)
+        except ValueError:
+            least = math.nan
+        if name not in columns or not math.isfinite(least):
+            known = ", ".join(columns) or "none here"
+            raise BadQuery(f"Cannot filter by {part[:80]!r}.", f"at_least=NAME:NUMBER; names: {known}.")
+        found.append((name, least))
+    return found
+
+
 def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
-    """One actor, node, worker, job or placement group. Raises NotFound."""
+    """One actor, node, worker, job or placement group. Raises NotFound.
+
+    ``history``: every state that was told, by time: ``time_ns``, ``state`` and what came with it.
+    """
     _, id_column = ENTITY_VIEWS[kind]
     columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
     with file.reader() as reader:
         found = rows_of(
-            reader.execute(f"SELECT id AS {id_column}, {columns} FROM {kind}_rows WHERE id = ?", [entity_id])
+            reader.execute(
+                f"SELECT id AS {id_column}, {columns}, doc AS history FROM {kind}_rows WHERE id = ?",
+                [entity_id],
+            )
         )
     if not found:
         raise NotFound(f"No {kind.replace('_', ' ')} {entity_id[:80]!r} in this session.")
+    told = decode_entity(kind, entity_id, found[0]["history"])
+    found[0]["history"] = [
+        {"time_ns": time_ns, "state": state, **extra}
+        for (time_ns, state), extra in sorted(told.transitions.items())[-_HISTORY:]
+    ]
     return found[0]

@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from rayscope.store.flow_sql import (
     CREATED,
+    DRIVER_HI,
+    DRIVER_LO,
     END,
     NOT_DRIVER,
     REACHED,
@@ -43,7 +45,6 @@ _TASK = "hash(task_hi, task_lo)"
 _LANE = "coalesce(worker_id, 'node ' || node_id, '')"
 #: Until when a worker says that it was busy with an attempt; else when its owner had the result, or now.
 _DONE = f"greatest({REACHED}, coalesce(total_end_ns, execute_end_ns, {END}, $last))"
-_DRIVER_HI, _DRIVER_LO = int(DRIVER_PREFIX[:16], 16), DRIVER_PREFIX[16:]
 #: Python packs what overlaps; what follows in the order of time stays in row 0.
 _OVERLAPS = """
 SELECT lane, ordinal, begin_ns, end_ns FROM placed WHERE lane IN (
@@ -212,7 +213,7 @@ class Timeline:
             f"{CREATED} AS created, {REACHED} AS reached, {_DONE.replace('$last', str(last))} AS done, "
             f"coalesce({END}, {last}) AS ended {chosen}) LEFT JOIN lanes USING (key) "
             "WHERE created IS NOT NULL AND (lane IS NOT NULL OR reached IS NULL) UNION ALL "
-            f"SELECT NULL, hash({_DRIVER_HI}::UBIGINT, '{_DRIVER_LO}' || d.job_id), 0, NULL, l.lane, "
+            f"SELECT NULL, hash({DRIVER_HI}::UBIGINT, '{DRIVER_LO}' || d.job_id), 0, NULL, l.lane, "
             "d.begin_ns, d.begin_ns, d.end_ns, d.job_id FROM drivers d JOIN lanes l ON l.job_id = d.job_id)",
             where.values,
         )
@@ -229,7 +230,7 @@ class Timeline:
             "CREATE TEMP TABLE drivers AS SELECT c.job_id, greatest(coalesce(j.end_ns, a.end_ns, "
             f"{last}), c.upto) AS end_ns, least(coalesce(a.start_ns, j.start_ns), c.since) AS begin_ns, "
             "j.driver_node_id AS node_id, j.driver_pid AS pid FROM ("
-            f"SELECT substr(parent_lo, {len(_DRIVER_LO) + 1}) AS job_id, min({CREATED}) AS since, "
+            f"SELECT substr(parent_lo, {len(DRIVER_LO) + 1}) AS job_id, min({CREATED}) AS since, "
             f"max({CREATED}) AS upto {chosen} AND {is_driver('parent')} AND {CREATED} IS NOT NULL "
             "GROUP BY 1) c LEFT JOIN job_rows j ON j.id = c.job_id LEFT JOIN ("
             f"SELECT job_id, max({END}) AS end_ns, min({START}) AS start_ns FROM attempts "

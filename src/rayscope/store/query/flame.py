@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
@@ -14,14 +14,14 @@ from rayscope.store.flow_sql import (
     END,
     EXECUTING,
     FOREVER,
+    MADE,
     START,
-    SUMMED,
-    UNTOLD,
-    WAITS,
-    bucket,
-    quantile,
+    attempt_key,
+    blocked_ns,
+    creation_name,
     total,
 )
+from rayscope.store.quantile_sql import bucket, quantile, ranked
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Where
 from rayscope.store.session_file import SessionFile
@@ -39,11 +39,12 @@ _EXECUTED = (
 )
 #: Attempts of an unknown path are told by their function; that of an actor's restart is found at the end.
 _GROUP = "path_id, lone, made"
-_MADE = "(SELECT class_name || '.__init__' FROM actor_rows WHERE id = made)"
+_LONE = f"coalesce(lone, {creation_name('made')})"
 
 
-def _by_path(where: Where, since: int, upto: int, last: int) -> str:
-    """SQL of one row for each call path; its parameters are the filters'. ``last``: until when what runs ran.
+def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
+    """SQL of one row for each call path, and of a table that has to be made before. The parameters of each
+    are the filters'. ``last``: until when what runs ran. (At once they would need too much memory.)
 
     Blocked is the union of an attempt's waits, as in ``flow_sql.phases``; a wait of a running attempt whose
     end nobody told lasts still. Of calls that were told as one sum a range takes its share. Quantiles are put
@@ -56,44 +57,27 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> str:
             f"ELSE greatest(0, least({end}, {upto}) - greatest({begin}, {since})) END"
         )
 
-    return f"""
+    waited = blocked_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
+    timed = f"""
 WITH chosen AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
-        CASE WHEN path_id IS NULL AND func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK'
-            THEN actor_id END AS made,
+        CASE WHEN path_id IS NULL THEN {MADE} END AS made,
         state, output_bytes, {CREATED} AS created, {START} AS began, {END} AS told_end,
         {EXECUTING} AS runs, execute_end_ns, total_end_ns
     FROM attempts{where.sql}),
 timed AS NOT MATERIALIZED (
     SELECT *, coalesce(told_end, greatest(began, {last})) AS ended, {_EXECUTED} AS executed,
         {inside("runs", "executed")} AS executing
-    FROM chosen),
-waits AS (
-    SELECT {_KEY}, greatest(begin_ns, {since}) AS begin_ns, least(end_ns, {upto}) AS end_ns,
-        coalesce({SUMMED}, false) AS is_sum,
-        CASE WHEN is_sum THEN (
-            least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})
-            * CASE WHEN begin_ns >= {since} AND end_ns <= {upto} THEN 1
-                ELSE (least(end_ns, {upto}) - greatest(begin_ns, {since})) / (end_ns - begin_ns) END)::BIGINT
-            END AS summed
-    FROM span_rows
-    WHERE {WAITS} AND end_ns >= {since} AND begin_ns <= {upto}
-    UNION ALL
-    SELECT b.task_hi, b.task_lo, b.attempt, greatest(b.begin_ns, {since}), least(t.ended, {upto}), false, NULL
-    FROM (SELECT DISTINCT {_KEY}, begin_ns FROM edge_rows b WHERE {UNTOLD}) b
-    JOIN timed t ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt),
-blocked AS (
-    SELECT {_KEY},
-        {total("coalesce(summed, greatest(0, end_ns - greatest(begin_ns, coalesce(reached, 0))))")} AS blocked
-    FROM (SELECT *, max(CASE WHEN NOT is_sum THEN end_ns END) OVER (
-            PARTITION BY {_KEY} ORDER BY begin_ns, end_ns
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM waits)
-    GROUP BY {_KEY}),
-held AS (
-    SELECT {_GROUP}, {total("least(executing, blocked)")} AS blocked
-    FROM timed t
-    JOIN blocked b ON b.task_hi = t.task_hi AND b.task_lo = t.task_lo AND b.attempt = t.attempt
-    GROUP BY {_GROUP}),
+    FROM chosen)"""
+    held = f"""
+CREATE OR REPLACE TEMP TABLE held AS {timed}
+SELECT {_GROUP}, {total("least(executing, blocked)")} AS blocked
+FROM timed t JOIN ({waited}) b ON b.key = {attempt_key("t.")}
+GROUP BY {_GROUP}
+"""
+    return (
+        held,
+        f"""{timed},
 lasted AS (
     SELECT {_GROUP}, state, output_bytes, executing, coalesce(began, created) AS first_ns,
         CASE WHEN began IS NOT NULL THEN greatest(0, ended - began) END AS took,
@@ -108,19 +92,18 @@ sums AS (
     FROM lasted GROUP BY {_GROUP}, bucket
     UNION ALL BY NAME SELECT {_GROUP}, blocked FROM held),
 named AS (
-    SELECT path_id, coalesce(lone, {_MADE}) AS lone, bucket, sum(n) AS n,
+    SELECT path_id, {_LONE} AS lone, bucket, sum(n) AS n,
         coalesce(sum(took_n), 0) AS took_n, sum(failed) AS failed, sum(running) AS running,
         sum(inside) AS inside, sum(executing) AS executing, sum(blocked) AS blocked, sum(bytes) AS bytes,
         min(first_ns) AS first_ns, min(least_took) AS least_took, max(most_took) AS most_took
-    FROM sums GROUP BY path_id, coalesce(lone, {_MADE}), bucket),
-ranked AS (
-    SELECT *, sum(took_n) OVER (PARTITION BY path_id, lone ORDER BY bucket NULLS LAST) - took_n AS below,
-        sum(took_n) OVER (PARTITION BY path_id, lone) AS took_of FROM named)
+    FROM sums GROUP BY path_id, {_LONE}, bucket),
+ranked AS ({ranked("named", "path_id, lone")})
 SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
     greatest(0, {total("executing")} - {total("blocked")}), {total("blocked")}, {total("bytes")},
     min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(most_took)
 FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
-"""
+""",
+    )
 
 
 #: The paths with these ids, and those above them.
@@ -149,7 +132,6 @@ def path_sums(
     *,
     last_ns: int,
     baseline: Sequence[Mapping[str, Any]] = (),
-    focus: str | None = None,
 ) -> PathSums:
     """Sums over the attempts that ``filters`` leave, by call path; times are clipped to their range.
 
@@ -157,8 +139,6 @@ def path_sums(
     another job leaves that job out of the first where no job is asked for. ``last_ns``: until when a running
     attempt has run. Raises BadQuery.
     """
-    if focus is not None and (not _FRAME.fullmatch(focus) or (focus.isdigit() and int(focus) >= 2**63)):
-        raise BadQuery(f"{focus[:80]!r} is no frame.", "Take the `id` of a frame of /api/flow/flame.")
     where = attempt_filters(filters)
     compared = [{**filters, **one} for one in baseline]
     if not filters.get("job_id"):
@@ -171,21 +151,31 @@ def path_sums(
         if compared:
             before = [row for one in compared for row in _sums(reader, attempt_filters(one), one, last_ns)]
         ids = {int(row[0]) for row in (*rows, *(before or ())) if row[0] is not None}
-        if focus is not None and focus.isdigit():
-            ids.add(int(focus))
-        paths = [
-            (str(path), str(parent), name)
-            for path, parent, name in reader.execute(_PATHS, [list(ids)]).fetchall()
-        ]
+        paths = _paths(reader, ids)
     return PathSums(rows, before, paths)
+
+
+def paths_to(file: SessionFile, frame: str) -> list[tuple[str, str, str]]:
+    """The path that a frame's id names and those above it, as in :class:`PathSums`. Raises BadQuery."""
+    if not _FRAME.fullmatch(frame) or (frame.isdigit() and int(frame) >= 2**63):
+        raise BadQuery(f"{frame[:80]!r} is no frame.", "Take the `id` of a frame of /api/flow/flame.")
+    with file.reader() as reader:
+        return _paths(reader, [int(frame)] if frame.isdigit() else ())
+
+
+def _paths(reader: duckdb.DuckDBPyConnection, ids: Iterable[int]) -> list[tuple[str, str, str]]:
+    found = reader.execute(_PATHS, [list(ids)]).fetchall()
+    return [(str(path), str(parent), name) for path, parent, name in found]
 
 
 def _sums(
     reader: duckdb.DuckDBPyConnection, where: Where, filters: Mapping[str, Any], last_ns: int
 ) -> list[tuple[Any, ...]]:
     since, until = filters.get("since_ns"), filters.get("until_ns")
-    sql = _by_path(where, int(since or 0), FOREVER if until is None else int(until), int(last_ns))
-    found = reader.execute(sql, where.values).fetchall()
+    upto = FOREVER if until is None else int(until)
+    for sql in _by_path(where, int(since or 0), upto, int(last_ns)):
+        reader.execute(sql, where.values)
+    found = reader.fetchall()
     if len(found) > MAX_PATHS:
         raise BadQuery(
             f"There are more than {MAX_PATHS} different call paths.",

@@ -14,13 +14,13 @@ from rayscope.store.flow_sql import (
     REACHED,
     SUMMED,
     WAITS,
-    function_name,
     hex_id,
     still_blocked,
     total,
 )
 from rayscope.store.query import call_lanes
 from rayscope.store.query.attempts import attempt_filters
+from rayscope.store.query.lanes import LABELLED, LABELS, NAME, lanes_by
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
 
@@ -31,39 +31,6 @@ MAX_SPANS = 5_000
 BUCKETS = 400
 #: A bar of so many resolutions is told with its phases.
 _DETAILED = 6
-_NAME = f"coalesce({function_name('attempts')}, '')"
-_OF_WORKER = (
-    "max(node_id) AS node_id, max(worker_pid) AS pid, max(actor_id) AS actor_id, "
-    "max(actor_repr_name) AS repr_name"
-)
-#: By -> (SQL of the lane, of what its label is made of, order of lanes).
-LANES: Mapping[str, tuple[str, str, str]] = {
-    "worker": (
-        "coalesce(worker_id, '')",
-        _OF_WORKER,
-        "label NULLS LAST, node_id, first_ns, lane",
-    ),
-    "actor": (
-        "coalesce(actor_id, '')",
-        _OF_WORKER,
-        "lane = '', first_ns, lane",
-    ),
-    "function": (
-        _NAME,
-        "NULL AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name",
-        "busy_ns DESC, lane",
-    ),
-    "node": (
-        "coalesce(node_id, '')",
-        "max(node_id) AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name",
-        "label NULLS LAST, first_ns, lane",
-    ),
-    "path": (
-        call_lanes.LANE,
-        "NULL AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name",
-        call_lanes.ORDER,
-    ),
-}
 
 
 class Frame(NamedTuple):
@@ -115,17 +82,17 @@ def frame(
     ``overview``: tell begins and ends too. ``levels``: down to which depth lanes by call path are told apart.
     """
     base = _base(filters, by, last_ns)
-    _, label, order = LANES[by]
+    _, label, order = lanes_by(by)
     with file.reader() as reader:
         calls = call_lanes.prepare(reader, levels) if by == "path" else {}
-        extent, total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
+        extent, lanes_total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
         call_lanes.label(shown, calls)
         if extent is None:
             return Frame(last_ns, last_ns, 0, [], 0, 1, [], [])
         origin, end, attempts = extent
         bucket = max(1, -(-(end - origin) // BUCKETS))
         events = _events(reader, base, origin, bucket) if overview else ([], [])
-    return Frame(origin, end, attempts, shown, total, bucket, *events)
+    return Frame(origin, end, attempts, shown, lanes_total, bucket, *events)
 
 
 def picture(
@@ -167,11 +134,10 @@ def picture(
 
 
 def _base(filters: Mapping[str, Any], by: str, last_ns: int) -> _Base:
-    if by not in LANES:
-        raise BadQuery(f"Lanes by {by[:80]!r} are unknown.", f"by is one of: {', '.join(LANES)}.")
+    lane, _, _ = lanes_by(by)
     where = attempt_filters({**filters, "since_ns": None, "until_ns": None})
     where.add(f"{CREATED} IS NOT NULL")
-    return _Base(where, LANES[by][0], last_ns)
+    return _Base(where, lane, last_ns)
 
 
 class _Base:
@@ -237,10 +203,7 @@ def _lanes(
     rows = rows_of(
         reader.execute(
             f"WITH every AS MATERIALIZED ({every}), whole AS (SELECT {sums} FROM every), shown AS ("
-            "SELECT l.*, coalesce(n.node_name, n.node_ip, n.hostname) AS label, n.node_ip AS node_ip, "
-            "a.class_name AS class_name, coalesce(nullif(a.name, ''), l.repr_name) AS actor_name "
-            "FROM every l LEFT JOIN node_rows n ON n.id = l.node_id "
-            "LEFT JOIN actor_rows a ON a.id = l.actor_id "
+            f"SELECT {LABELLED} FROM every l {LABELS} "
             f"ORDER BY lane = '{NOT_PLACED}', {order} LIMIT {int(most)} OFFSET {int(first)}) "
             f"SELECT * FROM whole LEFT JOIN shown ON true ORDER BY lane = '{NOT_PLACED}', {order}",
             base.values,
@@ -291,7 +254,7 @@ def _bars(
     alone = f"CASE WHEN ended_ns - began_ns >= {2 * grain} THEN hash(task_hi, task_lo, attempt) END"
     failed = "(told_end_ns IS NOT NULL AND failed_ns IS NOT NULL)"
     state = f"CASE WHEN {failed} THEN 'failed' WHEN told_end_ns IS NULL THEN 'running' ELSE 'finished' END"
-    attempts, values = window.select("task_hi", "task_lo", "attempt", f"{_NAME} AS shown", "failed_ns")
+    attempts, values = window.select("task_hi", "task_lo", "attempt", f"{NAME} AS shown", "failed_ns")
     rows = rows_of(
         reader.execute(
             f"SELECT lane, n AS count, began - {int(origin)} AS begin, "

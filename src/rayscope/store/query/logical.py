@@ -11,11 +11,12 @@ from rayscope.store.errors import BadQuery
 from rayscope.store.flow_sql import (
     CREATED,
     END,
+    ENDS,
     FIRST_PUT,
     FOREVER,
     NOT_DRIVER,
     START,
-    UNTOLD,
+    attempt_key,
     blocked_ns,
     function_name,
     is_driver,
@@ -75,15 +76,11 @@ def _box(func: str, actor: str) -> str:
 
 
 _PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
-_STILL_BLOCKED = f"""
-SELECT task_hi, task_lo, attempt, min(begin_ns) AS since FROM edge_rows b
-WHERE {UNTOLD}
-GROUP BY task_hi, task_lo, attempt
-"""
 
 
-def _called(where: Where, is_exact: bool, is_unfolded: bool, is_filtered: bool) -> str:
+def _called(where: Where, is_exact: bool, is_unfolded: bool, spans: str) -> str:
     """SQL of sums by function and by caller and function. ``?``: classes, actors, last_ns, the filters'.
+    ``spans``: whose waits are looked at, of ``picked``.
 
     The caller of an attempt with a call path is told by the path; only for the others, and where instances
     are told apart, is the parent looked up.
@@ -100,7 +97,7 @@ def _called(where: Where, is_exact: bool, is_unfolded: bool, is_filtered: bool) 
         )
 
     wanted = f"{_class_of('up.name')} IN (SELECT unnest(classes) FROM asked)" if is_unfolded else "false"
-    spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered else "true"
+    lasted = f"SELECT {_KEY}, coalesce(ended, last) AS ended FROM picked, asked"
     box = _box("n.func", "n.actor_id") if is_unfolded else "NULL::VARCHAR"
     caller_box = _box("coalesce(c.func, n.up)", "c.actor_id") if is_unfolded else "NULL::VARCHAR"
     return f"""
@@ -122,14 +119,10 @@ called AS (
         CASE WHEN of_driver THEN right(parent_lo, 8) ELSE coalesce(n.up, c.func) END AS caller,
         CASE WHEN NOT of_driver THEN {caller_box} END AS caller_box,
         CASE WHEN began IS NULL THEN 0 ELSE greatest(0, coalesce(ended, last) - began) END AS took,
-        least(took, coalesce(b.blocked, 0) + coalesce(greatest(0, coalesce(ended, last) - s.since), 0))
-            AS waited
+        least(took, coalesce(b.blocked, 0)) AS waited
     FROM asked, placed n
     LEFT JOIN callers c ON n.look_up AND c.task_hi = n.parent_hi AND c.task_lo = n.parent_lo
-    LEFT JOIN ({blocked_ns(spans)}) b ON b.task_hi = n.task_hi AND b.task_lo = n.task_lo
-        AND b.attempt = n.attempt
-    LEFT JOIN ({_STILL_BLOCKED}) s ON s.task_hi = n.task_hi AND s.task_lo = n.task_lo
-        AND s.attempt = n.attempt)
+    LEFT JOIN ({blocked_ns(spans, lasted)}) b ON b.key = {attempt_key("n.")})
 SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
     bool_or({_ACTOR}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
     {total("took")} AS total_ns, {total("took - waited")} AS self_ns,
@@ -153,15 +146,13 @@ SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL 
 """
 
 
-_ENDS = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
-
-
 def _data(where: Where | None, share: int, is_unfolded: bool) -> str:
     """SQL of the objects that moved, by both ends and their instances. ``?``: classes, actors, the filters'.
 
     ``where``: an end has to be among these attempts. ``share``: of the objects every so manieth.
     """
     taken = [f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"] if share > 1 else []
+    looked_at = f"edge_rows WHERE {taken[0] if taken else 'true'}"
     if where is not None:
         taken.append(
             f"(object_index >= {FIRST_PUT} OR task_hi IN (SELECT task_hi FROM mine) "
@@ -190,12 +181,12 @@ def _data(where: Where | None, share: int, is_unfolded: bool) -> str:
     matched = ""
     if where is not None:
         mine = (
-            f"mine AS (SELECT DISTINCT task_hi, task_lo FROM attempts{where.sql} AND task_hi IN "
-            "(SELECT task_hi FROM edge_rows UNION ALL SELECT object_hi FROM edge_rows)),"
+            f"mine AS MATERIALIZED (SELECT DISTINCT task_hi, hash(task_hi, task_lo) AS task "
+            f"FROM attempts{where.sql} AND task_hi IN "
+            f"(SELECT task_hi FROM {looked_at} UNION ALL SELECT object_hi FROM {looked_at})),"
         )
         either = " OR ".join(
-            f"(m.{name}_hi, m.{name}_lo) IN (SELECT (task_hi, task_lo) FROM mine)"
-            for name in ("producer", "consumer")
+            f"hash(m.{name}_hi, m.{name}_lo) IN (SELECT task FROM mine)" for name in ("producer", "consumer")
         )
         matched = f" AND ({either})"
     return f"""
@@ -203,7 +194,7 @@ WITH asked AS (SELECT ?::VARCHAR[] AS classes, ?::VARCHAR[] AS actors), {mine}
 moved AS MATERIALIZED (
     SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, kind, bytes FROM ({edges}) m
     WHERE kind IN ('argument', 'get') AND NOT coalesce(nested, false){matched}),
-names AS ({_tasks_named(f"{NOT_DRIVER} AND task_hi IN ({_ENDS})")}),
+names AS ({_tasks_named(f"{NOT_DRIVER} AND task_hi IN ({ENDS})")}),
 ends AS (
     SELECT {end("producer")}, {end("consumer")}, m.kind, m.bytes
     FROM moved m {join("producer")} {join("consumer")})
@@ -248,17 +239,19 @@ def logical_rows(
     is_filtered = any(value is not None and value != "" for value in filters.values())
     classes = list(dict.fromkeys(expand))
     with file.reader() as reader:
-        counted = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone()
-        is_exact = (counted[0] if counted else 0) <= EXACT_QUANTILES
-        instances, actors = _instances(reader, where, classes)
-        found = rows_of(
-            reader.execute(
-                _called(where, is_exact, bool(classes), is_filtered),
-                [classes, actors, last_ns, *where.values],
-            )
-            if is_exact or classes
-            else reader.execute(called(where, int(last_ns), is_filtered, _ACTOR, _tasks_named), where.values)
+        many, waits = (
+            (reader.execute(f"SELECT count(*) FROM {of}", values).fetchone() or (0,))[0]
+            for of, values in ((f"attempts{where.sql}", where.values), ("span_rows", []))
         )
+        is_exact = many <= EXACT_QUANTILES
+        # To look for the waits of most attempts would take longer than to take all.
+        spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
+        instances, actors = _instances(reader, where, classes)
+        if is_exact or classes:
+            values = [classes, actors, last_ns, *where.values]
+            found = rows_of(reader.execute(_called(where, is_exact, bool(classes), spans), values))
+        else:
+            found = called(reader, where, int(last_ns), spans, _ACTOR, _tasks_named)
         states: dict[tuple[str | None, str | None], dict[str, int]] = {}
         for func, box, state, many in reader.execute(
             _states(where, bool(classes)), [classes, actors, *where.values]

@@ -36,6 +36,13 @@ class Where:
         """`` WHERE ...``, or nothing."""
         return f" WHERE {' AND '.join(self.clauses)}" if self.clauses else ""
 
+    def named(self) -> tuple[str, dict[str, Any]]:
+        """All conditions as one, with named parameters ($p0, ...) for their question marks; and these."""
+        parts = " AND ".join(self.clauses).split("?")
+        named = {f"p{number}": value for number, value in enumerate(self.values)}
+        text = parts[0] + "".join(f"$p{number}{part}" for number, part in enumerate(parts[1:]))
+        return f"({text or 'true'})", named
+
     def add(self, clause: str, *values: Any) -> None:
         """One more condition."""
         self.clauses.append(clause)

@@ -9,10 +9,10 @@ import duckdb
 import msgspec
 
 from rayscope.store import flow_sql
-from rayscope.store.flow_sql import END, FOREVER, NOT_DRIVER, START, UNTOLD, WAITS, hex_id, total
+from rayscope.store.flow_sql import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Row, rows_of
-from rayscope.store.query.stack import last_time, named
+from rayscope.store.query.stack import default_time
 from rayscope.store.session_file import SessionFile
 
 #: What is looked at; what runs most comes first.
@@ -92,11 +92,7 @@ QUALIFY row_number() OVER (PARTITION BY h.worker_id ORDER BY h.actor_id) = 1
 """
 _BLOCKED = f"""
 CREATE TEMP TABLE blocked AS
-SELECT DISTINCT task_hi, task_lo, attempt FROM (
-    SELECT task_hi, task_lo, attempt FROM span_rows
-    WHERE {WAITS} AND NOT coalesce({flow_sql.SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
-    UNION ALL
-    SELECT task_hi, task_lo, attempt FROM edge_rows b WHERE {UNTOLD} AND begin_ns <= $at)
+SELECT DISTINCT task_hi, task_lo, attempt FROM ({BLOCKED_AT})
 WHERE (task_hi, task_lo) IN (SELECT (task_hi, task_lo) FROM running)
 """
 _HOUSED = f"""
@@ -193,11 +189,11 @@ def housed(
     where = attempt_filters(filters)
     with file.reader() as reader:
         if at_ns is None:
-            at_ns = last_ns if live else last_time(reader, filters, last_ns)
+            at_ns = default_time(reader, filters, last_ns, live)
         if at_ns is None:
             return Housed(None, [], [], [], [], [])
         at = {"at": at_ns, "node": node_id}
-        condition, values = named(where.clauses, where.values)
+        condition, values = where.named()
         reader.execute(_RUNNING.format(counted=f"coalesce({condition}, false)"), {**at, **values})
         reader.execute(_WORKERS, at)
         reader.execute(_ACTORS, {"at": at_ns})

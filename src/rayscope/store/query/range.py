@@ -13,6 +13,7 @@ from rayscope.store.flow_sql import (
     END,
     REACHED,
     SCHEDULING_PHASES,
+    attempt_key,
     blocked_ns,
     function_name,
     phase_begins,
@@ -21,7 +22,7 @@ from rayscope.store.flow_sql import (
 )
 from rayscope.store.query import call_lanes
 from rayscope.store.query.attempts import attempt_filters
-from rayscope.store.query.gantt import LANES
+from rayscope.store.query.lanes import LABELLED, LABELS, lanes_by
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
 
@@ -65,8 +66,7 @@ def range_sums(
     ``by`` and ``levels``: what lanes are, as in the Gantt chart. ``last_ns``: until when what has not ended
     has run. Raises BadQuery.
     """
-    if by not in LANES:
-        raise BadQuery(f"Lanes by {by[:80]!r} are unknown.", f"by is one of: {', '.join(LANES)}.")
+    lane, _, _ = lanes_by(by)
     where = attempt_filters(filters)
     where.add(f"{CREATED} IS NOT NULL")
     with file.reader() as reader:
@@ -74,7 +74,7 @@ def range_sums(
         since, until = _extent(reader, where, filters, last_ns)
         if until <= since:
             raise BadQuery("until_ns must be after since_ns.", "Give a range of at least 1 ns, or none.")
-        touching = _touching(where, LANES[by][0], since, until, int(last_ns))
+        touching = _touching(where, lane, since, until, int(last_ns))
         reader.execute(f"CREATE TEMP TABLE sums AS {touching}", where.values)
         (whole,) = rows_of(
             reader.execute(
@@ -92,7 +92,7 @@ def range_sums(
         call_lanes.label(lanes, calls)
         most = None
         if whole["placed"] <= MAX_COUNTED:
-            most = _most_at_a_time(reader, where, LANES[by][0], since, until, int(last_ns), lanes)
+            most = _most_at_a_time(reader, where, lane, since, until, int(last_ns), lanes)
     return RangeSums(
         since,
         until,
@@ -151,7 +151,7 @@ FROM (
             {phase_begins(f"coalesce({END}, total_end_ns, {last})")}
         FROM attempts{where.sql}) a
     LEFT JOIN ({blocked_ns("true", ended, inside)}) b
-        ON b.task_hi = a.task_hi AND b.task_lo = a.task_lo AND b.attempt = a.attempt)
+        ON b.key = {attempt_key("a.")})
 GROUP BY lane, shown, state
 """
 
@@ -179,16 +179,13 @@ def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:
 
 def _lanes(reader: duckdb.DuckDBPyConnection, by: str) -> tuple[list[Row], int]:
     """The busiest lanes that had an attempt in the range, what labels are made of, and how many there are."""
-    _, label, _ = LANES[by]
+    _, label, _ = lanes_by(by)
     rows = rows_of(
         reader.execute(
-            "SELECT l.*, l.lane AS id, coalesce(n.node_name, n.node_ip, n.hostname) AS label, "
-            "n.node_ip AS node_ip, "
-            "a.class_name AS class_name, coalesce(nullif(a.name, ''), l.repr_name) AS actor_name FROM ("
+            f"SELECT {LABELLED}, l.lane AS id FROM ("
             f"SELECT lane, {label}, {total('placed')} AS attempts, {total('busy_ns')} AS busy_ns, "
             "count(*) OVER () AS lanes_total "
-            "FROM sums WHERE lane IS NOT NULL AND placed > 0 GROUP BY lane) l "
-            "LEFT JOIN node_rows n ON n.id = l.node_id LEFT JOIN actor_rows a ON a.id = l.actor_id "
+            f"FROM sums WHERE lane IS NOT NULL AND placed > 0 GROUP BY lane) l {LABELS} "
             f"ORDER BY busy_ns DESC, lane LIMIT {MAX_ROWS}"
         )
     )

@@ -10,18 +10,17 @@ import duckdb
 
 from rayscope.store import flow_sql
 from rayscope.store.flow_sql import (
+    BLOCKED_AT,
     CREATED,
+    DRIVER_LO,
     END,
     FIRST_PUT,
     FOREVER,
     NOT_DRIVER,
     START,
-    UNTOLD,
-    WAITS,
     hex_id,
     is_driver,
 )
-from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Row, rows_of
 from rayscope.store.session_file import SessionFile
@@ -35,7 +34,6 @@ _LEVELS = 50
 _CLIMB_S = 2.0
 _EXAMPLES = 5
 
-_DRIVER_LO = DRIVER_PREFIX[16:]
 _TASK = hex_id("task")
 
 
@@ -61,16 +59,9 @@ SELECT task_hi, task_lo, attempt, parent_hi, parent_lo, type, node_id, worker_id
 FROM attempts
 WHERE {NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at
 """
-#: Calls that the tracer summed up say nothing of one time, and spans of a user's own block nobody.
 _BLOCKED = f"""
 CREATE TEMP TABLE blocked AS
-SELECT * FROM (
-    SELECT task_hi, task_lo, attempt, begin_ns FROM span_rows
-    WHERE {WAITS} AND NOT coalesce({flow_sql.SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
-    UNION
-    SELECT task_hi, task_lo, attempt, begin_ns FROM edge_rows b
-    WHERE {UNTOLD} AND begin_ns <= $at
-) AS b WHERE {is_driver("task")} OR EXISTS (
+SELECT * FROM ({BLOCKED_AT}) AS b WHERE {is_driver("task")} OR EXISTS (
     SELECT 1 FROM flight f WHERE f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt)
 """
 #: (who waits, for whom): those in ray.get, ray.wait or await, and those whose arguments are not made yet.
@@ -155,7 +146,7 @@ FROM (
     UNION SELECT parent_hi, parent_lo FROM above WHERE {is_driver("parent")}) d
 LEFT JOIN (SELECT task_hi, task_lo, min(begin_ns) AS begin_ns FROM blocked GROUP BY ALL) b
     ON b.task_hi = d.task_hi AND b.task_lo = d.task_lo
-LEFT JOIN job_rows j ON j.id = substr(d.task_lo, {len(_DRIVER_LO) + 1})
+LEFT JOIN job_rows j ON j.id = substr(d.task_lo, {len(DRIVER_LO) + 1})
 LEFT JOIN (
     SELECT task_hi, task_lo, max({END}) AS end_ns, min({START}) AS start_ns FROM attempts
     WHERE type = 'DRIVER_TASK' GROUP BY ALL) a ON a.task_hi = d.task_hi AND a.task_lo = d.task_lo
@@ -213,11 +204,11 @@ def in_flight(
     where = attempt_filters(filters)
     with file.reader() as reader:
         if at_ns is None:
-            at_ns = last_ns if live else last_time(reader, filters, last_ns)
+            at_ns = default_time(reader, filters, last_ns, live)
         if at_ns is None:
             return InFlight(None, 0, [], [], [])
         at = {"at": at_ns}
-        condition, values = named(where.clauses, where.values)
+        condition, values = where.named()
         reader.execute(_FLIGHT.format(counted=f"coalesce({condition}, false)"), {**at, **values})
         for statement in (_BLOCKED, _PAIRS, _PLACED, _ABOVE):
             reader.execute(statement, at if "$at" in statement else None)
@@ -246,16 +237,14 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
     return False
 
 
-def named(clauses: list[str], values: list[Any]) -> tuple[str, dict[str, Any]]:
-    """Conditions with named parameters ($p0, ...) for their question marks."""
-    parts = " AND ".join(clauses).split("?")
-    named = {f"p{number}": value for number, value in enumerate(values)}
-    text = parts[0] + "".join(f"$p{number}{part}" for number, part in enumerate(parts[1:]))
-    return f"({text or 'true'})", named
-
-
-def last_time(reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int) -> int | None:
-    """When the last of the attempts that ``filters`` leave was in flight (ns); None if there are none."""
+def default_time(
+    reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int, live: bool
+) -> int | None:
+    """``last_ns`` (now) of a live session; of one that is over when the last of the attempts that ``filters``
+    leave was in flight (ns), None if there are none.
+    """
+    if live:
+        return last_ns
     where = attempt_filters(filters)
     where.add(NOT_DRIVER)
     where.add(f"coalesce({END}, {FOREVER}) > {CREATED}")

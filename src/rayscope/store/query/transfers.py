@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rayscope.store.flow_sql import FIRST_PUT, NOT_DRIVER, moved, nodes_of, total
+from rayscope.store.flow_sql import ENDS, FIRST_PUT, NOT_DRIVER, moved, nodes_of, total
 from rayscope.store.query.pages import Row, rows_of
 from rayscope.store.session_file import SessionFile
 
@@ -13,7 +13,6 @@ _MAX_EDGE_ROWS = 1_000_000
 MAX_PAIRS = 200
 
 _TAKEN = "kind IN ('get', 'fetched') AND end_ns > {since} AND end_ns <= {until}"
-_ENDS = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
 
 
 def _pairs(since: int, until: int, share: int) -> str:
@@ -30,7 +29,7 @@ WITH moved AS MATERIALIZED (
     SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, taken_by, object_hi, object_lo, object_index,
         bytes
     FROM ({moved(taken, made, "attempt")}) WHERE kind IN ('argument', 'get')),
-nodes AS ({nodes_of(f"task_hi IN ({_ENDS})")}),
+nodes AS ({nodes_of(f"task_hi IN ({ENDS})")}),
 takers AS (
     SELECT task_hi, task_lo, attempt, node_id FROM attempts
     WHERE {NOT_DRIVER} AND task_hi IN (SELECT consumer_hi FROM moved)),

@@ -1,0 +1,1 @@
+"""Alerts: rules in Prometheus' form, their state machine, silences, and channels that are told."""

@@ -1,0 +1,64 @@
+"""A rule tried on what is on record: when it would have fired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rayscope.alerts.rules import Rule
+from rayscope.alerts.state import Alerts, Machine, State
+from rayscope.metrics.promql import MAX_STEPS, evaluate
+from rayscope.metrics.store import SeriesStore
+from rayscope.store.errors import BadQuery
+
+_MAX_EVALUATIONS = 20_000
+_MAX_TRANSITIONS = 500
+
+
+def backtest(rule: Rule, store: SeriesStore, start_ns: int, end_ns: int) -> dict[str, Any]:
+    """Evaluate a rule from start to end at its own interval, as if it had been there.
+
+    ``transitions`` (the first 500, ``left_out`` counts the others), ``fired``: how many alerts fired, and
+    ``evaluations``. Raises BadQuery for a range that is too long for the interval.
+    """
+    step_ns = rule.interval_ns
+    evaluations = (end_ns - start_ns) // step_ns + 1
+    if end_ns < start_ns or evaluations > _MAX_EVALUATIONS:
+        raise BadQuery(
+            f"The range has to end after it begins and to have at most {_MAX_EVALUATIONS} evaluations.",
+            f"This rule is evaluated every {step_ns / 1e9:g} s: give a shorter range.",
+        )
+    machine, alerts = Machine(rule), Alerts()
+    told: list[dict[str, Any]] = []
+    left_out = fired = 0
+    for begin in range(start_ns, end_ns + 1, step_ns * MAX_STEPS):
+        end = min(end_ns, begin + step_ns * (MAX_STEPS - 1))
+        result = evaluate(store, rule.expr, begin, end, step_ns)
+        for at, time_ns in enumerate(result.times_ns):
+            vector = [
+                (labels, value) for labels, values in result.series if (value := values[at]) is not None
+            ]
+            for change in machine.step(alerts, vector, time_ns):
+                fired += change.after is State.FIRING
+                if len(told) >= _MAX_TRANSITIONS:
+                    left_out += 1
+                    continue
+                told.append(
+                    {
+                        "time_ns": change.time_ns,
+                        "before": change.before.value,
+                        "after": change.after.value,
+                        "labels": change.alert.labels,
+                        "annotations": change.alert.annotations,
+                        "value": change.alert.value,
+                    }
+                )
+    firing = [msgspec.to_builtins(each) for each in alerts.values() if each.state is State.FIRING]
+    return {
+        "transitions": told,
+        "left_out": left_out,
+        "fired": fired,
+        "firing_at_end": firing[:100],
+        "evaluations": evaluations,
+    }

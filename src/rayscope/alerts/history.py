@@ -1,0 +1,156 @@
+"""What happened to the alerts of a session: transitions with the values that caused them, and what is now."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rayscope.alerts.files import load, save
+from rayscope.alerts.rules import Rule
+from rayscope.alerts.state import Alert, Alerts, State, Transition
+from rayscope.metrics.promql import evaluate
+from rayscope.metrics.store import SeriesStore
+from rayscope.store.errors import StoreError
+
+MAX_EVENTS = 500
+_POINTS = 60
+#: How much of the series before the condition began to hold is kept with a transition.
+_BEFORE_NS = 60 * 10**9
+_LONGEST_NS = 3600 * 10**9
+
+#: A series' labels but for those that its rule sets.
+_Own = frozenset[tuple[str, str]]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A transition that was kept. ``times_ms`` and ``values``: what was compared, up to the transition."""
+
+    time_ns: int
+    rule: str
+    fingerprint: str
+    before: State
+    after: State
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    value: float | None
+    threshold: float | None = None
+    op: str | None = None
+    times_ms: list[int] = []
+    values: list[float | None] = []
+
+
+class Kept(msgspec.Struct):
+    """Everything of a session that outlives the server: ``alerts`` by rule and fingerprint."""
+
+    alerts: dict[str, Alerts] = {}
+    events: list[Event] = []
+    evaluated_ns: int = 0
+
+
+class Session:
+    """The alerts of one session, in memory and in its folder."""
+
+    def __init__(self, path: Path) -> None:
+        kept = load(path, Kept, Kept())
+        self._path = path
+        self.alerts = kept.alerts
+        self.events: deque[Event] = deque(kept.events, MAX_EVENTS)
+        self.evaluated_ns = kept.evaluated_ns
+        #: Rule -> when it is due, what went wrong the last time, what it cost (s), and its values then.
+        self.due_ns: dict[str, int] = {}
+        self.errors: dict[str, str] = {}
+        self.cost_s: dict[str, float] = {}
+        self.matched: dict[str, int] = {}
+
+    def save(self) -> bool:
+        """Keep it through a restart; not of a session that retention has dropped."""
+        return self._path.parent.is_dir() and save(
+            self._path, Kept(self.alerts, list(self.events), self.evaluated_ns)
+        )
+
+    def of(self, *states: State) -> list[Alert]:
+        """The alerts in these states, the newest first."""
+        found = [
+            each for of_rule in self.alerts.values() for each in of_rule.values() if each.state in states
+        ]
+        return sorted(found, key=lambda each: (-_since(each), each.fingerprint))
+
+
+def _since(alert: Alert) -> int:
+    return alert.resolved_ns or alert.fired_ns or alert.active_ns
+
+
+class Courses:
+    """The values that led to the transitions of one rule in one turn: like alerts share an evaluation."""
+
+    def __init__(self, rule: Rule, store: SeriesStore) -> None:
+        self._rule, self._store = rule, store
+        self._made: dict[tuple[int, int], tuple[list[int], dict[_Own, list[float | None]]]] = {}
+
+    def of(self, alert: Alert, end_ns: int) -> tuple[list[int], list[float | None]]:
+        """Times (ms) and values of an alert's series; nothing where there is none."""
+        # At most the last hour: an alert that fired for days is over for what happened last.
+        since_ns = max(alert.active_ns - _BEFORE_NS, end_ns - _LONGEST_NS)
+        times, series = self._evaluated(since_ns, end_ns)
+        mine = {name: text for name, text in alert.labels.items() if name not in self._rule.labels}
+        found = series.get(frozenset((name, text) for name, text in mine.items() if name != "alertname"))
+        if found is None:
+            found = next(
+                (told for own, told in series.items() if all(mine.get(name) == text for name, text in own)),
+                None,
+            )
+        return ([], []) if found is None else (times, [_finite(value) for value in found])
+
+    def _evaluated(self, since_ns: int, end_ns: int) -> tuple[list[int], dict[_Own, list[float | None]]]:
+        made = self._made.get((since_ns, end_ns))
+        if made is not None:
+            return made
+        step_ns = max((end_ns - since_ns) // _POINTS, 10**9)
+        first_ns = end_ns - (end_ns - since_ns) // step_ns * step_ns
+        rule = self._rule
+        try:
+            result = evaluate(self._store, rule.value_expr or rule.expr, first_ns, end_ns, step_ns)
+        except StoreError:
+            made = [], {}
+        else:
+            series: dict[_Own, list[float | None]] = {}
+            for labels, values in result.series:
+                own = ((n, text) for n, text in labels.items() if n != "__name__" and n not in rule.labels)
+                series.setdefault(frozenset(own), values)
+            made = [ns // 10**6 for ns in result.times_ns], series
+        self._made[(since_ns, end_ns)] = made
+        return made
+
+
+def event_of(rule: Rule, change: Transition, courses: Courses) -> Event:
+    """A transition with the series that caused it."""
+    alert = change.alert
+    times, values = courses.of(alert, change.time_ns)
+    return Event(
+        change.time_ns,
+        rule.name,
+        alert.fingerprint,
+        change.before,
+        change.after,
+        alert.labels,
+        alert.annotations,
+        _finite(alert.value),
+        rule.threshold,
+        rule.op,
+        times,
+        values,
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or value != value or value in (float("inf"), float("-inf")) else value
+
+
+def newest_first(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Events as the API tells them."""
+    told: list[dict[str, Any]] = [msgspec.to_builtins(event) for event in events]
+    return told[::-1]

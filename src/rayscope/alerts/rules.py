@@ -1,0 +1,297 @@
+"""Alert rules: read from files in Prometheus' own form, checked, and written back as such.
+
+Beside ``expr`` there is a shorthand, ``metric`` (a selector), ``op`` and ``threshold``; and a file may
+``disable`` rules by name. A rule of a file of ours takes the place of the shipped one of its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import promql_parser
+import yaml
+
+from rayscope.alerts.templates import Template
+from rayscope.store.errors import BadQuery
+
+SHIPPED = Path(__file__).with_name("shipped.yml")
+SEVERITIES = ("critical", "warning", "info")
+_OPERATORS = (">", ">=", "<", "<=", "==", "!=")
+_MAX_BYTES = 256 << 10
+_MAX_RULES = 500
+_LONGEST_S = 366 * 86400
+#: How often rules are evaluated whose group does not say so, and how often at most.
+INTERVAL_NS = 10 * 10**9
+_LEAST_NS = 10**9
+_RULE_KEYS = {
+    "alert",
+    "expr",
+    "metric",
+    "op",
+    "threshold",
+    "for",
+    "keep_firing_for",
+    "labels",
+    "annotations",
+}
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One alert rule. Durations in ns.
+
+    ``value_expr``: what is compared, ``op`` and ``threshold`` with what; the three are None where the
+    expression is no comparison with a number. ``source``: the file's name, or ``shipped``.
+    """
+
+    name: str
+    expr: str
+    group: str
+    source: str
+    interval_ns: int = INTERVAL_NS
+    for_ns: int = 0
+    keep_firing_ns: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    value_expr: str | None = None
+    op: str | None = None
+    threshold: float | None = None
+
+    @property
+    def severity(self) -> str:
+        """``critical``, ``warning``, ``info``, or whatever the rule's label says; ``none`` without one."""
+        return self.labels.get("severity", "none")
+
+    def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
+        """The labels and annotations, to be filled in."""
+        return (
+            {name: Template(text) for name, text in self.labels.items()},
+            {name: Template(text) for name, text in self.annotations.items()},
+        )
+
+
+class Problem(NamedTuple):
+    """What is wrong with a file, and what to do about it."""
+
+    file: str
+    message: str
+    remedy: str
+
+
+class RuleSet(NamedTuple):
+    """All rules, in order; the names of those that are switched off; and the files that cannot be used."""
+
+    rules: tuple[Rule, ...]
+    disabled: tuple[Rule, ...]
+    problems: tuple[Problem, ...]
+
+
+class _Loader(yaml.SafeLoader):
+    """Without aliases: a few hundred bytes of those can stand for more than fits into memory."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """As the base class; raises YAMLError for an alias."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (`*name`) are not taken here")
+        return super().compose_node(parent, index)
+
+
+def duration_ns(text: Any) -> int:
+    """``1m30s`` in ns. Raises BadQuery."""
+    if re.fullmatch(r"0+(ms|s|m|h|d|w|y)?", str(text).strip()):
+        return 0
+    try:
+        span: timedelta = promql_parser.parse_duration(str(text))
+    except ValueError as error:
+        raise BadQuery(f"{str(text)[:50]!r} is no duration.", "Write it as 30s, 5m or 1h30m.") from error
+    if span.total_seconds() > _LONGEST_S:
+        raise BadQuery(f"{str(text)[:50]!r} is too long.", "At most a year.")
+    return int(span.total_seconds() * 1000) * 10**6
+
+
+def duration_text(ns: int) -> str:
+    """The same back."""
+    return promql_parser.display_duration(timedelta(milliseconds=ns // 10**6)) if ns else "0s"
+
+
+def parse_rules(text: str, source: str) -> tuple[list[Rule], list[str]]:
+    """The rules of a file, and the names that it disables. Raises BadQuery."""
+    if len(text) > _MAX_BYTES:
+        raise BadQuery(f"It is larger than {_MAX_BYTES >> 10} KiB.", "Split it.")
+    try:
+        document = yaml.load(text, _Loader)  # noqa: S506  it is a safe one
+    except yaml.YAMLError as error:
+        raise BadQuery(f"It is no YAML: {str(error)[:300]}", "Mend it, or take it away.") from error
+    document = {} if document is None else document
+    if not isinstance(document, dict) or not set(document) <= {"groups", "disable"}:
+        raise BadQuery("It has to be a mapping with `groups` (and `disable`).", "See docs/alerts.md.")
+    groups, disable = ([] if (told := document.get(key)) is None else told for key in ("groups", "disable"))
+    if not isinstance(groups, list) or not _are_texts(disable):
+        raise BadQuery("`groups` is a list of groups, `disable` one of names.", "See docs/alerts.md.")
+    rules: list[Rule] = []
+    for group in groups:
+        name = group.get("name") or source if isinstance(group, dict) else None
+        if not isinstance(name, str) or not isinstance(group.get("rules") or [], list):
+            raise BadQuery("A group has a `name` and a list of `rules`.", "See docs/alerts.md.")
+        interval_ns = duration_ns(group["interval"]) if "interval" in group else INTERVAL_NS
+        for given in group.get("rules") or []:
+            rules.append(_rule(given, name, source, max(_LEAST_NS, interval_ns)))
+            if len(rules) > _MAX_RULES:
+                raise BadQuery(f"These are more than {_MAX_RULES} rules.", "Take some away.")
+    return rules, list(disable)
+
+
+def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
+    if not isinstance(given, dict) or not isinstance(given.get("alert"), str):
+        raise BadQuery(
+            "A rule is a mapping with the name of its `alert`; recording rules are not evaluated.",
+            "See docs/alerts.md.",
+        )
+    name = given["alert"]
+    unknown = set(given) - _RULE_KEYS
+    if unknown:
+        raise BadQuery(
+            f"{name}: {', '.join(sorted(map(str, unknown)))[:100]} is not known.",
+            f"A rule has {', '.join(sorted(_RULE_KEYS))}.",
+        )
+    labels, annotations = (_texts(name, key, given.get(key)) for key in ("labels", "annotations"))
+    try:
+        value_expr, op, threshold = _comparison(given, name)
+        expr = given["expr"].strip() if "expr" in given else f"{value_expr} {op} {threshold:g}"
+        rule = Rule(
+            name,
+            expr,
+            group,
+            source,
+            interval_ns,
+            duration_ns(given.get("for", 0)),
+            duration_ns(given.get("keep_firing_for", 0)),
+            labels,
+            annotations,
+            value_expr,
+            op,
+            threshold,
+        )
+        rule.templates()
+    except BadQuery as problem:
+        raise BadQuery(f"{name}: {problem.message}", problem.remedy) from problem
+    return rule
+
+
+def _comparison(given: Mapping[str, Any], name: str) -> tuple[str | None, str | None, float | None]:
+    if "expr" not in given:
+        metric, op, threshold = given.get("metric"), given.get("op"), given.get("threshold")
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not isinstance(metric, str) or op not in _OPERATORS or not is_number:
+            raise BadQuery(
+                "It needs `expr`, or `metric`, `op` and `threshold`.",
+                f"`metric` is a selector, `op` one of {' '.join(_OPERATORS)}, `threshold` a number.",
+            )
+        _parsed(metric)
+        return metric.strip(), op, float(threshold or 0)
+    if not isinstance(given["expr"], str) or {"metric", "op", "threshold"} & set(given):
+        raise BadQuery("`expr` is a text, and takes the place of the shorthand.", "Give one of the two.")
+    parsed = _parsed(given["expr"])
+    while isinstance(parsed, promql_parser.ParenExpr):
+        parsed = parsed.expr
+    if isinstance(parsed, promql_parser.BinaryExpr) and str(parsed.op) in _OPERATORS:
+        right = parsed.rhs
+        if isinstance(right, promql_parser.NumberLiteral) and not isinstance(
+            parsed.lhs, promql_parser.NumberLiteral
+        ):
+            return parsed.lhs.prettify(), str(parsed.op), float(right.val)
+    return None, None, None
+
+
+def _parsed(expr: str) -> Any:
+    if len(expr) > 5000:
+        raise BadQuery("The expression is too long.", "At most 5,000 characters.")
+    try:
+        return promql_parser.parse(expr)
+    except ValueError as error:
+        raise BadQuery(
+            f"The expression {expr[:100]!r} cannot be read: {str(error)[:200]}", "Write it in PromQL."
+        ) from error
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(each, str) for each in given)
+
+
+def _texts(rule: str, key: str, given: Any) -> dict[str, str]:
+    given = {} if given is None else given
+    if not isinstance(given, dict) or not all(
+        isinstance(name, str) and isinstance(value, (str, int, float)) for name, value in given.items()
+    ):
+        raise BadQuery(f"{rule}: `{key}` maps names to texts.", "See docs/alerts.md.")
+    return {name: str(value) for name, value in given.items()}
+
+
+def load_rules(folder: Path) -> RuleSet:
+    """The shipped rules and those of ``folder/*.yml``; a file that cannot be used is a problem, no more."""
+    shipped, _ = parse_rules(SHIPPED.read_text(), "shipped")
+    rules = {rule.name: rule for rule in shipped}
+    off: set[str] = set()
+    problems: list[Problem] = []
+    for path in rule_files(folder):
+        try:
+            found, disable = parse_rules(path.read_text(), path.name)
+        except (OSError, UnicodeDecodeError) as error:
+            problems.append(Problem(path.name, f"It cannot be read: {error}", "See that it is UTF-8 text."))
+            continue
+        except BadQuery as problem:
+            problems.append(Problem(path.name, problem.message, problem.remedy))
+            continue
+        rules |= {rule.name: rule for rule in found}
+        off |= set(disable)
+    for name in sorted(off - set(rules)):
+        problems.append(Problem("", f"There is no rule {name!r} to disable.", "See `rayscope alerts list`."))
+    return RuleSet(
+        tuple(rule for name, rule in rules.items() if name not in off),
+        tuple(rule for name, rule in rules.items() if name in off),
+        tuple(problems),
+    )
+
+
+def rule_files(folder: Path) -> list[Path]:
+    """The files with rules, by name; ``channels.yml`` is none."""
+    return sorted(path for path in folder.glob("*.yml") if path.name != "channels.yml")
+
+
+def export(rules: Iterable[Rule]) -> str:
+    """The rules as a file that Prometheus loads."""
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for rule in rules:
+        told: dict[str, Any] = {"alert": rule.name, "expr": rule.expr}
+        if rule.for_ns:
+            told["for"] = duration_text(rule.for_ns)
+        if rule.keep_firing_ns:
+            told["keep_firing_for"] = duration_text(rule.keep_firing_ns)
+        told |= {key: value for key in ("labels", "annotations") if (value := getattr(rule, key))}
+        groups.setdefault((rule.group, rule.interval_ns), []).append(told)
+    names = [name for name, _ in groups]
+    document = {
+        "groups": [
+            {
+                # Prometheus wants names of its own for groups of one file.
+                "name": name if names.count(name) == 1 else f"{name} every {duration_text(interval_ns)}",
+                "interval": duration_text(interval_ns),
+                "rules": rules,
+            }
+            for (name, interval_ns), rules in groups.items()
+        ]
+    }
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
+    return text
+
+
+def named(rules: Sequence[Rule], name: str) -> Rule:
+    """The rule of that name. Raises BadQuery."""
+    for rule in rules:
+        if rule.name == name:
+            return rule
+    raise BadQuery(f"There is no rule {name[:60]!r}.", f"There are: {', '.join(r.name for r in rules)}.")

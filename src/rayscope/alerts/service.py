@@ -1,0 +1,274 @@
+"""Alerts of all sessions that live: rules evaluated, state kept, channels told."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rayscope.alerts.channels import Notification
+from rayscope.alerts.delivery import RETRY_S
+from rayscope.alerts.history import Courses, Session, event_of
+from rayscope.alerts.notify import Notifier
+from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
+from rayscope.alerts.silences import Silences
+from rayscope.alerts.state import Acknowledgement, Alert, Machine, State, shift_pending
+from rayscope.metrics.promql import evaluate
+from rayscope.metrics.store import SeriesStore
+from rayscope.store.errors import BadQuery, StoreError
+
+log = logging.getLogger("rayscope.alerts")
+
+_TICK_S = 1.0
+#: A longer time without evaluations is one that we were away.
+_AWAY_NS = 3 * INTERVAL_NS
+#: Pending alerts that nobody has looked at for longer begin anew.
+_FORGET_NS = 3600 * 10**9
+#: What cannot be done without a transition (values, timers) is kept at least so often.
+_SAVE_NS = 60 * 10**9
+_ENDED_SESSIONS = 20
+_MAX_ALERTS = 1000
+
+
+class AlertService:
+    """``live()``: the sessions that are measured; ``store(session)``: their series; ``home(session)``: where
+    a session's files are; ``link(session)``: its page. :meth:`start` before use, :meth:`stop` at the end.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        live: Callable[[], list[str]],
+        store: Callable[[str], SeriesStore],
+        home: Callable[[str], Path],
+        link: Callable[[str], str | None] = lambda _: None,
+        retry_s: tuple[float, ...] = RETRY_S,
+    ) -> None:
+        self.folder = folder
+        self._live = live
+        self._store = store
+        self._home = home
+        self._link = link
+        self._lock = threading.RLock()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._machines: dict[str, Machine] = {}
+        self._saved_ns: dict[str, int] = {}
+        self._stamp: object = None
+        self.rules = RuleSet((), (), ())
+        self.silences = Silences(folder / "silences.json")
+        self.notifier = Notifier(folder, link, retry_s)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rayscope-alerts", daemon=True)
+        self.reload()
+
+    def start(self) -> None:
+        """Begin to evaluate."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and keep everything."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(5)
+        self.notifier.stop()
+        with self._lock:
+            for name in self._saved_ns:
+                self._sessions[name].save()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_TICK_S):
+            try:
+                self.turn(time.time_ns())
+            except Exception:  # whatever it is, alerts go on
+                log.exception("evaluating alerts")
+
+    def reload(self) -> None:
+        """Read the rules again if a file has changed, come or gone."""
+        try:
+            stamp = [(path, path.stat().st_mtime_ns) for path in rule_files(self.folder)]
+        except OSError:
+            stamp = []
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        self.rules = load_rules(self.folder)
+        for problem in self.rules.problems:
+            log.warning("alert rules: %s: %s", problem.file, problem.message)
+        names = {rule.name for rule in self.rules.rules}
+        with self._lock:
+            self._machines = {}
+            for session in self._sessions.values():
+                for name in [name for name in session.alerts if name not in names]:
+                    del session.alerts[name]
+
+    def turn(self, now_ns: int) -> None:
+        """Evaluate what is due, and tell whom it concerns."""
+        self.reload()
+        self.notifier.reload()
+        told: dict[str, list[Alert]] = {}
+        for name in self._live():
+            try:
+                self._evaluate(name, now_ns)
+                told[name] = self._of(name).of(State.FIRING, State.RESOLVED)
+            except StoreError as problem:  # retention has just dropped the session, for one
+                log.info("alerts of %s: %s", name, problem.message)
+        self.notifier.tick(told, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
+
+    def _of(self, name: str) -> Session:
+        """The alerts of a session. Raises NotFound for a name that is none."""
+        with self._lock:
+            known = self._sessions.get(name)
+            if known is None:
+                known = self._sessions[name] = Session(self._home(name) / "alerts.json")
+                for old in list(self._sessions):
+                    if len(self._sessions) <= _ENDED_SESSIONS:
+                        break
+                    if old not in self._saved_ns and old != name:
+                        del self._sessions[old]
+            self._sessions.move_to_end(name)
+            return known
+
+    def _evaluate(self, name: str, now_ns: int) -> None:
+        session = self._of(name)
+        due = [rule for rule in self.rules.rules if session.due_ns.get(rule.name, 0) <= now_ns]
+        if not due:
+            return
+        store = self._store(name)
+        changed = False
+        with self._lock:
+            away_ns = now_ns - session.evaluated_ns if session.evaluated_ns else 0
+            if away_ns > _AWAY_NS:
+                for of_rule in session.alerts.values():
+                    if away_ns > _FORGET_NS:
+                        for key in [k for k, alert in of_rule.items() if alert.state is State.PENDING]:
+                            del of_rule[key]
+                    else:
+                        shift_pending(of_rule, away_ns)
+        for rule in due:
+            session.due_ns[rule.name] = now_ns + rule.interval_ns
+            changed |= self._evaluate_rule(session, rule, store, now_ns)
+        with self._lock:
+            session.evaluated_ns = now_ns
+            if changed or now_ns - self._saved_ns.get(name, 0) >= _SAVE_NS:
+                self._saved_ns[name] = now_ns
+                session.save()
+
+    def _evaluate_rule(self, session: Session, rule: Rule, store: SeriesStore, now_ns: int) -> bool:
+        """Whether there was any transition."""
+        began = time.monotonic()
+        try:
+            vector = vector_at(rule, store, now_ns)
+            with self._lock:
+                alerts = session.alerts.setdefault(rule.name, {})
+                changes = self._machine(rule).step(alerts, vector, now_ns)
+                session.errors.pop(rule.name, None)
+                session.matched[rule.name] = len(vector)
+        except StoreError as problem:
+            session.errors[rule.name] = f"{problem.message} {problem.remedy}"
+            return False
+        finally:
+            session.cost_s[rule.name] = time.monotonic() - began
+        courses = Courses(rule, store)
+        events = [event_of(rule, change, courses) for change in changes]
+        with self._lock:
+            session.events.extend(events)
+        return bool(changes)
+
+    def _machine(self, rule: Rule) -> Machine:
+        known = self._machines.get(rule.name)
+        if known is None:
+            known = self._machines[rule.name] = Machine(rule)
+        return known
+
+    # What the API tells and does.
+
+    def active(self, session: str) -> list[Alert]:
+        """What fires and is pending, what fires first. Raises NotFound."""
+        with self._lock:
+            found = self._of(session)
+            both = found.of(State.FIRING) + found.of(State.PENDING)
+            return [msgspec.structs.replace(alert) for alert in both]
+
+    def resolved(self, session: str) -> list[Alert]:
+        """What has been resolved within the last quarter of an hour."""
+        with self._lock:
+            return [msgspec.structs.replace(alert) for alert in self._of(session).of(State.RESOLVED)]
+
+    def events(self, session: str) -> list[Any]:
+        """The transitions on record, the oldest first."""
+        with self._lock:
+            return list(self._of(session).events)
+
+    def about_rules(self, session: str) -> dict[str, dict[str, Any]]:
+        """Of each rule: its state here, how many alerts it has, what went wrong, and what it cost (s)."""
+        with self._lock:
+            found = self._of(session)
+            return {
+                rule.name: {
+                    "state": _worst(found.alerts.get(rule.name, {}).values()).value,
+                    "alerts": len(found.alerts.get(rule.name, {})),
+                    "error": found.errors.get(rule.name),
+                    "cost_s": found.cost_s.get(rule.name),
+                }
+                for rule in self.rules.rules
+            }
+
+    def evaluated_ns(self, session: str) -> int:
+        """When the session's rules were evaluated last, 0 if never."""
+        with self._lock:
+            return self._of(session).evaluated_ns
+
+    def acknowledge(self, session: str, fingerprint: str, by: str, comment: str, now_ns: int) -> Alert:
+        """Somebody takes an alert on. Raises NotFound, and BadQuery for one that does not fire or pend."""
+        with self._lock:
+            found = self._of(session)
+            for alert in found.of(State.FIRING, State.PENDING):
+                if alert.fingerprint == fingerprint:
+                    alert.ack = Acknowledgement(by[:200], comment[:1000], now_ns)
+                    found.save()
+                    return msgspec.structs.replace(alert)
+        raise BadQuery("This alert does not fire (any more).", "GET /api/alerts lists those that do.")
+
+    def test_channel(self, name: str, session: str, now_ns: int) -> str | None:
+        """Send a test notification. What went wrong, or None. Raises NotFound."""
+        labels = {"alertname": "TestNotification", "severity": "info"}
+        alert = Alert(
+            "0" * 16,
+            "TestNotification",
+            labels,
+            {"summary": "This is a test of Rayscope's notifications."},
+            State.FIRING,
+            1.0,
+            now_ns,
+            now_ns,
+        )
+        link = self._link(session) if session else None
+        return self.notifier.test(name, Notification(session, labels, [alert], [], link, now_ns, True))
+
+
+def _worst(alerts: Any) -> State:
+    states = {alert.state for alert in alerts}
+    for state in (State.FIRING, State.PENDING, State.RESOLVED):
+        if state in states:
+            return state
+    return State.INACTIVE
+
+
+def vector_at(rule: Rule, store: SeriesStore, now_ns: int) -> list[tuple[Mapping[str, str], float]]:
+    """What a rule's expression gives at a time. Raises StoreError."""
+    found = evaluate(store, rule.expr, now_ns, now_ns, 0)
+    vector: list[tuple[Mapping[str, str], float]] = [
+        (labels, values[0]) for labels, values in found.series if values[0] is not None
+    ]
+    if len(vector) > _MAX_ALERTS:
+        raise BadQuery(
+            f"{rule.name} gives {len(vector)} alerts, more than {_MAX_ALERTS}.", "Aggregate its expression."
+        )
+    return vector

@@ -1,0 +1,165 @@
+"""The state machine of alerts: Prometheus' own (``rules/alerting.go``), as a function of what it sees.
+
+An alert is one series of a rule's result. Nothing here knows of clocks, stores or files.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from rayscope.alerts.rules import Rule
+from rayscope.alerts.templates import Template
+from rayscope.store.errors import BadQuery
+
+
+class State(str, enum.Enum):
+    """Where an alert is."""
+
+    #: The condition does not hold: of a rule that has no alerts, and where an alert begins.
+    INACTIVE = "inactive"
+    #: The condition holds, but not yet for as long as the rule wants (``for``).
+    PENDING = "pending"
+    #: It has held for that long; it goes on firing until the condition has not held for ``keep_firing_for``.
+    FIRING = "firing"
+    #: It fired, and its condition holds no more. Kept for a while, so that whoever was told is told this too.
+    RESOLVED = "resolved"
+
+
+#: How long a resolved alert is kept.
+RESOLVED_NS = 15 * 60 * 10**9
+
+
+class Acknowledgement(msgspec.Struct, frozen=True):
+    """Somebody has taken an alert on: it is shown, but nobody is reminded of it."""
+
+    by: str
+    comment: str
+    time_ns: int
+
+
+class Alert(msgspec.Struct):
+    """One alert of a rule. Times in ns since the epoch, 0 where that has not happened.
+
+    ``keep_ns``: since when it fires on for ``keep_firing_for`` alone. ``value``: None where it is no number.
+    """
+
+    fingerprint: str
+    rule: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    state: State
+    value: float | None
+    active_ns: int
+    fired_ns: int = 0
+    resolved_ns: int = 0
+    keep_ns: int = 0
+    ack: Acknowledgement | None = None
+
+
+class Transition(NamedTuple):
+    """An alert went from one state to another; ``alert`` is as it was then."""
+
+    time_ns: int
+    before: State
+    after: State
+    alert: Alert
+
+
+Alerts = dict[str, Alert]
+
+
+class Machine:
+    """One rule's state machine: the rule with its templates read."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self._labels, self._annotations = rule.templates()
+
+    def step(
+        self, alerts: Alerts, vector: Sequence[tuple[Mapping[str, str], float]], now_ns: int
+    ) -> list[Transition]:
+        """Take in what the expression gives now; ``alerts`` (by fingerprint) is changed.
+
+        Raises BadQuery when two series would be the same alert; then nothing is changed.
+        """
+        found = self._found(vector)
+        changes: list[Transition] = []
+
+        def go(alert: Alert, after: State, before: State | None = None) -> None:
+            before, alert.state = before or alert.state, after
+            changes.append(Transition(now_ns, before, after, msgspec.structs.replace(alert)))
+
+        for key, (labels, texts, number) in found.items():
+            value = number if math.isfinite(number) else None
+            known = alerts.get(key)
+            if known is not None and known.state is not State.RESOLVED:
+                known.value, known.annotations = value, texts
+            else:
+                alerts[key] = Alert(
+                    key, self.rule.name, labels, texts, State.PENDING, value, active_ns=now_ns
+                )
+                if self.rule.for_ns:
+                    go(alerts[key], State.PENDING, State.INACTIVE)
+        for key, alert in list(alerts.items()):
+            if key in found:
+                alert.keep_ns = 0
+                if alert.state is State.PENDING and now_ns - alert.active_ns >= self.rule.for_ns:
+                    alert.fired_ns = now_ns
+                    go(alert, State.FIRING, None if self.rule.for_ns else State.INACTIVE)
+            elif alert.state is State.PENDING:
+                del alerts[key]
+                go(alert, State.INACTIVE)
+            elif alert.state is State.RESOLVED:
+                if now_ns - alert.resolved_ns > RESOLVED_NS:
+                    del alerts[key]
+            elif not self._keeps_firing(alert, now_ns):
+                alert.resolved_ns = now_ns
+                go(alert, State.RESOLVED)
+        return changes
+
+    def _keeps_firing(self, alert: Alert, now_ns: int) -> bool:
+        if not self.rule.keep_firing_ns:
+            return False
+        alert.keep_ns = alert.keep_ns or now_ns
+        return now_ns - alert.keep_ns < self.rule.keep_firing_ns
+
+    def _found(
+        self, vector: Sequence[tuple[Mapping[str, str], float]]
+    ) -> dict[str, tuple[dict[str, str], dict[str, str], float]]:
+        found: dict[str, tuple[dict[str, str], dict[str, str], float]] = {}
+        for series, value in vector:
+            plain = {name: text for name, text in series.items() if name != "__name__"}
+            labels = plain | {name: each.fill(series, value) for name, each in self._labels.items()}
+            labels = {name: text for name, text in labels.items() if text}  # an empty label is none
+            labels["alertname"] = self.rule.name
+            key = fingerprint(labels)
+            if key in found:
+                raise BadQuery(
+                    f"Two series of {self.rule.name} are the same alert: {labels}.",
+                    "Its labels must not take away what tells the series apart.",
+                )
+            found[key] = (labels, _filled(self._annotations, series, value), value)
+        return found
+
+
+def _filled(templates: Mapping[str, Template], series: Mapping[str, str], value: float) -> dict[str, str]:
+    return {name: template.fill(series, value) for name, template in templates.items()}
+
+
+def fingerprint(labels: Mapping[str, str]) -> str:
+    """What tells an alert by: its labels."""
+    told = "\xff".join(f"{name}\xfe{value}" for name, value in sorted(labels.items()))
+    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+
+
+def shift_pending(alerts: Alerts, gap_ns: int) -> None:
+    """Nobody looked for ``gap_ns``: for pending alerts that time does not count (as Prometheus restores)."""
+    for alert in alerts.values():
+        if alert.state is State.PENDING:
+            alert.active_ns += gap_ns

@@ -1,0 +1,175 @@
+"""The templates of labels and annotations: the part of Prometheus' that rules use.
+
+``{{ $labels.node_ip }}``, ``{{ $value }}``, both through ``humanize``, ``humanize1024``,
+``humanizePercentage``, ``humanizeDuration``, ``toUpper``, ``toLower`` or ``printf "%.1f"``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+from rayscope.store.errors import BadQuery
+
+_ACTION = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_VALUE = re.compile(r"\$value|\.Value")
+_LABEL = re.compile(r"(?:\$labels|\.Labels)\.([A-Za-z_][A-Za-z0-9_]*)")
+_PRINTF = re.compile(r'printf\s+"((?:[^%"\\]|%%)*)%(?:\.(\d{1,2}))?([fgsv])((?:[^%"\\]|%%)*)"')
+_REMEDY = (
+    "Use {{ $labels.NAME }} and {{ $value }}, and behind a | humanize, humanize1024, humanizePercentage, "
+    'humanizeDuration, toUpper, toLower or printf "%.1f".'
+)
+
+Part = Callable[[Mapping[str, str], float], str | float]
+
+
+class Template:
+    """A text with places to fill in. Raises BadQuery for what is not understood."""
+
+    def __init__(self, text: str) -> None:
+        self._parts: list[str | Part] = []
+        at = 0
+        for match in _ACTION.finditer(text):
+            self._parts += [text[at : match.start()], _pipeline(match.group(1))]
+            at = match.end()
+        rest = text[at:]
+        if "{{" in rest:
+            raise BadQuery(f"The template {text[:100]!r} has a {{{{ without an end.", _REMEDY)
+        self._parts.append(rest)
+
+    def fill(self, labels: Mapping[str, str], value: float) -> str:
+        """The text for an alert with these labels and this value."""
+        return "".join(part if isinstance(part, str) else _text(part(labels, value)) for part in self._parts)
+
+
+def _pipeline(text: str) -> Part:
+    # A | inside a printf's text is none of ours; rules do not need it.
+    first, *rest = (piece.strip() for piece in text.split("|"))
+    part = _operand(first)
+    for piece in rest:
+        part = _applied(_function(piece), part)
+    return part
+
+
+def _operand(text: str) -> Part:
+    if _VALUE.fullmatch(text):
+        return lambda _, value: value
+    if match := _LABEL.fullmatch(text):
+        name = match.group(1)
+        return lambda labels, _: labels.get(name, "")
+    function, _, argument = text.rpartition(" ")
+    if function and (_VALUE.fullmatch(argument) or _LABEL.fullmatch(argument)):
+        return _applied(_function(function.strip()), _operand(argument))
+    raise BadQuery(f"The template {{{{ {text[:100]} }}}} is not understood.", _REMEDY)
+
+
+def _applied(function: Callable[[str | float], str], part: Part) -> Part:
+    return lambda labels, value: function(part(labels, value))
+
+
+def _function(text: str) -> Callable[[str | float], str]:
+    if text in _FUNCTIONS:
+        return _FUNCTIONS[text]
+    if match := _PRINTF.fullmatch(text):
+        before, digits, kind, after = match.groups()
+        shown = f"%.{digits or 6}{kind}"
+
+        def printf(value: str | float) -> str:
+            if kind in "sv":
+                middle = _text(value)
+            else:
+                middle = shown % float(value) if kind == "f" or digits else number(float(value))
+            return before.replace("%%", "%") + middle + after.replace("%%", "%")
+
+        return printf
+    raise BadQuery(f"The template function {text[:60]!r} is not understood.", _REMEDY)
+
+
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else number(value)
+
+
+def number(value: float) -> str:
+    """A number as Go prints it (``%v``): the shortest text, with an exponent from 1e+06 on."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("+Inf" if value > 0 else "-Inf")
+    mantissa, exponent = "", 0
+    for digits in range(17):
+        text, _, power = f"{value:.{digits}e}".partition("e")
+        mantissa, exponent = text, int(power)
+        if float(f"{text}e{power}") == value:
+            break
+    if exponent < -4 or exponent >= 6:
+        return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    decimals = len(mantissa.partition(".")[2])
+    return f"{value:.{max(0, decimals - exponent)}f}"
+
+
+def _humanize(value: str | float) -> str:
+    v = float(value)
+    if v == 0 or not math.isfinite(v):
+        return _short(v)
+    prefix = ""
+    if abs(v) >= 1:
+        for each in "kMGTPEZY":
+            if abs(v) < 1000:
+                break
+            prefix, v = each, v / 1000
+    else:
+        for each in "munpfazy":
+            if abs(v) >= 1:
+                break
+            prefix, v = each, v * 1000
+    return _short(v) + prefix
+
+
+def _humanize1024(value: str | float) -> str:
+    v = float(value)
+    prefix = ""
+    if abs(v) > 1 and math.isfinite(v):
+        for each in ("ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"):
+            if abs(v) < 1024:
+                break
+            prefix, v = each, v / 1024
+    return _short(v) + prefix
+
+
+def _duration(value: str | float) -> str:
+    v = float(value)
+    if not math.isfinite(v):
+        return _short(v)
+    if v == 0:
+        return "0s"
+    if abs(v) < 1:
+        prefix = ""
+        for each in "munpfazy":
+            if abs(v) >= 1:
+                break
+            prefix, v = each, v * 1000
+        return f"{_short(v)}{prefix}s"
+    sign, whole = ("-" if v < 0 else ""), int(abs(v))
+    minutes, seconds = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{sign}{days}d {hours}h {minutes}m {seconds}s"
+    if hours:
+        return f"{sign}{hours}h {minutes}m {seconds}s"
+    if minutes:
+        return f"{sign}{minutes}m {seconds}s"
+    return f"{_short(v)}s"
+
+
+def _short(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else number(value)
+
+
+_FUNCTIONS: dict[str, Callable[[str | float], str]] = {
+    "humanize": _humanize,
+    "humanize1024": _humanize1024,
+    "humanizeDuration": _duration,
+    "humanizePercentage": lambda value: f"{_short(float(value) * 100)}%",
+    "toUpper": lambda value: _text(value).upper(),
+    "toLower": lambda value: _text(value).lower(),
+}

@@ -1,0 +1,223 @@
+"""``rayscope alerts``: what fires, a rule tried on what is on record, a test notification, rules exported."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from rayscope.cli.api import Api, RayscopeError
+from rayscope.cli.console import fail, stdout
+from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.serving import running_server
+
+app = typer.Typer(help="Alerts: what fires, rules, and who is told.", no_args_is_help=True)
+
+#: Exit status for what the server refused, or what could not be delivered.
+FAILED = 1
+_STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+Session = Annotated[str | None, typer.Option("--session", help="Which session; the newest unless told.")]
+
+
+class Format(str, Enum):
+    """How a list is printed."""
+
+    table = "table"
+    json = "json"
+
+
+@contextmanager
+def _api(server: str | None, data_dir: Path | None, token: str | None) -> Iterator[Api]:
+    settings = settings_from(data_dir, token=token)
+    if server is None:
+        found = running_server(settings.folder)
+        if found is None:
+            fail("No server runs on this data directory.", "Start one: rayscope serve", FAILED)
+        server = found.url
+    try:
+        with Api(server.partition("/api/")[0], settings.token) as api:
+            yield api
+    except RayscopeError as error:
+        fail(error.message, error.remedy, FAILED)
+
+
+@app.command("list")
+def list_alerts(
+    session: Session = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.table,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """What fires and is pending, and every rule with its state."""
+    with _api(server, data_dir, token) as api:
+        alerts = api.get("/api/alerts", session=session)
+        rules = api.get("/api/alerts/rules", session=session)
+    if form is Format.json:
+        json.dump({**alerts, "rules": rules["items"], "problems": rules["problems"]}, sys.stdout)
+        sys.stdout.write("\n")
+        return
+    console = stdout()
+    console.print(f"{alerts['firing']} firing, {alerts['pending']} pending in {alerts['session']}")
+    if alerts["items"]:
+        console.print(_alerts(alerts["items"]))
+    table = Table("rule", "state", "severity", "for", "expression", box=None, pad_edge=False)
+    for rule in rules["items"]:
+        state = rule["state"] if rule["enabled"] else "off"
+        said = Text(rule["error"], style="yellow") if rule["error"] else Text(" ".join(rule["expr"].split()))
+        shown = Text(state, style=_STYLES.get(state, "dim"))
+        table.add_row(rule["name"], shown, rule["severity"], f"{rule['for_s']:g} s", said)
+    console.print(table)
+    for problem in rules["problems"]:
+        console.print(Text(f"{problem['file']}: {problem['message']} {problem['remedy']}", style="yellow"))
+
+
+def _alerts(items: list[Mapping[str, Any]]) -> Table:
+    table = Table("state", "since", "rule", "summary", box=None, pad_edge=False)
+    for alert in items:
+        since_ns = alert["fired_ns"] or alert["active_ns"]
+        table.add_row(
+            Text(alert["state"], style=_STYLES.get(alert["state"], "")),
+            _clock(since_ns),
+            alert["rule"],
+            Text(alert["annotations"].get("summary") or str(alert["labels"])),
+        )
+    return table
+
+
+@app.command("test")
+def try_rule(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="A rule's name, or a file with one rule.")],
+    begin: Annotated[
+        str | None, typer.Option("--from", help="Since when: 2026-11-22T10:00, or -30m (before the end).")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Until when; the newest unless told.")] = None,
+    session: Session = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.table,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Try a rule on what is on record: when would it have fired?"""
+    body: dict[str, Any] = {"session": session}
+    path = Path(rule)
+    if path.suffix in (".yml", ".yaml"):
+        try:
+            body["yaml"] = path.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            fail(f"{path} cannot be read: {error}", "Give a file with one rule in Prometheus' form.", FAILED)
+    else:
+        body["rule"] = rule
+    body["to_ns"] = None if end is None else _time_ns(end, time.time_ns())
+    if begin is not None:
+        body["from_ns"] = _time_ns(begin, body["to_ns"] or time.time_ns())
+    with _api(server, data_dir, token) as api:
+        found = api.post("/api/alerts/test", body)
+    if form is Format.json:
+        json.dump(found, sys.stdout)
+        sys.stdout.write("\n")
+        return
+    console = stdout()
+    times = {0: "would not have fired", 1: "would have fired once"}
+    said = times.get(found["fired"], f"would have fired {found['fired']} times")
+    console.print(
+        f"{found['rule']['name']} {said} between {_clock(found['from_ns'])} and {_clock(found['to_ns'])} "
+        f"({found['evaluations']} evaluations)."
+    )
+    if found["transitions"]:
+        table = Table("time", "from", "to", "value", "summary", box=None, pad_edge=False)
+        for one in found["transitions"]:
+            value = "" if one["value"] is None else f"{one['value']:.4g}"
+            summary = one["annotations"].get("summary") or str(one["labels"])
+            after = Text(one["after"], style=_STYLES.get(one["after"], ""))
+            table.add_row(_clock(one["time_ns"]), one["before"], after, value, Text(summary))
+        console.print(table)
+    if found["left_out"]:
+        console.print(f"and {found['left_out']} more transitions")
+
+
+@app.command("notify")
+def notify(
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="A channel of channels.yml.")],
+    operator: Annotated[
+        str | None,
+        typer.Option(
+            "--operator",
+            envvar="RAYSCOPE_OPERATOR",
+            help="The operator's token; the data directory's unless told.",
+            show_default=False,
+        ),
+    ] = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Send a test notification through a channel."""
+    from rayscope.server.settings import operator_token
+
+    folder = settings_from(data_dir).folder
+    if operator is None and (folder / "operator").is_file():
+        operator = operator_token(folder)
+    if operator is None:
+        fail(
+            "This needs the operator's token.",
+            "Give it with --operator; `rayscope operator` prints it on the server's machine.",
+            FAILED,
+        )
+    with _api(server, data_dir, token) as api:
+        found = api.post(
+            f"/api/alerts/channels/{quote(channel, safe='')}/test", None, {"X-Rayscope-Operator": operator}
+        )
+    if not found["ok"]:
+        fail(f"{channel} did not take it: {found['error']}", "See the server's log.", FAILED)
+    stdout().print(f"{channel} has taken a test notification.")
+
+
+@app.command("export")
+def export_rules(
+    rules: Annotated[
+        list[str] | None, typer.Argument(metavar="[RULE]...", help="Which rules; all unless told.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; stdout unless told.")] = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Print the rules as a file that Prometheus loads (`promtool check rules` accepts it)."""
+    with _api(server, data_dir, token) as api:
+        text = api.text("/api/alerts/export", **({"rule": rules} if rules else {}))
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text)
+    except OSError as error:
+        fail(f"{output} cannot be written: {error.strerror}.", "Give another file.", FAILED)
+
+
+def _clock(ns: int) -> str:
+    return f"{datetime.fromtimestamp(ns / 1e9):%Y-%m-%d %H:%M:%S}"
+
+
+def _time_ns(text: str, end_ns: int) -> int:
+    """``-30m`` before the end, or a time in ISO's form (this machine's zone unless it says so)."""
+    if match := re.fullmatch(r"-(\d+)([smhd])", text):
+        return end_ns - int(match[1]) * _UNITS[match[2]] * 10**9
+    try:
+        return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1e6) * 1000
+    except ValueError:
+        fail(f"{text!r} is no time.", "Give 2026-11-22T10:00, or -30m.", FAILED)

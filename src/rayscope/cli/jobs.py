@@ -1,0 +1,175 @@
+"""``rayscope jobs``: the list, and submit, stop and delete through Ray's own job API."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from rayscope.cli.api import asking
+from rayscope.cli.console import fail, say
+from rayscope.cli.lists import Form, Limit, Seek, Sort, State, given, print_list
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.printing import Column, Format, Row, last_line, state, text, when
+from rayscope.cli.summary import duration
+from rayscope.client import Client
+
+app = typer.Typer(help="Drivers and submitted jobs; submit, stop, delete.", invoke_without_command=True)
+
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its job id or submission id.", show_default=False)]
+
+
+def progress(tasks: dict[str, int]) -> str:
+    """How many of a job's attempts have ended, and failed: ``120/200, 3 failed``."""
+    ended = tasks.get("FINISHED", 0) + tasks.get("FAILED", 0)
+    failed = tasks.get("FAILED", 0)
+    return f"{ended:,}/{sum(tasks.values()):,}" + (f", {failed:,} failed" if failed else "")
+
+
+def _took(row: Row) -> str:
+    start, end = row.get("start_ns"), row.get("end_ns")
+    return duration(end - start) if start is not None and end is not None else ""
+
+
+COLUMNS = (
+    text("job_id"),
+    state(),
+    Column("tasks", lambda row: Text(progress(row.get("tasks") or {}))),
+    text("entrypoint", long=True),
+    Column("took", _took, right=True),
+    when("start_ns", "started"),
+    text("submission_id"),
+    last_line("message", "message"),
+    text("type"),
+)
+
+
+@app.callback(invoke_without_command=True)
+def jobs(
+    context: typer.Context,
+    state: State = None,
+    kind: Annotated[str | None, typer.Option("--type", help="DRIVER or SUBMISSION.")] = None,
+    query: Seek = None,
+    sort: Sort = None,
+    limit: Limit = 100,
+    form: Form = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Drivers and submitted jobs; submit, stop, delete."""
+    if context.invoked_subcommand is not None:
+        return
+    filters = given(state=state, type=kind, q=query)
+    with asking(server, data_dir, token, session) as client:
+        print_list(form, client.jobs(sort=sort, limit=limit or None, **filters), COLUMNS)
+
+
+@app.command("submit", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def submit(
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="-- COMMAND [ARGS]...", help="What to run in the cluster.", show_default=False
+        ),
+    ],
+    submission_id: Annotated[str | None, typer.Option("--submission-id", help="A name of your own.")] = None,
+    working_dir: Annotated[
+        str | None,
+        typer.Option("--working-dir", help="A URI, or a folder here, which Ray's own client uploads."),
+    ] = None,
+    runtime_env: Annotated[
+        str | None, typer.Option("--runtime-env-json", help="Ray's runtime environment as JSON.")
+    ] = None,
+    env: Annotated[list[str] | None, typer.Option("--env", help="NAME=VALUE of the environment.")] = None,
+    num_cpus: Annotated[
+        float | None, typer.Option("--entrypoint-num-cpus", min=0, help="CPUs for the command itself.")
+    ] = None,
+    num_gpus: Annotated[
+        float | None, typer.Option("--entrypoint-num-gpus", min=0, help="GPUs for the command itself.")
+    ] = None,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Submit a job to the session's cluster; prints its submission id. Needs the operator's token."""
+    words = command[1:] if command[:1] == ["--"] else command
+    if not words:
+        fail("Nothing to run.", "For example: rayscope jobs submit -- python train.py")
+    environment = _environment(runtime_env, env or [])
+    request: dict[str, Any] = given(submission_id=submission_id)
+    for name, value in (("entrypoint_num_cpus", num_cpus), ("entrypoint_num_gpus", num_gpus)):
+        request |= {} if value is None else {name: value}
+    if working_dir is not None:
+        environment["working_dir"] = working_dir
+    if environment:
+        request["runtime_env"] = environment
+    entrypoint = shlex.join(words)
+    with asking(server, data_dir, token, session) as client:
+        folder = environment.get("working_dir")
+        if folder is not None and "://" not in str(folder):
+            if not Path(str(folder)).is_dir():
+                fail(f"There is no folder {folder}.", "Give --working-dir as a folder here, or as a URI.")
+            made = _submit_with_folder(client, entrypoint, request)
+        else:
+            made = client.submit_job(entrypoint, **request)
+    typer.echo(made)
+
+
+@app.command("stop")
+def stop(
+    job: JobId,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Ask a submitted job to stop. Needs the operator's token."""
+    with asking(server, data_dir, token, session) as client:
+        stopped = client.stop_job(job)
+    say(f"{job} stops" if stopped else f"{job} had ended already")
+
+
+@app.command("delete")
+def delete(
+    job: JobId,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Make Ray forget a submitted job that has ended; the record keeps it. Needs the operator's token."""
+    with asking(server, data_dir, token, session) as client:
+        deleted = client.delete_job(job)
+    say(f"Ray has forgotten {job}; it stays on record" if deleted else f"Ray did not forget {job}")
+
+
+def _submit_with_folder(client: Client, entrypoint: str, request: dict[str, Any]) -> str:
+    """Ray's own client packs the folder and sends it to the cluster."""
+    ray_client = client.job_client()
+    try:
+        return str(ray_client.submit_job(entrypoint=entrypoint, **request))
+    except (RuntimeError, ValueError, OSError) as error:
+        lines = str(error).strip().splitlines()
+        fail(f"Ray refused it: {lines[-1] if lines else type(error).__name__}", "Correct what it names.")
+
+
+def _environment(text: str | None, variables: list[str]) -> dict[str, Any]:
+    try:
+        environment = json.loads(text) if text else {}
+    except ValueError as error:
+        fail(f"--runtime-env-json cannot be read: {error}.", "Give a JSON object.")
+    if not isinstance(environment, dict) or not isinstance(environment.get("env_vars", {}), dict):
+        fail("--runtime-env-json is no runtime environment.", "Give a JSON object.")
+    for variable in variables:
+        name, is_set, value = variable.partition("=")
+        if not name or not is_set:
+            fail(f"--env cannot be {variable!r}.", "Give it as NAME=VALUE.")
+        environment.setdefault("env_vars", {})[name] = value
+    return environment

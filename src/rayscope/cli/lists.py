@@ -1,0 +1,222 @@
+"""``rayscope tasks``, ``actors``, ``nodes``, ``workers`` and ``events``: lists for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from rayscope.cli.api import asking
+from rayscope.cli.console import say
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.printing import Column, Format, Row, last_line, print_rows, size, state, text, when
+from rayscope.cli.summary import duration
+from rayscope.client import Rows
+
+Form = Annotated[Format, typer.Option("--format", help="A table that fits, or all fields.")]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="At most this many rows; 0 is all.")]
+Sort = Annotated[str | None, typer.Option("--sort", help="A field to sort by; -FIELD descends.")]
+State = Annotated[str | None, typer.Option("--state", help="Only in this state; several by comma.")]
+Job = Annotated[str | None, typer.Option("--job", help="Only of this job.")]
+Node = Annotated[str | None, typer.Option("--node", help="Only on this node.")]
+Name = Annotated[str | None, typer.Option("--name", help="Only whose name has this in it.")]
+Seek = Annotated[
+    str | None, typer.Option("-q", "--query", help="In a name or address, or how the id begins.")
+]
+
+
+def share(value: float | None) -> str:
+    """A percentage."""
+    return "-" if value is None else f"{value:.0f}%"
+
+
+def used(name: str) -> Any:
+    """The value of a column: what a node uses of something, in percent."""
+    return lambda row: share((row.get("usage") or {}).get(name))
+
+
+_DURATION = Column("duration", lambda row: duration(row.get("duration_ns")), right=True)
+_TASKS = (
+    text("task_id"),
+    state(),
+    text("name", long=True),
+    _DURATION,
+    when("created_ns", "created"),
+    text("error_summary", "error", long=True),
+    text("attempt"),
+    text("worker_pid", "pid", right=True),
+    text("node_id"),
+    text("job_id"),
+)
+_ACTORS = (
+    text("actor_id"),
+    state(),
+    text("class_name", "class", long=True),
+    text("name", long=True),
+    text("num_restarts", "restarts", right=True),
+    text("pid", right=True),
+    last_line("death_reason", "died of"),
+    when("start_ns", "started"),
+    text("node_id"),
+    text("job_id"),
+)
+_NODES = (
+    text("node_id"),
+    state(),
+    text("node_ip", "ip"),
+    Column("cpu", used("cpu_percent"), right=True),
+    Column("mem", used("mem_percent"), right=True),
+    Column("store", used("object_store_percent"), right=True),
+    Column("gpu", used("gpu_percent"), right=True),
+    text("workers", right=True),
+    text("hostname", long=True),
+    last_line("death_message", "died of"),
+    when("start_ns", "started"),
+)
+_WORKERS = (
+    text("worker_id"),
+    state(),
+    text("worker_type", "type"),
+    text("pid", right=True),
+    Column("cpu", lambda row: share(row.get("cpu_percent")), right=True),
+    Column("memory", lambda row: size(row.get("memory_bytes")), right=True),
+    text("exit_type", "exit"),
+    last_line("exit_detail", "why"),
+    text("node_id"),
+    text("job_id"),
+)
+
+
+def _events_text(row: Row) -> str:
+    what = " ".join(str(row[name]) for name in ("title", "message") if row.get(name))
+    return f"{what} ({row['count']} times)" if (row.get("count") or 1) > 1 else what
+
+
+_EVENTS = (
+    when("time_ns", "time"),
+    state("severity"),
+    text("event"),
+    Column("what", lambda row: text("what").value({"what": _events_text(row)}), long=True),
+)
+
+
+def print_list(form: Format, rows: Rows[Any], columns: Sequence[Column]) -> None:
+    """Print the rows of a list, and say how many there are beyond the limit."""
+    number = print_rows(form, rows, columns)
+    if rows.total is not None and rows.total > number:
+        say(f"{number:,} of {rows.total:,}: a larger --limit shows more, filters (--help) fewer")
+
+
+def given(**filters: str | None) -> dict[str, Any]:
+    """The filters that were given."""
+    return {name: value for name, value in filters.items() if value is not None}
+
+
+def tasks(
+    state: State = None,
+    job: Job = None,
+    node: Node = None,
+    worker: Annotated[str | None, typer.Option("--worker", help="Only on this worker.")] = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="Only of this actor.")] = None,
+    function: Annotated[str | None, typer.Option("--function", help="Only calls of this function.")] = None,
+    name: Name = None,
+    error_type: Annotated[str | None, typer.Option("--error-type", help="Only that failed so.")] = None,
+    query: Seek = None,
+    sort: Sort = None,
+    limit: Limit = 100,
+    form: Form = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Attempts of tasks, newest first."""
+    filters = given(state=state, job_id=job, node_id=node, worker_id=worker, actor_id=actor, name=name)
+    filters |= given(func_name=function, error_type=error_type, q=query)
+    with asking(server, data_dir, token, session) as client:
+        print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS)
+
+
+def actors(
+    state: State = None,
+    job: Job = None,
+    node: Node = None,
+    class_name: Annotated[str | None, typer.Option("--class", help="Only whose class has this.")] = None,
+    name: Name = None,
+    query: Seek = None,
+    sort: Sort = None,
+    limit: Limit = 100,
+    form: Form = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Actors, alive and dead."""
+    filters = given(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
+    with asking(server, data_dir, token, session) as client:
+        print_list(form, client.actors(sort=sort, limit=limit or None, **filters), _ACTORS)
+
+
+def nodes(
+    state: State = None,
+    at_least: Annotated[
+        str | None,
+        typer.Option("--at-least", help="Only that use so much, as cpu_percent:80,mem_percent:50."),
+    ] = None,
+    query: Seek = None,
+    sort: Sort = None,
+    limit: Limit = 100,
+    form: Form = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Nodes, with what they use."""
+    filters = given(state=state, at_least=at_least, q=query)
+    with asking(server, data_dir, token, session) as client:
+        print_list(form, client.nodes(sort=sort, limit=limit or None, **filters), _NODES)
+
+
+def workers(
+    state: State = None,
+    job: Job = None,
+    node: Node = None,
+    query: Seek = None,
+    sort: Sort = None,
+    limit: Limit = 100,
+    form: Form = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Worker processes and drivers."""
+    filters = given(state=state, job_id=job, node_id=node, q=query)
+    with asking(server, data_dir, token, session) as client:
+        print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS)
+
+
+def events(
+    severity: Annotated[
+        str | None, typer.Option("--severity", help="ERROR, WARNING, INFO, by comma.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="node, worker, actor, job, placement_group, task, loss.")
+    ] = None,
+    job: Job = None,
+    node: Node = None,
+    query: Seek = None,
+    limit: Limit = 100,
+    form: Form = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """What happened, newest first."""
+    filters = given(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
+    with asking(server, data_dir, token, session) as client:
+        print_list(form, client.events(limit=limit or None, **filters), _EVENTS)

@@ -1,0 +1,127 @@
+"""Lines of log files on stdout, as they are or as they come."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+
+from rayscope.client import Client, RayscopeError
+from rayscope.client.types_live import LogPage
+
+#: Between two looks for lines, and for more files, s; looks without a line after the end of the writer.
+_PERIOD_S, _OWNER_S, _LAST_LOOKS = 1.0, 5.0, 3
+_ENDED = {"SUCCEEDED", "FAILED", "STOPPED", "DEAD"}
+_KINDS = {"actor_id": "actors", "job_id": "jobs", "worker_id": "workers"}
+_COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+def for_terminal(text: str) -> str:
+    """A line for a terminal: its colours stay, what else would steer the terminal is spelt out."""
+    parts = _COLOURS.split(text)
+    for at in range(0, len(parts), 2):
+        parts[at] = "".join(
+            letter if letter.isprintable() or letter == "\t" else repr(letter)[1:-1] for letter in parts[at]
+        )
+    return "".join(parts) + ("\x1b[0m" if len(parts) > 1 else "")
+
+
+class Writer:
+    """Prints lines; where they are of several files, each file's name before its lines."""
+
+    def __init__(self, as_json: bool, *, named: bool = False) -> None:
+        self._json = as_json
+        self._named = named
+        self._last: tuple[str, str] | None = None
+        self._terminal = sys.stdout.isatty()
+
+    def line(self, node_id: str, name: str, line: Mapping[str, Any]) -> None:
+        """One line of a file; ``named``: with the file's name before it."""
+        if self._json:
+            told = {"node_id": node_id, "name": name, **line}
+            sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
+            return
+        text = for_terminal(line["text"]) if self._terminal else line["text"]
+        if self._named:
+            text = f"{name}: {text}"
+        elif (node_id, name) != self._last:
+            if self._last is not None:
+                sys.stdout.write("\n")
+            sys.stdout.write(f"==> {name} (node {node_id[:12]}) <==\n")
+            self._last = (node_id, name)
+        sys.stdout.write(text + "\n")
+
+
+class Tail:
+    """A stretch of a file (bytes; ``end`` None: up to where it is written) and how far it was printed."""
+
+    def __init__(self, node_id: str, name: str, begin: int = 0, end: int | None = None) -> None:
+        self.node_id = node_id
+        self.name = name
+        self.begin = begin
+        self.end = end
+        self.offset: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What makes it the same stretch."""
+        return self.node_id, self.name, self.begin
+
+    def show(self, page: LogPage, writer: Writer, *, whole: bool) -> int:
+        """Print a page; ``whole``: without a last line that is still being written. How many lines."""
+        lines = [line for line in page["lines"] if not whole or line["offset"] < page["next"]]
+        for line in lines:
+            writer.line(self.node_id, self.name, line)
+        self.offset = page["next"]
+        return len(lines)
+
+    def read(self, client: Client, writer: Writer) -> tuple[int, bool]:
+        """Print what has come; how many lines, and whether the file's node still lists it."""
+        offset = self.begin if self.offset is None else self.offset
+        page = client.log_page(
+            self.node_id, self.name, offset=offset, begin=self.begin, end=self.end, limit=5000
+        )
+        return self.show(page, writer, whole=True), page["live"] or page["more"]
+
+
+def follow_tails(
+    client: Client, tails: Sequence[Tail], writer: Writer, owner: Mapping[str, str] | None = None
+) -> None:
+    """Print what comes until whoever writes has ended, or Ctrl-C. ``owner``: whose files, new ones too."""
+    known = {tail.key: tail for tail in tails}
+    looked, quiet, ended = time.monotonic(), 0, False
+    try:
+        while True:
+            found = [tail.read(client, writer) for tail in known.values()]
+            sys.stdout.flush()
+            came = sum(lines for lines, _ in found)
+            quiet = 0 if came else quiet + 1
+            over = ended or (bool(found) and not any(live for _, live in found))
+            if over and quiet >= _LAST_LOOKS:
+                return
+            if owner and not ended and time.monotonic() - looked >= _OWNER_S:
+                looked, ended = time.monotonic(), _has_ended(client, owner)
+                for part in client.logs(**owner, limit=1)["parts"]:  # type: ignore[arg-type]
+                    tail = Tail(part["node_id"], part["name"], part["begin"], part["end"])
+                    # The names hold the worker's or job's id: the same one is the same file, of nodes that
+                    # share a folder, until it is known on which of them its writer runs.
+                    same = next((other for other in known.values() if other.name == tail.name), tail)
+                    known.setdefault(same.key, same).end = part["end"]
+            time.sleep(_PERIOD_S)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _has_ended(client: Client, owner: Mapping[str, str]) -> bool:
+    (field, identity) = next(iter(owner.items()))
+    try:
+        if field == "task_id":
+            return client.task(identity)["attempts"][-1]["end_ns"] is not None
+        return client.one(_KINDS[field], identity)["state"] in _ENDED
+    except (RayscopeError, LookupError):
+        return False  # what is not on record yet

@@ -1,0 +1,172 @@
+"""``rayscope logs``: which files there are, and the lines of a file, task, actor, job or worker."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from rayscope.cli.api import asking
+from rayscope.cli.console import fail, say, warn
+from rayscope.cli.lists import given
+from rayscope.cli.log_lines import Tail, Writer, follow_tails
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.printing import Column, Format, print_rows, size, text
+from rayscope.client import Client
+from rayscope.client.types_live import LogPart
+
+_FILES = (
+    text("name", long=True),
+    text("kind"),
+    Column("size", lambda row: size(row.get("size")), right=True),
+    text("pid", right=True),
+    text("actor_class", "actor", long=True),
+    text("node_id"),
+    text("job_id"),
+)
+_NOTES = {
+    "not_started": "It has not begun to run, so it has written nothing.",
+    "gone": "Its lines are gone: the files were not kept and their node has them no more.",
+    "no_offsets": "Ray noted no place in the file: these are all lines of its worker.",
+    "actor_task": "These are all lines of its actor's worker: Ray notes no place for methods of actors.",
+    "driver_terminal": "Its driver was not submitted as a job: what that wrote went to its own terminal.",
+}
+
+
+class LineFormat(str, Enum):
+    """How lines are printed."""
+
+    text = "text"
+    json = "json"
+
+
+def logs(
+    node: Annotated[str | None, typer.Option("--node", help="Files of this node.")] = None,
+    file: Annotated[str | None, typer.Option("--file", help="The lines of this file.")] = None,
+    task: Annotated[str | None, typer.Option("--task", help="The lines of this task.")] = None,
+    attempt: Annotated[int | None, typer.Option("--attempt", min=0, help="Which; the last.")] = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="The lines of this actor.")] = None,
+    job: Annotated[str | None, typer.Option("--job", help="The lines of this job.")] = None,
+    worker: Annotated[str | None, typer.Option("--worker", help="The lines of this worker.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", help="Lines with this text: of --file, or of all files.")
+    ] = None,
+    regex: Annotated[bool, typer.Option("--regex", help="--search is a regular expression (RE2).")] = False,
+    level: Annotated[
+        str | None, typer.Option("--level", help="debug, info, warning, error or critical, and above.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Files of this kind; several by comma.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=5000, help="Lines (the last ones), or files.")
+    ] = 200,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print what comes, until it ends.")] = False,
+    form: Annotated[LineFormat, typer.Option("--format", help="JSON: an object a line.")] = LineFormat.text,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Lines of a task, actor, job, worker or file; without one of them the list of files."""
+    owner = given(task_id=task, actor_id=actor, job_id=job, worker_id=worker)
+    if len(owner) + (file is not None) > 1:
+        fail("Whose lines?", "Give one of --file, --task, --actor, --job and --worker.")
+    if search is not None and (owner or follow):
+        fail("--search looks through files.", "Give it with --file, --node or --kind, without --follow.")
+    if level is not None and owner:
+        fail("--level is for files.", "Give --file, or --search.")
+    if follow and not (owner or file):
+        fail("Follow what?", "Give --file, --task, --actor, --job or --worker.")
+    with asking(server, data_dir, token, session) as client:
+        if client.session is None:  # one session from the first line to the last
+            newest = client.sessions(limit=1).to_list()
+            client.session = newest[0]["session"] if newest else None
+        if owner:
+            _of_owner(client, owner, attempt, limit, follow, Writer(form.value == "json"))
+        elif file is not None:
+            tail = Tail(node or _node_of(client, file), file)
+            writer = Writer(form.value == "json")
+            _of_file(client, tail, writer, given(q=search, level=level), regex, limit)
+            if follow:
+                follow_tails(client, [tail], writer)
+        elif search is not None:
+            _search(client, search, regex, given(node_id=node, kind=kind, level=level), limit, form)
+        else:
+            _files(client, given(node_id=node, kind=kind), limit, form)
+
+
+def _of_owner(
+    client: Client, owner: dict[str, str], attempt: int | None, limit: int, follow: bool, writer: Writer
+) -> None:
+    more = {} if attempt is None else {"attempt": attempt}
+    found = client.logs(**owner, **more, limit=limit)  # type: ignore[arg-type]
+    for note in found["notes"]:
+        say(_NOTES.get(note, note))
+    if found["left_out"]:
+        warn(f"of {found['left_out']} more workers nothing is shown: choose one with --worker")
+    tails = [_shown_part(part, writer, follow) for part in found["parts"]]
+    hidden = [part for part in found["parts"] if part["page"] is None and part["problem"] is None]
+    if hidden and not follow:
+        warn(f"{len(hidden)} more files, as --node {hidden[0]['node_id']} --file {hidden[0]['name']}")
+    if follow:
+        follow_tails(client, tails, writer, owner)
+
+
+def _shown_part(part: LogPart, writer: Writer, follow: bool) -> Tail:
+    tail = Tail(part["node_id"], part["name"], part["begin"], part["end"])
+    page, problem = part["page"], part["problem"]
+    if problem is not None:
+        warn(f"{part['name']}: {problem['message']} {problem['remedy']}")
+    if page is not None:
+        tail.show(page, writer, whole=follow)
+    return tail
+
+
+def _of_file(
+    client: Client, tail: Tail, writer: Writer, filters: dict[str, str], regex: bool, limit: int
+) -> None:
+    page = client.log_page(tail.node_id, tail.name, limit=limit, regex=regex or None, **filters)  # type: ignore[arg-type]
+    if page["problem"] is not None:
+        warn(f"{page['problem']['message']} {page['problem']['remedy']}")
+    tail.show(page, writer, whole=False)
+
+
+def _node_of(client: Client, name: str) -> str:
+    """The node that has a file of this name. Exits if none or several have."""
+    files = client.log_files(q=name, limit=2000)["files"]
+    having = [one["node_id"] for one in files if one["name"] == name]
+    if len(having) == 1:
+        return having[0]
+    if having:
+        fail(f"{len(having)} nodes have a file {name}.", f"Give one with --node: {', '.join(having[:5])}.")
+    near = ", ".join(one["name"] for one in files[:5])
+    fail(f"There is no file {name}.", f"There are: {near}." if near else "`rayscope logs` lists the files.")
+
+
+def _search(
+    client: Client, search: str, regex: bool, filters: dict[str, str], limit: int, form: LineFormat
+) -> None:
+    found = client.search_logs(search, regex=regex or None, limit=min(limit, 1000), **filters)  # type: ignore[arg-type]
+    writer = Writer(form is LineFormat.json, named=True)
+    for hit in found["items"]:
+        writer.line(hit["node_id"], hit["name"], hit)
+    if not found["complete"]:
+        say(
+            f"the first {len(found['items'])} lines; searched {found['searched']['files']} of "
+            f"{found['searched']['of']} files: a larger --limit, --node or --kind finds others"
+        )
+    elif not found["items"]:
+        say(f"not in the {found['searched']['files']} files")
+
+
+def _files(client: Client, filters: dict[str, str], limit: int, form: LineFormat) -> None:
+    found = client.log_files(limit=min(limit, 2000), **filters)
+    print_rows(Format.json if form is LineFormat.json else Format.table, found["files"], _FILES)
+    for node in found["nodes"]:
+        if node["problem"] is not None:
+            warn(f"node {node['node_id'][:12]}: {node['problem']['message']} {node['problem']['remedy']}")
+    unasked = sum(1 for node in found["nodes"] if node["files"] is None and node["problem"] is None)
+    if unasked:
+        say(f"{unasked} nodes were not asked: choose one with --node, or files with --kind")
+    if found["left_out"]:
+        say(f"{found['left_out']} more files: a larger --limit, --node or --kind shows them")

@@ -1,0 +1,16 @@
+"""``rayscope operator``: the token of whoever may act."""
+
+from __future__ import annotations
+
+import typer
+
+from rayscope.cli.options import DataDir, settings_from
+
+
+def operator(data_dir: DataDir = None) -> None:
+    """Print the operator's token: it lets a browser or program act (jobs, silences, dashboards)."""
+    from rayscope.server.settings import operator_token
+
+    settings = settings_from(data_dir)
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    typer.echo(operator_token(settings.folder))

@@ -1,0 +1,171 @@
+"""Rows for people and for programs: tables that fit the terminal, JSON, CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Literal, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rayscope.cli.console import shown, stdout
+
+#: Letters of a line where nobody looks at a terminal, of long texts at least and at most, between columns.
+_PIPED, _NARROW, _WIDE, _GAP = 200, 16, 80, 2
+_GOOD = frozenset({"FINISHED", "SUCCEEDED", "ALIVE", "CREATED", "RUNNING", "INFO", "live"})
+_BAD = frozenset({"FAILED", "DEAD", "ERROR", "STOPPED", "REMOVED", "unreadable"})
+
+Row = Mapping[str, Any]
+
+
+class Format(str, Enum):
+    """How rows are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+class Column(NamedTuple):
+    """A column of a table. ``long``: texts that may be cut; ``right``: numbers."""
+
+    title: str
+    value: Callable[[Row], str | Text]
+    long: bool = False
+    right: bool = False
+
+
+def text(name: str, title: str | None = None, *, long: bool = False, right: bool = False) -> Column:
+    """A column of a field as it is."""
+
+    def value(row: Row) -> str:
+        found = row.get(name)
+        return "" if found is None else shown(str(found))
+
+    return Column(title or name.removesuffix("_id"), value, long, right)
+
+
+def last_line(name: str, title: str) -> Column:
+    """A column of a long text, as an error with its traceback: its last line says what happened."""
+
+    def value(row: Row) -> str:
+        lines = str(row.get(name) or "").strip().splitlines()
+        return shown(lines[-1]) if lines else ""
+
+    return Column(title, value, long=True)
+
+
+def state(name: str = "state") -> Column:
+    """A column of a state, coloured."""
+    return Column(name, lambda row: state_text(row.get(name)))
+
+
+def state_text(value: Any) -> Text:
+    """A state: green, red or yellow."""
+    found = str(value or "")
+    style = "green" if found in _GOOD else "red" if found in _BAD else "yellow"
+    return Text(shown(found), style=style)
+
+
+def when(name: str, title: str) -> Column:
+    """A column of a time, in this machine's zone."""
+    return Column(title, lambda row: clock(row.get(name)))
+
+
+def clock(time_ns: int | None) -> str:
+    """A time: with its day, to the second; nothing if unknown."""
+    if time_ns is None:
+        return ""
+    try:
+        return f"{datetime.fromtimestamp(time_ns / 1e9):%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, ValueError, OSError):
+        return f"{time_ns} ns"
+
+
+def size(number: float | None) -> str:
+    """Bytes with a unit that fits: ``1.2 GB``; ``-`` if unknown."""
+    if number is None:
+        return "-"
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(number) < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} TB"
+
+
+def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column]) -> int:
+    """Print rows: all their fields, or as a table those that fit beside each other; how many there were."""
+    found = list(rows)
+    if form is Format.json:
+        _json(found)
+    elif form is Format.csv:
+        names = list(dict.fromkeys(name for row in found for name in row))
+        _csv(names, ([row.get(name) for name in names] for row in found))
+    else:
+        console = stdout()
+        width = console.width
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            width = _PIPED
+        Console(highlight=False, width=width).print(_table(found, columns, width))
+    return len(found)
+
+
+def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print rows of whatever a query asked for."""
+    if form is Format.json:
+        _json([dict(zip(columns, row, strict=True)) for row in rows])
+    elif form is Format.csv:
+        _csv(columns, rows)
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in columns:
+            table.add_column(Text(shown(name)), overflow="fold")
+        for row in rows:
+            cells = (Text("NULL", style="dim") if value is None else Text(shown(str(value))) for value in row)
+            table.add_row(*cells)
+        stdout().print(table)
+
+
+def _json(rows: Sequence[Row]) -> None:
+    json.dump(rows, sys.stdout, ensure_ascii=False, indent=None)
+    sys.stdout.write("\n")
+
+
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    writer = csv.writer(sys.stdout)
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([json.dumps(one) if isinstance(one, (dict, list)) else one for one in row])
+
+
+def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
+    """As many of the columns, which are in the order of their worth, as fit."""
+    kept: list[tuple[Column, list[str | Text], int, int]] = []
+    left = width
+    for column in columns:
+        values = [column.value(row) for row in rows]
+        if kept and rows and not any(len(value) for value in values):
+            continue  # nothing is known of it
+        natural = max([len(column.title), *(len(value) for value in values)])
+        least = min(natural, _NARROW) if column.long else natural
+        needed = least + (_GAP if kept else 0)
+        if kept and needed > left:
+            continue
+        left -= needed
+        kept.append((column, values, least, min(natural, _WIDE) if column.long else natural))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for column, _, least, natural in kept:
+        wide = min(natural, least + max(0, left))
+        left -= wide - least
+        align: Literal["left", "right"] = "right" if column.right else "left"
+        table.add_column(column.title, justify=align, overflow="ellipsis", no_wrap=True, width=wide)
+    for cells in zip(*(values for _, values, _, _ in kept), strict=True):
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    return table

@@ -1,0 +1,206 @@
+"""What ``rayscope top`` shows, drawn for a terminal of any size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rayscope.cli.console import shown
+from rayscope.cli.printing import clock, state_text
+from rayscope.cli.summary import duration
+from rayscope.client.types import FunctionItem, SessionItem
+from rayscope.client.types_entities import Job, Node
+from rayscope.client.types_live import AlertInfo
+
+#: What nodes can be sorted by: title -> field of the list of nodes.
+SORTS = {
+    "cpu": "-cpu_percent",
+    "memory": "-mem_percent",
+    "gpu": "-gpu_percent",
+    "store": "-object_store_percent",
+    "workers": "-workers",
+    "address": "node_ip",
+}
+_STATES_SHOWN = ("RUNNING", "PENDING_NODE_ASSIGNMENT", "PENDING_ARGS_AVAIL", "FINISHED", "FAILED")
+_ACTIVE = ("RUNNING", "PENDING")
+_FEW_ALERTS, _FEW_JOBS, _FEW_FUNCTIONS = 3, 4, 5
+#: On narrower terminals shares are numbers alone.
+_NO_BARS = 72
+_FROM_YELLOW, _FROM_RED = 70, 90
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the server said at ``time_ns``. ``problem``: why it says nothing newer."""
+
+    session: SessionItem
+    time_ns: int
+    nodes: Sequence[Node] = ()
+    nodes_total: int = 0
+    jobs: Sequence[Job] = ()
+    jobs_total: int = 0
+    functions: Sequence[FunctionItem] = ()
+    alerts: Sequence[AlertInfo] = field(default=())
+    problem: str = ""
+
+
+def picture(look: Look, sort: str, width: int, height: int, *, keys: bool = True) -> Group:
+    """The whole picture, ``height`` lines at most; ``keys``: with the line that tells them."""
+    firing = [alert for alert in look.alerts if alert["state"] == "firing"]
+    jobs = sorted(look.jobs, key=lambda job: job["state"] not in _ACTIVE)
+    # Two lines at the top, three titles with their columns' names, the keys; what is left is shared.
+    left = height - 8 - keys
+    few_alerts = min(len(firing), _FEW_ALERTS, max(1, left // 5))
+    left -= few_alerts
+    few_jobs = min(len(jobs), _FEW_JOBS, max(1, left // 4))
+    few_functions = min(len(look.functions), _FEW_FUNCTIONS, max(1, left // 3))
+    few_nodes = min(len(look.nodes), max(1, left - few_jobs - few_functions))
+    spare = max(0, left - few_nodes - few_jobs - few_functions)
+    functions = look.functions[: few_functions + spare]
+    parts: list[RenderableType] = [_head(look, width), _states(look, len(firing))]
+    parts += [_alert(alert) for alert in firing[:few_alerts]]
+    parts += [
+        _title("Nodes", f"by {sort}", few_nodes, look.nodes_total),
+        _nodes(look.nodes[:few_nodes], width),
+    ]
+    parts += [_title("Jobs", "", few_jobs, look.jobs_total), _jobs(jobs[:few_jobs], width)]
+    parts += [_title("Functions", "by time", len(functions), len(look.functions)), _functions(functions)]
+    if keys:
+        parts.append(Text("q quit   s sort nodes   space now", style="dim"))
+    return Group(*parts)
+
+
+def _head(look: Look, width: int) -> Text:
+    session = look.session
+    line = Text(shown(session["session"]), style="bold", overflow="ellipsis", no_wrap=True)
+    if look.problem:
+        line = Text(shown(look.problem), style="bold red", overflow="ellipsis", no_wrap=True)
+    elif session["state"] == "live":
+        line.append("  live", style="bold green")
+        line.append(f"  {clock(look.time_ns)[11:]}", style="not bold")
+    else:
+        line.append(f"  {session['state']}", style="bold yellow")
+        line.append(f" {clock(session['last_ns'])}: as it was", style="not bold yellow")
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def _states(look: Look, firing: int) -> Text:
+    states = look.session["states"]
+    named = [name for name in _STATES_SHOWN if states.get(name)]
+    others = sum(count for name, count in states.items() if name not in _STATES_SHOWN)
+    line = Text(f"{look.session['attempts']:,} attempts", overflow="ellipsis", no_wrap=True)
+    for name in named:
+        line.append(f"  {states[name]:,} ")
+        line.append(name.removesuffix("_NODE_ASSIGNMENT").removesuffix("_AVAIL"), state_text(name).style)
+    if others:
+        line.append(f"  {others:,} other")
+    line.append("   ")
+    line.append(f"{firing} alerts" if firing != 1 else "1 alert", style="bold red" if firing else "dim")
+    return line
+
+
+def _alert(alert: AlertInfo) -> Text:
+    summary = alert["annotations"].get("summary") or ", ".join(alert["labels"].values())
+    line = Text(f"! {shown(alert['rule'])}: {shown(summary)}", style="red", overflow="ellipsis", no_wrap=True)
+    return line
+
+
+def _title(name: str, how: str, few: int, total: int) -> Text:
+    line = Text(name, style="bold cyan")
+    if how:
+        line.append(f" {how}", style="not bold")
+    if few < total:
+        line.append(f"  {few:,} of {total:,}", style="not bold dim")
+    return line
+
+
+def bar(percent: float | None, width: int) -> Text:
+    """A share as a bar with its number; ``-`` if unknown."""
+    if percent is None or not math.isfinite(percent):
+        return Text("-".rjust(width + 5), style="dim")
+    percent = max(0.0, percent)
+    full = round(min(100.0, percent) / 100 * width)
+    style = "red" if percent >= _FROM_RED else "yellow" if percent >= _FROM_YELLOW else "green"
+    line = Text("█" * full, style=style)
+    line.append("░" * (width - full), style="dim")
+    line.append(f" {percent:3.0f}%", style="default")
+    return line
+
+
+def _grid(*columns: tuple[str, bool, bool]) -> Table:
+    """A table without lines: of each column its title, whether it takes the room left, if on the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
+    for title, takes, right in columns:
+        table.add_column(
+            title,
+            ratio=1 if takes else None,
+            justify="right" if right else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+    return table
+
+
+def _nodes(nodes: Sequence[Node], width: int) -> Table:
+    size = max(4, min(24, (width - 42) // 6))
+    gpus = any(node["usage"] and node["usage"]["gpus"] for node in nodes)
+    names = ("cpu", "mem", "store", "gpu", "gpu mem") if gpus else ("cpu", "mem", "store")
+    fields = ("cpu_percent", "mem_percent", "object_store_percent", "gpu_percent", "gpu_mem_percent")
+    size = 0 if width < _NO_BARS else max(2, size - 3) if gpus else size
+    table = _grid(("node", True, False), *((name, False, False) for name in names), ("workers", False, True))
+    for node in nodes:
+        usage: Any = node["usage"] or {}
+        name = Text(shown(node["node_ip"] or node["node_id"][:12]))
+        name.append(f" {node['node_id'][:8]}", style="dim")
+        if node["state"] != "ALIVE":
+            name.stylize("red")
+        cells = [bar(usage.get(one), size) for one in fields[: len(names)]]
+        workers = node["workers"]
+        table.add_row(name, *cells, "-" if workers is None else f"{workers:,}")
+    return table
+
+
+def _jobs(jobs: Sequence[Job], width: int) -> Table:
+    table = _grid(
+        ("job", False, False), ("state", False, False), ("tasks", False, False), ("what", True, False)
+    )
+    size = max(6, min(24, (width - 50) // 4))
+    for job in jobs:
+        tasks = job["tasks"]
+        total = sum(tasks.values())
+        ended, failed = tasks.get("FINISHED", 0) + tasks.get("FAILED", 0), tasks.get("FAILED", 0)
+        done = bar(100 * ended / total, size) if total else Text("-", style="dim")
+        done.stylize("green", 0, size)
+        if total:
+            done.append(f" of {total:,}", style="default")
+        if failed:
+            done.append(f", {failed:,} failed", style="red")
+        what = job["entrypoint"] or job["submission_id"] or job["type"] or ""
+        table.add_row(job["job_id"], state_text(job["state"]), done, Text(shown(what)))
+    return table
+
+
+def _functions(functions: Sequence[FunctionItem]) -> Table:
+    table = _grid(
+        ("function", True, False),
+        *((title, False, True) for title in ("calls", "running", "failed", "p50", "p95", "total")),
+    )
+    for one in functions:
+        failed = Text(f"{one['failed']:,}", style="red" if one["failed"] else "dim")
+        table.add_row(
+            Text(shown(one["func_name"] or "?")),
+            f"{one['attempts']:,}",
+            f"{one['running']:,}",
+            failed,
+            duration(one["p50_ns"]),
+            duration(one["p95_ns"]),
+            duration(one["total_ns"]),
+        )
+    return table

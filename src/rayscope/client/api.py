@@ -1,0 +1,310 @@
+"""What can be asked of a server: every method described once, for the plain and the async client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rayscope.client import types as t
+from rayscope.client import types_entities as entities
+from rayscope.client import types_live as live
+from rayscope.client.api_logs import LogsApi
+from rayscope.client.calls import Call, Listing, Time, asked, listed, params, part
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from rayscope.client.types_entities import EntityFilters, EventFilters, JobRequest, TaskFilters
+
+#: What an export, and a question in SQL, may take, s.
+EXPORT_S, _SQL_S = 3600.0, 120.0
+
+
+class Api(LogsApi):
+    """Requests of a session: ``session`` is a name, None the client's, or else the one heard from last.
+
+    Times are ns since the epoch or datetimes. Every method raises RayscopeError when it is carried out.
+    """
+
+    def _flow(
+        self, view: str, session: str | None, filters: Mapping[str, Any], **more: Any
+    ) -> Call[dict[str, Any]]:
+        given = params(entities.TaskFilters, filters, session=self._of(session), **more)
+        return Call("GET", f"/api/flow/{view}", given)
+
+    def _entities(
+        self, path: str, shape: type, session: str | None, filters: Mapping[str, Any], **more: Any
+    ) -> Listing[Any]:
+        limit = more.pop("limit")
+        given = params(entities.EntityFilters, filters, session=self._of(session), **more)
+        return Listing(f"/api/{path}", given, shape, limit)
+
+    # Sessions.
+
+    @asked
+    def health(self) -> Call[dict[str, Any]]:
+        """Whether the server lives, its version, and how many batches wait to be merged."""
+        return Call("GET", "/api/health", timeout_s=5)
+
+    @listed
+    def sessions(self, limit: int | None = None) -> Listing[t.SessionItem]:
+        """The sessions on record, newest sign of life first."""
+        return Listing("/api/sessions", {}, t.SessionItem, limit, of_session=False)
+
+    @asked
+    def summary(self, session: str | None = None) -> Call[t.Summary]:
+        """A session at a glance: states, functions by time, newest failures, what is missing."""
+        return Call("GET", "/api/summary", params(session=self._of(session)))
+
+    @asked
+    def cluster(self, session: str | None = None) -> Call[t.ClusterAnswer]:
+        """How many of everything, by state, and the resources in all."""
+        return Call("GET", "/api/cluster", params(session=self._of(session)))
+
+    @asked
+    def recording(self, session: str | None = None) -> Call[dict[str, Any]]:
+        """How a session is recorded, node by node (docs/api.md)."""
+        return Call("GET", "/api/recording", params(session=self._of(session)))
+
+    @asked
+    def attach(self, address: str, ray_token: str | None = None) -> Call[str]:
+        """Let the server read snapshots of the cluster whose GCS is at ``address``; the session's name."""
+        body = {"address": address, "ray_token": ray_token}
+        return Call("POST", "/api/clusters", body=body, pick=lambda answer: str(answer["session"]))
+
+    # Lists, and one of each.
+
+    @listed
+    def tasks(
+        self,
+        *,
+        session: str | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Unpack[TaskFilters],
+    ) -> Listing[t.TaskItem]:
+        """Attempts of tasks, newest first unless sorted."""
+        given = params(entities.TaskFilters, filters, session=self._of(session), sort=sort)
+        return Listing("/api/tasks", given, t.TaskItem, limit)
+
+    @listed
+    def actors(
+        self,
+        *,
+        session: str | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Unpack[EntityFilters],
+    ) -> Listing[entities.Actor]:
+        """Actors, alive and dead."""
+        return self._entities("actors", entities.Actor, session, filters, sort=sort, limit=limit)
+
+    @listed
+    def nodes(
+        self,
+        *,
+        session: str | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Unpack[EntityFilters],
+    ) -> Listing[entities.Node]:
+        """Nodes, with what they use."""
+        return self._entities("nodes", entities.Node, session, filters, sort=sort, limit=limit)
+
+    @listed
+    def workers(
+        self,
+        *,
+        session: str | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Unpack[EntityFilters],
+    ) -> Listing[entities.Worker]:
+        """Worker processes."""
+        return self._entities("workers", entities.Worker, session, filters, sort=sort, limit=limit)
+
+    @listed
+    def jobs(
+        self,
+        *,
+        session: str | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Unpack[EntityFilters],
+    ) -> Listing[entities.Job]:
+        """Drivers and submitted jobs, with their attempts by state."""
+        return self._entities("jobs", entities.Job, session, filters, sort=sort, limit=limit)
+
+    @listed
+    def placement_groups(
+        self,
+        *,
+        session: str | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Unpack[EntityFilters],
+    ) -> Listing[entities.PlacementGroup]:
+        """Placement groups."""
+        shape = entities.PlacementGroup
+        return self._entities("placement_groups", shape, session, filters, sort=sort, limit=limit)
+
+    @listed
+    def events(
+        self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[EventFilters]
+    ) -> Listing[live.Event]:
+        """What happened, newest first."""
+        given = params(entities.EventFilters, filters, session=self._of(session))
+        return Listing("/api/events", given, live.Event, limit)
+
+    @asked
+    def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
+        """A task in full: attempts, errors, call path, children, spans, data."""
+        return Call("GET", f"/api/tasks/{part(task_id)}", params(session=self._of(session)))
+
+    @asked
+    def one(self, kind: str, entity_id: str, session: str | None = None) -> Call[dict[str, Any]]:
+        """One of ``actors``, ``nodes``, ``workers``, ``jobs`` or ``placement_groups`` with its history."""
+        return Call("GET", f"/api/{part(kind)}/{part(entity_id)}", params(session=self._of(session)))
+
+    @asked
+    def progress(self, job_id: str, session: str | None = None) -> Call[live.Progress]:
+        """All attempts of a job by state, and by function."""
+        return Call("GET", f"/api/jobs/{part(job_id)}/progress", params(session=self._of(session)))
+
+    @asked
+    def memory(
+        self,
+        *,
+        by: str = "function",
+        session: str | None = None,
+        type: str | None = None,
+        node_id: str | None = None,
+        job_id: str | None = None,
+        older_than_s: float | None = None,
+    ) -> Call[live.MemoryAnswer]:
+        """Who holds how much of a live cluster's object stores."""
+        more: dict[str, Any] = {
+            "type": type,
+            "node_id": node_id,
+            "job_id": job_id,
+            "older_than_s": older_than_s,
+        }
+        return Call("GET", "/api/memory", params(session=self._of(session), by=by, **more))
+
+    @asked
+    def alerts(self, session: str | None = None) -> Call[live.AlertsAnswer]:
+        """What fires, is pending, and was resolved a short time ago."""
+        return Call("GET", "/api/alerts", params(session=self._of(session)))
+
+    @asked
+    def metrics(
+        self,
+        expr: str,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        step_s: float | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+    ) -> Call[live.QueryAnswer]:
+        """A PromQL expression over a range (the last hour unless told); ``limit``: series at most."""
+        step_ns = None if step_s is None else int(step_s * 1e9)
+        more: dict[str, Any] = {"from_ns": start, "to_ns": end, "step_ns": step_ns, "limit": limit}
+        return Call("GET", "/api/metrics/query", params(session=self._of(session), expr=expr, **more))
+
+    @asked
+    def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[t.SqlAnswer]:
+        """Rows of one SELECT over the views of docs/sql.md."""
+        body = params(sql=query, limit=limit, session=self._of(session))
+        return Call("POST", "/api/sql", body=body, timeout_s=_SQL_S)
+
+    # The views of how a program ran: docs/api.md tells what is in their answers.
+
+    @asked
+    def logical(
+        self, *, expand: Sequence[str] = (), session: str | None = None, **filters: Unpack[TaskFilters]
+    ) -> Call[dict[str, Any]]:
+        """Who calls whom, and whose values go where, by function."""
+        call = self._flow("logical", session, filters)
+        return Call(call.method, call.path, {**call.params, "expand": list(expand)})
+
+    @asked
+    def gantt(
+        self,
+        *,
+        by: str | None = None,
+        width: int | None = None,
+        lanes_from: int | None = None,
+        lanes: int | None = None,
+        session: str | None = None,
+        **filters: Unpack[TaskFilters],
+    ) -> Call[dict[str, Any]]:
+        """Attempts as bars on lanes."""
+        return self._flow("gantt", session, filters, by=by, width=width, lanes_from=lanes_from, lanes=lanes)
+
+    @asked
+    def flame(
+        self,
+        *,
+        weight: str | None = None,
+        focus: str | None = None,
+        of: str | None = None,
+        baseline_job: str | None = None,
+        session: str | None = None,
+        **filters: Unpack[TaskFilters],
+    ) -> Call[dict[str, Any]]:
+        """Where the time of all attempts went, by who called whom."""
+        more: dict[str, Any] = {"weight": weight, "focus": focus, "of": of, "baseline_job": baseline_job}
+        return self._flow("flame", session, filters, **more)
+
+    @asked
+    def stack(
+        self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
+    ) -> Call[dict[str, Any]]:
+        """What was in flight at one time, under which callers, blocked on what."""
+        return self._flow("stack", session, filters, at_ns=at)
+
+    @asked
+    def physical(
+        self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
+    ) -> Call[dict[str, Any]]:
+        """What was where at one time: nodes, workers, actors, placement groups."""
+        return self._flow("physical", session, filters, at_ns=at)
+
+    @asked
+    def critical_path(self, job_id: str | None = None, session: str | None = None) -> Call[dict[str, Any]]:
+        """The chain of work and waits that decided how long a job took."""
+        return Call("GET", "/api/flow/critical_path", params(session=self._of(session), job_id=job_id))
+
+    # Acting: the operator's.
+
+    @asked
+    def submit_job(
+        self, entrypoint: str, *, session: str | None = None, **request: Unpack[JobRequest]
+    ) -> Call[str]:
+        """Submit a job (a shell command) through Ray's job API; its submission id."""
+        return Call(
+            "POST",
+            "/api/jobs",
+            params(session=self._of(session)),
+            {"entrypoint": entrypoint, **request},
+            timeout_s=120,
+            acts=True,
+            pick=lambda answer: str(answer["submission_id"]),
+        )
+
+    @asked
+    def stop_job(self, job_id: str, session: str | None = None) -> Call[bool]:
+        """Ask a submitted job to stop; whether it still ran. ``job_id``: or its submission id."""
+        path, of = f"/api/jobs/{part(job_id)}/stop", params(session=self._of(session))
+        return Call("POST", path, of, timeout_s=120, acts=True, pick=lambda answer: bool(answer["stopped"]))
+
+    @asked
+    def delete_job(self, job_id: str, session: str | None = None) -> Call[bool]:
+        """Make Ray forget a submitted job that has ended; the record keeps it."""
+        path, of = f"/api/jobs/{part(job_id)}", params(session=self._of(session))
+        return Call("DELETE", path, of, timeout_s=120, acts=True, pick=lambda answer: bool(answer["deleted"]))
+
+    def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:
+        given = params(entities.TaskFilters, filters, session=self._of(session), format=form)
+        return Call("GET", "/api/export", given, timeout_s=EXPORT_S)

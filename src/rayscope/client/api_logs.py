@@ -1,0 +1,111 @@
+"""What can be asked about log files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayscope.client import types_live as live
+from rayscope.client.calls import Call, Time, asked, params
+from rayscope.client.errors import RayscopeError
+
+#: The owners of log lines.
+_OWNERS = ("task_id", "actor_id", "job_id", "worker_id")
+
+
+class LogsApi:
+    """Requests for the lines of a session's log files."""
+
+    session: str | None
+
+    def _of(self, session: str | None) -> str | None:
+        return session or self.session
+
+    @asked
+    def log_files(
+        self,
+        *,
+        node_id: str | None = None,
+        kind: str | None = None,
+        q: str | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+    ) -> Call[live.LogFilesAnswer]:
+        """Log files, by node and name."""
+        more: dict[str, Any] = {"node_id": node_id, "kind": kind, "q": q, "limit": limit}
+        return Call("GET", "/api/logs", params(session=self._of(session), **more))
+
+    @asked
+    def log_page(
+        self,
+        node_id: str,
+        name: str,
+        *,
+        offset: int | None = None,
+        before: int | None = None,
+        begin: int | None = None,
+        end: int | None = None,
+        q: str | None = None,
+        regex: bool | None = None,
+        level: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+    ) -> Call[live.LogPage]:
+        """Lines of a file: the last ones, those from ``offset`` on, or those before ``before`` (bytes)."""
+        more: dict[str, Any] = {
+            "offset": offset,
+            "before": before,
+            "begin": begin,
+            "end": end,
+            "q": q,
+            "regex": regex,
+        }
+        more |= {"level": level, "limit": limit}
+        given = params(session=self._of(session), node_id=node_id, name=name, since_ns=since, until_ns=until)
+        return Call("GET", "/api/logs/file", {**given, **params(**more)}, timeout_s=60)
+
+    @asked
+    def logs(
+        self,
+        *,
+        task_id: str | None = None,
+        attempt: int | None = None,
+        actor_id: str | None = None,
+        job_id: str | None = None,
+        worker_id: str | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+    ) -> Call[live.LogsOfAnswer]:
+        """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
+        owner: dict[str, Any] = dict(zip(_OWNERS, (task_id, actor_id, job_id, worker_id), strict=True))
+        if sum(identity is not None for identity in owner.values()) != 1:
+            raise RayscopeError("bad_request", "Whose logs?", f"Give one of {', '.join(_OWNERS)}.")
+        given = params(session=self._of(session), attempt=attempt, limit=limit, **owner)
+        return Call("GET", "/api/logs/of", given, timeout_s=60)
+
+    @asked
+    def search_logs(
+        self,
+        q: str,
+        *,
+        regex: bool | None = None,
+        case: bool | None = None,
+        kind: str | None = None,
+        node_id: str | None = None,
+        level: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+    ) -> Call[live.LogSearchAnswer]:
+        """Lines of all files that have a text, or match an expression (RE2)."""
+        more: dict[str, Any] = {
+            "regex": regex,
+            "case": case,
+            "kind": kind,
+            "node_id": node_id,
+            "level": level,
+        }
+        more |= {"since_ns": since, "until_ns": until, "limit": limit}
+        return Call("GET", "/api/logs/search", params(session=self._of(session), q=q, **more), timeout_s=120)

@@ -1,0 +1,277 @@
+"""The two clients: how a described request is carried out over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import httpx
+import msgspec
+
+from rayscope.client.api import Api
+from rayscope.client.calls import Call, Listing
+from rayscope.client.errors import RayscopeError
+from rayscope.client.place import data_dir, operator_token, server_url
+from rayscope.client.rows import AsyncRows, Rows
+
+if TYPE_CHECKING:
+    from ray.job_submission import JobSubmissionClient
+    from typing_extensions import Unpack
+
+    from rayscope.client.types_entities import TaskFilters
+
+T = TypeVar("T")
+_Client = TypeVar("_Client", bound="Client")
+_OPERATOR = "X-Rayscope-Operator"
+#: What a server says of a path that it does not have (of an id that it does not know, it says more).
+_UNKNOWN_PATH = "There is no such path"
+
+
+class _Http(Api):
+    """What both clients know of their server, and how its answers are read."""
+
+    def _connect(self, **options: Any) -> None:
+        raise NotImplementedError
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        operator_token: str | None = None,
+        session: str | None = None,
+        *,
+        folder: Path | None = None,
+        timeout_s: float = 30,
+    ) -> None:
+        """``url``: of the server; without it RAYSCOPE_URL, or the server of the data directory.
+
+        ``token``: what the server wants to be shown (RAYSCOPE_TOKEN; "" for none). ``operator_token``: of
+        whoever may act (RAYSCOPE_OPERATOR, or that of the data directory, if the server is its own).
+        ``session``: for requests that name none. ``folder``: the data directory, if not RAYSCOPE_DATA_DIR or
+        ~/.rayscope.
+        ``timeout_s``: for a request, unless it may take longer. Raises RayscopeError.
+        """
+        self._folder = data_dir() if folder is None else folder
+        self.url = server_url(url, self._folder)
+        self.session = session
+        self._operator = operator_token
+        if token is None:
+            token = os.environ.get("RAYSCOPE_TOKEN")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # trust_env: a proxy of the environment is for the internet, not for our server.
+        self._connect(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def _request(self, call: Call[Any]) -> dict[str, Any]:
+        """A call as httpx takes it. What acts is never sent on to another place."""
+        options: dict[str, Any] = {
+            "method": call.method,
+            "url": call.path,
+            "params": {name: value for name, value in call.params.items() if value != []},
+            "follow_redirects": not (call.acts or call.headers),
+            "headers": dict(call.headers),
+        }
+        if call.body is not None:
+            options["content"] = msgspec.json.encode(call.body)
+            options["headers"]["Content-Type"] = "application/json"
+        if call.timeout_s is not None:
+            options["timeout"] = call.timeout_s
+        if call.acts:
+            shown = operator_token(self._operator, self.url, self._folder)
+            options["headers"] |= {_OPERATOR: shown} if shown else {}
+        return options
+
+    @contextlib.contextmanager
+    def _explained(self, call: Call[Any]) -> Iterator[None]:
+        """Turns what httpx raises into RayscopeError."""
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            raise RayscopeError(
+                "timeout",
+                f"The server at {self.url} did not answer {call.method} {call.path} in time.",
+                "Ask for less, or give the client a larger timeout_s.",
+            ) from error
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.DecodingError) as error:
+            raise RayscopeError(
+                "broke_off",
+                f"The server at {self.url} broke off: {str(error) or type(error).__name__}.",
+                "Try again; if it stays so, see the server's log.",
+            ) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise RayscopeError(
+                "unreachable",
+                f"No Rayscope server answers at {self.url}: {str(error) or type(error).__name__}.",
+                "Start one: rayscope serve; or check the URL.",
+            ) from error
+
+    def _read(self, call: Call[T], response: httpx.Response) -> T:
+        """What is asked for, out of an answer. Raises RayscopeError for any other."""
+        status, what = response.status_code, f"{call.method} {call.path}"
+        odd = RayscopeError(
+            "not_rayscope",
+            f"{self.url} answered {what} with {status}, not as a Rayscope server does.",
+            "Check the URL, and that server and client are of one version.",
+            status,
+        )
+        try:
+            body = msgspec.json.decode(response.content)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise odd from None
+        if not isinstance(body, dict):
+            raise odd
+        if response.is_success:
+            try:
+                return body if call.pick is None else call.pick(body)  # type: ignore[return-value]
+            except (KeyError, TypeError):
+                raise odd from None
+        told = body.get("error")
+        if not isinstance(told, dict):
+            raise odd
+        code, message, remedy = (str(told.get(name) or "") for name in ("code", "message", "remedy"))
+        if status == 401:
+            remedy = "Give the server's token with --token, RAYSCOPE_TOKEN or Client(token=…)."
+        elif code == "needs_operator":
+            remedy = (
+                "Give it with RAYSCOPE_OPERATOR or Client(operator_token=…); on the server's machine "
+                "`rayscope operator` prints it."
+            )
+        elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
+            from rayscope import __version__
+
+            code, message = "old_server", f"The server at {self.url} does not know {what}."
+            remedy = f"Update Rayscope there: this client is of version {__version__}."
+        raise RayscopeError(code, message, remedy, status)
+
+
+class Client(_Http):
+    """A client of a Rayscope server. Thread-safe; a context manager. See docs/client.md."""
+
+    def _connect(self, **options: Any) -> None:
+        self._client = httpx.Client(**options)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __enter__(self: _Client) -> _Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, call: Call[T]) -> T:
+        """Carry out a request. Raises RayscopeError."""
+        with self._explained(call):
+            response = self._client.request(**self._request(call))
+        return self._read(call, response)
+
+    def rows(self, listing: Listing[T]) -> Rows[T]:
+        """The rows of a list."""
+        return Rows(self, listing)
+
+    @contextlib.contextmanager
+    def stream(self, call: Call[Any]) -> Iterator[httpx.Response]:
+        """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
+        with self._explained(call), self._client.stream(**self._request(call)) as response:
+            if not response.is_success:
+                response.read()
+                self._read(call, response)
+            yield response
+
+    def exporting(
+        self, form: str, session: str | None = None, **filters: Unpack[TaskFilters]
+    ) -> contextlib.AbstractContextManager[httpx.Response]:
+        """The answer of an export, to be read piece by piece."""
+        return self.stream(self._export(form, session, filters))
+
+    def export(
+        self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
+    ) -> Path:
+        """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        with self.exporting(form, session, **filters) as response, _replacing(Path(path)) as file:
+            for piece in response.iter_bytes():
+                file.write(piece)
+        return Path(path)
+
+    def job_client(self, session: str | None = None, address: str | None = None) -> JobSubmissionClient:
+        """Ray's own client of its job API, for the session's cluster.
+
+        ``address``: of the cluster's dashboard, where its own cannot be reached from here. Ray's token is
+        found where Ray looks for it. Raises RayscopeError.
+        """
+        from rayscope.client.ray_jobs import job_client
+
+        return job_client(self, session, address)
+
+
+class AsyncClient(_Http):
+    """As :class:`Client`, for asyncio: methods are awaited, lists are for ``async for``."""
+
+    def _connect(self, **options: Any) -> None:
+        self._client = httpx.AsyncClient(**options)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def ask(self, call: Call[T]) -> T:
+        """Carry out a request. Raises RayscopeError."""
+        with self._explained(call):
+            response = await self._client.request(**self._request(call))
+        return self._read(call, response)
+
+    def rows(self, listing: Listing[T]) -> AsyncRows[T]:
+        """The rows of a list."""
+        return AsyncRows(self, listing)
+
+    @contextlib.asynccontextmanager
+    async def stream(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
+        """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
+        with self._explained(call):
+            async with self._client.stream(**self._request(call)) as response:
+                if not response.is_success:
+                    await response.aread()
+                    self._read(call, response)
+                yield response
+
+    async def export(
+        self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
+    ) -> Path:
+        """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        call = self._export(form, session, filters)
+        async with self.stream(call) as response:
+            with _replacing(Path(path)) as file:
+                async for piece in response.aiter_bytes():
+                    file.write(piece)
+        return Path(path)
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes the place of ``path`` once it is whole."""
+    with tempfile.NamedTemporaryFile(
+        "wb", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
+    ) as file:
+        part = Path(file.name)
+        try:
+            yield file
+            file.close()
+            mask = os.umask(0o077)
+            os.umask(mask)
+            part.chmod(0o666 & ~mask)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)

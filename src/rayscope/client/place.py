@@ -1,0 +1,88 @@
+"""Which server is meant, and the tokens that it wants."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from rayscope.client.errors import RayscopeError
+
+
+class Known(NamedTuple):
+    """What a server wrote into its data directory: its URL, and the one that clusters send events to."""
+
+    url: str
+    ingest_url: str
+
+
+def data_dir() -> Path:
+    """RAYSCOPE_DATA_DIR, or where sessions are kept without it."""
+    return Path(os.environ.get("RAYSCOPE_DATA_DIR") or "~/.rayscope").expanduser()
+
+
+def known_server(folder: Path) -> Known | None:
+    """The server of a data directory if its process lives. It may be another's by now: ask it."""
+    try:
+        told = json.loads((folder.expanduser() / "server.json").read_text(encoding="utf-8"))
+        known = Known(str(told["url"]), str(told["ingest_url"]))
+        pid = int(told["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return None
+    except PermissionError:
+        pass  # somebody else's process: it lives
+    return known
+
+
+def server_url(given: str | None, folder: Path) -> str:
+    """The URL given, that of RAYSCOPE_URL, or of the data directory's server. Raises RayscopeError."""
+    url = given or os.environ.get("RAYSCOPE_URL")
+    if url is None or not url:
+        known = known_server(folder)
+        if known is None:
+            raise RayscopeError(
+                "no_server",
+                f"No Rayscope server runs for {folder}.",
+                "Start one with `rayscope serve`, or give its URL (--server, RAYSCOPE_URL, Client(url)).",
+            )
+        return known.url
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RayscopeError("bad_request", f"{url!r} is no URL of a server.", "Give it as http://HOST:PORT.")
+    # As `rayscope env` prints it.
+    return url.partition("/api/ingest/")[0].rstrip("/")
+
+
+def operator_token(given: str | None, url: str, folder: Path) -> str | None:
+    """The token given, RAYSCOPE_OPERATOR, or the data directory's if ``url`` is its own server."""
+    token = given or os.environ.get("RAYSCOPE_OPERATOR")
+    if token:
+        return token
+    known = known_server(folder)
+    if known is None or not _same_place(known.url, url):
+        return None
+    try:
+        return (folder.expanduser() / "operator").read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _same_place(one: str, other: str) -> bool:
+    """Whether two URLs name the same server: the loopback has several names."""
+
+    def place(url: str) -> tuple[str, int | None]:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+        return ("127.0.0.1" if host in ("localhost", "::1") else host), parts.port
+
+    return place(one) == place(other)

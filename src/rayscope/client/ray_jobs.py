@@ -1,0 +1,63 @@
+"""Ray's own job client, for the cluster of a session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rayscope.client.errors import RayscopeError
+from rayscope.sources.auth import bearer, ray_token
+
+if TYPE_CHECKING:
+    from ray.job_submission import JobSubmissionClient
+
+    from rayscope.client.http import Client
+
+
+def job_client(client: Client, session: str | None, address: str | None) -> JobSubmissionClient:
+    """Ray's client for the session's cluster; see :meth:`Client.job_client`. Raises RayscopeError."""
+    from ray.job_submission import JobSubmissionClient
+
+    from rayscope.sources.jobs import JobApi, JobApiError
+
+    token = ray_token()
+    wanted, found = _dashboard(client, session or client.session, token)
+    url = address or found
+    if url is None:
+        raise RayscopeError(
+            "no_job_api",
+            f"The cluster of {wanted} is gone, or cannot be reached from here.",
+            "Give the address of its dashboard: job_client(address='http://HOST:8265').",
+        )
+    api = JobApi(url, token, session=wanted)
+    try:
+        api.check()
+        return JobSubmissionClient(url, headers=bearer(token))
+    except JobApiError as error:
+        raise RayscopeError(error.code, error.message, error.remedy) from error
+    except (ConnectionError, RuntimeError) as error:
+        raise RayscopeError(
+            "job_api",
+            f"Ray's job API at {url} does not answer: {error}",
+            "See dashboard.log on the head node.",
+        ) from error
+    finally:
+        api.close()
+
+
+def _dashboard(client: Client, session: str | None, token: str | None) -> tuple[str, str | None]:
+    """(the session, its cluster's dashboard as its GCS names it, None where it cannot be asked)."""
+    from rayscope.sources.gcs import GcsClient, GcsError
+
+    sessions = client.sessions(limit=1 if session is None else None)
+    chosen = next((one for one in sessions if session in (None, one["session"])), None)
+    if chosen is None:
+        what = f"No session {session!r} is on record." if session else "No session is on record."
+        raise RayscopeError("not_found", what, "See Client.sessions().", 404)
+    if not chosen["gcs_address"]:
+        return chosen["session"], None
+    try:
+        with GcsClient(chosen["gcs_address"], token, timeout_s=5) as gcs:
+            info = gcs.cluster_info()
+    except GcsError:
+        return chosen["session"], None
+    return chosen["session"], info.dashboard_url if info.session == chosen["session"] else None

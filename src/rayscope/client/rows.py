@@ -1,0 +1,147 @@
+"""The rows of a list, page by page as they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from rayscope.client.calls import Call, Listing
+from rayscope.client.errors import RayscopeError
+from rayscope.client.tables import arrow_table, data_frame
+from rayscope.client.types import Dropped
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rayscope.client.http import AsyncClient, Client
+
+T = TypeVar("T")
+#: Rows of a page: the most that the server gives.
+_PAGE = 1000
+
+
+class _Paging(Generic[T]):
+    """Which request comes next, and what its answer brings: the same for both clients."""
+
+    def __init__(self, listing: Listing[T]) -> None:
+        self._listing = listing
+        self._params = dict(listing.params)
+        # Without a name the server takes the session heard from last: that may change between two pages.
+        self._wants_session = listing.of_session and "session" not in self._params
+        self._left = listing.limit
+        self._cursor: str | None = None
+        self._ended = False
+
+    def call(self) -> Call[Any] | None:
+        """The next request, None at the end."""
+        if self._ended or (self._left is not None and self._left <= 0):
+            return None
+        if self._wants_session:
+            return Call("GET", "/api/sessions", {"limit": 1})
+        limit = _PAGE if self._left is None else min(_PAGE, self._left)
+        more = {} if self._cursor is None else {"cursor": self._cursor}
+        return Call("GET", self._listing.path, {**self._params, "limit": limit, **more})
+
+    def took(self, answer: Any, told: _Told[T]) -> list[T]:
+        """The rows of an answer; ``told`` gets what it says of the whole list. Raises RayscopeError."""
+        try:
+            items, following = answer["items"], answer["next"]
+            if self._wants_session:
+                self._wants_session = False
+                if items:
+                    self._params["session"] = items[0]["session"]
+                return []
+            told.total, told.dropped = answer["total"], answer.get("dropped")
+        except (KeyError, TypeError) as error:
+            raise RayscopeError(
+                "not_rayscope",
+                f"The answer to {self._listing.path} is not a page of a list.",
+                "Check that server and client are of one version.",
+            ) from error
+        if following is not None and following == self._cursor:
+            raise RayscopeError(
+                "not_rayscope", f"The pages of {self._listing.path} do not end.", "Report this, please."
+            )
+        self._cursor, self._ended = following, following is None
+        if self._left is not None:
+            self._left -= len(items)
+        return cast("list[T]", items)
+
+
+class _Told(Generic[T]):
+    """What a list says of itself."""
+
+    def __init__(self, listing: Listing[T]) -> None:
+        self.listing = listing
+        self.total: int | None = None
+        self.dropped: Dropped | None = None
+
+    def _table(self, rows: list[T]) -> pa.Table:
+        return arrow_table(cast("list[dict[str, Any]]", rows), self.listing.shape)
+
+
+class Rows(_Told[T]):
+    """Rows, asked for when they are wanted. Each time it is gone through, it is asked anew.
+
+    ``total``: how many the filters leave, and ``dropped``: what the record is missing, both as the last page
+    said (None before the first).
+    """
+
+    def __init__(self, client: Client, listing: Listing[T]) -> None:
+        super().__init__(listing)
+        self._client = client
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            yield from page
+
+    def pages(self) -> Iterator[list[T]]:
+        """The rows by pages of at most 1,000."""
+        paging = _Paging(self.listing)
+        while (call := paging.call()) is not None:
+            if page := paging.took(self._client.ask(call), self):
+                yield page
+
+    def to_list(self) -> list[T]:
+        """All rows."""
+        return list(self)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return self._table(self.to_list())
+
+    def to_pandas(self) -> Any:
+        """All rows as a data frame. Raises RayscopeError without pandas."""
+        return data_frame(self.to_arrow())
+
+
+class AsyncRows(_Told[T]):
+    """As :class:`Rows`, for ``async for``."""
+
+    def __init__(self, client: AsyncClient, listing: Listing[T]) -> None:
+        super().__init__(listing)
+        self._client = client
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        async for page in self.pages():
+            for row in page:
+                yield row
+
+    async def pages(self) -> AsyncIterator[list[T]]:
+        """The rows by pages of at most 1,000."""
+        paging = _Paging(self.listing)
+        while (call := paging.call()) is not None:
+            if page := paging.took(await self._client.ask(call), self):
+                yield page
+
+    async def to_list(self) -> list[T]:
+        """All rows."""
+        return [row async for row in self]
+
+    async def to_arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return self._table(await self.to_list())
+
+    async def to_pandas(self) -> Any:
+        """All rows as a data frame. Raises RayscopeError without pandas."""
+        return data_frame(await self.to_arrow())

@@ -1,0 +1,344 @@
+"""What the server answers about the record: dicts whose keys docs/api.md explains.
+
+Fields named ``*_ns`` are integer nanoseconds (times since the epoch, or durations), sizes are bytes, ids are
+Ray's hex; None is unknown. A newer server may tell more than stands here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class DroppedBy(TypedDict):
+    """A loss that ``source`` counted."""
+
+    source: str
+    reason: str
+    event_type: str
+    count: int
+    first_ns: int | None
+    last_ns: int | None
+
+
+class Dropped(TypedDict):
+    """What is missing from the record."""
+
+    total: int
+    spans: int
+    by: list[DroppedBy]
+    unresolved_attempts: int
+    repaired_total: int
+    repaired_ns: int | None
+    repaired_partly: bool
+
+
+class SessionItem(TypedDict):
+    """One Ray session."""
+
+    session: str
+    recording: str
+    state: str
+    error: str | None
+    first_ns: int
+    last_ns: int
+    tasks: int
+    attempts: int
+    states: dict[str, int]
+    actors: int
+    nodes: int
+    jobs: int
+    disk_bytes: int
+    ray_version: str | None
+    gcs_address: str | None
+    dropped_total: int
+
+
+class TaskItem(TypedDict):
+    """One attempt of a task."""
+
+    task_id: str
+    attempt: int
+    name: str | None
+    func_name: str | None
+    type: str | None
+    state: str
+    job_id: str | None
+    actor_id: str | None
+    parent_task_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    worker_pid: int | None
+    placement_group_id: str | None
+    error_type: str | None
+    error_message: str | None
+    error_summary: str | None
+    created_ns: int | None
+    start_ns: int | None
+    end_ns: int | None
+    duration_ns: int | None
+
+
+class StateTime(TypedDict):
+    """When a state was entered."""
+
+    state: str
+    time_ns: int
+
+
+class Phase(TypedDict):
+    """A phase of the execution: deserialize, execute, store, total."""
+
+    name: str
+    begin_ns: int
+    end_ns: int
+
+
+class TaskFailure(TypedDict):
+    """Ray's error type and the whole text."""
+
+    type: str
+    message: str | None
+
+
+class AttemptDetail(TaskItem):
+    """Everything known of an attempt."""
+
+    states: list[StateTime]
+    phases: list[Phase]
+    error: TaskFailure | None
+    required_resources: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    language: str | None
+    actor_repr_name: str | None
+    stdout_file: str | None
+    stderr_file: str | None
+    stdout_start: int | None
+    stdout_end: int | None
+    stderr_start: int | None
+    stderr_end: int | None
+
+
+class Parent(TypedDict):
+    """The task that submitted this one."""
+
+    task_id: str
+    name: str | None
+    state: str | None
+
+
+class SpanItem(TypedDict):
+    """A measured stretch of time inside an attempt."""
+
+    name: str
+    attempt: int
+    begin_ns: int
+    end_ns: int | None
+    extra: str | None
+    blocked_on: list[str] | None
+
+
+class EdgeItem(TypedDict):
+    """An object and the two tasks that it connects."""
+
+    producer_task_id: str | None
+    producer_name: str | None
+    consumer_task_id: str | None
+    consumer_name: str | None
+    object_id: str
+    bytes: int | None
+    kind: str
+    nested: bool
+    begin_ns: int | None
+    end_ns: int | None
+    gets: int
+    blocked_ns: int | None
+    is_remote: bool | None
+
+
+class AnnotationItem(TypedDict):
+    """What user code said of its task."""
+
+    attempt: int
+    kind: str
+    name: str
+    value: str
+    number: float | None
+    time_ns: int
+
+
+class SchedulingItem(TypedDict):
+    """Where the time of an attempt went (ns)."""
+
+    waiting_args_ns: int
+    waiting_node_ns: int
+    queued_ns: int
+    fetching_ns: int
+    executing_ns: int
+    blocked_ns: int
+    storing_ns: int
+    task_id: str
+    attempt: int
+    func_name: str | None
+    type: str | None
+    state: str | None
+    job_id: str | None
+    total_ns: int | None
+    node_id: str | None
+    submitter_node_id: str | None
+    is_local: bool | None
+
+
+class TaskDetail(TypedDict):
+    """Everything known of a task."""
+
+    task_id: str
+    attempts: list[AttemptDetail]
+    parent: Parent | None
+    call_path: list[str]
+    children: list[TaskItem]
+    children_total: int
+    spans: list[SpanItem]
+    spans_total: int
+    data_in: list[EdgeItem]
+    data_in_total: int
+    data_in_bytes: int
+    data_out: list[EdgeItem]
+    data_out_total: int
+    data_out_bytes: int
+    annotations: list[AnnotationItem]
+    scheduling: list[SchedulingItem]
+
+
+class LaneReason(TypedDict):
+    """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
+
+    lane: str
+    code: str
+    reason: str | None
+    nodes: int
+    node_id: str
+    address: str | None
+
+
+class Lanes(TypedDict):
+    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
+
+    fast: int
+    json: int
+    none: int
+    unknown: int
+    reasons: list[LaneReason]
+
+
+class TracerSaid(TypedDict):
+    """What tracers said that is not simply on, and how many."""
+
+    text: str
+    workers: int
+
+
+class Tracing(TypedDict):
+    """Of the workers that ran tasks: how many are traced."""
+
+    traced: int
+    untraced: int
+    said: list[TracerSaid]
+    summed_calls: int
+
+
+class IngestError(TypedDict):
+    """Why the store cannot be written."""
+
+    message: str
+    remedy: str
+
+
+class Ingest(TypedDict):
+    """How recording goes."""
+
+    events: int
+    batches: int
+    pending_batches: int
+    rejected_batches: int
+    unknown: dict[str, int]
+    last_batch_ns: int | None
+    behind_ns: int
+    error: IngestError | None
+
+
+class FunctionItem(TypedDict):
+    """A function's attempts and running times."""
+
+    func_name: str
+    type: str | None
+    attempts: int
+    finished: int
+    failed: int
+    running: int
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    total_ns: int
+
+
+class FailureItem(TypedDict):
+    """A failed attempt."""
+
+    task_id: str
+    attempt: int
+    name: str | None
+    error_type: str | None
+    error_message: str | None
+    error_summary: str | None
+    end_ns: int | None
+
+
+class Summary(TypedDict):
+    """A session at a glance."""
+
+    session: str
+    recording: str
+    tasks: int
+    attempts: int
+    states: dict[str, int]
+    first_ns: int | None
+    last_ns: int | None
+    functions: list[FunctionItem]
+    failures: list[FailureItem]
+    dropped: Dropped
+    lanes: Lanes
+    tracing: Tracing
+    ingest: Ingest
+    cannot_see: list[str]
+
+
+class NodeCounts(TypedDict):
+    """Nodes by life."""
+
+    alive: int
+    dead: int
+
+
+class ClusterAnswer(TypedDict):
+    """How many of everything."""
+
+    session: str
+    recording: str
+    nodes: NodeCounts
+    resources_total: dict[str, float]
+    tasks: dict[str, int]
+    actors: dict[str, int]
+    jobs: dict[str, int]
+    workers: dict[str, int]
+    placement_groups: dict[str, int]
+
+
+class SqlAnswer(TypedDict):
+    """Rows of a SQL query."""
+
+    columns: list[list[Any]]
+    rows: list[list[Any]]
+    truncated: bool
+    elapsed_ns: int

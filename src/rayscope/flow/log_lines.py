@@ -1,0 +1,160 @@
+"""Lines of a log file: where each begins, and the time and level that it tells.
+
+Formats known: Ray's processes in C++ (``[2026-11-22 07:13:29,123 I 12 34] ...``) and in Python
+(``2026-11-22 07:13:29,123\\tINFO file.py:1 -- ...``), Ray's JSON logs, standard logging, loguru, glog, and
+ISO times. A line that tells no time or level has that of the line that it continues: of a traceback, say.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+#: Letters of a line that are told; ``Line.length`` tells of the rest.
+MAX_LETTERS = 4_000
+#: From the least to the most serious.
+LEVELS = ("debug", "info", "warning", "error", "critical")
+#: Letters at a line's beginning in which its time and level are looked for.
+_HEAD = 200
+
+_NAMES = {
+    **dict.fromkeys(("d", "debug", "trace", "t"), "debug"),
+    **dict.fromkeys(("i", "info", "success", "notice"), "info"),
+    **dict.fromkeys(("w", "warn", "warning"), "warning"),
+    **dict.fromkeys(("e", "error", "err"), "error"),
+    **dict.fromkeys(("c", "f", "critical", "fatal", "crit"), "critical"),
+}
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_TIME = re.compile(
+    r"\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d(?=\W|$))?"
+)
+_AFTER_TIME = re.compile(r"(?<!\w)(DEBUG|TRACE|INFO|SUCCESS|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)(?!\w)")
+#: Letters behind a time in which its level is looked for.
+_NEAR = 80
+_RAY_CPP = re.compile(r"\s?([DTIWECF]) \d+ \d+\]")
+_BARE = re.compile(r"\s*\[?(?P<name>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?(?::|\s*[-|]|\s{2,}|\])")
+_GLOG = re.compile(r"([IWEF])(\d\d)(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})\s")
+_JSON_LEVEL = re.compile(r'"(?:levelname|level)": ?"(\w{1,10})"')
+_JSON_NS = re.compile(r'"timestamp_ns": ?(\d{19})\b')
+_JSON_TIME = re.compile(r'"(?:asctime|timestamp|time)": ?"([^"]{10,40})"')
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
+_MARK = re.compile(r":(?:job_id|actor_name|task_name|actor_id|task_id):")
+_CONTINUES = ("Traceback (most recent call last)", "During handling of", "The above exception")
+
+
+class Line(NamedTuple):
+    """One line, without its end.
+
+    ``offset``, ``length``: its bytes in the file, the end included. ``time_ns``, ``level``: as it tells
+    itself, None where it does not. ``at_ns``, ``counts_as``: the same with those of the line that it
+    continues. ``is_mark``: Ray's own note of whose output follows (``:task_name:f``). ``is_whole``: its end
+    is there.
+    """
+
+    offset: int
+    length: int
+    text: str
+    time_ns: int | None
+    level: str | None
+    at_ns: int | None
+    counts_as: str | None
+    is_mark: bool
+    is_whole: bool
+
+
+class Context(NamedTuple):
+    """What a line may continue: the last time and level told."""
+
+    at_ns: int | None = None
+    level: str | None = None
+
+
+#: Before the first line.
+START = Context()
+
+
+def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
+    """(offset, bytes with the end) of each line of ``data``, which is at ``offset`` in the file."""
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin) + 1 or len(data)
+        yield offset + begin, data[begin:end]
+        begin = end
+
+
+def read_lines(pieces: Iterable[tuple[int, bytes]], context: Context = START) -> Iterator[Line]:
+    """The lines of ``split_lines``, with times and levels."""
+    at_ns, known = context
+    for offset, raw in pieces:
+        text = raw[: 4 * MAX_LETTERS].decode("utf-8", "replace").rstrip("\n")
+        text = text.removesuffix("\r")[:MAX_LETTERS]
+        if _MARK.match(text):
+            yield Line(offset, len(raw), text, None, None, at_ns, None, True, raw.endswith(b"\n"))
+            continue
+        time_ns, level = read_head(text)
+        if time_ns is not None:
+            at_ns = time_ns
+        if level is not None or time_ns is not None or not _continues(text):
+            known = level
+        yield Line(offset, len(raw), text, time_ns, level, at_ns, known, False, raw.endswith(b"\n"))
+
+
+def read_head(text: str) -> tuple[int | None, str | None]:
+    """The time (ns since the epoch) and the level that a line tells, None for what it does not.
+
+    A time without a zone is taken for one of this machine's.
+    """
+    head = text[:_HEAD]
+    if "\x1b" in head:
+        head = _ANSI.sub("", head)
+    if head.startswith("{"):
+        return _read_json(text)
+    if found := _TIME.match(head):
+        day, clock, fraction, zone = found.groups()
+        time_ns = _time_ns(f"{day}T{clock}", fraction, zone)
+        rest = head[found.end() :]
+        level = _RAY_CPP.match(rest) or _AFTER_TIME.search(rest, 0, _NEAR)
+        return time_ns, _NAMES[level[1].lower()] if level else None
+    if found := _GLOG.match(head):
+        letter, month, day, clock, fraction = found.groups()
+        year = time.localtime().tm_year
+        return _time_ns(f"{year}-{month}-{day}T{clock}", fraction, None), _NAMES[letter.lower()]
+    if found := _BARE.match(head):
+        return None, _NAMES[found["name"].lower()]
+    return None, None
+
+
+def at_least(level: str) -> frozenset[str]:
+    """The levels that are as serious as ``level``, or more."""
+    return frozenset(LEVELS[LEVELS.index(level) :])
+
+
+def _read_json(text: str) -> tuple[int | None, str | None]:
+    named = _JSON_LEVEL.search(text)
+    level = _NAMES.get(named[1].lower()) if named else None
+    if exact := _JSON_NS.search(text):
+        return int(exact[1]), level
+    told = _JSON_TIME.search(text)
+    found = _TIME.match(told[1]) if told else None
+    return (_time_ns(f"{found[1]}T{found[2]}", found[3], found[4]) if found else None), level
+
+
+def _time_ns(stamp: str, fraction: str | None, zone: str | None) -> int | None:
+    try:
+        moment = datetime.fromisoformat(stamp)
+        if zone == "Z":
+            moment = moment.replace(tzinfo=timezone.utc)
+        elif zone:
+            moment = datetime.fromisoformat(f"{stamp}{zone[:3]}:{zone[-2:]}")
+        seconds = int(moment.timestamp())
+    except (OverflowError, ValueError, OSError):
+        return None
+    return seconds * 10**9 + int((fraction or "0").ljust(9, "0"))
+
+
+def _continues(text: str) -> bool:
+    """Whether a line without time and level goes on with what the line before began."""
+    return text == "" or text[0] in " \t" or text.startswith(_CONTINUES) or _RAISED.match(text) is not None

@@ -1,0 +1,261 @@
+"""The charts of the pages, once: the UI draws from this list, and Grafana's dashboards are generated from it.
+
+Names and labels are Ray's own (read from a node of Ray 2.60), with `node_id` and `node_ip` added, or begin
+with `rayscope_`. `$node_id` and `$job_id` stand for what a page is about; both Grafana and the UI put it in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Query(NamedTuple):
+    """PromQL, and the name of each of its series: `{{label}}` is the label's value."""
+
+    expr: str
+    legend: str
+
+
+class Chart(NamedTuple):
+    """``key`` is unique among all pages: its title in other languages stands under it in the UI's texts.
+
+    ``unit``: "", "bytes", "percent", "s", "bytes/s", "count" or "count/s". ``width``: of three columns.
+    """
+
+    key: str
+    title: str
+    queries: tuple[Query, ...]
+    unit: str
+    stacked: bool = False
+    width: int = 1
+
+
+class Variable(NamedTuple):
+    """What must be put in for `$NAME`: a value of a label of a metric."""
+
+    name: str
+    label: str
+    metric: str
+
+
+class Page(NamedTuple):
+    """Charts that stand together."""
+
+    name: str
+    title: str
+    charts: tuple[Chart, ...]
+    variables: tuple[Variable, ...] = ()
+
+
+def _chart(
+    key: str, title: str, unit: str, *queries: tuple[str, str], stacked: bool = False, width: int = 1
+) -> Chart:
+    return Chart(key, title, tuple(Query(*query) for query in queries), unit, stacked, width)
+
+
+def _used(of: str = "") -> tuple[Chart, ...]:
+    """What the machines do, of all nodes or of those that the matchers ``of`` leave."""
+    key = "node" if of else "cluster"
+    gpu = "{{node_ip}} GPU {{GpuIndex}}"
+    return (
+        _chart(f"{key}Cpu", "CPU in use", "percent", (f"ray_node_cpu_utilization{{{of}}}", "{{node_ip}}")),
+        _chart(
+            f"{key}Memory",
+            "Memory in use",
+            "percent",
+            (f"100 * ray_node_mem_used{{{of}}} / ray_node_mem_total{{{of}}}", "{{node_ip}}"),
+        ),
+        _chart(
+            f"{key}Disk",
+            "Disk in use",
+            "percent",
+            (f"ray_node_disk_utilization_percentage{{{of}}}", "{{node_ip}}"),
+        ),
+        _chart(
+            f"{key}Network",
+            "Network",
+            "bytes/s",
+            (f"sum(ray_node_network_receive_speed{{{of}}})", "received"),
+            (f"sum(ray_node_network_send_speed{{{of}}})", "sent"),
+        ),
+        _chart(
+            f"{key}DiskIo",
+            "Disk reads and writes",
+            "bytes/s",
+            (f"sum(ray_node_disk_io_read_speed{{{of}}})", "read"),
+            (f"sum(ray_node_disk_io_write_speed{{{of}}})", "written"),
+        ),
+        _chart(f"{key}Gpu", "GPU in use", "percent", (f"ray_node_gpus_utilization{{{of}}}", gpu)),
+        _chart(f"{key}GpuMemory", "GPU memory", "bytes", (f"1024 * 1024 * ray_node_gram_used{{{of}}}", gpu)),
+        _chart(
+            f"{key}ObjectStore",
+            "Object store by place",
+            "bytes",
+            (f"sum by (Location) (ray_object_store_memory{{{of}}})", "{{Location}}"),
+            stacked=True,
+        ),
+    )
+
+
+def _resource(name: str, of: str = "") -> tuple[tuple[str, str], ...]:
+    matchers = f'Name="{name}"' + (f",{of}" if of else "")
+    return (
+        (f'sum(ray_resources{{{matchers},State="USED"}})', "used"),
+        (f"sum(ray_resources{{{matchers}}})", "total"),
+    )
+
+
+def _of_session(name: str) -> str:
+    """A counter's growth: it is called otherwise in a session's own series than at our `/metrics`."""
+    return f"sum(rate(rayscope_{name}[1m])) or sum(rate(rayscope_session_{name}[1m]))"
+
+
+_CLUSTER = (
+    *_used(),
+    _chart("clusterCpus", "CPUs reserved", "count", *_resource("CPU")),
+    _chart("clusterGpus", "GPUs reserved", "count", *_resource("GPU")),
+    _chart("clusterReservedMemory", "Memory reserved", "bytes", *_resource("memory")),
+    _chart(
+        "clusterTasks",
+        "Tasks by state",
+        "count",
+        ('clamp_min(sum by (State) (ray_tasks{State!~"FINISHED|FAILED"}), 0)', "{{State}}"),
+        stacked=True,
+    ),
+    _chart(
+        "clusterTasksEnded",
+        "Tasks that end",
+        "count/s",
+        ('sum by (State) (rate(ray_tasks{State=~"FINISHED|FAILED"}[1m]))', "{{State}}"),
+    ),
+    _chart(
+        "clusterRunning",
+        "Running tasks by function",
+        "count",
+        ('clamp_min(sum by (Name) (ray_tasks{State=~"RUNNING.*"}), 0)', "{{Name}}"),
+        stacked=True,
+    ),
+    _chart(
+        "clusterPending",
+        "Tasks that cannot be scheduled, by reason",
+        "count",
+        ("sum by (Reason) (ray_scheduler_unscheduleable_tasks)", "{{Reason}}"),
+        stacked=True,
+    ),
+    _chart(
+        "clusterActors",
+        "Actors by state",
+        "count",
+        ('sum by (State) (ray_actors{Source="gcs"})', "{{State}}"),
+        stacked=True,
+    ),
+    _chart(
+        "clusterPlacementGroups",
+        "Placement groups by state",
+        "count",
+        ("sum by (State) (ray_gcs_placement_group_count)", "{{State}}"),
+        stacked=True,
+    ),
+    _chart("clusterNodes", "Nodes", "count", ("sum(ray_cluster_active_nodes)", "alive")),
+    _chart(
+        "clusterObjectTransfers",
+        "Objects moved between nodes",
+        "bytes/s",
+        ("sum by (Type) (rate(ray_object_manager_bytes[1m]))", "{{Type}}"),
+    ),
+    _chart(
+        "clusterSpilled",
+        "Objects spilled and restored",
+        "bytes",
+        ('sum by (State) (ray_spill_manager_objects_bytes{State!="Pinned"})', "{{State}}"),
+    ),
+)
+
+_NODE_ID = 'node_id="$node_id"'
+_NODE = (
+    *_used(_NODE_ID),
+    _chart("nodeCpus", "CPUs reserved", "count", *_resource("CPU", _NODE_ID)),
+    _chart("nodeGpus", "GPUs reserved", "count", *_resource("GPU", _NODE_ID)),
+    _chart(
+        "nodeComponentCpu",
+        "CPU by component",
+        "percent",
+        (f"sum by (Component) (ray_component_cpu_percentage{{{_NODE_ID}}})", "{{Component}}"),
+        stacked=True,
+    ),
+    _chart(
+        "nodeComponentMemory",
+        "Memory by component",
+        "bytes",
+        (f"sum by (Component) (ray_component_rss_bytes{{{_NODE_ID}}})", "{{Component}}"),
+        stacked=True,
+    ),
+    _chart(
+        "nodePending",
+        "Tasks that cannot be scheduled, by reason",
+        "count",
+        (f"sum by (Reason) (ray_scheduler_unscheduleable_tasks{{{_NODE_ID}}})", "{{Reason}}"),
+        stacked=True,
+    ),
+)
+
+_JOB_ID = 'JobId="$job_id",Source="executor"'
+_JOB = (
+    _chart(
+        "jobRunning",
+        "Running tasks by function",
+        "count",
+        (f'clamp_min(sum by (Name) (ray_tasks{{{_JOB_ID},State=~"RUNNING.*"}}), 0)', "{{Name}}"),
+        stacked=True,
+    ),
+    _chart(
+        "jobTasks",
+        "Tasks on workers by state",
+        "count",
+        (f"clamp_min(sum by (State) (ray_tasks{{{_JOB_ID}}}), 0)", "{{State}}"),
+        stacked=True,
+    ),
+    _chart(
+        "jobActors",
+        "Actors that live by state",
+        "count",
+        (f"sum by (State) (ray_actors{{{_JOB_ID}}})", "{{State}}"),
+        stacked=True,
+    ),
+)
+
+_RAYSCOPE = (
+    _chart(
+        "rayscopeEvents",
+        "Events taken in and lost",
+        "count/s",
+        (_of_session("events_received_total"), "taken in"),
+        (_of_session("events_dropped_total"), "lost"),
+    ),
+    _chart(
+        "rayscopeBehind", "Age of what is not written yet", "s", ("max(rayscope_behind_seconds)", "oldest")
+    ),
+    _chart("rayscopeSpool", "Waiting to be written", "bytes", ("max(rayscope_spool_bytes)", "on disk")),
+    _chart(
+        "rayscopeCpu",
+        "CPU of the server",
+        "percent",
+        ("100 * sum(rate(rayscope_process_cpu_seconds_total[1m]))", "of one core"),
+    ),
+    _chart(
+        "rayscopeMemory",
+        "Memory of the server",
+        "bytes",
+        ("sum(rayscope_process_resident_bytes)", "resident"),
+    ),
+    _chart(
+        "rayscopeFiles", "Open files of the server", "count", ("sum(rayscope_process_open_files)", "open")
+    ),
+)
+
+PAGES = (
+    Page("cluster", "Cluster", _CLUSTER),
+    Page("node", "Node", _NODE, (Variable("node_id", "node_id", "ray_node_cpu_utilization"),)),
+    Page("job", "Job", _JOB, (Variable("job_id", "JobId", "ray_tasks"),)),
+    Page("rayscope", "Rayscope", _RAYSCOPE),
+)

@@ -1,0 +1,132 @@
+"""Collectors of what the record and the GCS say: task attempts, actors, resources; and of our own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rayscope.metrics.collector import Cluster, CollectorError
+from rayscope.model.metric import Family, Sample, sample
+from rayscope.store import query
+from rayscope.store.query.ends import class_restarts, function_ends
+
+_FUNCTIONS = 50
+_CLASSES = 200
+
+
+class Tasks:
+    """Attempts by state, and how many have finished and failed, in all and by function."""
+
+    interval_s = 0.0
+    timeout_s = 30.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """The functions are the 50 with the most attempts; the others are counted in ``left_out``."""
+        counts = cluster.record("counts", query.counts)["tasks"]
+        yield Family("rayscope_task_attempts", "gauge", "Task attempts on record by state.", "count")
+        for state, count in counts.items():
+            yield sample("rayscope_task_attempts", count, state=state)
+        for what in ("finished", "failed"):
+            name = f"rayscope_task_attempts_{what}_total"
+            yield Family(name, "counter", f"Task attempts that have {what}.", "count")
+            yield sample(name, counts.get(what.upper(), 0))
+            name = f"rayscope_function_{what}_total"
+            yield Family(name, "counter", f"Task attempts of a function that have {what}.", "count")
+        ends, others = cluster.record("function_ends", lambda file: function_ends(file, _FUNCTIONS))
+        for end in ends:
+            yield sample("rayscope_function_finished_total", end.finished, func_name=end.func_name)
+            yield sample("rayscope_function_failed_total", end.failed, func_name=end.func_name)
+        cluster.left_out += 2 * others
+
+
+class Actors:
+    """Actors, jobs, workers and placement groups by state; how often actors were restarted."""
+
+    interval_s = 0.0
+    timeout_s = 30.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """Restarts are told of 200 classes; the others are counted in ``left_out``."""
+        counts = cluster.record("counts", query.counts)
+        for what in ("actors", "jobs", "workers", "placement_groups", "nodes"):
+            words = what.replace("_", " ").capitalize()
+            yield Family(f"rayscope_{what}", "gauge", f"{words} on record by state.", "count")
+            for state, count in counts.get(what, {}).items():
+                yield sample(f"rayscope_{what}", count, state=state)
+        name = "rayscope_actor_restarts_total"
+        yield Family(name, "counter", "How often actors of a class were restarted.", "count")
+        restarts, others = cluster.record("class_restarts", lambda file: class_restarts(file, _CLASSES))
+        for one in restarts:
+            yield sample(name, one.restarts, class_name=one.class_name)
+        cluster.left_out += others
+
+
+class ResourceUse:
+    """CPU, GPU, memory and custom resources of each node, total and free; and what waits for some."""
+
+    interval_s = 0.0
+    timeout_s = 10.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """``rayscope_resources_total`` and ``_available``, ``rayscope_pending_demands``."""
+        resources = cluster.resources()
+        if resources is None:
+            raise CollectorError(
+                "The cluster's GCS is not being read.", "Name its address: rayscope attach ADDRESS"
+            )
+        yield Family("rayscope_resources_total", "gauge", "A resource of a node, in Ray's units.")
+        yield Family("rayscope_resources_available", "gauge", "What of a resource of a node is free.")
+        hosts = {node.node_id: node.host for node in cluster.nodes()}
+        for node_id, node in resources.nodes.items():
+            where = {"node_id": node_id, "node_ip": hosts.get(node_id, "")}
+            where = {name: value for name, value in where.items() if value}
+            for resource, total in node.total.items():
+                if resource.startswith(("node:", "bundle_")) or "_group_" in resource:
+                    continue
+                free = node.available.get(resource, 0.0)
+                yield sample("rayscope_resources_total", total, resource=resource, **where)
+                yield sample("rayscope_resources_available", free, resource=resource, **where)
+        yield Family(
+            "rayscope_pending_demands", "gauge", "Tasks and actors that wait for resources.", "count"
+        )
+        yield sample("rayscope_pending_demands", sum(one.ready for one in resources.demands), kind="ready")
+        yield sample(
+            "rayscope_pending_demands", sum(one.infeasible for one in resources.demands), kind="infeasible"
+        )
+        yield sample("rayscope_pending_demands", len(resources.groups), kind="placement_group")
+
+
+class Rayscope:
+    """What recording this session takes, and how the server is."""
+
+    interval_s = 0.0
+    timeout_s = 10.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """The figures that :data:`FIGURES` names."""
+        figures = cluster.figures()
+        for name, value in figures.items():
+            yield FIGURES.get(name) or Family(name)
+            yield sample(name, value)
+
+
+#: Our own figures: of this session's recording, and of the whole server.
+FIGURES = {
+    family.name: family
+    for family in (
+        Family("rayscope_events_received_total", "counter", "Events taken in for the session.", "count"),
+        Family("rayscope_batches_received_total", "counter", "Batches taken in for the session.", "count"),
+        Family("rayscope_events_dropped_total", "counter", "Events that Ray lost on the way.", "count"),
+        Family("rayscope_attempts", "gauge", "Task attempts on record.", "count"),
+        Family("rayscope_session_bytes", "gauge", "What the session takes on disk.", "bytes"),
+        Family("rayscope_metrics_series", "gauge", "Series of metrics in memory.", "count"),
+        Family("rayscope_metrics_left_out", "gauge", "Series left out, as there are too many.", "count"),
+        Family("rayscope_spool_bytes", "gauge", "Events on disk that wait to be written.", "bytes"),
+        Family("rayscope_batches_waiting", "gauge", "Batches that wait to be written.", "count"),
+        Family("rayscope_batches_rejected_total", "counter", "Batches that could not be read.", "count"),
+        Family("rayscope_behind_seconds", "gauge", "Age of the oldest batch not written.", "s"),
+        Family("rayscope_store_failing", "gauge", "1 while the record cannot be written."),
+        Family("rayscope_process_cpu_seconds_total", "counter", "CPU time of the server.", "s"),
+        Family("rayscope_process_resident_bytes", "gauge", "Memory of the server.", "bytes"),
+        Family("rayscope_process_open_files", "gauge", "Files that the server has open.", "count"),
+    )
+}

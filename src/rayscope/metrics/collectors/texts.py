@@ -1,0 +1,158 @@
+"""Collectors of what Ray's own Prometheus endpoints say: machine, network, GPU, memory, objects, the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rayscope.metrics.collector import Cluster, CollectorError, NotDue
+from rayscope.metrics.ray_text import Texts, TextsNotDue
+from rayscope.model.metric import Family, Sample, sample
+from rayscope.model.usage import NodeStats
+
+_FRESH_NS = 30 * 10**9
+#: Processes that are told one by one, at most.
+_MAX_PROCESSES = 1000
+#: How long a node that failed is told of.
+_DEAD_NS = 600 * 10**9
+_NO_AGENT = (
+    "Ray's dashboard agent serves them on each node: check that it runs (dashboard_agent.log) and that "
+    "this machine reaches the nodes' metrics_export_port."
+)
+
+
+def _texts(cluster: Cluster) -> Texts:
+    """Raises NotDue, and CollectorError where no node answers."""
+    try:
+        texts = cluster.text()
+    except TextsNotDue as error:
+        raise NotDue from error
+    if texts.asked and all(told.error is not None for told in texts.asked):
+        first = texts.asked[0]
+        raise CollectorError(
+            f"No node's metrics can be read; {first.endpoint.host}:{first.endpoint.port}: {first.error}.",
+            _NO_AGENT,
+        )
+    return texts
+
+
+def _fresh(cluster: Cluster) -> list[NodeStats]:
+    newest_ns = cluster.time_ns - _FRESH_NS
+    return sorted(
+        (node for node in cluster.usage().nodes.values() if node.time_ns >= newest_ns),
+        key=lambda node: node.node_id,
+    )
+
+
+class _Part:
+    """The part of the texts that a collector owns."""
+
+    part = "ray"
+    interval_s = 0.0
+    timeout_s = 12.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """The samples of this part."""
+        texts = _texts(cluster)
+        yield from texts.families.get(self.part, ())
+        yield from texts.samples.get(self.part, ())
+
+
+class Network(_Part):
+    """Bytes sent and received by each machine."""
+
+    part = "network"
+
+
+class Objects(_Part):
+    """Object store: used, free, pinned, spilled; transfers between nodes."""
+
+    part = "objects"
+
+
+class Ray(_Part):
+    """Whatever else Ray and the application export, and how reading it went."""
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """The rest of the texts, ``rayscope_scrape_up`` and ``rayscope_scrape_duration_seconds``."""
+        texts = _texts(cluster)
+        yield from super().collect(cluster)
+        yield Family("rayscope_scrape_up", "gauge", "Whether a node's metrics could be read.")
+        yield Family("rayscope_scrape_duration_seconds", "gauge", "How long reading a node took.", "s")
+        failed = [told for told in texts.asked if told.error is not None]
+        for told in texts.asked:
+            where = {"node_id": told.endpoint.node_id, "node_ip": told.endpoint.host}
+            yield sample("rayscope_scrape_up", told.error is None, **where)
+            yield sample("rayscope_scrape_duration_seconds", told.took_s, **where)
+        cluster.left_out += sum(told.left_out for told in texts.asked)
+        if failed:
+            cluster.warnings.append(
+                f"{len(failed)} of {len(texts.asked)} nodes cannot be read; "
+                f"{failed[0].endpoint.host}:{failed[0].endpoint.port}: {failed[0].error}"
+            )
+
+
+class Node(_Part):
+    """CPU, memory and disk of each machine, whether the node lives, and its workers one by one."""
+
+    part = "node"
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """``rayscope_node_up`` even where no machine answers: then it matters most."""
+        yield Family("rayscope_node_up", "gauge", "1: alive by Ray's GCS; 0: died in the last 10 minutes.")
+        for node in cluster.nodes():
+            if node.alive or (node.failed and cluster.time_ns - node.ended_ns < _DEAD_NS):
+                yield sample("rayscope_node_up", node.alive, node_id=node.node_id, node_ip=node.host)
+        yield from _workers(cluster)
+        try:
+            yield from super().collect(cluster)
+        except CollectorError as error:
+            cluster.warnings.append(error.message)
+
+
+def _workers(cluster: Cluster) -> Iterator[Sample | Family]:
+    yield Family("rayscope_worker_cpu_percent", "gauge", "CPU of a worker, of one core.", "percent")
+    yield Family("rayscope_worker_memory_bytes", "gauge", "Resident memory of a worker.", "bytes")
+    told = 0
+    for node in _fresh(cluster):
+        for process in sorted(node.workers, key=lambda process: process.pid):
+            told += 1
+            if told > _MAX_PROCESSES:
+                cluster.left_out += 1
+                continue
+            who = {"node_id": node.node_id, "node_ip": node.ip, "pid": str(process.pid)}
+            yield sample("rayscope_worker_cpu_percent", process.cpu_percent, **who)
+            if process.rss_bytes is not None:
+                yield sample("rayscope_worker_memory_bytes", process.rss_bytes, **who)
+
+
+class Gpu(_Part):
+    """GPUs and their memory, and what of it each process has."""
+
+    part = "gpu"
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        """``ray_node_gpus_*``, ``ray_node_gram_*`` and ``rayscope_gpu_process_memory_bytes``."""
+        yield from super().collect(cluster)
+        yield Family("rayscope_gpu_process_memory_bytes", "gauge", "GPU memory of a process.", "bytes")
+        told = 0
+        for node in _fresh(cluster):
+            for gpu in node.gpus:
+                for pid, used in sorted(gpu.processes.items()):
+                    told += 1
+                    if told > _MAX_PROCESSES:
+                        cluster.left_out += 1
+                        continue
+                    yield sample(
+                        "rayscope_gpu_process_memory_bytes",
+                        used,
+                        node_id=node.node_id,
+                        node_ip=node.ip,
+                        gpu=str(gpu.index),
+                        pid=str(pid),
+                    )
+
+
+class Memory(_Part):
+    """Memory, CPU and open files of Ray's components on each node."""
+
+    part = "memory"

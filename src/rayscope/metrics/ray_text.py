@@ -1,0 +1,106 @@
+"""What the nodes' Prometheus endpoints say, asked once a step for all collectors that tell parts of it."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rayscope.model.metric import Family, Sample
+from rayscope.sources.node_table import NodeAddress
+from rayscope.sources.scrape import Endpoint, Scraped, Scraper
+
+#: Reading the texts may take this share of one core.
+LOAD = 0.1
+#: Share of a session's series that the nodes' own may take, and what a node has in any case.
+_SHARE = 0.8
+_LEAST_SERIES = 12
+#: Which collector tells the names with a beginning; ``ray`` tells the rest.
+_OWNERS = (
+    ("ray_node_network_", "network"),
+    ("ray_node_gpu", "gpu"),
+    ("ray_node_gram", "gpu"),
+    ("ray_component_gpu", "gpu"),
+    ("ray_tpu_", "gpu"),
+    ("ray_node_", "node"),
+    ("ray_component_", "memory"),
+    ("ray_memory_manager_", "memory"),
+    ("ray_object_", "objects"),
+    ("ray_owned_objects", "objects"),
+    ("ray_spill_manager_", "objects"),
+    ("ray_pull_manager_", "objects"),
+    ("ray_push_manager_", "objects"),
+)
+
+
+class Texts(NamedTuple):
+    """All texts of one step. ``samples`` and ``families`` by collector; ``asked``: every endpoint."""
+
+    samples: dict[str, list[Sample]]
+    families: dict[str, list[Family]]
+    asked: list[Scraped]
+    cpu_s: float
+
+
+class TextsNotDue(Exception):
+    """The texts of so many nodes are read less often than each step."""
+
+
+def owner(name: str) -> str:
+    """The collector that tells a name of Ray's text."""
+    return next((who for beginning, who in _OWNERS if name.startswith(beginning)), "ray")
+
+
+class RayText:
+    """The endpoints of one cluster. Thread-safe: who comes first asks, the others wait for that."""
+
+    def __init__(self, step_s: float, max_series: int) -> None:
+        self._scraper = Scraper()
+        self._step_ns = int(step_s * 1e9)
+        self._max_series = max_series
+        self._lock = threading.Lock()
+        self._time_ns = self._due_ns = 0
+        self._texts: Texts | None = None
+        self._owners: dict[str, str] = {}
+
+    def read(self, time_ns: int, nodes: Sequence[NodeAddress]) -> Texts:
+        """What the nodes say at a step. Raises TextsNotDue."""
+        with self._lock:
+            if self._texts is not None and time_ns <= self._time_ns:
+                return self._texts
+            if time_ns < self._due_ns:
+                raise TextsNotDue
+            endpoints = [
+                Endpoint(node.node_id, node.host, node.port) for node in nodes if node.alive and node.port > 0
+            ]
+            each = max(_LEAST_SERIES, int(self._max_series * _SHARE / max(1, len(endpoints))))
+            asked = self._scraper.scrape(endpoints, each, deadline_s=8.0)
+            self._texts, self._time_ns = self._sorted(asked), time_ns
+            pause_ns = int(self._texts.cpu_s / LOAD * 1e9)
+            self._due_ns = time_ns + (0 if pause_ns <= self._step_ns else pause_ns)
+            return self._texts
+
+    def _sorted(self, asked: list[Scraped]) -> Texts:
+        samples: dict[str, list[Sample]] = defaultdict(list)
+        families: dict[str, dict[str, Family]] = defaultdict(dict)
+        owners = self._owners
+        for told in asked:
+            for sample in told.samples:
+                who = owners.get(sample.name)
+                if who is None:
+                    who = owners[sample.name] = owner(sample.name)
+                samples[who].append(sample)
+            for family in told.families:
+                families[owner(family.name)][family.name] = family
+        named = {who: list(known.values()) for who, known in families.items()}
+        return Texts(samples, named, asked, sum(told.cpu_s for told in asked))
+
+    @property
+    def interval_s(self) -> float:
+        """How often the texts are read at present."""
+        return max(self._step_ns, self._due_ns - self._time_ns) / 1e9
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._scraper.close()

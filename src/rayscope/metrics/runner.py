@@ -1,0 +1,204 @@
+"""Runs the collectors of one session, each in a thread of its own, so that none waits for another."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rayscope.metrics.collector import Cluster, Collector, CollectorError, NotDue
+from rayscope.model.metric import Family, Labels, Sample
+
+log = logging.getLogger(__name__)
+
+#: A collector may take this share of the time; one that costs more is asked less often.
+LOAD = 0.1
+_MAX_SAMPLES = 200_000
+_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}")
+_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,99}")
+_MAX_VALUE = 1000
+#: How much before its time a collector is asked: steps are not exact.
+_SLACK = 0.5
+
+#: Where the samples go: (time in ns, samples, collector's name, families).
+Append = Callable[[int, list[Sample], str, list[Family]], int]
+
+
+@dataclass
+class _State:
+    name: str
+    target: str
+    collector: Collector
+    ok: bool | None = None
+    error: str | None = None
+    remedy: str | None = None
+    cost_s: float = 0.0
+    took_s: float = 0.0
+    last_ns: int = 0
+    samples: int = 0
+    left_out: int = 0
+    due_ns: int = 0
+    asked_ns: int = 0
+    run: object | None = None
+    began: float = 0.0
+    late: bool = False
+    known: set[tuple[str, Labels]] = field(default_factory=set)
+
+
+class Runner:
+    """The collectors of one session. :meth:`tick` at each step, :meth:`check` between."""
+
+    def __init__(
+        self, collectors: Iterable[tuple[str, str, Callable[[], Collector]]], step_s: float, append: Append
+    ) -> None:
+        self._step_s = step_s
+        self._append = append
+        self._lock = threading.Lock()
+        self._states = []
+        for name, target, make in collectors:
+            try:
+                self._states.append(_State(name, target, make()))
+            except Exception as error:  # a plug-in's constructor
+                state = _State(name, target, _Never())
+                state.ok, state.error = False, f"{type(error).__name__}: {error}"[:500]
+                state.remedy = "Mend or uninstall the package that brings it, then restart the server."
+                self._states.append(state)
+
+    def tick(self, cluster: Callable[[], Cluster], time_ns: int) -> None:
+        """Ask every collector that is due and not still at work. Returns at once."""
+        self.check()
+        for state in self._states:
+            with self._lock:
+                if state.run is not None or time_ns < state.due_ns:
+                    continue
+                state.run, state.began, state.late = object(), time.monotonic(), False
+                state.asked_ns = time_ns
+            threading.Thread(
+                target=self._collect,
+                args=(state, state.run, cluster(), time_ns),
+                name=f"rayscope-collect-{state.name}"[:60],
+                daemon=True,
+            ).start()
+
+    def check(self) -> None:
+        """Give up on collectors that take too long. Their threads end when they end; until then they rest."""
+        for state in self._states:
+            with self._lock:
+                took_s = time.monotonic() - state.began
+                if state.run is None or took_s < state.collector.timeout_s:
+                    continue
+                newly, state.late = not state.late, True
+                state.ok, state.took_s = False, took_s
+                state.error = (
+                    f"It has not answered for {took_s:.0f} s (it may take {state.collector.timeout_s:g} s)."
+                )
+                state.remedy = "It is asked again when it has; the other collectors go on."
+            if newly:
+                log.info("collector %s: %s", state.name, state.error)
+                self._append(state.asked_ns, [], state.name, [])
+
+    def busy(self) -> bool:
+        """Whether any collector is at work within its time."""
+        with self._lock:
+            return any(state.run is not None and not state.late for state in self._states)
+
+    def _collect(self, state: _State, run: object, cluster: Cluster, time_ns: int) -> None:
+        samples: list[Sample] = []
+        families: list[Family] = []
+        began, cpu = time.monotonic(), time.thread_time()
+        error, remedy, skipped = None, None, False
+        try:
+            for item in state.collector.collect(cluster):
+                if isinstance(item, Family):
+                    families.append(item)
+                else:
+                    samples.append(_checked(item, state.known))
+                if len(samples) > _MAX_SAMPLES:
+                    raise CollectorError(f"It tells more than {_MAX_SAMPLES} samples.", "Let it tell less.")
+        except NotDue:
+            skipped = True
+        except Exception as problem:  # whatever a plug-in or the network does
+            error = str(getattr(problem, "message", "") or f"{type(problem).__name__}: {problem}")[:500]
+            remedy = str(getattr(problem, "remedy", "") or "It is tried again by itself.")[:500]
+        with self._lock:
+            if state.run is not run:
+                return
+            late, state.run = state.late, None
+            state.took_s = time.monotonic() - began
+            if skipped:
+                return
+            state.cost_s = time.thread_time() - cpu
+            interval_s = max(self._step_s, state.collector.interval_s, state.cost_s / LOAD)
+            state.due_ns = time_ns + int((interval_s - _SLACK * self._step_s) * 1e9)
+            if late:
+                return
+            if error is not None and error != state.error:
+                log.info("collector %s: %s", state.name, error)
+            state.ok = error is None
+            state.error, state.remedy = error, remedy
+            if error is None and cluster.warnings:
+                state.error = "; ".join(cluster.warnings)[:500]
+            state.left_out = cluster.left_out
+        taken = self._append(time_ns, [] if error else samples, state.name, families)
+        with self._lock:
+            state.samples = taken
+            if error is None:
+                state.last_ns = time_ns
+            if len(state.known) > 2 * len(samples) + 1000:
+                state.known = set()
+
+    def statuses(self) -> list[dict[str, Any]]:
+        """How each goes: see ``docs/metrics.md``."""
+        with self._lock:
+            return [
+                {
+                    "name": state.name,
+                    "target": state.target,
+                    "ok": state.ok,
+                    "error": state.error,
+                    "remedy": state.remedy,
+                    "cost_s": round(state.cost_s, 6),
+                    "took_s": round(state.took_s, 6),
+                    "last_ns": state.last_ns or None,
+                    "samples": state.samples,
+                    "left_out": state.left_out,
+                    "interval_s": max(self._step_s, state.collector.interval_s, state.cost_s / LOAD),
+                    "timeout_s": state.collector.timeout_s,
+                }
+                for state in self._states
+            ]
+
+
+class _Never:
+    """Stands for a collector that could not be made."""
+
+    interval_s = 1e9
+    timeout_s = 1.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        raise NotDue
+
+
+def _checked(item: Any, known: set[tuple[str, Labels]]) -> Sample:
+    """A plug-in's sample as it must be. Raises CollectorError."""
+    try:
+        given = Sample(*item)
+        key = (given.name, given.labels)
+        if key not in known:
+            if not _NAME.fullmatch(given.name) or any(
+                not _LABEL.fullmatch(label) or not isinstance(text, str) or len(text) > _MAX_VALUE
+                for label, text in given.labels
+            ):
+                raise ValueError("a name or label is none of Prometheus'")
+            if list(given.labels) != sorted(given.labels):
+                raise ValueError("its labels are not sorted")
+            known.add(key)
+        return Sample(given.name, given.labels, float(given.value))
+    except (TypeError, ValueError) as error:
+        raise CollectorError(
+            f"{item!r:.200} is no sample: {error}.", "Make it with rayscope.metrics.collector.sample()."
+        ) from None

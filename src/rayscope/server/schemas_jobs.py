@@ -1,0 +1,94 @@
+"""The shapes of what is said of jobs and events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from rayscope.server.schemas import Dropped
+
+
+class FunctionProgress(BaseModel):
+    """A function of a job: its attempts by state, and what those that ended took (ns, executing)."""
+
+    func_name: str | None
+    type: str | None
+    attempts: int
+    total_ns: int
+    states: dict[str, int]
+
+
+class RestProgress(BaseModel):
+    """What functions beyond the first 100 add up to."""
+
+    functions: int
+    attempts: int
+    states: dict[str, int]
+
+
+class Progress(BaseModel):
+    """All attempts of a job or actor by state, and by function."""
+
+    id: str
+    attempts: int
+    states: dict[str, int]
+    functions: list[FunctionProgress]
+    rest: RestProgress
+
+
+class JobRequest(BaseModel):
+    """A job to submit, as Ray's job API takes it."""
+
+    entrypoint: str = Field(min_length=1, max_length=20_000, description="A shell command.")
+    submission_id: str | None = Field(None, min_length=1, max_length=200)
+    runtime_env: dict[str, Any] | None = None
+    metadata: dict[str, str] | None = None
+    entrypoint_num_cpus: float | None = Field(None, ge=0)
+    entrypoint_num_gpus: float | None = Field(None, ge=0)
+    entrypoint_memory: int | None = Field(None, ge=0, description="Bytes.")
+    entrypoint_resources: dict[str, float] | None = None
+
+
+class Submitted(BaseModel):
+    """What Ray calls the job."""
+
+    submission_id: str
+
+
+class Stopped(BaseModel):
+    """Whether the job still ran."""
+
+    stopped: bool
+
+
+class Deleted(BaseModel):
+    """Whether Ray has forgotten the job; the record keeps it."""
+
+    deleted: bool
+
+
+class Event(BaseModel):
+    """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
+
+    time_ns: int
+    severity: str
+    kind: str
+    event: str
+    id: str | None
+    title: str | None
+    message: str | None
+    node_id: str | None
+    job_id: str | None
+    count: int
+    last_ns: int | None
+
+
+class EventsAnswer(BaseModel):
+    """A page of events, newest first."""
+
+    items: list[Event]
+    next: str | None
+    total: int
+    by_severity: dict[str, int]
+    dropped: Dropped

@@ -1,0 +1,163 @@
+"""The shapes of answers about log files, for OpenAPI."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class LogProblem(BaseModel):
+    """Why something cannot be had now."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class LogNode(BaseModel):
+    """A node. ``files``: how many log files of it are known, None while it was not asked."""
+
+    node_id: str
+    state: str | None
+    node_ip: str | None
+    hostname: str | None
+    is_head: bool
+    files: int | None
+    problem: LogProblem | None
+
+
+class LogFile(BaseModel):
+    """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes."""
+
+    node_id: str
+    name: str
+    kind: str
+    worker_id: str | None
+    job_id: str | None
+    pid: int | None
+    submission_id: str | None
+    actor_id: str | None
+    actor_class: str | None
+    size: int | None
+    kept: int
+    live: bool
+    last_ns: int | None
+
+
+class Keeping(BaseModel):
+    """What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still."""
+
+    mode: str
+    bytes: int
+    max_bytes: int
+    error: dict[str, str] | None
+
+
+class LogFilesAnswer(BaseModel):
+    """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told."""
+
+    session: str
+    live: bool
+    nodes: list[LogNode]
+    files: list[LogFile]
+    total: int
+    left_out: int
+    keeping: Keeping
+
+
+class LogLine(BaseModel):
+    """A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
+
+    ``is_cut``: the text is not all of it. ``is_whole``: its end is there.
+    """
+
+    offset: int
+    length: int
+    text: str
+    time_ns: int | None
+    level: str | None
+    is_mark: bool
+    is_cut: bool
+    is_whole: bool
+
+
+class Stretch(BaseModel):
+    """Bytes of a file that cannot be had."""
+
+    begin: int
+    end: int
+
+
+class LogPage(BaseModel):
+    """Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before."""
+
+    session: str
+    node_id: str
+    name: str
+    kind: str
+    live: bool
+    problem: LogProblem | None
+    kept: int
+    begin: int
+    end: int
+    size: int
+    next: int
+    prev: int | None
+    more: bool
+    missing: list[Stretch]
+    lines: list[LogLine]
+
+
+class LogPart(BaseModel):
+    """A stretch of a file that belongs to what was asked for, and its last lines."""
+
+    node_id: str
+    name: str
+    stream: str
+    begin: int
+    end: int | None
+    page: LogPage | None
+    problem: LogProblem | None
+
+
+class LogsOfAnswer(BaseModel):
+    """The stretches. ``notes``: codes of what is not as one might think. ``left_out``: workers not told."""
+
+    session: str
+    live: bool
+    parts: list[LogPart]
+    notes: list[str]
+    left_out: int
+
+
+class Hit(LogLine):
+    """A line that was found."""
+
+    node_id: str
+    name: str
+
+
+class Searched(BaseModel):
+    """How much was searched."""
+
+    files: int
+    of: int
+    bytes: int
+
+
+class NotSearched(BaseModel):
+    """Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``."""
+
+    node_id: str
+    name: str
+    why: str
+    bytes: int
+
+
+class LogSearchAnswer(BaseModel):
+    """Lines that were found, and what was not searched."""
+
+    session: str
+    items: list[Hit]
+    searched: Searched
+    complete: bool
+    not_searched: list[NotSearched]

@@ -1,0 +1,97 @@
+"""The shapes of what is said of objects. Sizes in bytes, ages and times in ns."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class Sums(BaseModel):
+    """Objects (each once), the references to them, their bytes as far as known, and objects by type."""
+
+    objects: int
+    references: int
+    bytes: int
+    unknown_size: int
+    types: dict[str, int]
+
+
+class Group(Sums):
+    """What has the same ``key`` (null: unknown); of processes also which one it is."""
+
+    key: str | None
+    is_put: bool | None = None
+    node_id: str | None = None
+    pid: int | None = None
+    is_driver: bool | None = None
+    actor_id: str | None = None
+    job_id: str | None = None
+
+
+class Holder(BaseModel):
+    """A process that holds an object."""
+
+    worker_id: str
+    node_id: str
+    pid: int
+    is_driver: bool
+    actor_id: str | None
+    type: str
+
+
+class HeldObject(BaseModel):
+    """One of the largest objects."""
+
+    object_id: str
+    bytes: int | None
+    function: str | None
+    is_put: bool | None
+    age_ns: int | None
+    types: list[str]
+    call_site: str | None
+    holders: list[Holder]
+    holders_total: int
+
+
+class Suspect(Sums):
+    """What a process has kept of a function's objects for long."""
+
+    function: str | None
+    is_put: bool
+    node_id: str
+    worker_id: str
+    pid: int
+    oldest_ns: int
+
+
+class StoreOfNode(BaseModel):
+    """A node's object store."""
+
+    node_id: str
+    used_bytes: int | None
+    available_bytes: int | None
+    primary_bytes: int | None
+    fallback_bytes: int | None
+    objects: int | None
+    spilled_bytes_total: int | None
+    restored_bytes_total: int | None
+    references: int
+    error: str | None
+
+
+class MemoryAnswer(BaseModel):
+    """Who holds how much; without ``live`` nothing is known but that."""
+
+    session: str
+    live: bool
+    time_ns: int | None
+    nodes: list[StoreOfNode]
+    references_read: int = 0
+    references_total: int = 0
+    call_sites: bool = False
+    by: str | None = None
+    totals: Sums | None = None
+    groups: list[Group] = []
+    groups_total: int = 0
+    objects: list[HeldObject] = []
+    objects_total: int = 0
+    suspects: list[Suspect] = []

@@ -1,0 +1,81 @@
+"""Shapes of the answers about metrics, for OpenAPI. Times in ns of the epoch."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+Labels = dict[str, str]
+
+
+class LatestItem(BaseModel):
+    """The newest value of a series that has not ended."""
+
+    name: str
+    labels: Labels
+    value: float
+    time_ns: int
+
+
+class CollectorItem(BaseModel):
+    """How a collector goes. ``ok`` is null before its first answer; with ``ok``, ``error`` is a warning."""
+
+    name: str
+    target: str
+    ok: bool | None
+    error: str | None
+    remedy: str | None
+    cost_s: float
+    took_s: float
+    last_ns: int | None
+    samples: int
+    left_out: int
+    interval_s: float
+    timeout_s: float
+
+
+class Problem(BaseModel):
+    """Why metrics cannot be kept on disk."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class LatestAnswer(BaseModel):
+    """``total``: how many match; ``left_out``: series that the session has no room for."""
+
+    session: str
+    time_ns: int
+    items: list[LatestItem]
+    total: int
+    series: int
+    left_out: int
+    problem: Problem | None
+    note: str | None
+    collectors: list[CollectorItem]
+
+
+class NameItem(BaseModel):
+    """A name: what it is, how many series it has, and how many values each of their labels."""
+
+    name: str
+    type: str
+    help: str
+    unit: str
+    series: int
+    labels: dict[str, int]
+
+
+class NamesAnswer(BaseModel):
+    """All names of a session's series that match."""
+
+    session: str
+    items: list[NameItem]
+    total: int
+
+
+class DiscoveredTarget(BaseModel):
+    """Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/"""
+
+    targets: list[str]
+    labels: Labels

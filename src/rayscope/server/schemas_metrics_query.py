@@ -1,0 +1,114 @@
+"""The shapes of expressions' values, charts and dashboards, for the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+
+class QueriedSeries(BaseModel):
+    """One series of an expression: a value for each of the answer's times."""
+
+    labels: dict[str, str]
+    values: list[float | None]
+
+
+class QueryAnswer(BaseModel):
+    """An expression's values from ``from_ns`` to ``to_ns``."""
+
+    session: str
+    expr: str
+    from_ns: int
+    to_ns: int
+    step_ns: int
+    times_ms: list[int]
+    series: list[QueriedSeries]
+    left_out: int
+    warnings: list[str]
+    source: Literal["record", "prometheus"]
+    unit: str
+
+
+class ChartQuery(BaseModel):
+    """PromQL, and how each of its series is called (`{{label}}`)."""
+
+    expr: str = Field(min_length=1, max_length=4000)
+    legend: str | None = Field(None, max_length=200)
+
+
+class ListedChart(BaseModel):
+    """A chart of a page."""
+
+    key: str
+    title: str
+    queries: list[ChartQuery]
+    unit: str
+    stacked: bool
+    width: int
+
+
+class ListedVariable(BaseModel):
+    """What `$name` in a page's expressions stands for: a value of a label of a metric."""
+
+    name: str
+    label: str
+    metric: str
+
+
+class ListedPage(BaseModel):
+    """The charts of a page."""
+
+    name: str
+    title: str
+    charts: list[ListedChart]
+    variables: list[ListedVariable]
+
+
+class ChartsAnswer(BaseModel):
+    """All charts that the pages and Grafana's dashboards have."""
+
+    pages: list[ListedPage]
+
+
+class DashboardChart(BaseModel):
+    """A chart of a dashboard: one expression (`expr`) or several (`queries`)."""
+
+    title: str = Field(min_length=1, max_length=200)
+    expr: str | None = Field(None, min_length=1, max_length=4000)
+    queries: list[ChartQuery] = Field(default_factory=list, max_length=20)
+    unit: str = Field("", max_length=30)
+    width: Literal[1, 2, 3] = 1
+    stacked: bool = False
+
+
+class DashboardGiven(BaseModel):
+    """A dashboard as a user makes it."""
+
+    title: str = Field(min_length=1, max_length=200)
+    charts: list[DashboardChart] = Field(max_length=60)
+
+
+class KeptChart(BaseModel):
+    """A chart as it is kept."""
+
+    title: str
+    queries: list[ChartQuery]
+    unit: str
+    width: int
+    stacked: bool
+
+
+class Dashboard(BaseModel):
+    """A dashboard as it is kept; its name is its file's."""
+
+    name: str
+    title: str
+    charts: list[KeptChart]
+
+
+class DashboardsAnswer(BaseModel):
+    """All dashboards; ``unreadable``: files that are none."""
+
+    items: list[Dashboard]
+    unreadable: list[str]

@@ -1,0 +1,93 @@
+"""Any server that answers PromQL over HTTP as Prometheus does: ranges that are longer than what we keep."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import httpx
+import msgspec
+
+_TIMEOUT = httpx.Timeout(10.0, connect=3.0)
+#: For the whole answer, s: a server that sends a byte now and then keeps no timeout.
+_DEADLINE_S = 20.0
+_MAX_BYTES = 32 << 20
+
+
+class PromqlError(Exception):
+    """It could not be asked, or would not answer. ``message`` says so in one sentence."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class _Series(msgspec.Struct):
+    metric: dict[str, str] = {}
+    values: list[tuple[float, str]] = []
+
+
+class _Data(msgspec.Struct):
+    resultType: str = ""
+    result: list[_Series] = []
+
+
+class _Answer(msgspec.Struct):
+    status: str = ""
+    data: _Data | None = None
+    error: str = ""
+    warnings: list[str] = []
+
+
+def query_range(
+    url: str, expr: str, times_ns: list[int], step_ns: int
+) -> tuple[list[tuple[dict[str, str], list[float | None]]], list[str]]:
+    """The values of an expression at some times, one step apart: its series, and the server's warnings.
+
+    ``url`` is where its API begins (`http://host:9090`). Raises PromqlError.
+    """
+    form = {
+        "query": expr,
+        "start": f"{times_ns[0] / 1e9:.3f}",
+        "end": f"{times_ns[-1] / 1e9:.3f}",
+        "step": f"{step_ns / 1e9:.3f}",
+        "timeout": "10s",
+    }
+    try:
+        answer = msgspec.json.decode(_body(f"{url.rstrip('/')}/api/v1/query_range", form), type=_Answer)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise PromqlError(f"it cannot be reached: {str(error) or type(error).__name__}") from error
+    except msgspec.DecodeError as error:
+        raise PromqlError("it does not answer as Prometheus does") from error
+    if answer.status != "success" or answer.data is None:
+        raise PromqlError(f"it says: {answer.error[:300] or 'nothing'}")
+    at = {round(time_ns / 1e6): index for index, time_ns in enumerate(times_ns)}
+    series = []
+    for each in answer.data.result:
+        values: list[float | None] = [None] * len(times_ns)
+        for moment, text in each.values:
+            index = at.get(round(moment * 1000))
+            if index is not None:
+                values[index] = _number(text)
+        series.append((each.metric, values))
+    return series, answer.warnings
+
+
+def _body(url: str, form: dict[str, str]) -> bytes:
+    deadline = time.monotonic() + _DEADLINE_S
+    body = bytearray()
+    with httpx.stream("POST", url, data=form, timeout=_TIMEOUT, follow_redirects=False) as answer:
+        for part in answer.iter_bytes(1 << 16):
+            body += part
+            if len(body) > _MAX_BYTES:
+                raise PromqlError(f"its answer is larger than {_MAX_BYTES >> 20} MiB")
+            if time.monotonic() > deadline:
+                raise PromqlError(f"its answer takes longer than {_DEADLINE_S:.0f} s")
+    return bytes(body)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,60 @@
+"""Who made objects, and when: what the record knows of the objects that processes hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rayscope.store.flow_sql import FIRST_PUT, function_name
+from rayscope.store.session_file import SessionFile
+
+#: The first byte of the id of what was put holds the attempt in place of the task's own.
+_MASK = 2**56 - 1
+_TASK_DIGITS = 48
+
+
+class Maker(NamedTuple):
+    """The task that made an object. ``time_ns``: when it was put, or else when its task ended, if known."""
+
+    function: str | None
+    is_put: bool
+    time_ns: int | None
+
+
+def makers(file: SessionFile, object_ids: Sequence[str]) -> dict[str, Maker]:
+    """The makers of objects (hex ids), as far as they are on record."""
+    rows = []
+    for object_id in object_ids:
+        number = int.from_bytes(bytes.fromhex(object_id[_TASK_DIGITS:]), "little")
+        rows.append((object_id, int(object_id[:16], 16), object_id[16:_TASK_DIGITS], number))
+    if not rows:
+        return {}
+    with file.reader() as reader:
+        found = reader.execute(
+            f"""
+            WITH wanted AS MATERIALIZED (
+                SELECT unnest($ids) AS id, unnest($hi::UBIGINT[]) AS hi, unnest($lo) AS lo,
+                    unnest($numbers::UINTEGER[]) AS number),
+            made AS (
+                SELECT w.id, arg_max({function_name("a")}, a.attempt) AS function,
+                    max(a.ended_at_ns) AS ended_ns,
+                    bool_or(a.type = 'DRIVER_TASK') AS by_driver
+                FROM wanted w JOIN attempts a
+                    ON a.task_lo = w.lo AND (a.task_hi & {_MASK}) = (w.hi & {_MASK}) GROUP BY w.id),
+            put AS (
+                SELECT w.id, max(e.end_ns) AS put_ns FROM wanted w JOIN edge_rows e
+                    ON e.kind = 'put' AND e.object_hi = w.hi AND e.object_lo = w.lo
+                    AND e.object_index = w.number GROUP BY w.id)
+            SELECT w.id, CASE WHEN by_driver THEN 'driver' ELSE function END, w.number >= {FIRST_PUT},
+                coalesce(put_ns, CASE WHEN w.number < {FIRST_PUT} THEN ended_ns END)
+            FROM wanted w LEFT JOIN made USING (id) LEFT JOIN put USING (id)
+            WHERE made.id IS NOT NULL OR put.id IS NOT NULL
+            """,
+            {
+                "ids": [row[0] for row in rows],
+                "hi": [row[1] for row in rows],
+                "lo": [row[2] for row in rows],
+                "numbers": [row[3] for row in rows],
+            },
+        ).fetchall()
+    return {row[0]: Maker(row[1], row[2], row[3]) for row in found}

@@ -1,0 +1,81 @@
+"""Of nodes and workers: how many there are where, which are dead, and what waits for a place."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rayscope.store.flow_sql import NOT_DRIVER, function_name
+from rayscope.store.query.pages import Row, rows_of
+from rayscope.store.session_file import SessionFile
+
+#: Groups of like tasks, actors and placement groups that are told; those that wait longest come first.
+MAX_PENDING = 200
+_MAX_DEAD = 500
+
+_ALIVE = """
+SELECT node_id, count(*)::BIGINT FROM worker_rows
+WHERE node_id IS NOT NULL AND state IS DISTINCT FROM 'DEAD' AND coalesce(worker_type, 'WORKER') <> 'DRIVER'
+    AND node_id NOT IN (SELECT id FROM node_rows WHERE state = 'DEAD')
+GROUP BY node_id
+"""
+_DEAD = f"""
+SELECT id, node_name AS name, node_ip, is_head, end_ns, death_reason, resources_total FROM node_rows
+WHERE state = 'DEAD' ORDER BY end_ns DESC NULLS LAST, id LIMIT {_MAX_DEAD}
+"""
+_TASKS = f"""
+SELECT 'task' AS kind, coalesce({function_name("attempts")}, '') AS name, job_id, required_resources,
+    label_selector, placement_group_id, count(*)::BIGINT AS count,
+    min(pending_node_assignment_ns) AS since_ns,
+    NULL AS id, 'PENDING_NODE_ASSIGNMENT' AS state, count(*) OVER ()::BIGINT AS groups
+FROM attempts
+WHERE {NOT_DRIVER} AND type = 'NORMAL_TASK' AND state = 'PENDING_NODE_ASSIGNMENT'
+GROUP BY ALL ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
+"""
+_ACTORS = f"""
+SELECT 'actor' AS kind, coalesce(class_name, '') AS name, job_id, required_resources, label_selector,
+    placement_group_id, count(*)::BIGINT AS count, min(start_ns) AS since_ns,
+    CASE WHEN count(*) = 1 THEN any_value(id) END AS id, state, count(*) OVER ()::BIGINT AS groups
+FROM actor_rows WHERE state IN ('PENDING_CREATION', 'RESTARTING', 'DEPENDENCIES_UNREADY')
+GROUP BY name, class_name, job_id, required_resources, label_selector, placement_group_id, state
+ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
+"""
+_GROUPS = f"""
+SELECT 'placement_group' AS kind, coalesce(name, '') AS name, job_id, bundles, strategy, 1::BIGINT AS count,
+    created_ns AS since_ns, id, state, count(*) OVER ()::BIGINT AS groups
+FROM placement_group_rows WHERE state IN ('PENDING', 'RESCHEDULING', 'PREPARED')
+ORDER BY created_ns NULLS LAST, id LIMIT {MAX_PENDING}
+"""
+
+
+class Pending(NamedTuple):
+    """What waits for a place: like tasks and like actors in groups, and each placement group.
+
+    ``left_out``: groups that are not told.
+    """
+
+    rows: list[Row]
+    left_out: int
+
+
+def workers_alive(file: SessionFile) -> dict[str, int]:
+    """Node -> workers that live there, drivers left out."""
+    with file.reader() as reader:
+        return dict(reader.execute(_ALIVE).fetchall())
+
+
+def dead_nodes(file: SessionFile) -> list[Row]:
+    """The nodes that died last."""
+    with file.reader() as reader:
+        return rows_of(reader.execute(_DEAD))
+
+
+def pending(file: SessionFile) -> Pending:
+    """What waits for a place now."""
+    rows: list[dict[str, Any]] = []
+    left_out = 0
+    with file.reader() as reader:
+        for sql in (_TASKS, _ACTORS, _GROUPS):
+            found = rows_of(reader.execute(sql))
+            left_out += max(0, max((row.pop("groups") for row in found), default=0) - len(found))
+            rows += found
+    return Pending(rows, left_out)

@@ -1,0 +1,153 @@
+"""A real Ray cluster of this test run's own: raylets, drivers and nothing that outlives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from rayscope.cli.recording import Parts, node_env, system_config
+from rayscope.sources.gcs import GcsClient
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(condition: Callable[[], Any], what: str, timeout_s: float = 90) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"timed out: {what}"
+        time.sleep(0.2)
+    return found
+
+
+@dataclass
+class Node:
+    """A raylet and what belongs to it."""
+
+    node_id: str
+    process: subprocess.Popen[str]
+
+    def kill(self) -> None:
+        """Kill the raylet as an out-of-memory killer would, and then what it leaves behind."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        for child in children:
+            if Path(child.name()).name.startswith("raylet"):
+                child.send_signal(signal.SIGKILL)
+        psutil.wait_procs(children, timeout=3)
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass
+class RayCluster:
+    """Raylets of one Ray session and drivers, all of them children of this process.
+
+    ``home``: a short path, since Ray's sockets live below it. ``token``: Ray's, None for a cluster without.
+    """
+
+    home: Path
+    ingest_url: str
+    lane: str = "fast"
+    token: str | None = None
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, *head: str) -> None:
+        """Start the head node; ``head``: more arguments of ``ray start``."""
+        self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+        self.env = {key: value for key, value in os.environ.items() if not key.startswith("RAY")}
+        self.env |= {"HOME": str(self.home), "TMPDIR": str(self.home)}
+        self.env |= {"RAY_AUTH_MODE": "token" if self.token else "disabled"}
+        if self.token:
+            self.env["RAY_AUTH_TOKEN"] = self.token
+        self.env |= node_env(self.ingest_url, Parts(fast_lane=self.lane == "fast"))
+        self._run(
+            *["head", "--head", f"--port={self.gcs.rpartition(':')[2]}"],
+            *[f"--temp-dir={self.home / 'r'}", f"--ray-client-server-port={free_port()}"],
+            *["--include-dashboard=true", f"--dashboard-port={self.dashboard.rpartition(':')[2]}"],
+            *["--disable-usage-stats", f"--system-config={json.dumps(system_config())}", *head],
+        )
+        self.client = GcsClient(self.gcs, self.token)
+        wait_until(self.alive, "the head node")
+        self.session = self.client.session_name()
+
+    def add_node(self, name: str, *arguments: str) -> Node:
+        """Start another raylet, and wait until the GCS knows it."""
+        before = self.alive()
+        process = self._run(name, f"--address={self.gcs}", *arguments)
+        found: set[str] = wait_until(lambda: self.alive() - before, f"the node {name}")
+        return Node(found.pop(), process)
+
+    def _run(self, name: str, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *arguments]
+        command += ["--node-ip-address=127.0.0.1", "--min-worker-port=0", "--max-worker-port=0"]
+        command += [f"--dashboard-agent-listen-port={free_port()}", "--object-store-memory=100000000"]
+        with (self.home / f"{name}.log").open("w") as log:
+            process = subprocess.Popen(command, env=self.env, stdout=log, stderr=subprocess.STDOUT, text=True)
+        self.processes.append(process)
+        return process
+
+    def alive(self) -> set[str]:
+        """The ids of the nodes that are alive."""
+        try:
+            return {node.node_id.hex() for node in self.client.nodes() if node.state == 0}
+        except Exception:
+            for process in self.processes:
+                logs = "".join(path.read_text()[-2000:] for path in self.home.glob("*.log"))
+                assert process.poll() is None, logs
+            return set()
+
+    def start_driver(self, script: str, *arguments: str) -> subprocess.Popen[str]:
+        """A driver with pipes for its input and output."""
+        path = self.home / f"driver-{len(self.processes)}.py"
+        path.write_text(f"import ray\nray.init({self.gcs!r}, log_to_driver=False)\n{script}")
+        process = subprocess.Popen(
+            [sys.executable, str(path), *arguments],
+            env=self.env,
+            cwd=self.home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.processes.append(process)
+        return process
+
+    def run(self, script: str, timeout_s: float = 90) -> str:
+        """Run a driver to its end (``ray.init`` is done for it); returns what it printed."""
+        process = self.start_driver(script)
+        try:
+            printed, _ = process.communicate(timeout=timeout_s)
+        finally:
+            process.kill()
+            self.processes.remove(process)
+        assert process.returncode == 0, printed
+        return printed
+
+    def stop(self) -> None:
+        """Stop all of it, by its own processes."""
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in reversed(self.processes):
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

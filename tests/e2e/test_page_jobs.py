@@ -1,0 +1,62 @@
+"""Jobs, events, and objects of a recorded job in Chromium."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Recorded
+
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
+
+
+def test_a_job_tells_how_far_each_function_is(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    session = recorded.session
+    page.goto(f"{recorded.url}/s/{session}/jobs")
+    page.get_by_test_id("jobs-row").first.click()
+    drawer = page.get_by_test_id("item-drawer")
+    rows = drawer.get_by_test_id("job-function")
+    asked = httpx.get(
+        f"{recorded.url}/api/jobs/01000000/progress", params={"session": session}, timeout=30
+    ).json()
+    expect(rows).to_have_count(len(asked["functions"]))
+    attempts = {row["func_name"]: row["attempts"] for row in asked["functions"]}
+    assert (attempts["leaf"], attempts["broken"]) == (390, 6)
+    failed = rows.filter(has_text="broken")
+    expect(failed).to_contain_text("6 failed")
+    expect(page.get_by_test_id("job-stop")).to_have_count(0)  # a driver that nobody submitted
+    failed.get_by_role("link").click()
+    expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", "6")
+    page.go_back()
+    drawer.get_by_test_id("job-to-gantt").click()
+    expect(page).to_have_url(re.compile(r"/gantt\?job_id=01000000"))
+
+
+def test_events_lead_to_what_failed(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    session = recorded.session
+    page.goto(f"{recorded.url}/s/{session}/events")
+    page.get_by_test_id("events-ERROR").click()
+    expect(page).to_have_url(re.compile("severity=ERROR"))
+    total = httpx.get(
+        f"{recorded.url}/api/events", params={"session": session, "severity": "ERROR"}, timeout=30
+    ).json()["total"]
+    expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", str(total))
+    page.get_by_test_id("events-row").filter(has_text="broken").first.click()
+    expect(page.get_by_test_id("item-drawer")).to_contain_text("ValueError: page")
+    page.get_by_test_id("event-open").click()
+    expect(page).to_have_url(re.compile(r"/failures\?func_name=broken"))
+    page.goto(f"{recorded.url}/s/{session}/events?kind=node&lang=zh")
+    expect(page.get_by_test_id("events-row").first).to_contain_text("节点加入")
+    page.goto(f"{recorded.url}/s/{session}/events?q=nothing+like+it&lang=en")
+    expect(page.get_by_role("button", name="Clear filters")).to_be_visible()
+
+
+def test_an_ended_cluster_holds_nothing_any_more(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}/memory")
+    expect(page.get_by_text("The cluster is gone")).to_be_visible(timeout=60_000)

@@ -1,0 +1,195 @@
+"""The page of metrics in Chromium: charts of one range and one crosshair, the explorer, and dashboards."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from rayscope.model.metric import Family, sample
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from tests.story import SESSION, Story
+
+pytestmark = [pytest.mark.e2e]
+
+_STEP_NS = 5 * 10**9
+_SAMPLES = 120
+
+
+class Measured:
+    """A server with a live session and ten minutes of metrics.
+
+    Node ``k`` of three uses 10 k to 10 k + 4 percent of its CPU; 25 queues have a length each.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.server = Server(Settings(data_dir=folder, port=0))
+        self.server.start()
+        hub: Any = self.server.hub
+        self.hub = hub
+        told = Story()
+        told.task("load", 0, 1, 5)
+        hub.recorder.submit_records(told.batch, "events")
+        assert hub.recorder.flush(30)
+        self.end_ns = time.time_ns() // _STEP_NS * _STEP_NS
+        for number in range(_SAMPLES):
+            self.tell(self.end_ns - (_SAMPLES - 1 - number) * _STEP_NS, number % 5)
+
+    def tell(self, time_ns: int, more: float) -> None:
+        """A sample of each series."""
+        cpu = [
+            sample("ray_node_cpu_utilization", 10 * k + more, node_id=str(k) * 56, node_ip=f"10.0.0.{k}")
+            for k in (1, 2, 3)
+        ]
+        queues = [sample("my_queue", float(n), queue=f"q{n}") for n in range(25)]
+        families = [Family("ray_node_cpu_utilization", "gauge", "CPU of a node", "percent")]
+        self.hub.metrics.store(SESSION).append(time_ns, [*cpu, *queues], families=families)
+
+    def url(self, more: str = "") -> str:
+        """The page with a range of time that stays."""
+        fixed = f"from={self.end_ns - 590 * 10**9}&to={self.end_ns}"
+        return f"{self.server.url}/s/{SESSION}/metrics?{fixed}&{more}"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    made = Measured(tmp_path_factory.mktemp("data"))
+    yield made
+    made.server.stop()
+
+
+def _chart(page: Page, title: str) -> Locator:
+    return page.locator(f'[data-testid=chart][data-title="{title}"]')
+
+
+def _act(page: Page, token: str) -> None:
+    """Confirm, with the operator's token if it is asked for."""
+    page.get_by_test_id("act-confirm").click()
+    field = page.locator("input[type=password]")
+    gone = page.get_by_test_id("act")
+    expect(field.or_(page.locator("body:not(:has([data-testid=act]))")).first).to_be_visible()
+    if field.count() > 0:
+        field.fill(token)
+        page.get_by_test_id("act-confirm").click()
+    expect(gone).to_have_count(0)
+
+
+def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page) -> None:
+    page.goto(measured.url())
+    cpu = _chart(page, "CPU in use")
+    expect(cpu.locator("canvas")).to_be_visible()
+    expect(cpu.get_by_test_id("legend-line")).to_have_count(3)
+    expect(_chart(page, "GPU in use").get_by_test_id("chart-empty")).to_be_visible()
+
+    # What the table says is what was measured.
+    cpu.get_by_test_id("chart-table-toggle").click()
+    row = cpu.get_by_test_id("chart-table").locator("tbody tr").nth(1)
+    expect(row.locator("th")).to_contain_text("10.0.0.2")
+    expect(row.locator("td")).to_have_text([re.compile("2.%"), "20%", "22%", "24%"])
+    cpu.get_by_test_id("chart-table-toggle").click()
+
+    cpu.get_by_test_id("legend-line").nth(2).click()
+    expect(cpu.locator("[data-testid=legend-line][data-off]")).to_have_count(2)
+    cpu.get_by_test_id("legend-line").nth(2).click()
+    expect(cpu.locator("[data-testid=legend-line][data-off]")).to_have_count(0)
+
+    page.goto(measured.url("board=explore&expr=ray_node_cpu_utilization"))
+    chart = page.get_by_test_id("chart").first
+    plot = chart.locator(".u-over")
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40, steps=4)
+    page.mouse.up()
+    page.wait_for_url(lambda url: f"to={measured.end_ns}" not in url)
+    found = re.search(r"from=(\d+)&to=(\d+)", page.url)
+    assert found is not None
+    assert 100e9 < int(found[2]) - int(found[1]) < 200e9
+    expect(page.get_by_test_id("range-text")).to_be_visible()
+    plot.dblclick()
+    page.wait_for_url(lambda url: "from=" not in url)
+    expect(page.get_by_test_id("range-picker")).to_have_attribute("data-live", "true")
+
+    # Live: a new value comes by itself (the legend tells that of the crosshair while there is one).
+    page.mouse.move(0, 0)
+    measured.tell(time.time_ns(), 60)
+    expect(chart.get_by_test_id("legend-line").first).to_contain_text("70%", timeout=20_000)
+    page.get_by_test_id("board-node").click()
+    expect(_chart(page, "CPU in use").get_by_test_id("legend-line")).to_contain_text("10.0.0.1")
+    expect(page.get_by_test_id("board-variable")).to_have_value(re.compile("10.0.0.1"))
+
+
+def test_a_crosshair_is_that_of_all_charts(measured: Measured, page: Page) -> None:
+    (Path(measured.server.settings.folder) / "dashboards").mkdir(exist_ok=True)
+    charts = [{"title": title, "queries": [{"expr": "my_queue"}]} for title in ("One", "Other")]
+    path = Path(measured.server.settings.folder) / "dashboards" / "two.json"
+    path.write_text(json.dumps({"title": "Two", "charts": charts}))
+    page.goto(measured.url("board=d.two"))
+    one, other = (_chart(page, title).locator(".u-cursor-x") for title in ("One", "Other"))
+    box = _chart(page, "One").locator(".u-over").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 120, box["y"] + 40)
+    expect(one).to_have_css("transform", "matrix(1, 0, 0, 1, 120, 0)")
+    expect(other).to_have_css("transform", "matrix(1, 0, 0, 1, 120, 0)")
+    path.unlink()
+
+
+def test_any_expression_is_drawn_or_told_what_is_wrong(measured: Measured, page: Page) -> None:
+    page.goto(measured.url("board=explore"))
+    page.get_by_test_id("metric-name").fill("my_que")
+    page.get_by_role("option", name="my_queue").click()
+    expect(page.get_by_test_id("expr")).to_have_value("my_queue")
+    # Never thousands of lines: those with the greatest mean, and how many there are.
+    expect(page.get_by_test_id("chart-left-out")).to_have_text("20 of 25")
+    expect(page.get_by_test_id("legend-line")).to_have_count(20)
+    page.get_by_role("button", name="queue · 25").click()
+    expect(page).to_have_url(re.compile(r"expr=sum"))
+
+    page.get_by_test_id("expr").fill("sum(my_queue")
+    page.get_by_test_id("expr").press("Enter")
+    expect(page.get_by_test_id("expr-error")).to_be_visible()
+    page.get_by_test_id("expr").fill("sum(my_queue)")
+    page.get_by_test_id("expr").press("Enter")
+    expect(page.get_by_test_id("expr-error")).to_have_count(0)
+    expect(page.get_by_test_id("legend-line")).to_contain_text("300")
+
+
+def test_a_dashboard_from_the_first_chart_to_its_end(measured: Measured, page: Page) -> None:
+    page.goto(measured.url("board=dashboards"))
+    page.get_by_test_id("dashboard-new").click()
+    page.get_by_test_id("board-title").fill("My queues")
+    page.get_by_test_id("chart-title").fill("All of them")
+    page.get_by_test_id("chart-expr").fill("sum(my_queue)")
+    page.get_by_test_id("board-add-chart").click()
+    page.get_by_test_id("chart-title").nth(1).fill("One")
+    page.get_by_test_id("board-save").click()
+    expect(page.get_by_role("alert")).to_contain_text("needs an expression")
+    page.get_by_test_id("chart-expr").nth(1).fill('my_queue{queue="q7"}')
+    page.get_by_test_id("board-save").click()
+    _act(page, measured.hub.operator_token)
+    board = page.get_by_test_id("dashboard")
+    expect(board).to_have_attribute("data-name", "my-queues")
+    expect(_chart(page, "One").get_by_test_id("legend-line")).to_contain_text("7")
+    kept = Path(measured.server.settings.folder) / "dashboards" / "my-queues.json"
+    assert [chart["title"] for chart in json.loads(kept.read_text())["charts"]] == ["All of them", "One"]
+
+    page.get_by_test_id("dashboard-edit").click()
+    page.get_by_test_id("chart-up").nth(1).click()
+    page.get_by_test_id("board-save").click()
+    _act(page, measured.hub.operator_token)
+    expect(page.get_by_test_id("chart").first).to_have_attribute("data-title", "One")
+
+    page.goto(measured.url("board=dashboards&lang=zh"))
+    page.get_by_test_id("dashboard-card").click()
+    page.get_by_test_id("dashboard-delete").click()
+    _act(page, measured.hub.operator_token)
+    expect(page.get_by_test_id("dashboards")).to_contain_text("还没有仪表板")
+    assert not kept.exists()

@@ -1,0 +1,74 @@
+"""One cluster of two nodes, recorded by one server, for all tests that can share it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.cluster import RayCluster, wait_until
+
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+
+
+@dataclass
+class Recorded(RayCluster):
+    """A cluster, and the server that records it."""
+
+    server: Server | None = None
+
+    @property
+    def hub(self) -> Any:
+        """What the server runs behind its routes."""
+        assert self.server is not None
+        return self.server.hub
+
+    @property
+    def url(self) -> str:
+        assert self.server is not None
+        return self.server.url
+
+    @property
+    def address(self) -> str:
+        """Of the GCS."""
+        return self.gcs
+
+    @property
+    def dashboard_url(self) -> str:
+        return f"http://{self.dashboard}"
+
+    def ask(self, path: str, **params: Any) -> httpx.Response:
+        """Our server's answer about the cluster's session, whatever it is."""
+        return httpx.get(f"{self.url}{path}", params={"session": self.session, **params}, timeout=60)
+
+    def get(self, path: str, **params: Any) -> Any:
+        """Our server's answer, which must be a good one, decoded."""
+        answer = self.ask(path, **params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """Node one has 3 CPUs, node two 2 CPUs and 8 of the resource ``second``."""
+    server = Server(Settings(data_dir=tmp_path_factory.mktemp("cluster"), port=0))
+    server.start()
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        recorded = Recorded(Path(folder), server.ingest_url, server=server)
+        try:
+            recorded.start("--num-cpus=3")
+            recorded.add_node("second", "--num-cpus=2", '--resources={"second": 8}')
+            hub = server.hub
+            assert hub is not None
+            session = recorded.session
+            hub.attach(recorded.gcs)
+            wait_until(lambda: session in hub.catalog.names() and hub.gcs_of(session), "the session")
+            yield recorded
+        finally:
+            recorded.stop()
+            server.stop()

@@ -1,0 +1,258 @@
+"""Alerts with real counterparts: Debian's Alertmanager and Prometheus, a mail server, and a node that dies."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from email import message_from_bytes
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+from aiosmtpd.controller import Controller
+from tests.story import SESSION, Story
+
+from rayscope.model.metric import sample
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+
+S = 10**9
+RULES = """
+groups:
+- name: mine
+  interval: 1s
+  rules:
+  - {alert: QueueLong, metric: my_queue, op: '>', threshold: 40, labels: {severity: critical},
+     annotations: {summary: 'Queue {{ $labels.queue }} has {{ $value }} entries'}}
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """Starts a program of Debian's and waits until it answers at ``url``."""
+    assert shutil.which("prometheus-alertmanager"), "it is missing: run `make system`"
+    with ExitStack() as stack:
+
+        def run(url: str, *command: str) -> None:
+            with (tmp_path / f"{command[0]}.log").open("w") as log:
+                process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+            stack.callback(process.wait, 20)
+            stack.callback(process.terminate)
+            deadline = time.monotonic() + 60
+            while True:
+                assert process.poll() is None, (tmp_path / f"{command[0]}.log").read_text()
+                try:
+                    httpx.get(url).raise_for_status()
+                    return
+                except httpx.HTTPError:
+                    assert time.monotonic() < deadline, (tmp_path / f"{command[0]}.log").read_text()
+                    time.sleep(0.2)
+
+        yield run
+
+
+class _Hook(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.server.told.append(body)  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class _Mailbox:
+    def __init__(self) -> None:
+        self.mails: list[Any] = []
+
+    async def handle_DATA(self, _: Any, __: Any, envelope: Any) -> str:
+        self.mails.append((envelope.rcpt_tos, message_from_bytes(envelope.content)))
+        return "250 OK"
+
+
+class Alerting:
+    """A server with a session that lives, and the series ``my_queue`` in it."""
+
+    def __init__(self, folder: Path, channels: str) -> None:
+        (folder / "alerts").mkdir(parents=True)
+        (folder / "alerts" / "mine.yml").write_text(RULES)
+        (folder / "alerts" / "channels.yml").write_text(channels)
+        self.server = Server(Settings(data_dir=folder, port=0))
+        self.server.start()
+        self.hub: Any = self.server.hub
+        told = Story()
+        told.task("load", 0, 1, 5)
+        self.hub.recorder.submit_records(told.batch, "events")
+        assert self.hub.recorder.flush(60)
+
+    def queue(self, length: float) -> None:
+        store = self.hub.metrics.store(SESSION)
+        store.append(time.time_ns(), [sample("my_queue", length, queue="q1")])
+
+    def turn(self) -> None:
+        """Alerts as they will be when some time has passed: the server turns them by itself too."""
+        self.hub.alerts.turn(time.time_ns())
+
+
+@pytest.fixture
+def alerting(tmp_path: Path) -> Iterator[Callable[[str], Alerting]]:
+    with ExitStack() as stack:
+
+        def make(channels: str) -> Alerting:
+            made = Alerting(tmp_path / "data", channels)
+            stack.callback(made.server.stop)
+            return made
+
+        yield make
+
+
+def test_alertmanager_takes_an_alert_and_its_end(
+    alerting: Callable[[str], Alerting],
+    start: Callable[..., None],
+    wait_for: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    (tmp_path / "am.yml").write_text("route: {receiver: nobody}\nreceivers: [{name: nobody}]\n")
+    start(
+        f"{url}/-/ready",
+        "prometheus-alertmanager",
+        f"--config.file={tmp_path / 'am.yml'}",
+        f"--storage.path={tmp_path / 'am'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--cluster.listen-address=",
+    )
+    made = alerting(f"channels: [{{name: am, type: alertmanager, url: '{url}'}}]\n")
+
+    def known(active: bool) -> Any:
+        made.turn()
+        return httpx.get(f"{url}/api/v2/alerts", params={"active": str(active).lower()}).json()
+
+    made.queue(90)
+    (alert,) = wait_for(lambda: known(True), "Alertmanager has it", 30)
+    assert alert["labels"] == {
+        "alertname": "QueueLong",
+        "queue": "q1",
+        "severity": "critical",
+        "session": SESSION,
+    }
+    assert alert["annotations"]["summary"] == "Queue q1 has 90 entries"
+    assert alert["generatorURL"].startswith(made.server.url)
+    made.queue(3)
+    wait_for(lambda: not known(True), "Alertmanager knows that it is over", 30)
+
+
+def test_prometheus_loads_our_rules_as_they_are_exported(
+    alerting: Callable[[str], Alerting], start: Callable[..., None], tmp_path: Path
+) -> None:
+    made = alerting("channels: []\n")
+    (tmp_path / "ours.yml").write_text(httpx.get(f"{made.server.url}/api/alerts/export").text)
+    (tmp_path / "prometheus.yml").write_text("rule_files: [ours.yml]\n")
+    port = free_port()
+    start(
+        f"http://127.0.0.1:{port}/-/ready",
+        "prometheus",
+        f"--config.file={tmp_path / 'prometheus.yml'}",
+        f"--storage.tsdb.path={tmp_path / 'tsdb'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    )
+    groups = httpx.get(f"http://127.0.0.1:{port}/api/v1/rules").json()["data"]["groups"]
+    loaded = {rule["name"]: rule for group in groups for rule in group["rules"]}
+    ours = httpx.get(f"{made.server.url}/api/alerts/rules").json()["items"]
+    assert set(loaded) == {rule["name"] for rule in ours if rule["enabled"]}
+    for rule in ours:
+        assert loaded[rule["name"]]["duration"] == rule["for_s"]
+
+
+def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
+    alerting: Callable[[str], Alerting], wait_for: Callable[..., Any]
+) -> None:
+    hook = HTTPServer(("127.0.0.1", 0), _Hook)
+    hook.told = []  # type: ignore[attr-defined]
+    Thread(target=hook.serve_forever, daemon=True).start()
+    mailbox = _Mailbox()
+    smtp = Controller(mailbox, hostname="127.0.0.1", port=free_port())
+    smtp.start()
+    try:
+        mailto = f"mailto://127.0.0.1:{smtp.port}?from=rayscope@example.org&to=ops@example.org&mode=insecure"
+        made = alerting(
+            "route: {group_wait: 0s}\n"
+            f"channels: [{{name: both, type: apprise, urls: ['json://127.0.0.1:{hook.server_port}', "
+            f"'{mailto}']}}]\n"
+        )
+        made.queue(90)
+        made.turn()
+        wait_for(lambda: mailbox.mails, "a mail", 30)
+        wait_for(lambda: hook.told, "a call of the hook", 30)  # type: ignore[attr-defined]
+        to, mail = mailbox.mails[0]
+        assert to == ["ops@example.org"]
+        assert "FIRING 1" in mail["Subject"]
+        text = "".join(
+            part.get_payload(decode=True).decode() for part in mail.walk() if not part.is_multipart()
+        )
+        assert "Queue q1 has 90 entries" in text
+        assert "Queue q1 has 90 entries" in hook.told[0]  # type: ignore[attr-defined]
+        wait_for(lambda: made.hub.alerts.notifier.told("both").sent == 1, "it is counted")
+    finally:
+        smtp.stop()
+        hook.shutdown()
+        hook.server_close()
+
+
+@pytest.mark.ray
+def test_a_node_that_is_killed_fires_an_alert(cluster: Any, wait_for: Callable[..., Any]) -> None:
+    """From the kill of a raylet to `pending` and to `firing`, whose rule waits 10 s by itself."""
+    node = cluster.add_node("victim", "--num-cpus=1")
+
+    def alert(state: str, rule: str = "NodeDead") -> Any:
+        items = cluster.get("/api/alerts")["items"]
+        return [
+            one
+            for one in items
+            if one["labels"].get("node_id") == node.node_id and one["rule"] == rule and one["state"] == state
+        ]
+
+    def told_alive() -> bool:
+        found = cluster.get("/api/metrics", name="rayscope_node_up")["items"]
+        return any(one["labels"]["node_id"] == node.node_id and one["value"] == 1 for one in found)
+
+    wait_for(told_alive, "the node is measured", 60)
+    rules = {rule["name"]: rule for rule in cluster.get("/api/alerts/rules")["items"]}
+    for name in ("NodeCpuHigh", "NodeMemoryHigh", "ObjectStoreNearlyFull", "UnschedulableDemands"):
+        # What ships reads series that a real cluster has.
+        expr = rules[name]["value_expr"]
+        wait_for(lambda expr=expr: cluster.get("/api/metrics/query", expr=expr)["series"], name, 60)
+    assert alert("pending") == alert("firing") == []
+    began = time.monotonic()
+    Thread(target=node.kill, daemon=True).start()
+    wait_for(lambda: alert("firing", "NodeSilent") or alert("pending"), "it is missed", 60)
+    missed_s = time.monotonic() - began
+    wait_for(lambda: node.node_id not in cluster.alive(), "Ray itself knows", 60)
+    known_s = time.monotonic() - began
+    wait_for(lambda: alert("pending") or alert("firing"), "the alert is pending", 60)
+    pending_s = time.monotonic() - began
+    (fired,) = wait_for(lambda: alert("firing"), "the alert fires", 60)
+    fired_s = time.monotonic() - began
+    print(f"killed a raylet: missed after {missed_s:.1f} s, known to Ray after {known_s:.1f} s")
+    print(f"its death pending after {pending_s:.1f} s, firing after {fired_s:.1f} s")
+    assert fired["annotations"]["summary"].endswith(" is dead")
+    assert fired["fired_ns"] - fired["active_ns"] >= 10 * S
+    dead = cluster.get(f"/api/nodes/{node.node_id}")
+    assert dead["state"] == "DEAD"
+    topic = cluster.get("/api/realtime", topic="alerts")["data"]
+    assert node.node_id in [one["labels"].get("node_id") for one in topic["items"]]

@@ -1,0 +1,161 @@
+"""Logs of a real cluster of two nodes: what tasks print, whose it is, search, and what is kept of the dead."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import httpx
+import pytest
+from tests.cluster import wait_until
+from tests.integration.conftest import Recorded
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+PRINTING = """
+import sys, time
+
+@ray.remote(num_cpus=0.5)
+def talk(word):
+    for number in range(5):
+        print(f"{word} line {number} äöü 雪")
+    print(f"{word} complains", file=sys.stderr)
+    return ray.get_runtime_context().get_task_id(), ray.get_runtime_context().get_node_id()
+
+@ray.remote(num_cpus=0.1)
+class Speaker:
+    def say(self, word):
+        print(f"{word} from the actor")
+        return ray.get_runtime_context().get_actor_id()
+
+speaker = Speaker.remote()
+first = ray.get(talk.remote("alpha"))
+second = ray.get(talk.options(resources={RESOURCE: 1}).remote("omega"))
+actor = ray.get(speaker.say.remote("gamma"))
+print(*first, *second, actor)
+time.sleep(4)
+"""
+
+
+def _texts(part: dict[str, Any]) -> list[str]:
+    return [line["text"] for line in part["page"]["lines"] if not line["is_mark"]]
+
+
+def _run(cluster: Recorded, resource: str) -> list[str]:
+    printed = cluster.run(PRINTING.replace("RESOURCE", repr(resource)))
+    return printed.strip().splitlines()[-1].split()
+
+
+def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
+    first, first_node, second, second_node, actor = _run(cluster, "second")
+    assert first_node
+    for task, word in ((first, "alpha"), (second, "omega")):
+
+        def lines(task: str = task) -> Any:
+            answer = cluster.ask("/api/logs/of", task_id=task)
+            parts = answer.json().get("parts") or []
+            return parts if {part["stream"] for part in parts} == {"out", "err"} else None
+
+        out, err = wait_until(lines, "the task's lines", 30)
+        assert _texts(out) == [f"{word} line {number} äöü 雪" for number in range(5)]
+        assert _texts(err) == [f"{word} complains"]
+        assert out["page"]["missing"] == []
+    of_actor = wait_until(
+        lambda: cluster.ask("/api/logs/of", actor_id=actor).json().get("parts"), "the actor's files", 30
+    )
+    assert "gamma from the actor" in _texts(of_actor[0])
+
+    # A search finds both nodes' lines, and says what it looked at.
+    found = cluster.get("/api/logs/search", q="LINE 3", kind="worker_out")
+    assert {hit["text"] for hit in found["items"]} >= {"alpha line 3 äöü 雪", "omega line 3 äöü 雪"}
+    assert {hit["node_id"] for hit in found["items"]} >= {first_node, second_node}
+    assert found["searched"]["files"] == found["searched"]["of"] > 0
+    by_pattern = cluster.get("/api/logs/search", q="^(alpha|omega) line [34]", regex=1)
+    assert len({hit["text"] for hit in by_pattern["items"]}) == 4
+
+    # A line's place in its file holds.
+    hit = found["items"][0]
+    page = cluster.get(
+        "/api/logs/file", node_id=hit["node_id"], name=hit["name"], offset=hit["offset"], limit=1
+    )
+    assert page["lines"][0]["text"] == hit["text"]
+    downloaded = cluster.ask("/api/logs/download", node_id=hit["node_id"], name=hit["name"])
+    assert hit["text"] in downloaded.text
+    assert hit["name"] in downloaded.headers["content-disposition"]
+
+
+def test_rays_own_logs_have_times_and_levels(cluster: Recorded) -> None:
+    listed = cluster.get("/api/logs", kind="gcs,raylet")
+    alive = cluster.alive()  # other tests kill nodes
+    (name, node) = next(
+        (f["name"], f["node_id"])
+        for f in listed["files"]
+        if f["name"] == "gcs_server.out" and f["node_id"] in alive
+    )
+    page = cluster.get("/api/logs/file", node_id=node, name=name, limit=50)
+    assert page["live"]
+    told = [line for line in page["lines"] if line["time_ns"]]
+    assert told
+    assert all(abs(time.time_ns() - line["time_ns"]) < 3600e9 for line in told)
+    assert {line["level"] for line in told} & {"info", "warning", "error"}
+    middle = told[len(told) // 2]["time_ns"]
+    since = cluster.get("/api/logs/file", node_id=node, name=name, since_ns=middle - 1, limit=50)
+    first = next(line for line in since["lines"] if line["time_ns"])
+    assert first["time_ns"] >= middle - 1000
+    warnings = cluster.get("/api/logs/file", node_id=node, name=name, level="warning")
+    assert {line["level"] for line in warnings["lines"]} <= {"warning", "error", "critical"}
+
+
+def test_names_that_are_none_reach_nothing(cluster: Recorded) -> None:
+    node = cluster.get("/api/logs")["nodes"][0]["node_id"]
+    hostile = [
+        "../../../../../etc/passwd",
+        "/etc/passwd",
+        "a\0b",
+        "%2e%2e/passwd",
+        "old/../x",
+        "..\\x",
+        "x" * 400,
+    ]
+    for name in hostile:
+        for path in ("file", "download"):
+            answer = cluster.ask(f"/api/logs/{path}", node_id=node, name=name)
+            assert answer.status_code == 404, (name, answer.text)
+            assert "root:" not in answer.text
+    assert cluster.ask("/api/logs/file", node_id="../x", name="raylet.out").status_code == 404
+
+
+def test_what_a_dead_node_said_is_still_there(cluster: Recorded) -> None:
+    node = cluster.add_node("third", "--num-cpus=1", '--resources={"third": 1}')
+    _, _, task, where, _ = _run(cluster, "third")
+    assert where == node.node_id
+
+    def kept() -> Any:
+        files = cluster.get("/api/logs", node_id=node.node_id, kind="worker_out")["files"]
+        return [file for file in files if file["kept"] > 100]
+
+    (file, *_) = wait_until(kept, "the keeper", 40)
+    node.kill()
+
+    def dead() -> Any:
+        nodes = cluster.get("/api/logs", node_id=node.node_id)["nodes"]
+        return any(n["node_id"] == node.node_id and n["state"] == "DEAD" for n in nodes)
+
+    wait_until(dead, "its death", 40)
+    page = cluster.get("/api/logs/file", node_id=node.node_id, name=file["name"])
+    assert not page["live"]
+    assert page["problem"]
+    texts = [line["text"] for line in page["lines"]]
+    assert [text for text in texts if text.startswith("omega")] == [
+        f"omega line {number} äöü 雪" for number in range(5)
+    ]
+    parts = cluster.get("/api/logs/of", task_id=task)["parts"]
+    assert _texts(parts[0]) == [f"omega line {number} äöü 雪" for number in range(5)]
+    found = cluster.get("/api/logs/search", q="omega line 4", node_id=node.node_id)
+    assert found["items"]
+    gone = httpx.get(
+        f"{cluster.url}/api/logs/file",
+        params={"session": cluster.session, "node_id": node.node_id, "name": "raylet.out"},
+    )
+    assert gone.status_code == 404
+    assert gone.json()["error"]["remedy"]

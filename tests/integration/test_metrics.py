@@ -1,0 +1,160 @@
+"""Metrics of a live cluster: equal to Ray's own text and to psutil, and a real Prometheus reads us."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.cluster import free_port, wait_until
+from tests.integration.conftest import Recorded
+
+_STEP_S = 5
+PARTS = {"actors", "gpu", "memory", "network", "node", "objects", "ray", "rayscope", "resources", "tasks"}
+
+
+def latest(cluster: Recorded, name: str, **labels: str) -> dict[str, float]:
+    """node id -> value."""
+    found = cluster.get("/api/metrics", name=name, label=[f"{k}={v}" for k, v in labels.items()])
+    return {item["labels"].get("node_id", ""): item["value"] for item in found["items"]}
+
+
+def endpoints(cluster: Recorded) -> dict[str, str]:
+    """node id -> host:port, as the service discovery tells."""
+    told = cluster.get("/api/prometheus/sd")
+    return {
+        target["labels"]["__meta_rayscope_node_id"]: target["targets"][0]
+        for target in told
+        if target["labels"]["__meta_rayscope_session"] == cluster.session
+    }
+
+
+def rays_own(address: str) -> dict[str, float]:
+    """What Ray's endpoint says now, summed over other labels."""
+    told: dict[str, float] = {}
+    for family in text_string_to_metric_families(httpx.get(f"http://{address}/metrics", timeout=10).text):
+        for each in family.samples:
+            told[each.name] = told.get(each.name, 0.0) + each.value
+    return told
+
+
+def test_every_built_in_collector_goes_well(cluster: Recorded) -> None:
+    def good() -> Any:
+        told = {each["name"]: each for each in cluster.get("/api/metrics", limit=1)["collectors"]}
+        return told.keys() >= PARTS and all(told[name]["ok"] for name in PARTS) and told
+
+    told = wait_until(good, "an answer of every collector", 40)
+    assert all(told[name]["error"] is None for name in PARTS), told
+    assert all(told[name]["samples"] > 0 for name in PARTS - {"gpu", "tasks", "actors"})
+    # 10 % of a core is what reading the texts may take; two nodes need a small part of that.
+    assert sum(each["cost_s"] for each in told.values()) < 0.1 * _STEP_S
+
+
+def test_node_figures_equal_rays_text_and_the_machine(cluster: Recorded) -> None:
+    nodes = wait_until(
+        lambda: (found := latest(cluster, "ray_node_mem_used")).keys() >= cluster.alive() and found,
+        "figures",
+        40,
+    )
+    assert endpoints(cluster).keys() == cluster.alive()
+    total = latest(cluster, "ray_node_mem_total")
+    cpus = latest(cluster, "ray_node_cpu_count")
+    resources = latest(cluster, "rayscope_resources_total", resource="CPU")
+    for node_id, address in endpoints(cluster).items():
+        theirs = rays_own(address)
+        assert total[node_id] == theirs["ray_node_mem_total"]
+        assert cpus[node_id] == theirs["ray_node_cpu_count"]
+        assert nodes[node_id] == pytest.approx(theirs["ray_node_mem_used"], rel=0.3)
+        assert nodes[node_id] == pytest.approx(psutil.virtual_memory().used, rel=0.4)
+        assert 0 <= latest(cluster, "ray_node_cpu_utilization")[node_id] <= 100
+    alive = cluster.alive()  # other tests kill nodes
+    assert sorted(resources[node_id] for node_id in alive) == [2, 3]
+    up = latest(cluster, "rayscope_node_up")
+    assert {node_id: up[node_id] for node_id in alive} == dict.fromkeys(alive, 1)
+    assert not any(value for node_id, value in up.items() if node_id not in alive)
+
+
+def test_tasks_and_workers_are_counted(cluster: Recorded) -> None:
+    before = sum(latest(cluster, "rayscope_function_finished_total", func_name="counted_by_metrics").values())
+    cluster.run(
+        "@ray.remote\ndef counted_by_metrics(): return 1\n"
+        "ray.get([counted_by_metrics.remote() for _ in range(20)])\n"
+    )
+    wait_until(
+        lambda: (
+            sum(latest(cluster, "rayscope_function_finished_total", func_name="counted_by_metrics").values())
+            == before + 20
+        ),
+        "20 more",
+        40,
+    )
+    pids = {
+        int(item["labels"]["pid"])
+        for item in cluster.get("/api/metrics", name="rayscope_worker_memory_bytes")["items"]
+    }
+    assert pids
+    assert any(psutil.pid_exists(pid) for pid in pids)
+
+
+@pytest.fixture
+def prometheus(cluster: Recorded, tmp_path: Path) -> Iterator[str]:
+    """Debian's Prometheus, told of our service discovery and of us."""
+    config = {
+        "global": {"scrape_interval": "1s"},
+        "scrape_configs": [
+            {
+                "job_name": "ray",
+                "http_sd_configs": [{"url": f"{cluster.url}/api/prometheus/sd", "refresh_interval": "1s"}],
+                "relabel_configs": [
+                    {"source_labels": [f"__meta_rayscope_{name}"], "target_label": name}
+                    for name in ("session", "node_id")
+                ],
+            },
+            {"job_name": "rayscope", "static_configs": [{"targets": [cluster.url.removeprefix("http://")]}]},
+        ],
+    }
+    (tmp_path / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
+    address = f"127.0.0.1:{free_port()}"
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [
+                "prometheus",
+                f"--config.file={tmp_path / 'prometheus.yml'}",
+                f"--storage.tsdb.path={tmp_path / 'data'}",
+                f"--web.listen-address={address}",
+            ],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield f"http://{address}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_a_real_prometheus_finds_the_nodes_and_reads_us(cluster: Recorded, prometheus: str) -> None:
+    def query(expression: str) -> list[dict[str, Any]]:
+        try:
+            answer = httpx.get(f"{prometheus}/api/v1/query", params={"query": expression}, timeout=10)
+        except httpx.TransportError:
+            return []
+        found: list[dict[str, Any]] = answer.json()["data"]["result"] if answer.status_code == 200 else []
+        return found
+
+    def up() -> dict[str, str]:
+        return {each["metric"].get("node_id", "us"): each["value"][1] for each in query("up")}
+
+    expected = dict.fromkeys([*cluster.alive(), "us"], "1")
+    wait_until(lambda: up() == expected, f"everything up: {up()}", 30)
+    ours = {each["metric"]["session"]: each["value"][1] for each in query("rayscope_session_live == 1")}
+    assert cluster.session in ours
+    total = latest(cluster, "ray_node_mem_total")
+    for each in wait_until(lambda: query("ray_node_mem_total"), "Ray's figures", 20):
+        assert float(each["value"][1]) == total[each["metric"]["node_id"]]

@@ -1,0 +1,140 @@
+"""What the pages about machines say equals psutil on the machine, Ray's own figures, and what Ray does."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import psutil
+import pytest
+from tests.cluster import wait_until
+from tests.integration.conftest import Recorded
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+WORK = """
+import time
+@ray.remote(num_cpus=0.5)
+class Holder:
+    def __init__(self): self.kept = ray.put(b"x" * 20_000_000)
+    def pid(self):
+        import os
+        return os.getpid()
+@ray.remote(num_cpus=1)
+def spin():
+    while True: sum(range(1000))
+@ray.remote(resources={"unobtainium": 2})
+def never(): pass
+holder, spins = Holder.remote(), spin.remote()
+waits = [never.remote() for _ in range(3)]
+print(ray.get(holder.pid.remote()), flush=True)
+input()
+"""
+STATE = """
+import json
+print("JSON" + json.dumps([ray.cluster_resources(), ray.available_resources()]))
+"""
+
+
+def node_of(cluster: Recorded, pid: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The node, and its worker with that process id once it is measured."""
+    for node in cluster.get("/api/nodes")["items"]:
+        if node["state"] != "ALIVE":
+            continue
+        detail = cluster.get(f"/api/nodes/{node['node_id']}")
+        for worker in detail["workers"]:
+            if worker["pid"] == pid and worker["memory_bytes"] is not None:
+                return detail, worker
+    return None
+
+
+def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
+    driver = cluster.start_driver(WORK)
+    try:
+        assert driver.stdout is not None
+        pid = int(next(line for line in driver.stdout if line.strip().isdecimal()))
+        node, worker = wait_until(lambda: node_of(cluster, pid), "an account of the worker")
+        rss = psutil.Process(pid).memory_info().rss
+        assert worker["memory_bytes"] == pytest.approx(rss, rel=0.2)
+        assert worker["actor_class"] == "Holder"
+        assert worker["reserved"] == {"CPU": 0.5}
+        usage = node["usage"]
+        assert usage["current"]
+        assert usage["mem_total_bytes"] == pytest.approx(psutil.virtual_memory().total, rel=0.1)
+        disk = next(one for one in node["measured"]["disks"] if one["path"] == "/")
+        assert disk["used_bytes"] == pytest.approx(psutil.disk_usage("/").used, rel=0.05)
+        assert node["measured"]["cpus"] == psutil.cpu_count()
+
+        def stored() -> bool:
+            told = cluster.get(f"/api/nodes/{node['node_id']}")["usage"]
+            return int(told["object_store_used_bytes"] or 0) >= 20_000_000
+
+        wait_until(stored, "what the actor put into the object store", 30)
+
+        # The one that spins is told, runs what it runs, and takes a good part of a core.
+        def spinning() -> Any:
+            for one in cluster.get("/api/nodes")["items"]:
+                for told in cluster.get(f"/api/nodes/{one['node_id']}")["workers"]:
+                    runs = [attempt["name"] for attempt in told["attempts"]]
+                    if runs == ["spin"] and (told["cpu_percent"] or 0) > 10:
+                        return told
+            return None
+
+        spins = wait_until(spinning, "the worker that spins")
+        listed = cluster.get("/api/workers", sort="-cpu_percent", at_least="cpu_percent:10")["items"]
+        assert spins["id"] in [one["worker_id"] for one in listed]
+        assert all(one["cpu_percent"] >= 10 for one in listed)
+        cells = cluster.get("/api/nodes/cells")
+        place = cells["workers"]["pid"].index(spins["pid"])
+        assert cells["measured"]["cpu"][place] > 0
+        assert cells["functions"][cells["workers"]["function"][place]] == "spin"
+
+        said = cluster.run(STATE)
+        total, available = json.loads(said[said.index("JSON") + 4 :].splitlines()[0])
+        status = cluster.get("/api/cluster/status")
+        assert {name: one["total"] for name, one in status["resources"].items()} == pytest.approx(
+            {name: amount for name, amount in total.items() if not name.startswith("node:")}
+        )
+        for name in ("CPU", "second"):
+            assert status["resources"][name]["available"] == pytest.approx(available.get(name, 0.0))
+        held = {(one["kind"], one["name"]): one["resources"] for one in status["by"]}
+        assert held["actor", "Holder"] == {"CPU": 0.5}
+        assert held["task", "spin"] == {"CPU": 1.0}
+
+        def waiting() -> Any:
+            told = cluster.get("/api/cluster/status")["pending"]
+            return next((one for one in told if one["name"] == "never" and one["count"] == 3), None)
+
+        pending = wait_until(waiting, "what never finds a place")
+        assert pending["resources"] == {"CPU": 1.0, "unobtainium": 2.0}
+        reason = pending["reason"]
+        assert (reason["code"], reason["never"], reason["resource"]) == ("no_resource", True, "unobtainium")
+        shapes = cluster.get("/api/cluster/status")["shapes"]
+        assert any(one["infeasible"] == 3 and "unobtainium" in one["resources"] for one in shapes)
+    finally:
+        driver.kill()
+        driver.wait()
+        cluster.processes.remove(driver)
+
+
+def test_a_raylet_that_is_killed_is_dead_with_its_reason(cluster: Recorded) -> None:
+    node = cluster.add_node("doomed", "--num-cpus=1")
+    path = f"/api/nodes/{node.node_id}"
+    wait_until(lambda: node.node_id in {n["node_id"] for n in cluster.get("/api/nodes")["items"]}, "it")
+    wait_until(lambda: (cluster.get(path)["usage"] or {}).get("usage_ns"), "its account", 60)
+    node.kill()
+    killed = time.monotonic()
+    wait_until(lambda: cluster.get(path)["state"] == "DEAD", "its death", 15)
+    assert time.monotonic() - killed < 15
+    told = cluster.get(path)
+    assert told["death_reason"] == "UNEXPECTED_TERMINATION"
+    assert told["death_message"]
+    # What it used last is kept, and is not of now.
+    assert told["usage"]["cpu_percent"] is not None
+    assert not told["usage"]["current"]
+    assert told["resources"] is None
+    listed = cluster.get("/api/nodes", state="DEAD", limit=1000)["items"]
+    assert node.node_id in [one["node_id"] for one in listed]
+    assert node.node_id in [one["id"] for one in cluster.get("/api/nodes/cells")["dead"]]
+    assert node.node_id not in cluster.get("/api/nodes/cells")["nodes"]["id"]

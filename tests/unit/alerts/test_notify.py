@@ -1,0 +1,257 @@
+"""Who is told what when: with a channel that keeps what it was told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from rayscope.alerts import channels
+from rayscope.alerts.channels import ChannelError, Notification, load_channels
+from rayscope.alerts.notify import Notifier
+from rayscope.alerts.silences import Silences
+from rayscope.alerts.state import Acknowledgement, Alert, State, fingerprint
+from rayscope.model.metric import Matcher
+from rayscope.store.errors import BadQuery, NotFound
+
+S = 10**9
+MINUTE = 60 * S
+T0 = 1_760_000_000 * S
+SECRET = "hunter2-very-secret"
+
+
+class Keeper:
+    """A plug-in's channel: keeps what it is told, and fails as often as it is asked to."""
+
+    route = None
+    told: ClassVar[list[Notification]] = []
+    failures: ClassVar[list[int]] = [0]
+    event: ClassVar[threading.Event] = threading.Event()
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        if config.get("broken"):
+            raise RuntimeError(config["broken"])
+
+    def targets(self) -> list[str]:
+        return ["the test"]
+
+    def send(self, notification: Notification) -> None:
+        if self.failures[0]:
+            self.failures[0] -= 1
+            raise ChannelError("not now")
+        self.told.append(notification)
+        self.event.set()
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Notifier]]:
+    monkeypatch.setitem(channels._OURS, "keeper", f"{__name__}:Keeper")
+    Keeper.told.clear()
+    Keeper.failures[0] = 0
+    made: list[Notifier] = []
+
+    def start(text: str = "", **options: Any) -> Notifier:
+        if text:
+            (tmp_path / "channels.yml").write_text(text)
+        made.append(Notifier(tmp_path, lambda session: f"http://here/{session}", **options))
+        return made[-1]
+
+    yield start
+    for notifier in made:
+        notifier.stop()
+
+
+ONE = """
+route: {group_by: [alertname], group_wait: 10s, group_interval: 1m, repeat_interval: 1h}
+channels: [{name: k, type: keeper}]
+"""
+
+
+def alert(node: str, state: State = State.FIRING, rule: str = "R", **labels: str) -> Alert:
+    given = {"alertname": rule, "node_id": node, **labels}
+    return Alert(fingerprint(given), rule, given, {"summary": f"{node} is ill"}, state, 1.0, T0, T0)
+
+
+def quiet(_: Mapping[str, str]) -> list[str]:
+    return []
+
+
+def told(wait_for: Callable[..., Any], number: int) -> list[tuple[list[str], list[str]]]:
+    """What was told, once there are so many: the nodes that fire and those that are over."""
+    wait_for(lambda: len(Keeper.told) >= number, f"{number} notifications", 10)
+    return [
+        ([a.labels["node_id"] for a in one.firing], [a.labels["node_id"] for a in one.resolved])
+        for one in Keeper.told
+    ]
+
+
+def test_a_group_waits_then_changes_then_repeats_then_ends(
+    make: Callable[..., Notifier], wait_for: Callable[..., Any]
+) -> None:
+    notifier = make(ONE)
+    a, b, over = alert("a"), alert("b"), alert("a", State.RESOLVED)
+    steps: list[tuple[int, list[Alert], int]] = [
+        (0, [a], 0),  # waits for others
+        (5, [a, b], 0),
+        (10, [a, b], 1),  # both at once
+        (30, [a, b], 1),
+        (30, [over, b], 1),  # the interval is not over
+        (70, [over, b], 2),
+        (140, [over, b], 2),  # told once
+        (70 + 3599, [b], 2),
+        (70 + 3600, [b], 3),  # a reminder
+        (5000, [alert("b", State.RESOLVED)], 4),
+        (6000, [alert("b", State.RESOLVED)], 4),
+    ]
+    for at, alerts, number in steps:
+        notifier.tick({"s": alerts}, quiet, T0 + at * S)
+        told(wait_for, number)
+        assert len(Keeper.told) == number, at
+    assert told(wait_for, 4) == [(["a", "b"], []), (["b"], ["a"]), (["b"], []), ([], ["b"])]
+    assert Keeper.told[0].title == "[FIRING 2] R"
+    assert "a is ill" in Keeper.told[0].body
+    assert Keeper.told[0].url == "http://here/s"
+
+
+def test_silenced_and_acknowledged_alerts(
+    make: Callable[..., Notifier], wait_for: Callable[..., Any]
+) -> None:
+    notifier = make(ONE)
+    a, b = alert("a"), alert("b")
+
+    def silencing(labels: Mapping[str, str]) -> list[str]:
+        return ["id"] if labels["node_id"] == "a" and labels["session"] == "s" else []
+
+    notifier.tick({"s": [a, b]}, silencing, T0)
+    notifier.tick({"s": [a, b]}, silencing, T0 + 10 * S)
+    assert told(wait_for, 1) == [(["b"], [])]
+    b.ack = Acknowledgement("me", "", T0)
+    notifier.tick({"s": [a, b]}, silencing, T0 + 7200 * S)
+    assert len(Keeper.told) == 1  # nobody is reminded of what somebody has taken on
+    notifier.tick({"s": [a, alert("b", State.RESOLVED)]}, silencing, T0 + 7300 * S)
+    assert told(wait_for, 2)[1] == ([], ["b"])
+
+
+def test_what_was_told_is_known_after_a_restart(
+    make: Callable[..., Notifier], wait_for: Callable[..., Any]
+) -> None:
+    first = make(ONE)
+    first.tick({"s": [alert("a")]}, quiet, T0)
+    first.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
+    told(wait_for, 1)
+    second = make()
+    second.tick({"s": [alert("a")]}, quiet, T0 + 20 * S)
+    second.tick({"s": [alert("a", State.RESOLVED)]}, quiet, T0 + 90 * S)
+    assert told(wait_for, 2) == [(["a"], []), ([], ["a"])]
+
+
+def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(
+    make: Callable[..., Notifier], wait_for: Callable[..., Any]
+) -> None:
+    notifier = make(ONE, retry_s=(0.05, 0.05))
+    Keeper.failures[0] = 2
+    notifier.tick({"s": [alert("a")]}, quiet, T0)
+    notifier.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
+    told(wait_for, 1)
+    wait_for(lambda: notifier.told("k").sent == 1, "it is counted")
+    state = notifier.told("k")
+    assert (state.tries, state.last_ok, state.last_error, state.failed) == (3, True, None, 0)
+    Keeper.failures[0] = 3
+    notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 80 * S)
+    wait_for(lambda: notifier.told("k").failed == 1, "it is given up")
+    assert notifier.told("k").last_error == "not now"
+    notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 150 * S)
+    assert told(wait_for, 2)[1] == (["a", "b"], [])
+
+
+def test_what_waits_survives_a_change_of_the_file(
+    make: Callable[..., Notifier], wait_for: Callable[..., Any], tmp_path: Path
+) -> None:
+    notifier = make(ONE, retry_s=(60.0,))
+    Keeper.failures[0] = 1
+    notifier.tick({"s": [alert("a")]}, quiet, T0)
+    notifier.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
+    wait_for(lambda: notifier.told("k").last_ok is False, "it failed")
+    notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 80 * S)
+    (tmp_path / "channels.yml").write_text(ONE + "# changed")
+    notifier.reload()
+    assert told(wait_for, 2) == [(["a"], []), (["a", "b"], [])]
+
+
+def test_a_channel_gets_what_matches(make: Callable[..., Notifier], wait_for: Callable[..., Any]) -> None:
+    notifier = make(
+        "route: {group_wait: 0s}\n"
+        "channels: [{name: k, type: keeper, match: {severity: critical}, send_resolved: false}]"
+    )
+    both = [alert("a", severity="critical"), alert("b", severity="warning")]
+    notifier.tick({"s": both}, quiet, T0)
+    assert told(wait_for, 1) == [(["a"], [])]
+    notifier.tick({"s": [alert("a", State.RESOLVED, severity="critical")]}, quiet, T0 + 90 * S)
+    assert len(Keeper.told) == 1
+
+
+def test_the_file_is_read_again_when_it_changes(make: Callable[..., Notifier], tmp_path: Path) -> None:
+    notifier = make(ONE)
+    (tmp_path / "channels.yml").write_text("channels: []  # none any more")
+    notifier.reload()
+    assert notifier.config.channels == ()
+    with pytest.raises(NotFound):
+        notifier.test("k", Notification("s", {}, [alert("a")], [], None, T0, True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"channels: [{{name: a, type: apprise, urls: ['nosuch://{SECRET}']}}]",
+        f"channels: [{{name: a, type: keeper, broken: {SECRET}}}]",
+        f"channels: [{{name: a, type: alertmanager, url: 'ftp://u:{SECRET}@h'}}]",
+        f"channels: [{{name: a, type: keeper}}, {{name: a, type: keeper, token: {SECRET}}}]",
+        f"channels: {SECRET}",
+        f"{{{SECRET}: [",
+        "channels: [{name: a, type: nosuch}]",
+        "channels: {}",
+        "channels: [7]",
+    ],
+)
+def test_what_cannot_be_used_says_so_without_its_secrets(make: Any, tmp_path: Path, text: str) -> None:
+    (tmp_path / "channels.yml").write_text(text)
+    config = load_channels(tmp_path / "channels.yml")
+    said = [config.problem, config.remedy]
+    said += [text for each in config.channels for text in (each.problem, each.remedy)]
+    assert any(said)
+    assert SECRET not in str(said)
+
+
+def test_silences(tmp_path: Path) -> None:
+    silences = Silences(tmp_path / "silences.json")
+    matchers = [Matcher("alertname", "=", "R"), Matcher("node_id", "=~", "a|b")]
+    made = silences.add(matchers, T0, T0 + MINUTE, "me", "maintenance", now_ns=T0)
+    labels = {"alertname": "R", "node_id": "b"}
+    again = Silences(tmp_path / "silences.json")  # a restart
+    assert again.silencing(labels, T0) == [made.id]
+    assert again.silencing(labels, T0 + MINUTE) == []
+    assert again.silencing(labels | {"node_id": "abc"}, T0) == []
+    again.end(made.id, T0 + S)
+    assert [each.state(T0 + S) for each in again.listed(T0 + S)] == ["expired"]
+    with pytest.raises(NotFound):
+        again.end("nothing", T0)
+    refused: list[tuple[list[Matcher], int, str]] = [
+        ([], T0 + S, "me"),
+        ([Matcher("a", "!=", "b")], T0 + S, "me"),
+        ([Matcher("a", "=~", ".*")], T0 + S, "me"),
+        ([Matcher("a", "=~", "(")], T0 + S, "me"),
+        ([Matcher("a", "=", "b")], T0, "me"),
+        ([Matcher("a", "=", "b")], T0 + S, " "),
+    ]
+    for given, ends_ns, by in refused:
+        with pytest.raises(BadQuery):
+            again.add(given, T0, ends_ns, by, "", now_ns=T0)
+
+
+def test_a_damaged_file_is_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / "silences.json").write_bytes(msgspec.json.encode([{"id": 1}]))
+    assert Silences(tmp_path / "silences.json").listed(T0) == []

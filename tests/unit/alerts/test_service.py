@@ -1,0 +1,150 @@
+"""Rules evaluated over real series: what is kept through a restart, and what the history shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rayscope.alerts.backtest import backtest
+from rayscope.alerts.rules import parse_rules
+from rayscope.alerts.service import AlertService
+from rayscope.alerts.state import State
+from rayscope.metrics.store import SeriesStore
+from rayscope.model.metric import sample
+from rayscope.store.errors import BadQuery
+
+S = 10**9
+T0 = 1_760_000_000 * S
+RULES = """
+disable: [NodeDead]
+groups:
+- name: g
+  rules:
+  - {alert: Hot, expr: temperature > 80, for: 60s, labels: {severity: critical}}
+  - {alert: Bad, expr: a / on () group_left () b > 1}
+"""
+
+
+class World:
+    """A session ``s`` whose one metric is ``temperature`` of node n1, told every 5 s."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = SeriesStore()
+        self.now_s = 0
+        (folder / "s").mkdir()
+        (folder / "alerts").mkdir()
+        (folder / "alerts" / "mine.yml").write_text(RULES)
+        self.service = self.start()
+
+    def start(self) -> AlertService:
+        return AlertService(
+            self.folder / "alerts",
+            live=lambda: ["s"],
+            store=lambda _: self.store,
+            home=lambda session: self.folder / session,
+        )
+
+    def pass_time(self, seconds: int, temperature: float, *, looking: bool = True) -> None:
+        for _ in range(seconds):
+            self.now_s += 1
+            now_ns = T0 + self.now_s * S
+            if self.now_s % 5 == 0:
+                self.store.append(now_ns, [sample("temperature", temperature, node_id="n1")])
+            if looking:
+                self.service.turn(now_ns)
+
+    def states(self) -> dict[str, State]:
+        return {alert.rule: alert.state for alert in self.service.active("s")}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.service.stop()
+
+
+def test_from_pending_to_resolved_with_the_values_that_caused_it(world: World) -> None:
+    world.pass_time(30, 20)
+    assert world.states() == {}
+    world.pass_time(30, 95)
+    assert world.states() == {"Hot": State.PENDING}
+    world.pass_time(60, 95)
+    assert world.states() == {"Hot": State.FIRING}
+    world.pass_time(20, 20)
+    assert world.states() == {}
+    assert [alert.rule for alert in world.service.resolved("s")] == ["Hot"]
+    events = world.service.events("s")
+    assert [event.after for event in events] == [State.PENDING, State.FIRING, State.RESOLVED]
+    fired = events[1]
+    assert (fired.threshold, fired.op, fired.labels["node_id"]) == (80, ">", "n1")
+    assert {20.0, 95.0} <= set(fired.values)
+    assert events[2].values[-1] == 20.0
+    assert len(fired.times_ms) == len(fired.values)
+
+
+@pytest.mark.parametrize(("away_s", "fires_after_s"), [(120, 30), (2 * 3600, 60)])
+def test_timers_survive_a_restart(world: World, away_s: int, fires_after_s: int) -> None:
+    world.pass_time(35, 95)
+    assert world.states() == {"Hot": State.PENDING}
+    world.service.stop()
+    world.pass_time(away_s, 95, looking=False)
+    world.service = world.start()
+    began = world.now_s
+    while world.states().get("Hot") is not State.FIRING:
+        world.pass_time(1, 95)
+        assert world.now_s - began < 200
+    # 25 to 35 s had passed before; what nobody looked at does not count, and after an hour all is new.
+    assert fires_after_s - 5 <= world.now_s - began <= fires_after_s + 12
+
+
+def test_what_fires_is_firing_after_a_restart(world: World) -> None:
+    world.pass_time(90, 95)
+    world.service.acknowledge("s", world.service.active("s")[0].fingerprint, "me", "on it", T0)
+    world.service.stop()
+    world.service = world.start()
+    (alert,) = world.service.active("s")
+    assert (alert.state, alert.ack and alert.ack.by) == (State.FIRING, "me")
+    assert len(world.service.events("s")) == 2
+
+
+def test_a_rule_that_cannot_be_evaluated_says_so_and_spoils_no_other(world: World) -> None:
+    for name in "ab":
+        for node in ("1", "2"):
+            world.store.append(T0 + S, [sample(name, 1, node_id=node)])
+    world.pass_time(20, 95)
+    about = world.service.about_rules("s")
+    assert about["Bad"]["error"]
+    assert about["Hot"] | {"cost_s": 0} == {"state": "pending", "alerts": 1, "error": None, "cost_s": 0}
+    assert "NodeDead" not in about
+
+
+def test_a_file_that_changes_counts_from_then_on(world: World) -> None:
+    world.pass_time(90, 95)
+    (world.folder / "alerts" / "mine.yml").write_text("groups: []   # nothing of mine")
+    world.pass_time(1, 95)
+    assert world.states() == {}
+
+
+def test_a_rule_on_what_is_on_record(world: World) -> None:
+    for seconds, degrees in ((60, 20), (90, 95), (60, 20), (30, 95)):
+        world.pass_time(seconds, degrees, looking=False)
+    (rule,), _ = parse_rules(
+        "groups: [{name: g, interval: 5s, rules: [{alert: A, expr: temperature > 80, for: 60s}]}]", "f"
+    )
+    found = backtest(rule, world.store, T0, T0 + world.now_s * S)
+    changes = [(one["before"], one["after"]) for one in found["transitions"]]
+    assert changes == [
+        ("inactive", "pending"),
+        ("pending", "firing"),
+        ("firing", "resolved"),
+        ("inactive", "pending"),
+    ]
+    pending, fired = found["transitions"][:2]
+    assert fired["time_ns"] - pending["time_ns"] == 60 * S
+    assert (found["fired"], found["firing_at_end"]) == (1, [])
+    with pytest.raises(BadQuery):
+        backtest(rule, world.store, T0, T0 + 10**6 * S)

@@ -1,0 +1,85 @@
+"""The list of charts: it can be evaluated, shows what Ray tells, and Grafana's dashboards are made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rayscope.metrics import grafana
+from rayscope.metrics.charts import PAGES, Chart
+from rayscope.metrics.collectors.cluster import FIGURES
+from rayscope.metrics.promql import evaluate
+from rayscope.metrics.store import SeriesStore
+from rayscope.model.metric import Sample
+from rayscope.sources.prometheus import TextReader
+from rayscope.sources.scrape import wanted
+
+ROOT = Path(__file__).parents[3]
+#: What a head node of Ray 2.60 said of the metrics in the charts while it ran tasks and an actor.
+NODE = (Path(__file__).parent / "samples/ray-2.60.prom").read_text()
+GPUS = ("ray_node_gpus_utilization", "ray_node_gram_used")
+S = 10**9
+CHARTS = [chart for page in PAGES for chart in page.charts]
+
+
+@pytest.fixture(scope="module")
+def store() -> SeriesStore:
+    """Five minutes of what a node tells, and of our own figures."""
+    read = TextReader(wanted, lambda labels: {**labels, "node_id": "n1", "node_ip": "10.0.0.1"}).read(NODE)
+    ours = [Sample(name, (), 5.0) for name in FIGURES]
+    gpus = [Sample(name, (("GpuIndex", "0"), ("node_id", "n1")), 5.0) for name in GPUS]
+    store = SeriesStore()
+    for at in range(0, 300, 5):
+        store.append(at * S, [*read.samples, *ours, *gpus])
+    return store
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
+def test_a_chart_shows_what_ray_tells(store: SeriesStore, chart: Chart) -> None:
+    job = next(labels["JobId"] for labels in _labels(store, "ray_tasks") if labels.get("JobId"))
+    for query in chart.queries:
+        expr = query.expr.replace("$node_id", "n1").replace("$job_id", job)
+        if 'Name="GPU"' in expr:
+            continue  # the node that was read has none
+        found = evaluate(store, expr, 295 * S, 295 * S, 0).series
+        assert found, expr
+        for label in re.findall(r"\{\{(\w+)\}\}", query.legend):
+            if label != "node_ip" or "gpu" not in chart.key.lower():
+                assert all(labels.get(label) for labels, _ in found), (label, found)
+
+
+def _labels(store: SeriesStore, name: str) -> list[dict[str, str]]:
+    return [labels for labels, _ in evaluate(store, name, 295 * S, 295 * S, 0).series]
+
+
+def test_every_chart_has_a_key_of_its_own_and_a_known_unit() -> None:
+    keys = [chart.key for chart in CHARTS]
+    assert len(set(keys)) == len(keys) > 30
+    assert {chart.unit for chart in CHARTS} <= grafana._UNITS.keys()
+    variables = {f"${name}" for page in PAGES for name, _, _ in page.variables}
+    used = {name for chart in CHARTS for query in chart.queries for name in re.findall(r"\$\w+", query.expr)}
+    assert used == variables
+
+
+def test_grafanas_dashboards_are_up_to_date(tmp_path: Path) -> None:
+    """Else: `python -m rayscope.metrics.grafana deploy/grafana`."""
+    made = {file.name: json.loads(file.read_text()) for file in grafana.write(tmp_path)}
+    kept = {file.name: json.loads(file.read_text()) for file in (ROOT / "deploy/grafana").glob("*.json")}
+    assert made == kept
+    cluster = made["rayscope-cluster.json"]
+    places = [tuple(panel["gridPos"].values()) for panel in cluster["panels"]]
+    assert len(set(places)) == len(places)
+    assert all(place["x"] + place["w"] <= 24 for place in (panel["gridPos"] for panel in cluster["panels"]))
+
+
+def test_prometheus_accepts_our_configuration() -> None:
+    promtool = shutil.which("promtool")
+    assert promtool
+    command = [promtool, "check", "config", str(ROOT / "deploy/prometheus/prometheus.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

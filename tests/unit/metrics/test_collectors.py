@@ -1,0 +1,265 @@
+"""Collectors: each goes on alone, whatever the others do; plug-ins come in by the built-in ones' door."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
+from typing import Any
+
+import pytest
+from tests.cluster import wait_until
+
+from rayscope.metrics.collector import Cluster, Collector, CollectorError, NotDue, load
+from rayscope.metrics.collectors import texts
+from rayscope.metrics.ray_text import RayText
+from rayscope.metrics.runner import Runner
+from rayscope.metrics.store import SeriesStore
+from rayscope.model.metric import Family, Sample, sample
+from rayscope.model.usage import GpuUse, NodeStats, Usage
+from rayscope.sources.node_table import NodeAddress
+from rayscope.sources.scrape import Endpoint, Scraper
+
+S = 10**9
+T0 = 1_700_000_040 * S
+
+
+def context(time_ns: int = T0, **given: Any) -> Cluster:
+    def none() -> Any:
+        raise CollectorError("There is none here.")
+
+    asks = dict.fromkeys(("nodes", "usage", "resources", "text", "figures"), none)
+    return Cluster("session", time_ns, **{**asks, "record": lambda *_: {}, **given})
+
+
+class Telling:
+    """A collector that does as it is told."""
+
+    interval_s = 0.0
+
+    def __init__(self, what: Callable[[], Iterable[Any]], timeout_s: float = 5) -> None:
+        self._what = what
+        self.timeout_s = timeout_s
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        return self._what()
+
+
+def run(store: SeriesStore, *whats: tuple[str, Collector], steps: int = 1, step_s: int = 5) -> Runner:
+    runner = Runner(
+        [(name, "test", lambda made=made: made) for name, made in whats],
+        step_s,
+        lambda at, samples, source, families: store.append(at, samples, source=source, families=families),
+    )
+    for step in range(steps):
+        runner.tick(lambda: context(), T0 + step * step_s * S)
+        wait_until(lambda: runner.check() or not runner.busy(), "the collectors", 10)
+        runner.check()
+    return runner
+
+
+def test_failing_slow_and_wrong_collectors_are_told_and_stop_no_other() -> None:
+    store = SeriesStore()
+    released = threading.Event()
+
+    def fail() -> Iterable[Any]:
+        raise CollectorError("The pump is dry.", "Fill it.")
+
+    def hang() -> Iterable[Any]:
+        released.wait(30)
+        return [sample("hung", 1)]
+
+    runner = run(
+        store,
+        ("good", Telling(lambda: [Family("good", "gauge"), sample("good", 1, a="b")])),
+        ("failing", Telling(fail)),
+        ("slow", Telling(hang, timeout_s=0.2)),
+        ("wrong", Telling(lambda: [sample("right", 1), ("bad name", (), 1)])),
+        ("unsorted", Telling(lambda: [Sample("x", (("b", "1"), ("a", "1")), 1)])),
+        steps=2,
+    )
+    told = {each["name"]: each for each in runner.statuses()}
+    assert told["good"]["ok"] is True
+    assert (told["good"]["samples"], told["good"]["last_ns"]) == (1, T0 + 5 * S)
+    assert (told["failing"]["ok"], told["failing"]["error"]) == (False, "The pump is dry.")
+    assert told["failing"]["remedy"] == "Fill it."
+    assert told["slow"]["ok"] is False
+    assert "has not answered" in told["slow"]["error"]
+    assert "is no sample" in told["wrong"]["error"]
+    assert "not sorted" in told["unsorted"]["error"]
+    assert [each.name for each in store.latest()] == ["good"]
+    released.set()
+    wait_until(
+        lambda: not any(thread.name.startswith("rayscope-collect-slow") for thread in threading.enumerate()),
+        "it",
+        5,
+    )
+    assert [each.name for each in store.latest()] == ["good"]  # what comes too late does not count
+    runner.tick(lambda: context(), T0 + 20 * S)
+    wait_until(lambda: "hung" in store.names(), "the slow one is asked again", 5)
+
+
+def test_a_collector_that_costs_much_is_asked_less_often_and_what_is_not_due_stays() -> None:
+    store = SeriesStore()
+    calls: list[float] = []
+
+    def burn() -> Iterable[Any]:
+        calls.append(time.thread_time())
+        while time.thread_time() - calls[-1] < 0.17:
+            pass
+        return [sample("costly", len(calls))]
+
+    turns = iter(range(9))
+
+    def seldom() -> Iterable[Any]:
+        if next(turns):
+            raise NotDue
+        return [sample("seldom", 1)]
+
+    runner = run(store, ("costly", Telling(burn)), ("seldom", Telling(seldom)), steps=3, step_s=1)
+    told = {each["name"]: each for each in runner.statuses()}
+    assert len(calls) == 2  # at 0 and 2 s: 0.17 s of CPU may come every 1.7 s
+    assert told["costly"]["interval_s"] == pytest.approx(1.8, abs=0.2)
+    assert told["seldom"]["ok"] is True
+    assert {each.name for each in store.latest()} == {"costly", "seldom"}
+
+
+def test_the_built_in_collectors_and_plug_ins_come_by_the_same_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = load()
+    assert {
+        *("actors", "gpu", "memory", "network", "node", "objects", "ray", "rayscope", "resources", "tasks")
+    } <= found.keys()
+    group = "rayscope.collectors"
+    extra = [
+        metadata.EntryPoint("mine", "tests.unit.metrics.test_collectors:Mine", group),
+        metadata.EntryPoint("broken", "tests.no_such_module:Nothing", group),
+    ]
+    monkeypatch.setattr("rayscope.metrics.collector.entry_points", lambda group: extra)
+    store = SeriesStore()
+    runner = run(store, *((name, make()) for name, (_, make) in load().items()))
+    told = {each["name"]: each for each in runner.statuses()}
+    assert told["mine"]["ok"] is True
+    assert [each.name for each in store.latest()] == ["queue_depth"]
+    assert "cannot be loaded" in told["broken"]["error"]
+
+
+class Mine:
+    """The example of docs/metrics.md."""
+
+    interval_s = 10.0
+    timeout_s = 2.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        yield Family("queue_depth", "gauge", "Messages that wait.", "count")
+        yield sample("queue_depth", 3, queue="orders")
+
+
+@pytest.fixture
+def agents() -> Iterable[Callable[[str], int]]:
+    """Agents that serve the given texts: a port each."""
+    servers = []
+
+    def start(text: str) -> int:
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                if text == "hang":
+                    time.sleep(1)
+                body = text.encode()
+                self.send_response(500 if text == "fail" else 200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return int(server.server_address[1])
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_endpoints_are_told_apart_and_bad_ones_say_why(agents: Callable[[str], int]) -> None:
+    text = 'ray_x{SessionName="s",ip="1"} 1\nray_node_cpu_utilization{ip="1"} 50\nray_y 2\n'
+    ports = [agents(text), agents(text.replace("50", "70")), agents("fail"), agents("hang")]
+    scraper = Scraper(timeout_s=0.5)
+    endpoints = [Endpoint(f"node{index}", "127.0.0.1", port) for index, port in enumerate([*ports, 1])]
+    for _ in range(2):  # the second time over kept connections
+        one, two, failing, hanging, gone = scraper.scrape(endpoints, 100)
+    assert one.error is two.error is None
+    assert one.samples[0] == sample("ray_x", 1, ip="1", node_id="node0", node_ip="127.0.0.1")
+    assert two.samples[1] == sample(
+        "ray_node_cpu_utilization", 70, ip="1", node_id="node1", node_ip="127.0.0.1"
+    )
+    assert failing.error == "it answered 500"
+    assert hanging.error is not None
+    assert gone.error is not None
+    short = scraper.scrape(endpoints[:1], 1)[0]
+    assert [each.name for each in short.samples] == ["ray_node_cpu_utilization"]  # what matters comes first
+    assert short.left_out == 2
+    scraper.close()
+
+
+def test_each_text_collector_tells_its_part_of_one_reading(agents: Callable[[str], int]) -> None:
+    port = agents(
+        "ray_node_mem_used 5\nray_node_network_sent 6\nray_object_store_used_memory 7\nray_tasks 8\n"
+    )
+    nodes = [
+        NodeAddress("a", "127.0.0.1", port, "host", True, True, False, 0),
+        NodeAddress("b", "127.0.0.1", 1, "host", False, True, False, 0),
+        NodeAddress("c", "127.0.0.1", 1, "host", False, False, True, T0 - 60 * S),
+        NodeAddress("d", "127.0.0.1", 1, "host", False, False, True, T0 - 6000 * S),
+        NodeAddress("e", "127.0.0.1", 1, "host", False, False, False, T0 - 60 * S),
+    ]
+    text = RayText(5, 1000)
+    cluster = context(nodes=lambda: nodes, usage=lambda: Usage(), text=lambda: text.read(T0, nodes))
+
+    def told(collector: Collector) -> dict[str, float]:
+        found = [each for each in collector.collect(cluster) if isinstance(each, Sample)]
+        return {each.name + dict(each.labels)["node_id"]: each.value for each in found}
+
+    up = {"rayscope_node_upa": 1.0, "rayscope_node_upb": 1.0, "rayscope_node_upc": 0.0}
+    assert told(texts.Node()) == {**up, "ray_node_mem_useda": 5}
+    assert told(texts.Network()) == {"ray_node_network_senta": 6}
+    assert told(texts.Objects()) == {"ray_object_store_used_memorya": 7}
+    rest = told(texts.Ray())
+    assert (rest["ray_tasksa"], rest["rayscope_scrape_upa"], rest["rayscope_scrape_upb"]) == (8, 1, 0)
+    assert "1 of 2 nodes cannot be read" in cluster.warnings[0]
+    text.close()
+    unreachable = RayText(5, 1000)
+    cluster = context(nodes=lambda: nodes[1:], text=lambda: unreachable.read(T0, nodes[1:]))
+    with pytest.raises(CollectorError, match="No node's metrics can be read"):
+        list(texts.Network().collect(cluster))
+    unreachable.close()
+
+
+def test_gpus_and_what_each_process_has_of_them(agents: Callable[[str], int]) -> None:
+    port = agents(
+        'ray_node_gpus_utilization{GpuIndex="0",GpuDeviceName="H100"} 93\nray_node_gram_used{GpuIndex="0"} 1024\n'
+    )
+    nodes = [NodeAddress("a", "127.0.0.1", port, "host", True, True, False, 0)]
+    gpu = GpuUse(index=0, processes={41: 1 << 30, 42: 5})
+    old = NodeStats(node_id="b", time_ns=T0 - 60 * S, gpus=(gpu,))
+    usage = Usage(nodes={"a": NodeStats(node_id="a", ip="127.0.0.1", time_ns=T0, gpus=(gpu,)), "b": old})
+    text = RayText(5, 1000)
+    cluster = context(nodes=lambda: nodes, usage=lambda: usage, text=lambda: text.read(T0, nodes))
+    told = [each for each in texts.Gpu().collect(cluster) if isinstance(each, Sample)]
+    text.close()
+    where = {"node_id": "a", "node_ip": "127.0.0.1"}
+    assert told == [
+        sample("ray_node_gpus_utilization", 93, GpuIndex="0", GpuDeviceName="H100", **where),
+        sample("ray_node_gram_used", 1024, GpuIndex="0", **where),
+        sample("rayscope_gpu_process_memory_bytes", 1 << 30, gpu="0", pid="41", **where),
+        sample("rayscope_gpu_process_memory_bytes", 5, gpu="0", pid="42", **where),
+    ]

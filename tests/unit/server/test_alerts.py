@@ -1,0 +1,178 @@
+"""Alerts by HTTP: what is told, who may act, and that no secret leaves."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from tests.story import SESSION, Story
+from typer.testing import CliRunner
+
+from rayscope.cli.main import app
+from rayscope.model.metric import sample
+from rayscope.server.operator import HEADER
+
+S = 10**9
+SECRET = "hunter2-very-secret"
+RULES = """
+disable: [NodeCpuHigh]
+groups:
+- name: mine
+  interval: 1s
+  rules:
+  - {alert: QueueLong, metric: my_queue, op: '>', threshold: 40, labels: {severity: info},
+     annotations: {summary: 'Queue {{ $labels.queue }} has {{ $value }} entries'}}
+"""
+NODE = "a" * 56
+
+
+@pytest.fixture
+def alerting(fresh: Any) -> Any:
+    """A session that lives, in which one alert fires and one is pending."""
+    folder: Path = fresh.folder / "alerts"
+    folder.mkdir(exist_ok=True)
+    (folder / "mine.yml").write_text(RULES)
+    told = Story()
+    told.task("load", 0, 1, 5)
+    fresh.record(told)
+    hub = fresh.server.hub
+    hub.alerts._stopping.set()  # time is the test's
+    hub.alerts._thread.join()
+    store = hub.metrics.store(SESSION)
+    now_ns = time.time_ns()
+    for ago in range(60, -1, -5):
+        values = [sample("my_queue", 90 - ago, queue="q1"), sample("rayscope_node_up", 0, node_id=NODE)]
+        store.append(now_ns - ago * S, values)
+    hub.alerts.turn(now_ns + 20 * S)  # whatever was evaluated before is due again
+    return fresh
+
+
+def acting(running: Any) -> dict[str, str]:
+    return {HEADER: running.server.hub.operator_token}
+
+
+def test_what_fires_with_its_rules_and_its_history(alerting: Any) -> None:
+    told = alerting.get("/api/alerts")
+    assert (told["firing"], told["pending"], told["live"]) == (1, 1, True)
+    first, second = told["items"]
+    assert (first["rule"], first["state"], first["severity"]) == ("QueueLong", "firing", "info")
+    assert first["annotations"]["summary"] == "Queue q1 has 90 entries"
+    assert (second["rule"], second["labels"]["node_id"]) == ("NodeDead", NODE)
+    rules = {rule["name"]: rule for rule in alerting.get("/api/alerts/rules")["items"]}
+    assert (rules["QueueLong"]["threshold"], rules["QueueLong"]["source"]) == (40, "mine.yml")
+    assert (rules["NodeDead"]["state"], rules["NodeCpuHigh"]["enabled"]) == ("pending", False)
+    newest, *_ = alerting.get("/api/alerts/history", rule="QueueLong")["items"]
+    assert (newest["after"], newest["values"][-1]) == ("firing", 90)
+    topic = alerting.get("/api/realtime", topic="alerts")["data"]
+    assert (topic["firing"], topic["pending"], topic["items"][0]["rule"]) == (1, 1, "QueueLong")
+
+
+def test_silencing_and_acknowledging_are_for_the_operator(alerting: Any) -> None:
+    client = alerting.client
+    alert = alerting.get("/api/alerts")["items"][0]
+    silence = {
+        "matchers": [{"label": "alertname", "value": "QueueLong"}],
+        "duration_s": 60,
+        "created_by": "me",
+    }
+    ack = {"fingerprint": alert["fingerprint"], "by": "me", "comment": "on it"}
+    for path, body in (
+        ("/api/alerts/silences", silence),
+        ("/api/alerts/ack", ack),
+        ("/api/alerts/channels/x/test", None),
+    ):
+        refused = alerting.error(client.post(path, json=body), 403)
+        assert refused["code"] == "needs_operator"
+    assert alerting.error(client.delete("/api/alerts/silences/x"), 403)["code"] == "needs_operator"
+    headers = acting(alerting)
+    made = client.post("/api/alerts/silences", json=silence, headers=headers).json()
+    assert made["state"] == "active"
+    assert client.post("/api/alerts/ack", json=ack, headers=headers).status_code == 200
+    alert = alerting.get("/api/alerts")["items"][0]
+    assert alert["silenced_by"] == [made["id"]]
+    assert (alert["ack"]["by"], alert["ack"]["comment"]) == ("me", "on it")
+    assert client.delete(f"/api/alerts/silences/{made['id']}", headers=headers).json()["state"] == "expired"
+    assert alerting.get("/api/alerts")["items"][0]["silenced_by"] == []
+    everything = silence | {"matchers": [{"label": "a", "op": "=~", "value": ".*"}]}
+    answer = client.post("/api/alerts/silences", json=everything, headers=headers)
+    assert "everything" in alerting.error(answer, 400)["message"]
+    assert alerting.error(client.delete("/api/alerts/silences/x", headers=headers), 404)
+
+
+class _Hook(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(self.server.status)  # type: ignore[attr-defined]
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_channel_is_tested_and_its_secrets_stay_here(alerting: Any) -> None:
+    hook = HTTPServer(("127.0.0.1", 0), _Hook)
+    hook.status = 500  # type: ignore[attr-defined]
+    Thread(target=hook.serve_forever, daemon=True).start()
+    url = f"json://user:{SECRET}@127.0.0.1:{hook.server_port}/path/{SECRET}?+X-Key={SECRET}"
+    (alerting.folder / "alerts" / "channels.yml").write_text(
+        f"channels:\n- {{name: hook, type: apprise, urls: ['{url}']}}\n"
+    )
+    alerting.server.hub.alerts.notifier.reload()
+    post, headers = alerting.client.post, acting(alerting)
+    failed = post("/api/alerts/channels/hook/test", headers=headers)
+    assert failed.json()["ok"] is False
+    told = alerting.client.get("/api/alerts/channels")
+    assert told.json()["items"][0]["last_error"]
+    hook.status = 200  # type: ignore[attr-defined]
+    worked = post("/api/alerts/channels/hook/test", headers=headers)
+    assert worked.json() == {"ok": True, "error": None}
+    told_then = alerting.client.get("/api/alerts/channels")
+    assert told_then.json()["items"][0]["last_ok"] is True
+    for answer in (failed, told, worked, told_then):
+        assert SECRET not in answer.text
+        assert "user:" not in answer.text
+    assert alerting.error(post("/api/alerts/channels/none/test", headers=headers), 404)
+    hook.shutdown()
+    hook.server_close()
+
+
+def test_rules_leave_as_prometheus_reads_them(alerting: Any, tmp_path: Path) -> None:
+    text = alerting.client.get("/api/alerts/export").text
+    (tmp_path / "exported.yml").write_text(text)
+    checked = subprocess.run(
+        ["promtool", "check", "rules", str(tmp_path / "exported.yml")], capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "NodeDead" in text
+    assert "NodeCpuHigh" not in text  # it is switched off
+    one = alerting.client.get("/api/alerts/export", params={"rule": "NodeDead"}).text
+    assert "QueueLong" not in one
+
+
+def test_the_command_lists_tests_exports_and_notifies(
+    alerting: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*args: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, ["alerts", *args, "--server", alerting.server.url])
+        assert done.exit_code == code, done.output
+        return done.output
+
+    assert "QueueLong" in run("list")
+    assert '"firing":1' in run("list", "--format", "json").replace(" ", "")
+    tried = run("test", "QueueLong", "--from", "-2m")
+    assert "would have fired once" in tried
+    (tmp_path / "own.yml").write_text(
+        "groups: [{name: g, interval: 5s, rules: [{alert: Never, expr: my_queue > 1000}]}]"
+    )
+    assert "would not have fired" in run("test", str(tmp_path / "own.yml"))
+    assert "There is no rule" in run("test", "Nothing", code=1)
+    run("export", "--output", str(tmp_path / "rules.yml"))
+    assert "QueueLong" in (tmp_path / "rules.yml").read_text()
+    assert "There is no channel" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)

@@ -1,0 +1,265 @@
+"""The lists, jobs, logs and ``top`` of the command line, against a server with a record."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tests.story import Story
+from tests.unit.server.conftest import Running
+from typer.testing import CliRunner
+
+from rayscope.cli.log_lines import for_terminal
+from rayscope.cli.main import app
+from rayscope.cli.top import take_look
+from rayscope.cli.top_view import SORTS, Look, bar, picture
+from rayscope.client import Client
+
+runner = CliRunner()
+
+
+def run(*args: str, code: int = 0) -> str:
+    result = runner.invoke(app, list(args))
+    assert result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.stdout if code == 0 else result.output
+
+
+@pytest.fixture
+def here(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(running.folder))
+    monkeypatch.delenv("RAYSCOPE_URL", raising=False)
+    return running
+
+
+@pytest.mark.parametrize("kind", ["tasks", "actors", "nodes", "workers", "jobs", "events"])
+def test_each_list_has_the_rows_of_the_api_in_each_format(here: Running, kind: str) -> None:
+    told = here.get(f"/api/{kind}", limit=1000)
+    listed = json.loads(run(kind, "--format", "json", "--limit", "0"))
+    assert [set(row) for row in listed] == [set(row) for row in told["items"]]
+    identity = {"events": "id"}.get(kind, f"{kind[:-1]}_id")
+    assert [row[identity] for row in listed] == [row[identity] for row in told["items"]]
+    lines = list(csv.DictReader(io.StringIO(run(kind, "--format", "csv", "--limit", "0"))))
+    assert [row[identity] for row in lines] == [row[identity] or "" for row in told["items"]]
+    result = runner.invoke(app, [kind, "--limit", "1"])
+    assert (f"1 of {told['total']:,}" in result.stderr) == (told["total"] > 1)
+    assert "\x1b" not in result.stdout
+    shown = told["items"][0][identity] if kind != "events" else told["items"][0]["event"]
+    assert shown in result.stdout
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_tables_fit_and_ids_stay_whole(here: Running, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for kind in ("tasks", "actors", "nodes", "workers", "jobs", "events"):
+        lines = run(kind, "--limit", "20").splitlines()
+        assert max(map(len, lines)) <= width
+        if kind != "events":
+            identity = here.get(f"/api/{kind}", limit=1)["items"][0][f"{kind[:-1]}_id"]
+            assert identity in lines[1]
+        assert "…" not in lines[0]
+
+
+def test_filters_are_those_of_the_api(here: Running) -> None:
+    failed = json.loads(run("tasks", "--state", "FAILED", "--format", "json"))
+    assert failed
+    assert {row["state"] for row in failed} == {"FAILED"}
+    name = failed[0]["name"]
+    same = json.loads(run("tasks", "--name", name, "--job", failed[0]["job_id"], "--format", "json"))
+    assert {row["name"] for row in same} == {name}
+    assert json.loads(run("events", "--severity", "ERROR", "--format", "json"))
+    assert json.loads(run("actors", "--name", "nobody", "--format", "json")) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["tasks", "--sort", "zz"], "Sort by one of"),
+        (["tasks", "--session", "nope"], "No session"),
+        (["nodes", "--at-least", "x:1"], "Cannot filter"),
+        (["actors", "--server", "http://127.0.0.1:1"], "rayscope serve"),
+        (["jobs", "--server", "nohost"], "http://HOST:PORT"),
+        (["jobs", "delete", "../../x"], "is no id"),
+        (["jobs", "submit"], "Missing argument"),
+        (["jobs", "submit", "--runtime-env-json", "[1", "--", "true"], "JSON object"),
+        (["jobs", "submit", "--env", "x", "--", "true"], "NAME=VALUE"),
+        (["jobs", "submit", "--working-dir", "/nowhere", "--", "true"], "folder"),
+        (["jobs", "submit", "--", "true"], "cluster is gone"),
+        (["logs", "--task", "1", "--job", "2"], "Give one of"),
+        (["logs", "--follow"], "Follow what"),
+        (["logs", "--file", "no.log"], "no file no.log"),
+        (["top", "--sort", "zz"], "By one of"),
+        (["top", "--session", "nope"], "rayscope run"),
+    ],
+)
+def test_failures_tell_the_remedy_with_status_2(here: Running, args: list[str], said: str) -> None:
+    assert said in " ".join(run(*args, code=2).split())
+
+
+def test_without_a_server_it_says_how_to_start_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("RAYSCOPE_URL", raising=False)
+    assert "rayscope serve" in run("tasks", code=2)
+
+
+def test_hostile_names_move_no_cursor(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
+    names = ["\x1b[2Jclear", "‮evil", "[red]markup[/red]", "line\nbreak", "tab\there", "x" * 5000]
+    story = Story()
+    for number, name in enumerate(names):
+        story.task(name, number, number + 1, number + 2, failed=True)
+    fresh.record(story)
+    for args in (["tasks"], ["events"], ["top", "--once"]):
+        out = run(*args)
+        assert not set("\x1b‮") & set(out)
+        assert max(map(len, out.splitlines())) <= 200
+    assert "[red]markup[/red]" in run("tasks")
+    assert {row["name"] for row in json.loads(run("tasks", "--format", "json"))} == set(names)
+    assert for_terminal("\x1b[31mred\x1b[0m \x1b]0;title\x07\x1b[2J") == (
+        "\x1b[31mred\x1b[0m \\x1b]0;title\\x07\\x1b[2J\x1b[0m"
+    )
+
+
+def _drawn(look: Look, width: int, height: int, sort: str = "cpu") -> list[str]:
+    console = Console(record=True, width=width, height=height, file=io.StringIO(), force_terminal=True)
+    console.print(picture(look, sort, width, height))
+    return console.export_text().splitlines()
+
+
+def _busy(client: Client) -> Look:
+    """A look with more of everything than a terminal has room for."""
+    look = take_look(client, "cpu")
+    usage = {"cpu_percent": 97.2, "mem_percent": 71.0, "object_store_percent": 3.0, "gpus": 2}
+    usage |= {"gpu_percent": 50.0, "gpu_mem_percent": None}
+    node: Any = {
+        **look.nodes[0],
+        "node_ip": "10.123.123",
+        "usage": usage,
+        "workers": 1234,
+        "state": "ALIVE",
+    }
+    job: Any = {
+        **look.jobs[0],
+        "tasks": {"FINISHED": 999_000, "FAILED": 12, "RUNNING": 988},
+        "state": "RUNNING",
+    }
+    done: Any = {**job, "job_id": "09000000", "state": "SUCCEEDED"}
+    function: Any = {**look.functions[0], "func_name": "a_function_with_a_long_name_" * 4, "attempts": 10**7}
+    alert: Any = {
+        "state": "firing",
+        "rule": "NodeCpu",
+        "labels": {},
+        "annotations": {"summary": "too hot " * 40},
+    }
+    return Look(
+        look.session, time.time_ns(), [node] * 40, 1000, [done, *[job] * 9], 10, [function] * 30, [alert] * 7
+    )
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (140, 40), (200, 60), (60, 15)])
+def test_top_fits_its_terminal(here: Running, width: int, height: int) -> None:
+    with Client(here.server.url) as client:
+        look = _busy(client)
+    lines = _drawn(look, width, height)
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    for said in (
+        "Nodes by cpu",
+        "1,000",
+        "10.123.123",
+        " 97%",
+        "7 alerts",
+        "NodeCpu",
+        "a_fun",
+        "q quit",
+    ):
+        assert said in text, text
+    running, other = text.find("RUNNING ", text.find("Jobs")), text.find("SUCCEEDED")
+    assert running > 0
+    assert other in (-1, *range(running, len(text)))  # what runs comes first
+
+
+def test_top_without_a_terminal_is_one_print(here: Running) -> None:
+    for sort in SORTS:
+        assert f"Nodes by {sort}" in run("top", "--sort", sort)
+    text = run("top", "--once")
+    assert here.get("/api/sessions")["items"][0]["session"] in text
+    assert "q quit" not in text
+
+
+def test_top_is_live_and_takes_keys(here: Running) -> None:
+    """In a terminal of 80 by 24: s sorts by something else, q ends, and the terminal is as it was."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    before = termios.tcgetattr(inner)
+    command = [sys.executable, "-m", "rayscope.cli", "top", "--interval", "0.5"]
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    top = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env={**env, "TERM": "xterm"})
+    seen = ""
+
+    def until(text: str) -> None:
+        nonlocal seen
+        deadline = time.monotonic() + 30
+        while text not in seen:
+            assert time.monotonic() < deadline, seen
+            if select.select([outer], [], [], 0.2)[0]:
+                seen += re.sub(r"\x1b\[[0-9;]*m", "", os.read(outer, 65536).decode(errors="replace"))
+
+    try:
+        until("Nodes by cpu")
+        os.write(outer, b"s")
+        until("Nodes by memory")
+        os.write(outer, b"q")
+        until("\x1b[?1049l")  # it leaves the alternate screen
+        assert top.wait(10) == 0
+        assert termios.tcgetattr(inner) == before
+    finally:
+        top.kill()
+        os.close(outer)
+        os.close(inner)
+
+
+def test_top_says_that_a_session_has_ended(here: Running) -> None:
+    with Client(here.server.url) as client:
+        look = take_look(client, "cpu")
+    ended: Any = {**look.session, "state": "ended"}
+    assert "as it was" in _drawn(Look(ended, look.time_ns), 80, 24)[0]
+    lost = _drawn(Look(look.session, look.time_ns, problem="No Rayscope server answers"), 80, 24)
+    assert lost[0].startswith("No Rayscope server answers")
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"), [(None, "-"), (float("nan"), "-"), (-5, "0%"), (250, "250%"), (50, "50%")]
+)
+def test_bars(percent: Any, text: str) -> None:
+    drawn = bar(percent, 8).plain
+    assert drawn.strip().endswith(text.strip() if text == "-" else text)
+    assert len(drawn) == 13
+
+
+def test_the_shell_learns_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    for shell in ("bash", "zsh", "fish"):
+        result = runner.invoke(app, ["--show-completion", shell])
+        assert result.exit_code == 0
+        assert "_RAYSCOPE_COMPLETE" in result.output or "rayscope" in result.output
+    monkeypatch.setenv("COMP_WORDS", "rayscope jobs s")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    done = runner.invoke(app, [], env={"_RAYSCOPE_COMPLETE": "complete_bash"}, prog_name="rayscope")
+    assert done.output.split() == ["submit", "stop"]

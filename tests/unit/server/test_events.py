@@ -1,0 +1,170 @@
+"""The list of events, and how far jobs are, of a session whose every event is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.story import JOB, MS, ORIGIN_NS, SESSION, Story
+
+from rayscope.model import Entity, RecordBatch
+
+OTHER = "02000000"
+
+
+def entity(
+    kind: Any, entity_id: str, fields: dict[str, Any], **steps: tuple[float, dict[str, Any]]
+) -> Entity:
+    return Entity(
+        kind,
+        entity_id,
+        fields=fields,
+        transitions={(ORIGIN_NS + int(when * MS), state): extra for state, (when, extra) in steps.items()},
+    )
+
+
+@pytest.fixture
+def told(fresh: Any) -> Any:
+    story = Story()
+    for number in range(3):
+        story.task("broken", number, number + 1, number + 2, failed=True)
+    story.task("broken", 0, 70_000, 70_001, failed=True)
+    story.task("fine", 0, 1, 2)
+    story.task("fine", 0, 1)
+    story.task("fine", 0, 1, 2, job=OTHER)
+    ns = {ms: ORIGIN_NS + ms * MS for ms in (1, 5, 9, 12, 20, 30)}
+    story.batch.entities += [
+        entity("node", "a" * 56, {"node_name": "head", "start_ns": ns[1]}, ALIVE=(1, {})),
+        entity(
+            "node",
+            "c" * 56,
+            {"node_name": "lost", "start_ns": ns[1]},
+            ALIVE=(1, {}),
+            DEAD=(20, {"death_reason": "UNEXPECTED_TERMINATION", "death_message": "gone", "end_ns": ns[20]}),
+        ),
+        entity(
+            "actor",
+            "1" * 24 + JOB,
+            {"class_name": "Flaky", "job_id": JOB, "start_ns": ns[5]},
+            RESTARTING=(9, {"num_restarts": 1}),
+            DEAD=(30, {"death_reason": "Worker exit type: SYSTEM_ERROR", "end_ns": ns[30]}),
+        ),
+        entity("job", JOB, {"entrypoint": "python x.py", "start_ns": ns[1]}, RUNNING=(1, {})),
+        entity(
+            "job",
+            OTHER,
+            {"entrypoint": "python y.py", "start_ns": ns[1]},
+            FAILED=(12, {"message": "exit code 1", "end_ns": ns[12]}),
+        ),
+    ]
+    fresh.record(story)
+    return fresh
+
+
+def test_events_are_told_newest_first_with_their_severity(told: Any) -> None:
+    found = told.get("/api/events", severity="ERROR,WARNING")
+    assert [(row["event"], row["title"], row["count"]) for row in found["items"]] == [
+        ("TASK_FAILED", "broken", 1),  # another minute
+        ("ACTOR_DEAD", "Flaky", 1),
+        ("NODE_DEAD", "lost", 1),
+        ("JOB_FAILED", "python y.py", 1),
+        ("ACTOR_RESTARTING", "Flaky", 1),
+        ("TASK_FAILED", "broken", 3),
+    ]
+    assert found["items"][2]["message"] == "UNEXPECTED_TERMINATION: gone"
+    assert found["by_severity"] == {"ERROR": 5, "WARNING": 1, "INFO": 5}
+    assert found["total"] == 6
+
+
+def test_pages_filters_and_a_search_give_the_same_events(told: Any) -> None:
+    whole = told.get("/api/events")
+    assert whole["total"] == len(whole["items"]) == 11
+    paged, cursor = [], None
+    while True:
+        page = told.get("/api/events", limit=2, **({"cursor": cursor} if cursor else {}))
+        paged += page["items"]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert paged == whole["items"]
+    assert told.get("/api/events", q="flak")["total"] == 3
+    assert told.get("/api/events", kind="job", job_id=OTHER)["total"] == 2
+    assert told.get("/api/events", node_id="c" * 56)["total"] == 2
+    assert told.get("/api/events", until_ns=ORIGIN_NS + 2 * MS)["total"] == 4
+    assert "ERROR" in told.error(told.client.get("/api/events?severity=BAD"), 400)["remedy"]
+
+
+def test_a_jobs_progress_counts_all_its_attempts(told: Any) -> None:
+    progress = told.get(f"/api/jobs/{JOB}/progress")
+    assert progress["states"] == {"FAILED": 4, "FINISHED": 1, "RUNNING": 1}
+    assert [(row["func_name"], row["states"]) for row in progress["functions"]] == [
+        ("broken", {"FAILED": 4}),
+        ("fine", {"FINISHED": 1, "RUNNING": 1}),
+    ]
+    assert progress["functions"][0]["total_ns"] == 4 * MS
+    jobs = {row["job_id"]: row["tasks"] for row in told.get("/api/jobs")["items"]}
+    assert jobs == {JOB: progress["states"], OTHER: {"FINISHED": 1}}
+    told.error(told.client.get("/api/jobs/ff/progress"), 404)
+
+
+def test_a_submissions_progress_is_its_drivers(told: Any) -> None:
+    told.server.hub.recorder.submit_records(
+        RecordBatch(SESSION, entities=[entity("job", "sub_1", {"submission_id": "sub_1", "alias_of": JOB})]),
+        "gcs",
+    )
+    assert told.server.hub.recorder.flush(60)
+    states = told.get("/api/jobs/sub_1/progress")["states"]
+    assert states == told.get(f"/api/jobs/{JOB}/progress")["states"] != {}
+
+
+def test_a_placement_group_is_told_of_when_it_changed(fresh: Any) -> None:
+    asked = ORIGIN_NS + 5 * MS
+    story = Story()
+    story.batch.entities += [
+        entity(
+            "placement_group",
+            "d" * 36,
+            {"name": "moved", "created_ns": asked},
+            PENDING=(5, {}),
+            CREATED=(6, {}),
+            RESCHEDULING=(7, {}),
+            REMOVED=(9, {}),
+        ),
+        # The GCS says what is now, and of its placing how long it took.
+        Entity(
+            "placement_group",
+            "e" * 36,
+            {"name": "seen", "created_ns": asked},
+            observed_ns=asked + 90 * MS,
+            observed={"state": "REMOVED", "stats": '{"end_to_end_creation_latency_us":3000}'},
+        ),
+    ]
+    fresh.record(story)
+    items = fresh.get("/api/events", kind="placement_group")["items"]
+    assert [
+        (row["title"], row["event"].removeprefix("PLACEMENT_GROUP_"), (row["time_ns"] - asked) / MS)
+        for row in sorted(items, key=lambda row: (row["title"], row["time_ns"]))
+    ] == [
+        ("moved", "PENDING", 0),
+        ("moved", "CREATED", 1),
+        ("moved", "RESCHEDULING", 2),
+        ("moved", "REMOVED", 4),
+        ("seen", "PENDING", 0),
+        ("seen", "CREATED", 3),
+    ]
+    assert [row["title"] for row in items if row["severity"] == "WARNING"] == ["moved"]
+
+
+def test_acts_need_the_operator_and_a_cluster(told: Any) -> None:
+    operator = {"X-Rayscope-Operator": told.server.hub.operator_token}
+    for method, path in (
+        ("POST", "/api/jobs"),
+        ("POST", f"/api/jobs/{JOB}/stop"),
+        ("DELETE", f"/api/jobs/{JOB}"),
+    ):
+        body = {"entrypoint": "true"} if path == "/api/jobs" else None
+        assert told.error(told.client.request(method, path, json=body), 403)["code"] == "needs_operator"
+        answer = told.client.request(method, path, json=body, headers=operator)
+        assert told.error(answer, 502)["code"] == "no_job_api"
+    local = {"entrypoint": "true", "runtime_env": {"working_dir": "/etc"}}
+    assert "URI" in told.error(told.client.post("/api/jobs", json=local, headers=operator), 400)["message"]

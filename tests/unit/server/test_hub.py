@@ -1,0 +1,28 @@
+"""The end of a hub: nothing of it goes on."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from tests.story import SESSION, Story
+from tests.unit.server.conftest import start
+
+_OURS = "rayscope-"
+
+
+def test_no_thread_outlives_a_stop(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    servers = start(tmp_path, [])
+    running = next(servers)
+    running.record(Story())
+    hub = running.server.hub
+    assert hub is not None
+    hub.catalog.add(SESSION)
+    store = hub.logs.store(SESSION, make=True)
+    assert store is not None
+    assert any(thread.name == "rayscope-log-keeper" for thread in threading.enumerate())
+    next(servers, None)
+    left = [thread.name for thread in set(threading.enumerate()) - before if thread.name.startswith(_OURS)]
+    assert left == []
+    assert not hub.logs._stores

@@ -1,0 +1,178 @@
+"""The paths of log files over what was kept of a session that has ended."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.story import JOB, SESSION, Story
+from tests.unit.server.conftest import Running
+
+from rayscope.server.log_pages import Wanted, backward, forward
+from rayscope.server.logs import Source
+from rayscope.store.logs import LogStore
+
+NODE, WORKER = "a" * 56, "b" * 56
+NAME = f"worker-{WORKER}-01000000-100.out"
+BEGIN = datetime(2026, 11, 22, 7, 0, 0)
+
+
+def _lines(count: int) -> list[str]:
+    made = []
+    for number in range(count):
+        level = "ERROR" if number % 100 == 99 else "INFO"
+        stamp = f"2026-11-22 07:{number // 60 % 60:02}:{number % 60:02},000"
+        made.append(f"{stamp} {level} it: line {number} {'x' * (number % 90)}")
+    return made
+
+
+LINES = _lines(3_000)
+TEXT = "\n".join(LINES) + "\n"
+
+
+@pytest.fixture
+def kept(fresh: Running) -> Running:
+    story = Story()
+    story.task("f", 0, 1, 2)
+    story.entity("node", NODE, 0, 5, node_ip="10.0.0.1", is_head=True)
+    story.entity("worker", WORKER, 0, 5, node_id=NODE, pid=100)
+    story.entity("job", JOB, 0, 5, submission_id="sub_1", driver_node_id=NODE, type="SUBMISSION")
+    fresh.record(story)
+    assert fresh.server.hub is not None
+    store = fresh.server.hub.logs.store(SESSION, make=True)
+    assert store is not None
+    store.append(NODE, NAME, 0, TEXT.encode(), 1)
+    store.append(NODE, "job-driver-sub_1.log", 0, b"the driver said this\n", 1)
+    store.append(NODE, "raylet.out", 0, b"[2026-11-22 07:00:00,000 W 1 1] odd\n", 1, is_user=False)
+    return fresh
+
+
+def _file(server: Running, **params: Any) -> Any:
+    return server.get("/api/logs/file", node_id=NODE, name=NAME, **params)
+
+
+def test_files_pages_and_filters(kept: Running) -> None:
+    listed = kept.get("/api/logs")
+    assert [(f["name"], f["kind"], f["live"]) for f in listed["files"]] == [
+        ("job-driver-sub_1.log", "driver", False),
+        (NAME, "worker_out", False),
+        ("raylet.out", "raylet", False),
+    ]
+    assert listed["keeping"]["mode"] == "workers"
+    assert [node["node_id"] for node in listed["nodes"]] == [NODE]
+    last = _file(kept, limit=100)
+    assert [line["text"] for line in last["lines"]] == LINES[-100:]
+    assert (last["live"], last["more"], bool(last["problem"])) == (False, False, True)
+    assert [line["text"] for line in _file(kept, before=last["prev"], limit=100)["lines"]] == LINES[-200:-100]
+    errors = _file(kept, level="error", offset=0, limit=5_000)
+    assert [line["text"] for line in errors["lines"]] == [line for line in LINES if "ERROR" in line]
+    some = _file(kept, q="^2026.* line 1[0-9]{3} ", regex=1, offset=0, limit=5_000)
+    assert [line["text"] for line in some["lines"]] == LINES[1000:2000]
+    since = round(BEGIN.timestamp() + 1500) * 10**9
+    of_time = _file(kept, since_ns=since, until_ns=since + 9 * 10**9)
+    assert [line["text"] for line in of_time["lines"]] == LINES[1500:1510]
+    download = kept.client.get("/api/logs/download", params={"node_id": NODE, "name": NAME})
+    assert download.text == TEXT
+    assert NAME in download.headers["content-disposition"]
+    found = kept.get("/api/logs/search", q="odd")
+    assert [(hit["name"], hit["level"]) for hit in found["items"]] == [("raylet.out", "warning")]
+    assert found["complete"]
+    of_worker = kept.get("/api/logs/of", worker_id=WORKER)
+    assert [part["name"] for part in of_worker["parts"]] == [NAME]
+    assert of_worker["parts"][0]["page"]["lines"][-1]["text"] == LINES[-1]
+    for job in (JOB, "sub_1"):
+        of_job = kept.get("/api/logs/of", job_id=job)
+        assert [part["name"] for part in of_job["parts"]] == ["job-driver-sub_1.log", NAME]
+        assert of_job["parts"][0]["page"]["lines"][0]["text"] == "the driver said this"
+
+
+HOSTILE = (
+    "../record.duckdb",
+    "/etc/passwd",
+    "%2e%2e/key",
+    "x\0y",
+    "..",
+    "a" * 390,
+    "raylet.out/../../../key",
+)
+
+
+def test_a_name_that_is_none_reaches_nothing(kept: Running) -> None:
+    for name in HOSTILE:
+        for path in ("file", "download"):
+            answer = kept.client.get(f"/api/logs/{path}", params={"node_id": NODE, "name": name})
+            kept.error(answer, 404)
+    for node in ("../x", "A" * 10, "", "f" * 56):
+        answer = kept.client.get("/api/logs/file", params={"node_id": node, "name": "raylet.out"})
+        kept.error(answer, 404)
+
+
+def test_hostile_searches_are_refused_or_bounded(kept: Running) -> None:
+    for pattern in ("(", "(?=a)b", "\\1", "(a{1000}){1000}", "["):
+        for path, more in (("search", {}), ("file", {"node_id": NODE, "name": NAME})):
+            answer = kept.client.get(f"/api/logs/{path}", params={"q": pattern, "regex": 1, **more})
+            kept.error(answer, 400)
+    evil = kept.get("/api/logs/search", q="(x+x+)+y$", regex=1)
+    assert evil["items"] == []
+    kept.error(kept.client.get("/api/logs/search", params={"q": "x" * 301}), 422)
+    kept.error(kept.client.get("/api/logs", params={"kind": "secrets"}), 400)
+    kept.error(kept.client.get("/api/logs/of", params={"task_id": "a", "job_id": "b"}), 400)
+    foreign = kept.client.get("/api/logs/search", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site"})
+    kept.error(foreign, 403)
+
+
+def test_pages_put_together_are_the_file(tmp_path: Path) -> None:
+    data = TEXT.encode() + "ends without a line's end, 雪".encode()
+    store = LogStore(tmp_path / "logs.sqlite")
+    store.append("n", "f", 0, data, 1)
+    source = Source("n", "f", store.file("n", "f"), store, None, None)
+    wanted = Wanted(0, len(data), 170)
+    whole = data.decode().split("\n")
+    ahead: list[str] = []
+    page = forward(source, 0, wanted)
+    while True:
+        ahead += [line["text"] for line in page["lines"]]
+        if not page["more"]:
+            break
+        page = forward(source, page["next"], wanted)
+    assert ahead == whole
+    back: list[str] = []
+    page = backward(source, len(data), wanted)
+    while True:
+        back = [line["text"] for line in page["lines"]] + back
+        if page["prev"] is None:
+            break
+        page = backward(source, page["prev"], wanted)
+    assert back == whole
+
+
+def test_what_is_missing_is_told(tmp_path: Path) -> None:
+    store = LogStore(tmp_path / "logs.sqlite")
+    store.append("n", "f", 0, b"one\ntwo\n", 1)
+    store.append("n", "f", 500, b"half\nlast\n", 2)
+    source = Source("n", "f", store.file("n", "f"), store, None, None)
+    for page in (forward(source, 0, Wanted(0, 510)), backward(source, 510, Wanted(0, 510))):
+        assert [line["text"] for line in page["lines"]] == ["one", "two", "half", "last"]
+        assert page["missing"] == [{"begin": 8, "end": 500}]
+
+
+@pytest.mark.parametrize("repeats", [1, 400])
+def test_what_has_no_time_counts_as_what_comes_before_it(tmp_path: Path, repeats: int) -> None:
+    """A dump without times, as Ray's GCS prints them, that stands before the time asked for, is older."""
+    dump = [f"a figure of the dump: {number}" for number in range(300)]
+    lines = ["a banner"]
+    for number in range(repeats):
+        lines += [f"[2026-11-22 07:{number // 60:02}:{number % 60:02},000 I 1 1] told {number}", *dump]
+    last = f"[2026-11-22 09:00:00,000 I 1 1] late {'x' * 90}"
+    data = "\n".join([*lines, last, *dump, ""]).encode()
+    store = LogStore(tmp_path / "logs.sqlite")
+    store.append("n", "f", 0, data, 1)
+    source = Source("n", "f", store.file("n", "f"), store, None, None)
+    late_ns = round(datetime(2026, 11, 22, 9).timestamp()) * 10**9
+    page = forward(source, 0, Wanted(0, len(data), 500, since_ns=late_ns - 1))
+    assert [line["text"] for line in page["lines"]] == [last, *dump]
+    early = round(BEGIN.timestamp()) * 10**9
+    page = forward(source, 0, Wanted(0, len(data), 2, since_ns=early - 1))
+    assert [line["text"] for line in page["lines"]] == lines[:2]

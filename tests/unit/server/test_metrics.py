@@ -1,0 +1,166 @@
+"""Metrics over HTTP: the latest, the names, ended sessions, our own text, behind the token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.cluster import wait_until
+from tests.story import Story
+from tests.unit.server.conftest import Running, start
+
+from rayscope.metrics.collector import Cluster
+from rayscope.metrics.store import SeriesStore
+from rayscope.model.metric import Family, Sample, sample
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
+from rayscope.store.catalog import About, Retention
+
+S = 10**9
+
+
+class Numbers:
+    """A collector of the test's own."""
+
+    interval_s = 0.0
+    timeout_s = 5.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
+        yield Family("some_number", "gauge", "A number.", "count")
+        yield sample("some_number", 7, kind="a")
+        yield sample("some_number", 8, kind="b")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
+    """A server that measures each second, with a session that has just told of itself."""
+    folder = tmp_path_factory.mktemp("measured")
+    server = Server(Settings(data_dir=folder, port=0, metrics_interval_s=1, token="open sesame"))
+    server.start()
+    assert server.hub is not None
+    server.hub.metrics.register("numbers", Numbers)
+    with httpx.Client(
+        base_url=server.url, timeout=60, headers={"Authorization": "Bearer open sesame"}
+    ) as client:
+        told = Running(server, client, folder)
+        story = Story()
+        story.task("f", 0, 1, 2)
+        story.task("f", 0, 1, 2, failed=True)
+        story.task("g", 0, 1)
+        told.record(story)
+        server.hub.catalog.about(story.batch.session).last_ns = 2**62  # it lives as long as the test
+        wait_until(lambda: told.get("/api/metrics", name="some_number")["total"] == 2, "samples", 20)
+        wait_until(lambda: told.get("/api/metrics", name="rayscope_task*")["total"] >= 2, "samples", 20)
+        yield told
+    server.stop()
+
+
+def test_the_latest_values_by_name_beginning_and_label(measured: Running) -> None:
+    found = measured.get("/api/metrics", name="some_number", label="kind=b")
+    assert [(item["labels"], item["value"]) for item in found["items"]] == [({"kind": "b"}, 8)]
+    assert found["items"][0]["time_ns"] == found["time_ns"]
+    assert found["problem"] is None
+    some = measured.get("/api/metrics", limit=1)
+    assert len(some["items"]) == 1 < some["total"]
+    values = {
+        (item["name"], *item["labels"].values()): item["value"]
+        for item in measured.get("/api/metrics", name="rayscope_*")["items"]
+    }
+    assert values["rayscope_task_attempts", "FAILED"] == 1
+    assert values["rayscope_task_attempts_finished_total",] == 1
+    assert values["rayscope_function_failed_total", "f"] == 1
+    assert values["rayscope_function_finished_total", "g"] == 0
+    measured.error(measured.client.get("/api/metrics", params={"label": "kind"}), 400)
+
+
+def test_collectors_without_a_cluster_say_so_and_the_others_go_on(measured: Running) -> None:
+    told = {each["name"]: each for each in measured.get("/api/metrics")["collectors"]}
+    assert told["numbers"]["ok"] is True
+    assert told["tasks"]["ok"] is True
+    assert told["rayscope"]["ok"] is True
+    assert told["ray"]["ok"] is False
+    assert "is not being read" in told["ray"]["error"]
+    assert told["ray"]["remedy"]
+
+
+def test_names_tell_what_is_measured(measured: Running) -> None:
+    items = measured.get("/api/metrics/names", q="some_num")["items"]
+    assert items == [
+        {
+            "name": "some_number",
+            "type": "gauge",
+            "help": "A number.",
+            "unit": "count",
+            "series": 2,
+            "labels": {"kind": 2},
+        }
+    ]
+    assert measured.get("/api/metrics/names")["total"] > 10
+
+
+def test_our_own_text_needs_the_token_and_is_prometheus(measured: Running) -> None:
+    for path in ("/metrics", "/api/metrics", "/api/prometheus/sd"):
+        measured.error(httpx.get(f"{measured.server.url}{path}"), 401)
+    answer = measured.client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    told = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+    session = measured.get("/api/metrics")["session"]
+    assert told["rayscope_up",] == 1
+    assert told["rayscope_session_live", session] == 1
+    assert told["rayscope_session_task_attempts", session, "FAILED"] == 1
+    assert told["rayscope_process_resident_bytes",] > 1e7
+    assert measured.get("/api/prometheus/sd") == []
+
+
+ENDED = "session_long_ago"
+
+
+@pytest.fixture
+def ended(tmp_path: Path) -> Iterable[Running]:
+    """A server on a folder with a session that ended long ago and has a sample."""
+    folder = tmp_path / "sessions" / ENDED
+    folder.mkdir(parents=True)
+    (folder / "about.json").write_bytes(msgspec.json.encode(About(ENDED, first_ns=1, last_ns=1)))
+    store = SeriesStore(folder / "metrics.duckdb")
+    store.append(5 * S, [sample("m", 3, a="b")])
+    store.close()
+    yield from start(tmp_path, [])
+
+
+def test_series_of_an_ended_session_are_read_from_its_file_and_go_with_it(ended: Running) -> None:
+    hub = ended.server.hub
+    assert hub is not None
+    found = ended.get("/api/metrics", session=ENDED)
+    assert [(item["name"], item["value"]) for item in found["items"]] == [("m", 3)]
+    assert found["collectors"] == []
+    folder = hub.catalog.path(ENDED).parent
+    assert hub.catalog.disk_bytes(ENDED) > (folder / "metrics.duckdb").stat().st_size
+    assert hub.catalog.apply_retention(Retention(max_age_s=1), 10**18) == [ENDED]
+    assert not folder.exists()
+    ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 404)
+
+
+def test_a_damaged_metrics_file_is_told_and_the_record_is_still_read(ended: Running) -> None:
+    hub = ended.server.hub
+    assert hub is not None
+    folder = hub.catalog.path(ENDED).parent
+    (folder / "metrics.duckdb").write_bytes(b"nonsense" * 5000)
+    told = ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 503)
+    assert told["code"] == "corrupt"
+    assert ended.get("/api/tasks", session=ENDED)["total"] == 0
+    hub.catalog.about(ENDED).last_ns = 2**62  # its cluster tells something again
+    assert "damaged" in ended.get("/api/metrics", session=ENDED)["note"]
+    assert list(folder.glob("metrics.damaged-*"))
+
+
+def test_settings_bound_what_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="metrics_interval_s"):
+        Settings(data_dir=tmp_path, metrics_interval_s=0.1)

@@ -1,0 +1,257 @@
+"""Live push: over real WSs of a real server."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.story import JOB, SESSION, Story
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from rayscope.server import realtime, runner
+from rayscope.server.merge_patch import merge_patch, merged
+from rayscope.server.realtime import MAX_SUBSCRIPTIONS, WINDOW
+from rayscope.server.runner import Server
+
+TOKEN = "a-long-token-of-the-tests"
+
+documents = st.recursive(
+    st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abcd"), inner, max_size=4),
+    max_leaves=12,
+)
+objects = st.dictionaries(st.sampled_from("abcd"), documents, max_size=4)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(objects, objects)
+def test_a_patch_turns_one_document_into_the_other(before: Any, after: Any) -> None:
+    assert merged(before, merge_patch(before, after)) == after
+    assert merge_patch(after, after) == {}
+
+
+class Watcher:
+    """A client that keeps what it was told."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+        self.told: dict[str, Any] = {}
+
+    def ask(self, **message: Any) -> None:
+        self.connection.send(json.dumps(message))
+
+    def next(self, timeout: float = 10) -> dict[str, Any]:
+        """The next message that is of a topic."""
+        while True:
+            message: dict[str, Any] = json.loads(self.connection.recv(timeout))
+            if message["kind"] == "alive":
+                continue
+            if message["kind"] == "state":
+                self.told[message["topic"]] = message["data"]
+            elif message["kind"] == "change":
+                self.told[message["topic"]] = merged(self.told[message["topic"]], message["data"])
+            return message
+
+
+@pytest.fixture
+def watch(fresh: Any) -> Iterator[Callable[..., Watcher]]:
+    """``watch()``: another connection to the server, whose interval is 0.1 s."""
+    fresh.server.hub.realtime.interval_s = 0.1
+    with ExitStack() as stack:
+        yield lambda: Watcher(
+            stack.enter_context(connect(fresh.server.url.replace("http", "ws") + "/ws/realtime"))
+        )
+
+
+@pytest.fixture
+def probe(fresh: Any) -> list[int]:
+    """A topic ``probe`` that tells the one number in this list; the session has to exist."""
+    fresh.record(story())
+    value = [1]
+    fresh.server.hub.realtime.provide("probe", lambda _, __: {"value": value[0], "text": "x" * 500})
+    return value
+
+
+def story() -> Story:
+    told = Story()
+    told.task("load", 0, 1, 5)
+    return told
+
+
+def test_first_the_state_then_what_changes(fresh: Any, watch: Callable[..., Watcher]) -> None:
+    fresh.record(story())
+    client = watch()
+    client.ask(subscribe=[{"topic": "tasks", "session": SESSION}, {"topic": "job", "job_id": JOB}])
+    first = {message["topic"]: message for message in (client.next(), client.next())}
+    assert {message["kind"] for message in first.values()} == {"state"}
+    assert first["tasks"]["session"] == SESSION
+    assert first["job"]["params"] == {"job_id": JOB}
+    (function,) = client.told["job"]["functions"]
+    assert (function["func_name"], function["states"]) == ("load", {"FINISHED": 1})
+    more = Story(_made=1)
+    more.task("save", 5, 6, 9, failed=True)
+    fresh.record(more)
+    while client.told["job"]["attempts"] < 2 or not client.told["tasks"]["failures"]:
+        changed = client.next()
+        assert changed["seq"] > 1
+    for topic, params in (("tasks", {}), ("job", {"job_id": JOB})):
+        by_http = fresh.get("/api/realtime", topic=topic, **params)
+        assert client.told[topic] == merged({}, by_http["data"])
+    assert client.told["tasks"]["states"] == {"FINISHED": 1, "FAILED": 1}
+
+
+def test_many_clients_cost_one_look_and_get_the_same_text(
+    fresh: Any, watch: Callable[..., Watcher], probe: list[int]
+) -> None:
+    hub = fresh.server.hub
+    clients = [watch() for _ in range(10)]
+    for client in clients:
+        client.ask(subscribe=[{"topic": "probe"}])
+        assert client.next()["data"]["value"] == 1
+    looks = hub.realtime.looks
+    probe[0] = 2
+    texts = {client.connection.recv(10) for client in clients}
+    assert len(texts) == 1
+    (text,) = texts
+    assert json.loads(text)["data"] == {"value": 2}  # the change alone, not the 500 letters
+    assert hub.realtime.looks - looks <= 3
+
+
+def test_what_nobody_watches_is_not_looked_at(
+    fresh: Any, watch: Callable[..., Watcher], probe: list[int], wait_for: Callable[..., Any]
+) -> None:
+    hub = fresh.server.hub
+    client = watch()
+    client.ask(subscribe=[{"topic": "probe"}])
+    client.next()
+    client.ask(unsubscribe=[{"topic": "probe"}])
+    wait_for(lambda: hub.realtime.stats()["feeds"] == 0, "the feed goes")
+    looks = hub.realtime.looks
+    probe[0] = 2
+    with pytest.raises(TimeoutError):
+        client.next(0.5)
+    assert hub.realtime.looks == looks
+    client.connection.close()
+    wait_for(lambda: hub.realtime.stats()["clients"] == 0, "the client goes")
+
+
+def test_a_slow_client_finds_the_newest_and_holds_nobody_up(
+    fresh: Any, watch: Callable[..., Watcher], probe: list[int], wait_for: Callable[..., Any]
+) -> None:
+    slow, quick = watch(), watch()
+    slow.ask(subscribe=[{"topic": "probe"}], acks=True)
+    quick.ask(subscribe=[{"topic": "probe"}])
+    last = 3 * WINDOW
+    for number in range(2, last + 1):
+        while quick.next()["data"].get("value") != number - 1:
+            pass
+        probe[0] = number
+    wait_for(lambda: quick.told["probe"]["value"] == last or quick.next(), "the quick one has it")
+    kinds = [slow.next()["kind"] for _ in range(WINDOW)]
+    assert kinds == ["state"] + ["change"] * (WINDOW - 1)
+    with pytest.raises(TimeoutError):
+        slow.next(0.5)
+    slow.ask(ack=WINDOW)
+    message = slow.next()
+    # What lies between is gone, so it is told the whole.
+    assert (message["kind"], message["data"]["value"], message["seq"]) == ("state", last, last)
+
+
+def test_a_client_may_want_less(fresh: Any, watch: Callable[..., Watcher], probe: list[int]) -> None:
+    client = watch()
+    client.ask(interval_s=1.5)
+    client.ask(subscribe=[{"topic": "probe"}])
+    client.next()
+    began = time.monotonic()
+    probe[0] = 2
+    client.next()
+    assert time.monotonic() - began > 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Host": "evil.example"}, 403, "bad_host"),
+        ({"Origin": "http://evil.example"}, 403, "bad_origin"),
+        ({"Origin": "null"}, 403, "bad_origin"),
+        ({}, 401, "unauthorized"),
+        ({"Authorization": "Bearer wrong"}, 401, "unauthorized"),
+        ({"Cookie": "rayscope_token=wrong"}, 401, "unauthorized"),
+        ({"Authorization": f"Bearer {TOKEN}"}, 101, ""),
+        ({"Cookie": f"rayscope_token={TOKEN}"}, 101, ""),
+    ],
+)
+def test_who_is_let_in(serve: Callable[..., Server], headers: dict[str, str], status: int, code: str) -> None:
+    server = serve(token=TOKEN)
+    port = int(server.url.rpartition(":")[2])
+    given = {"Host": f"127.0.0.1:{port}", **headers}
+    lines = [f"{name}: {value}" for name, value in given.items()]
+    lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+    lines += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+    with socket.create_connection(("127.0.0.1", port), 10) as raw:
+        raw.sendall("\r\n".join(["GET /ws/realtime HTTP/1.1", *lines, "", ""]).encode())
+        answer = raw.recv(65536).decode()
+        while "\r\n\r\n" not in answer or (status != 101 and not answer.endswith("}")):
+            answer += raw.recv(65536).decode()
+    assert answer.startswith(f"HTTP/1.1 {status} ")
+    assert code in answer
+
+
+@pytest.mark.parametrize("message", ["no json", "[]", '{"subscribe": [{}]}', '{"shutdown": true}', '"x"'])
+def test_what_is_no_message_of_ours_ends_the_connection(watch: Callable[..., Watcher], message: str) -> None:
+    client = watch()
+    client.connection.send(message)
+    with pytest.raises(ConnectionClosed) as closed:
+        client.next()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4400
+
+
+def test_limits(fresh: Any, watch: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch) -> None:
+    told = story()
+    for number in range(MAX_SUBSCRIPTIONS + 1):
+        told.task("f", 0, 1, 2, job=f"{number:08x}")
+    fresh.record(told)
+    client = watch()
+    client.ask(subscribe=[{"topic": "weather"}, {"topic": "job"}, {"topic": "tasks", "session": "none"}])
+    refused = [client.next() for _ in range(3)]
+    assert [message["error"]["code"] for message in refused] == ["bad_query", "bad_query", "not_found"]
+    client.ask(subscribe=[{"topic": "job", "job_id": f"{n:08x}"} for n in range(MAX_SUBSCRIPTIONS + 1)])
+    answers = [client.next() for _ in range(MAX_SUBSCRIPTIONS + 1)]
+    assert [message["kind"] for message in answers].count("error") == 1
+    monkeypatch.setattr(realtime, "MAX_CLIENTS", 1)
+    with pytest.raises(InvalidStatus):
+        watch()
+
+
+def test_by_http_a_bad_question_is_answered(fresh: Any) -> None:
+    fresh.record(story())
+    error = fresh.error(fresh.client.get("/api/realtime", params={"topic": "weather"}), 400)
+    assert "cluster" in error["remedy"]
+
+
+def test_who_answers_no_ping_is_forgotten(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(runner, "_PING_S", 0.3)
+    server = serve()
+    assert server.hub is not None
+    port = int(server.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), 10) as raw:
+        raw.sendall(
+            f"GET /ws/realtime HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+        )
+        assert raw.recv(4096).startswith(b"HTTP/1.1 101")
+        hub = server.hub
+        wait_for(lambda: hub.realtime.stats()["clients"] == 1, "it is there")
+        wait_for(lambda: hub.realtime.stats()["clients"] == 0, "it is forgotten", 10)

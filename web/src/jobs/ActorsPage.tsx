@@ -1,0 +1,1 @@
+export { ActorsPage as default } from './EntityDetails';

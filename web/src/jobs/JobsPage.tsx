@@ -1,0 +1,75 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Item } from '../api/types';
+import type { Column } from '../components/columns';
+import { StackedBar } from '../components/StackedBar';
+import { Dash, Duration } from '../components/small';
+import { count, nanosBetween } from '../lib/format';
+import { EntityView } from '../pages/EntityView';
+import { JobDetail } from './JobDetail';
+import { progressOf } from './progress';
+import { SubmitJob } from './SubmitJob';
+import type { States } from './types';
+
+const HIDDEN: ReadonlySet<string> = new Set(['tasks']);
+
+export default function JobsPage() {
+  const { t } = useTranslation();
+  const columns = useMemo<Record<string, Column<Item>>>(
+    () => ({
+      tasks: {
+        id: 'tasks',
+        header: t('jobs.progress'),
+        width: 190,
+        cell: (job) => <ProgressCell states={(job.tasks ?? {}) as States} />,
+      },
+      duration: {
+        id: 'duration',
+        header: t('column.duration'),
+        width: 92,
+        align: 'right',
+        cell: (job) => (
+          <Duration
+            ns={nanosBetween(job.start_ns as number | null, (job.end_ns as number | null) ?? nowNs(job))}
+          />
+        ),
+      },
+    }),
+    [t],
+  );
+  return (
+    <EntityView
+      view="jobs"
+      extras={{
+        columns,
+        toolbar: <SubmitJob />,
+        detail: (job) => <JobDetail job={job} />,
+        hide: HIDDEN,
+      }}
+    />
+  );
+}
+
+const ENDED = new Set(['SUCCEEDED', 'FAILED', 'STOPPED', 'FINISHED', 'DEAD']);
+
+function nowNs(job: Item): number | null {
+  return ENDED.has(String(job.state)) ? null : Date.now() * 1e6;
+}
+
+function ProgressCell({ states }: { states: States }) {
+  const { t } = useTranslation();
+  const progress = progressOf(states);
+  if (progress.all === 0) return <Dash />;
+  return (
+    <span className="rs-job-progress">
+      <StackedBar states={states} />
+      <span className="rs-num rs-job-share">
+        {progress.failed > 0 ? (
+          <span className="rs-job-failed">{t('jobs.failed', { n: count(progress.failed) })}</span>
+        ) : (
+          `${count(progress.ended)} / ${count(progress.all)}`
+        )}
+      </span>
+    </span>
+  );
+}

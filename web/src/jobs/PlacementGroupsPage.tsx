@@ -1,0 +1,1 @@
+export { PlacementGroupsPage as default } from './EntityDetails';

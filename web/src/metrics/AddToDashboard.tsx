@@ -1,0 +1,56 @@
+import { Menu } from '@mantine/core';
+import { IconLayoutDashboard, IconPlus } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { useAct } from '../api/operator';
+import { withSettings } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { type Dashboard, type DashboardChart, tidied } from './boards';
+import { dashboardsChanged, useDashboards } from './useMetrics';
+
+/** Entries of a menu that put a chart on one of the dashboards, or begin one with it. */
+export function AddToDashboard({ chart }: { chart: DashboardChart }) {
+  const { t } = useTranslation();
+  const act = useAct();
+  const [, change] = useSessionUrl();
+  const dashboards = useDashboards().data?.items ?? [];
+
+  async function add(board: Dashboard): Promise<void> {
+    const done = await act<Dashboard>({
+      method: 'PUT',
+      path: `/dashboards/${encodeURIComponent(board.name)}`,
+      body: { title: board.title, charts: tidied([...board.charts, chart]) },
+      title: t('metricsPage.addTitle', { board: board.title }),
+      text: t('metricsPage.addText', { chart: chart.title, board: board.title }),
+      confirm: t('metricsPage.add'),
+    });
+    if (done === undefined) return;
+    await dashboardsChanged();
+    change((before) => withSettings(before, { board: `d.${board.name}`, expr: undefined }));
+  }
+
+  return (
+    <>
+      <Menu.Divider />
+      <Menu.Label>{t('metricsPage.addTo')}</Menu.Label>
+      {dashboards.slice(0, 12).map((board) => (
+        <Menu.Item
+          key={board.name}
+          leftSection={<IconLayoutDashboard size={14} />}
+          onClick={() => void add(board)}
+          data-testid="add-to-dashboard"
+        >
+          {board.title}
+        </Menu.Item>
+      ))}
+      <Menu.Item
+        leftSection={<IconPlus size={14} />}
+        onClick={() =>
+          change((before) => withSettings(before, { board: 'new', expr: chart.queries[0]?.expr }))
+        }
+        data-testid="add-to-new"
+      >
+        {t('metricsPage.newDashboard')}
+      </Menu.Item>
+    </>
+  );
+}

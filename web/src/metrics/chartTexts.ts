@@ -1,0 +1,17 @@
+import { useTranslation } from 'react-i18next';
+import type { CatalogueChart } from './boards';
+import type { Query } from './series';
+
+/** Titles and fixed names of lines of the server's charts, in the reader's language where there are some. */
+export function useChartTexts() {
+  const { t, i18n } = useTranslation();
+  return {
+    title: ({ key, title }: Pick<CatalogueChart, 'key' | 'title'>): string =>
+      i18n.exists(`chartTitle.${key}`) ? t(`chartTitle.${key}` as 'chartTitle.clusterCpu') : title,
+    legend: (query: Query): Query => {
+      const text = query.legend ?? '';
+      if (!/^[\w ]+$/.test(text) || !i18n.exists(`chartLegend.${text}`)) return query;
+      return { ...query, legend: t(`chartLegend.${text}` as 'chartLegend.used') };
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { failedWithin, type HealthFacts, healthOf, isLost, progressOf } from './health';
+
+const well: HealthFacts = {
+  live: true,
+  states: { RUNNING: 3, RUNNING_IN_RAY_GET: 1, FINISHED: 10, PENDING_NODE_ASSIGNMENT: 2 },
+  critical: [],
+  firing: [],
+  nodesAlive: 2,
+  nodesLost: 0,
+  never: 0,
+  pending: 0,
+  failedLately: 0,
+  jobsFailed: 0,
+  recordingFails: false,
+};
+const key = (changed: Partial<HealthFacts>) => healthOf({ ...well, ...changed }).key;
+
+describe('the sentence about a session', () => {
+  it('says what is wrong first', () => {
+    const all = {
+      critical: ['NodeMemory'],
+      nodesLost: 1,
+      never: 2,
+      failedLately: 3,
+      firing: ['x'],
+      pending: 4,
+    };
+    expect(key({ ...all, recordingFails: true })).toBe('recording');
+    expect(key(all)).toBe('critical');
+    expect(key({ ...all, critical: [] })).toBe('nodesLost');
+    expect(key({ ...all, critical: [], nodesAlive: 0 })).toBe('noNodes');
+    expect(key({ ...all, critical: [], nodesLost: 0 })).toBe('never');
+    expect(key({ failedLately: 3, firing: ['x'], pending: 4 })).toBe('failing');
+    expect(key({ firing: ['x'], pending: 4 })).toBe('firing');
+    expect(key({ pending: 4 })).toBe('pending');
+  });
+  it('counts what runs however it runs, and does not call waiting well', () => {
+    expect(healthOf(well)).toMatchObject({
+      key: 'running',
+      tone: 'good',
+      numbers: { running: 4, waiting: 2 },
+    });
+    expect(key({ states: { FINISHED: 5, PENDING_ARGS_AVAIL: 1 } })).toBe('waiting');
+    expect(key({ states: { FINISHED: 5 } })).toBe('idle');
+    expect(key({ states: {} })).toBe('nothing');
+  });
+  it('says of a session that is over what became of it', () => {
+    const over = { live: false, critical: ['x'], nodesLost: 1 };
+    expect(key({ ...over, jobsFailed: 1 })).toBe('endedFailedJobs');
+    expect(key({ ...over, states: { FINISHED: 1, FAILED: 1 } })).toBe('endedFailed');
+    expect(key({ ...over, states: { FINISHED: 1, RUNNING: 1 } })).toBe('endedOpen');
+    expect(key({ ...over, states: { FINISHED: 1 } })).toBe('endedWell');
+  });
+});
+
+it('tells nodes that were lost from those that somebody let go', () => {
+  expect(['EXPECTED_TERMINATION', 'AUTOSCALER_DRAIN_IDLE'].some(isLost)).toBe(false);
+  expect(isLost('UNEXPECTED_TERMINATION')).toBe(true);
+  expect(isLost(null)).toBe(true);
+});
+
+it('counts failures of the last minutes of the record', () => {
+  const failures = [{ end_ns: 1000 }, { end_ns: 400 }, { end_ns: null }];
+  expect(failedWithin(failures, 1000, 500)).toBe(1);
+  expect(failedWithin(failures, null, 500)).toBe(0);
+});
+
+it('takes failed attempts for ended ones', () => {
+  expect(progressOf({ FINISHED: 2, FAILED: 1, RUNNING: 1 })).toBe(0.75);
+  expect(progressOf({})).toBeNull();
+});

@@ -1,0 +1,121 @@
+import { SegmentedControl, Select } from '@mantine/core';
+import { useCallback } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSessionInterval } from '../api/queries';
+import { useLiveList } from '../api/useLiveList';
+import { withFilter, withSettings } from '../app/url';
+import { useSessionUrl } from '../app/useUrl';
+import { ColumnChooser, useColumnChoice } from '../components/DataTable';
+import { ErrorPanel } from '../components/small';
+import { count } from '../lib/format';
+import { ClusterResources } from '../nodes/ClusterResources';
+import { MachineView } from '../nodes/MachineView';
+import { NodeCards } from '../nodes/NodeCards';
+import { NodePanel } from '../nodes/NodePanel';
+import { NodesTable, nodeKey, useNodeColumns } from '../nodes/NodesTable';
+import { MODES, type Mode, type NodeRow } from '../nodes/types';
+import { SearchField } from './FilterBar';
+
+const ORDER = '-start_ns';
+
+/** Nodes as a table, as cards, as cells, and what the cluster has to give. */
+export default function NodesPage() {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const interval = useSessionInterval(url.session);
+  const mode: Mode = MODES.find((one) => one === url.settings?.mode) ?? 'table';
+  const listed = mode === 'table' || mode === 'cards';
+  const sort = url.sort ?? ORDER;
+  const { state, q, node_id } = url.filters;
+  const params = { session: url.session, state, q, node_id, sort };
+  const list = useLiveList<NodeRow>('/nodes', params, nodeKey, interval);
+  const columns = useNodeColumns(list.rows.some((node) => (node.usage?.gpus ?? 0) > 0));
+  const choice = useColumnChoice('nodes', columns);
+  const open = useCallback(
+    (id: string, how?: { follow: boolean }) =>
+      change((before) => ({ ...before, item: id }), { replace: how?.follow === true }),
+    [change],
+  );
+  const openRow = useCallback((node: NodeRow, how?: { follow: boolean }) => open(node.node_id, how), [open]);
+  const close = useCallback(
+    () =>
+      change((before) => withSettings({ ...before, item: undefined, wide: undefined }, { tab: undefined })),
+    [change],
+  );
+  const onSort = useCallback(
+    (next: string | undefined) =>
+      change((before) => ({ ...before, sort: next === ORDER ? undefined : next })),
+    [change],
+  );
+  const filtered = Object.keys(url.filters).length > 0;
+  return (
+    <>
+      <div className="rs-filters">
+        <h1 className="rs-view-title">{t('nav.nodes')}</h1>
+        <SegmentedControl
+          size="xs"
+          aria-label={t('nodes.modes.label')}
+          data={MODES.map((value) => ({ value, label: t(`nodes.modes.${value}`) }))}
+          value={mode}
+          onChange={(value) =>
+            change((before) => withSettings(before, { mode: value === 'table' ? undefined : value }))
+          }
+          data-testid="nodes-mode"
+        />
+        {listed && (
+          <>
+            <SearchField filter="q" placeholder={t('filter.nameOrId')} />
+            <Select
+              size="xs"
+              w={130}
+              aria-label={t('nodes.state')}
+              value={state ?? ''}
+              allowDeselect={false}
+              data={[
+                { value: '', label: t('nodes.all') },
+                { value: 'ALIVE', label: t('nodes.alive') },
+                { value: 'DEAD', label: t('nodes.dead') },
+              ]}
+              onChange={(value) => change((before) => withFilter(before, 'state', value || undefined))}
+              data-testid="nodes-state"
+            />
+          </>
+        )}
+        <div className="rs-filters-right">
+          {listed && (
+            <span
+              className="rs-num rs-dim rs-loaded"
+              data-testid="table-count"
+              data-total={list.total ?? undefined}
+            >
+              {list.total !== null && t('table.all', { n: count(list.total), total: count(list.total) })}
+            </span>
+          )}
+          {mode === 'table' && <ColumnChooser columns={columns} choice={choice} />}
+        </div>
+      </div>
+      {listed && list.error !== null && list.rows.length === 0 ? (
+        <ErrorPanel error={list.error} />
+      ) : mode === 'table' ? (
+        <NodesTable
+          list={list}
+          columns={columns}
+          choice={choice}
+          listKey={JSON.stringify(url.filters)}
+          sort={sort}
+          onSort={onSort}
+          openKey={url.item}
+          onOpen={openRow}
+          filtered={filtered}
+        />
+      ) : mode === 'cards' ? (
+        <NodeCards list={list} openKey={url.item} onOpen={openRow} filtered={filtered} />
+      ) : mode === 'machine' ? (
+        <MachineView openKey={url.item} onOpen={open} />
+      ) : (
+        <ClusterResources />
+      )}
+      {url.item !== undefined && <NodePanel id={url.item} onClose={close} />}
+    </>
+  );
+}
