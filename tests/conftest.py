@@ -22,6 +22,7 @@ from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.recorder import Recorder
 from rayscope.store.schema import ENTITY_COLUMNS
 from rayscope.store.spool import Spool
+from tests.recorded import cluster  # noqa: F401 - a fixture
 
 SAMPLES = Path(__file__).parent / "unit" / "sources" / "samples"
 Events = list[dict[str, Any]]

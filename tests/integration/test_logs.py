@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.cluster import wait_until
-from tests.integration.conftest import Recorded
+from tests.recorded import Recorded
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.cluster import free_port, wait_until
-from tests.integration.conftest import Recorded
+from tests.recorded import Recorded
 
 _STEP_S = 5
 PARTS = {"actors", "gpu", "memory", "network", "node", "objects", "ray", "rayscope", "resources", "tasks"}

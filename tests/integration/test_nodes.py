@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.cluster import wait_until
-from tests.integration.conftest import Recorded
+from tests.recorded import Recorded
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import RayCluster, wait_until
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from tests.cluster import RayCluster, wait_until
 
 
 @dataclass
