@@ -16,7 +16,12 @@ export default defineConfig({
         // Our code changes with each release, these libraries seldom do. What only one view draws with is
         // left out: it comes with that view.
         codeSplitting: {
-          groups: [{ name: 'vendor', test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot)/ }],
+          groups: [
+            {
+              name: 'vendor',
+              test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot).*\.[cm]?jsx?$/,
+            },
+          ],
         },
       },
     },

@@ -79,10 +79,12 @@ def test_one_node_in_full(recorded: Recorded, page: Page) -> None:
     page.goto(f"{base}?item={node}&tab=events&lang=en")
     expect(drawer.get_by_test_id("node-events").locator("li").first).to_be_visible()
     page.goto(f"{base}?item={node}&tab=about&lang=zh")
-    expect(drawer).to_contain_text("工作进程")
+    expect(drawer).to_contain_text("资源")
     expect(drawer).to_contain_text(node)
     page.goto(f"{base}?item={'0' * 56}&lang=en")
     expect(page.get_by_test_id("error-panel")).to_contain_text("No node")
+    page.goto(f"{base}?item={'0' * 56}&lang=zh")
+    expect(page.get_by_test_id("error-panel")).to_contain_text("此会话中没有节点")
 
 
 def test_the_physical_view_says_that_use_is_measured_now_only(recorded: Recorded, page: Page) -> None:

@@ -147,7 +147,7 @@ def test_the_physical_view_has_on_each_worker_what_ran_there_then(tree: Tree) ->
     middle = tree.slow[CALLS // 2]
     when = (middle["start_ns"] + middle["end_ns"]) // 2
     answer = tree.get("/api/flow/physical", at_ns=when, with_bytes=True)
-    assert [node["id"] for node in answer["nodes"]] == [middle["node_id"]]
+    assert answer["nodes"]["id"] == [middle["node_id"]]
     running = [
         task
         for task in tree.get("/api/tasks", since_ns=when, until_ns=when, limit=1000)["items"]

@@ -129,6 +129,23 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     )
     assert counted[0] + summed[0] == said["gets"]
 
+    # CPU time: as the tasks measured it themselves, with what Ray's own threads add.
+    used = {
+        (name, number): cpu_ns
+        for name, number, cpu_ns in lab.sql(
+            "SELECT name, row_number() OVER (PARTITION BY name ORDER BY start_ns) - 1, cpu_ns FROM tasks "
+            "WHERE name LIKE '%burn%' OR func_name IN ('rests', 'Async.turn')"
+        )
+    }
+    assert said["burnt"][1] <= said["burnt"][0] <= used["burns", 0] <= said["burnt"][0] + 250_000_000
+    assert 300_000_000 <= used["burns in vain", 0] <= 600_000_000
+    assert used["rests", 0] < 150_000_000
+    assert used["Async.turn", 0] is None  # coroutines take turns in a thread
+    # Where tasks ran beside each other, each has its own thread's time, once the first have shown it.
+    threads = [used["Threaded.burns", number] for number in range(4)]
+    assert [cpu_ns for cpu_ns in threads[:2] if cpu_ns is not None and cpu_ns > 300_000_000] == []
+    assert all(200_000_000 <= cpu_ns <= 300_000_000 for cpu_ns in threads[2:])
+
     # Annotations, of a driver, an actor, its method and a coroutine.
     notes = lab.sql("SELECT task_id, kind, name, value, number FROM annotations WHERE name != 'calls'")
     assert {tuple(note[:1] + note[2:]) for note in notes if note[1] == "annotation"} == {

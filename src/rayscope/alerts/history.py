@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -51,6 +52,15 @@ class Kept(msgspec.Struct):
     evaluated_ns: int = 0
 
 
+class Given(NamedTuple):
+    """What a rule's expression gave at ``time_ns``; ``stamp``: of the metrics ``names`` just before."""
+
+    vector: list[tuple[Mapping[str, str], float]]
+    time_ns: int
+    names: frozenset[str] | None
+    stamp: Hashable
+
+
 class Session:
     """The alerts of one session, in memory and in its folder."""
 
@@ -65,6 +75,8 @@ class Session:
         self.errors: dict[str, str] = {}
         self.cost_s: dict[str, float] = {}
         self.matched: dict[str, int] = {}
+        #: Rule -> what its expression gave last.
+        self.given: dict[str, Given] = {}
 
     def save(self) -> bool:
         """Keep it through a restart; not of a session that retention has dropped."""
@@ -95,7 +107,11 @@ class Courses:
         """Times (ms) and values of an alert's series; nothing where there is none."""
         # At most the last hour: an alert that fired for days is over for what happened last.
         since_ns = max(alert.active_ns - _BEFORE_NS, end_ns - _LONGEST_NS)
-        times, series = self._evaluated(since_ns, end_ns)
+        # Ranges have one of four lengths, so that all alerts of a turn share a few evaluations.
+        shared_ns = _BEFORE_NS
+        while shared_ns < end_ns - since_ns:
+            shared_ns *= 4
+        times, series = self._evaluated(end_ns - min(shared_ns, _LONGEST_NS), end_ns)
         mine = {name: text for name, text in alert.labels.items() if name not in self._rule.labels}
         found = series.get(frozenset((name, text) for name, text in mine.items() if name != "alertname"))
         if found is None:
@@ -103,7 +119,8 @@ class Courses:
                 (told for own, told in series.items() if all(mine.get(name) == text for name, text in own)),
                 None,
             )
-        return ([], []) if found is None else (times, [_finite(value) for value in found])
+        first = bisect_left(times, since_ns // 10**6)
+        return ([], []) if found is None else (times[first:], [_finite(value) for value in found[first:]])
 
     def _evaluated(self, since_ns: int, end_ns: int) -> tuple[list[int], dict[_Own, list[float | None]]]:
         made = self._made.get((since_ns, end_ns))

@@ -14,7 +14,7 @@ import msgspec
 
 from rayscope.alerts.channels import Notification
 from rayscope.alerts.delivery import RETRY_S
-from rayscope.alerts.history import Courses, Session, event_of
+from rayscope.alerts.history import Courses, Given, Session, event_of
 from rayscope.alerts.notify import Notifier
 from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
 from rayscope.alerts.silences import Silences
@@ -34,6 +34,8 @@ _FORGET_NS = 3600 * 10**9
 _SAVE_NS = 60 * 10**9
 _ENDED_SESSIONS = 20
 _MAX_ALERTS = 1000
+#: As long as a rule's series have no newer sample, what they gave holds: a window has hardly moved.
+_HOLDS_NS = 5 * 10**9
 
 
 class AlertService:
@@ -105,6 +107,8 @@ class AlertService:
         with self._lock:
             self._machines = {}
             for session in self._sessions.values():
+                session.given = {}
+            for session in self._sessions.values():
                 for name in [name for name in session.alerts if name not in names]:
                     del session.alerts[name]
 
@@ -164,7 +168,7 @@ class AlertService:
         """Whether there was any transition."""
         began = time.monotonic()
         try:
-            vector = vector_at(rule, store, now_ns)
+            vector = _vector(session, rule, store, now_ns)
             with self._lock:
                 alerts = session.alerts.setdefault(rule.name, {})
                 changes = self._machine(rule).step(alerts, vector, now_ns)
@@ -261,8 +265,28 @@ def _worst(alerts: Any) -> State:
     return State.INACTIVE
 
 
+def _vector(
+    session: Session, rule: Rule, store: SeriesStore, now_ns: int
+) -> list[tuple[Mapping[str, str], float]]:
+    """The same, or what it gave just before if nothing that it is made of has had a sample since."""
+    last = session.given.get(rule.name)
+    stamp = None if last is None or last.names is None else store.stamp(last.names)
+    if last is not None and last.stamp == stamp is not None and 0 <= now_ns - last.time_ns < _HOLDS_NS:
+        return last.vector
+    names, vector = _evaluated(rule, store, now_ns)
+    session.given[rule.name] = Given(vector, now_ns, names, stamp)
+    return vector
+
+
 def vector_at(rule: Rule, store: SeriesStore, now_ns: int) -> list[tuple[Mapping[str, str], float]]:
     """What a rule's expression gives at a time. Raises StoreError."""
+    return _evaluated(rule, store, now_ns)[1]
+
+
+def _evaluated(
+    rule: Rule, store: SeriesStore, now_ns: int
+) -> tuple[frozenset[str] | None, list[tuple[Mapping[str, str], float]]]:
+    """The metrics that it is made of (None where they are not all named), and what it gives."""
     found = evaluate(store, rule.expr, now_ns, now_ns, 0)
     vector: list[tuple[Mapping[str, str], float]] = [
         (labels, values[0]) for labels, values in found.series if values[0] is not None
@@ -271,4 +295,4 @@ def vector_at(rule: Rule, store: SeriesStore, now_ns: int) -> list[tuple[Mapping
         raise BadQuery(
             f"{rule.name} gives {len(vector)} alerts, more than {_MAX_ALERTS}.", "Aggregate its expression."
         )
-    return vector
+    return found.names, vector

@@ -75,6 +75,7 @@ class TaskItem(TypedDict):
     created_ns: int | None
     start_ns: int | None
     end_ns: int | None
+    cpu_ns: int | None
     duration_ns: int | None
 
 

@@ -143,14 +143,20 @@ class StoreOfNode(TypedDict):
     restored_bytes_total: int | None
     references: int
     error: str | None
+    waiting: bool
 
 
 class MemoryAnswer(TypedDict):
-    """Who holds how much; without ``live`` nothing is known but that."""
+    """Who holds how much; without ``live`` nothing is known but that.
+
+    ``state`` is ``whole`` or ``being_read``.
+    """
 
     session: str
     live: bool
     time_ns: int | None
+    state: str
+    nodes_waiting: int
     nodes: list[StoreOfNode]
     references_read: int
     references_total: int

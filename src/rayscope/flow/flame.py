@@ -12,7 +12,13 @@ import msgspec
 ROOT = "0"
 UNKNOWN = "unknown"
 #: What a frame's width can be: a field of :class:`Own`.
-WEIGHTS: Mapping[str, str] = {"self": "self_ns", "total": "total_ns", "count": "attempts", "bytes": "bytes"}
+WEIGHTS: Mapping[str, str] = {
+    "self": "self_ns",
+    "total": "total_ns",
+    "cpu": "cpu_ns",
+    "count": "attempts",
+    "bytes": "bytes",
+}
 MAX_FRAMES = 2000
 #: Callers of a function are told so many levels up; fewer where there are so many calls of it that this many
 #: frames do not suffice.
@@ -22,7 +28,10 @@ _LARGEST = 2**63 - 1
 
 
 class Own(NamedTuple):
-    """Sums over the attempts on exactly one call path; without ``path``, on an unknown one to ``name``."""
+    """Sums over the attempts on exactly one call path; without ``path``, on an unknown one to ``name``.
+
+    ``cpu_ns`` is the CPU time of the ``cpu_known`` of them of which it is known.
+    """
 
     path: str | None
     name: str | None = None
@@ -33,6 +42,8 @@ class Own(NamedTuple):
     self_ns: int = 0
     blocked_ns: int = 0
     bytes: int = 0
+    cpu_ns: int = 0
+    cpu_known: int = 0
     first_ns: int | None = None
     p50_ns: int | None = None
     p95_ns: int | None = None
@@ -68,6 +79,8 @@ class Frame(msgspec.Struct):
     self_ns: int = 0
     blocked_ns: int = 0
     bytes: int = 0
+    cpu_ns: int = 0
+    cpu_known: int = 0
     first_ns: int | None = None
     p50_ns: int | None = None
     p95_ns: int | None = None
@@ -233,7 +246,17 @@ def _frames(
     return frames
 
 
-_SUMS = ("attempts", "failed", "running", "total_ns", "self_ns", "blocked_ns", "bytes")
+_SUMS = (
+    "attempts",
+    "failed",
+    "running",
+    "total_ns",
+    "self_ns",
+    "blocked_ns",
+    "bytes",
+    "cpu_ns",
+    "cpu_known",
+)
 
 
 def _add(frame: Frame, more: Own | Frame) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rayscope.model.reference import Reference
@@ -32,13 +32,15 @@ class Made(Protocol):
     def time_ns(self) -> int | None: ...
 
 
-@dataclass
 class _Held:
     """An object and who holds it."""
 
-    size: int | None = None
-    by: list[Reference] = field(default_factory=list)
-    types: set[str] = field(default_factory=set)
+    __slots__ = ("by", "size", "types")
+
+    def __init__(self) -> None:
+        self.size: int | None = None
+        self.by: list[Reference] = []
+        self.types: set[str] = set()
 
 
 def summarize(
@@ -56,14 +58,17 @@ def summarize(
     """
     held: dict[str, _Held] = {}
     for ref in references:
-        known = held.setdefault(ref.object_id, _Held())
+        known = held.get(ref.object_id)
+        if known is None:
+            known = held[ref.object_id] = _Held()
         known.by.append(ref)
         known.types.add(ref.type)
         if ref.size is not None:
             known.size = max(known.size or 0, ref.size)
     groups: dict[tuple[Any, ...], set[str]] = {}
+    key_of = _KEYS[by]
     for ref in references:
-        groups.setdefault(_key(ref, makers.get(ref.object_id), by), set()).add(ref.object_id)
+        groups.setdefault(key_of(ref, makers.get(ref.object_id)), set()).add(ref.object_id)
     rows = [_group(key, ids, held, by) for key, ids in groups.items()]
     rows.sort(key=lambda row: (-row["bytes"], -row["objects"], str(row["key"])))
     ages = {
@@ -71,28 +76,34 @@ def summarize(
         for object_id, made in makers.items()
         if made.time_ns is not None and object_id in held
     }
-    largest = sorted(held, key=lambda object_id: (-(held[object_id].size or 0), object_id))
+    largest = heapq.nsmallest(MAX_OBJECTS, held, key=lambda one: (-(held[one].size or 0), one))
     return {
         "totals": _sum(held, held),
         "groups": rows[:MAX_GROUPS],
         "groups_total": len(rows),
-        "objects": [_object(object_id, held, makers, ages) for object_id in largest[:MAX_OBJECTS]],
+        "objects": [_object(object_id, held, makers, ages) for object_id in largest],
         "objects_total": len(held),
         "suspects": _suspects(references, makers, held, ages, older_than_ns),
     }
 
 
-def _key(ref: Reference, made: Made | None, by: str) -> tuple[Any, ...]:
-    if by == "function":
-        return (None, False) if made is None else (made.function, made.is_put)
-    if by == "process":
-        return (ref.node_id, ref.worker_id, ref.pid)
-    return {
-        "type": (ref.type,),
-        "call_site": (ref.call_site,),
-        "node": (ref.node_id,),
-        "job": (ref.job_id,),
-    }[by]
+def _by_function(_: Reference, made: Made | None) -> tuple[Any, ...]:
+    return (None, False) if made is None else (made.function, made.is_put)
+
+
+def _by_process(ref: Reference, _: Made | None) -> tuple[Any, ...]:
+    return (ref.node_id, ref.worker_id, ref.pid)
+
+
+#: Grouping -> what has the same key is one group.
+_KEYS: Mapping[str, Callable[[Reference, Made | None], tuple[Any, ...]]] = {
+    "function": _by_function,
+    "process": _by_process,
+    "type": lambda ref, _: (ref.type,),
+    "call_site": lambda ref, _: (ref.call_site,),
+    "node": lambda ref, _: (ref.node_id,),
+    "job": lambda ref, _: (ref.job_id,),
+}
 
 
 def _group(key: tuple[Any, ...], ids: Iterable[str], held: Mapping[str, _Held], by: str) -> Row:
@@ -100,7 +111,7 @@ def _group(key: tuple[Any, ...], ids: Iterable[str], held: Mapping[str, _Held], 
     if by == "function":
         row["is_put"] = key[1]
     if by == "process":
-        ref = next(ref for object_id in ids for ref in held[object_id].by if _key(ref, None, by) == key)
+        ref = next(ref for object_id in ids for ref in held[object_id].by if _by_process(ref, None) == key)
         row.update(
             key=ref.worker_id,
             node_id=ref.node_id,
@@ -118,10 +129,13 @@ def _sum(ids: Iterable[str], held: Mapping[str, _Held]) -> Row:
     for object_id in ids:
         known = held[object_id]
         objects += 1
-        size += known.size or 0
-        unknown += known.size is None
+        if known.size is None:
+            unknown += 1
+        else:
+            size += known.size
         references += len(known.by)
-        types.update(known.types)
+        for one in known.types:
+            types[one] += 1
     return {
         "objects": objects,
         "references": references,

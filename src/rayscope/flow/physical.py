@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ MAX_BUNDLES = 2000
 #: Of a worker's id: enough to tell it from any other of a session.
 KEY_DIGITS = 16
 _TEXT = 80
+#: Different reservations that are kept.
+_KEPT = 20_000
 
 
 class NodeRow(msgspec.Struct, frozen=True):
@@ -144,12 +147,20 @@ class Picture(msgspec.Struct):
 def held(worker: WorkerRow) -> Reservation:
     """What a worker has reserved: for its actor, and for the normal tasks that it runs.
 
+    It is shared, and not to be changed.
+
     Ray takes the CPUs back of a normal task that is blocked in ray.get or ray.wait; an actor keeps them.
     """
+    return _held(worker.actor_resources, worker.tasks)
+
+
+@lru_cache(maxsize=_KEPT)
+def _held(actor: str | None, tasks: tuple[tuple[str | None, bool], ...]) -> Reservation:
+    """Of thousands of workers most hold the same."""
     resources: Resources = {}
     group: str | None = None
     index: int | None = None
-    for text, is_blocked in ((worker.actor_resources, False), *worker.tasks):
+    for text, is_blocked in ((actor, False), *tasks):
         one = reservation(text)
         if one.group is not None:
             group, index = one.group, one.bundle
@@ -272,6 +283,7 @@ def _columns(
         any_at.setdefault((bundle.group, bundle.node), at)
     share = _share([len(on[node.id]) for node in nodes], most)
     told = Workers()
+    amounts: dict[int, int] = {}  # by identity: equal ones mostly are the same
     for number, node in enumerate(nodes):
         rows = on[node.id]
         if len(rows) > share:
@@ -295,7 +307,9 @@ def _columns(
             told.function.append(functions.place(worker.function))
             told.running.append(worker.running)
             told.blocked.append(worker.blocked)
-            told.reserved.append(reserved.place(tuple(sorted(reserves.resources.items()))))
+            if id(reserves) not in amounts:
+                amounts[id(reserves)] = reserved.place(tuple(sorted(reserves.resources.items())))
+            told.reserved.append(amounts[id(reserves)])
             told.bundle.append(inside)
             if worker.bytes is not None:
                 told.bytes.append(worker.bytes)

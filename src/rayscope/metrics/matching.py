@@ -17,9 +17,9 @@ def matching(series: Iterable[Labels], matchers: Sequence[Matcher]) -> list[Labe
     """Those series that every matcher accepts, sorted. Raises BadQuery for a bad operator or pattern."""
     found = sorted(series)
     for matcher in matchers:
-        values = {dict(labels).get(matcher.label, "") for labels in found}
-        accepts = _accepting(matcher, values)
-        found = [labels for labels in found if accepts(dict(labels).get(matcher.label, ""))]
+        values = [dict(labels).get(matcher.label, "") for labels in found]
+        accepts = _accepting(matcher, set(values))
+        found = [labels for labels, value in zip(found, values, strict=True) if accepts(value)]
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from rayscope.metrics.ring import STALE, Indices, Ring, Times, Values
+from rayscope.metrics.ring import STALE, Bools, Indices, Ring, Times, Values
 from rayscope.model.metric import Labels, Sample
 from rayscope.store.metrics_file import Points
 
@@ -34,6 +34,7 @@ class Memory:
         self._keeps = keeps
         self._index: dict[str, dict[Labels, int]] = {}
         self._named: dict[int, tuple[str, Labels]] = {}
+        self._sorted: dict[str, tuple[list[Labels], Indices]] = {}
         self._number = np.zeros(0, np.int64)
         self._next = 1
         self._known: dict[tuple[str, Labels], int] = {}
@@ -92,6 +93,7 @@ class Memory:
                 self._new.append((known, name, labels))
         self._number[at] = known
         self._index.setdefault(name, {})[labels] = at
+        self._sorted.pop(name, None)
         self._named[at] = (name, labels)
         return at
 
@@ -105,6 +107,7 @@ class Memory:
             name, labels = self._named.pop(at)
             of_name = self._index[name]
             del of_name[labels]
+            self._sorted.pop(name, None)
             if not of_name:
                 del self._index[name]
             self.ring.drop(at)
@@ -141,30 +144,44 @@ class Memory:
 
     # Reading.
 
-    def of_name(self, name: str) -> list[Labels]:
-        """The series of a name."""
-        return list(self._index.get(name, ()))
+    def of_name(self, name: str) -> tuple[list[Labels], Indices]:
+        """The series of a name, sorted, and where each is in the ring. Not to be changed."""
+        found = self._sorted.get(name)
+        if found is None:
+            of_name = self._index.get(name, {})
+            labels = sorted(of_name)
+            places = np.fromiter(map(of_name.__getitem__, labels), np.intp, len(labels))
+            found = labels, places
+            if of_name:
+                self._sorted[name] = found
+        return found
 
     def counts(self) -> dict[str, int]:
         """How many series each name has."""
         return {name: len(of_name) for name, of_name in self._index.items()}
 
-    def read(self, name: str, labels: Labels, start_ns: int, end_ns: int) -> tuple[Times, Values] | None:
-        """A series' samples from start to end, None if it has none."""
-        at = self._index.get(name, {}).get(labels)
-        if at is None or self.ring.last_ns[at] < start_ns:
-            return None
-        times, values = self.ring.read(at, start_ns, end_ns)
-        return (times, values) if len(times) else None
+    def read(
+        self, name: str, series: list[Labels], start_ns: int, end_ns: int
+    ) -> tuple[Indices, Times, Values, Bools]:
+        """The samples of some series: which of the series are here, and what ``Ring.read`` gives of those."""
+        labels, places = self.of_name(name)
+        if series is not labels:
+            of_name = self._index.get(name, {})
+            places = np.fromiter((of_name.get(each, -1) for each in series), np.intp, len(series))
+        here = np.flatnonzero(places >= 0)
+        return here, *self.ring.read(places[here], start_ns, end_ns)
 
-    def latest(self, since_ns: int, names: set[str] | None) -> list[tuple[str, Labels, float, int]]:
-        """Of each series that has not ended the last value: (name, labels, value, time in ns)."""
-        last, last_ns = self.ring.last, self.ring.last_ns
-        return [
-            (name, labels, float(last[at]), int(last_ns[at]))
-            for at, (name, labels) in self._named.items()
-            if (names is None or name in names) and last_ns[at] >= since_ns and not np.isnan(last[at])
-        ]
+    def stamp(self, name: str) -> tuple[int, int]:
+        """What is another number as soon as a series of a name comes, goes or has a newer sample."""
+        places = self.of_name(name)[1]
+        return len(places), int(self.ring.last_ns[places].sum())
+
+    def latest(self, name: str, since_ns: int) -> tuple[list[Labels], Values, Times]:
+        """Of each series of a name that has not ended the last value and its time, ns; sorted."""
+        labels, places = self.of_name(name)
+        last, last_ns = self.ring.last[places], self.ring.last_ns[places]
+        there = np.flatnonzero((last_ns >= since_ns) & ~np.isnan(last))
+        return [labels[row] for row in there], last[there], last_ns[there]
 
     @property
     def series(self) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import promql_parser as parser
+from numpy.typing import NDArray
 
 from rayscope.metrics import promql_functions as functions
 from rayscope.metrics import promql_range as ranges
@@ -44,17 +45,25 @@ class Result:
     """``series``: labels, and a value for each of ``times_ns``: None where there is none, and maybe NaN.
 
     In the order of their labels; of an instant in that of ``sort``, ``topk`` and the like where that is
-    outermost. ``left_out``: series that were not even looked at (``warnings`` says of which metric).
+    outermost. ``left_out``: series that were not even looked at (``warnings`` says of which metric);
+    ``others``: those that were, beyond as many as were asked for. ``names``: the metrics that it is made of,
+    None where they are not all named.
     """
 
     times_ns: list[int]
     series: list[tuple[dict[str, str], list[float | None]]]
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
+    others: int = 0
+    names: frozenset[str] | None = None
 
 
-def evaluate(store: SeriesStore, expr: str, start_ns: int, end_ns: int, step_ns: int) -> Result:
+def evaluate(
+    store: SeriesStore, expr: str, start_ns: int, end_ns: int, step_ns: int, most: int | None = None
+) -> Result:
     """The value of an expression at start, and every step after it up to end; start == end is an instant.
+
+    ``most``: the series with the greatest mean, so many of them.
 
     Raises BadQuery for what cannot be read, is not supported, has no value by PromQL's rules or is too much.
     """
@@ -80,15 +89,31 @@ def evaluate(store: SeriesStore, expr: str, start_ns: int, end_ns: int, step_ns:
         order = np.arange(len(value.labels))
     else:
         order = np.array(sorted(range(len(value.labels)), key=value.labels.__getitem__), np.intp)
+    rows = order[value.there[order].any(axis=1)]
+    shown = _greatest(value, rows, len(rows) if most is None else most)
     series = []
-    for row in order[value.there[order].any(axis=1)]:
+    for row in shown:
         there = value.there[row]
         values: list[float | None] = value.values[row].tolist()
         if not there.all():
             for at in np.flatnonzero(~there):
                 values[at] = None
         series.append((dict(value.labels[row]), values))
-    return Result(context.times_ns.tolist(), series, context.left_out, context.warnings)
+    others = len(rows) - len(shown)
+    times_ns = context.times_ns.tolist()
+    return Result(times_ns, series, context.left_out, context.warnings, others, context.names)
+
+
+def _greatest(vector: Vector, rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Those of some rows whose finite values have the greatest mean, in their order."""
+    if len(rows) <= most:
+        return rows
+    values = vector.values[rows]
+    finite = vector.there[rows] & np.isfinite(values)
+    count = finite.sum(axis=1)
+    total = np.where(finite, values, 0.0).sum(axis=1)
+    mean = np.where(count > 0, total / np.maximum(count, 1), -np.inf)
+    return rows[np.sort(np.argsort(-mean, kind="stable")[:most])]
 
 
 def parsed(expr: str) -> parser.Expr:

@@ -79,7 +79,7 @@ def apply(name: str, windows: Windows, argument: Floats) -> Vector:
         )
     parts = []
     for group, low, high in windows.groups:
-        part = Part(group.times, group.values, low, high, *windows[1:])
+        part = Part(group.times_ns, group.values, low, high, *windows[1:])
         values, there = FUNCTIONS[name](part, argument)
         parts.append(Vector(group.labels, values, np.broadcast_to(there, values.shape)))
     vector = joined(parts, len(windows.times_ns))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
@@ -11,17 +10,18 @@ import numpy as np
 import promql_parser as parser
 from numpy.typing import NDArray
 
+from rayscope.metrics.blocks import Block, Grid
+from rayscope.metrics.blocks import joined as joined_blocks
 from rayscope.metrics.matching import matching
 from rayscope.metrics.promql_values import (
     NAME,
-    Floats,
     Times,
     Vector,
     bounded,
     empty,
     unsupported,
 )
-from rayscope.metrics.store import Series, SeriesStore
+from rayscope.metrics.store import SeriesStore
 from rayscope.model.metric import Labels, Matcher
 from rayscope.store.errors import BadQuery
 
@@ -41,14 +41,6 @@ _OPS = (
 )
 
 
-class Group(NamedTuple):
-    """Series with the same times: ``times`` (samples,), ``values`` (series, samples)."""
-
-    labels: list[Labels]
-    times: Times
-    values: Floats
-
-
 class Windows(NamedTuple):
     """A range selector: at step i a group's samples from ``low[i]`` up to ``high[i]``, excluded.
 
@@ -56,7 +48,7 @@ class Windows(NamedTuple):
     samples may be apart because they are rolled up; 0 where they are not.
     """
 
-    groups: list[tuple[Group, NDArray[np.intp], NDArray[np.intp]]]
+    groups: list[tuple[Block, NDArray[np.intp], NDArray[np.intp]]]
     times_ns: Times
     ends_ns: Times
     range_ns: int
@@ -71,12 +63,18 @@ class Context:
     times_ns: Times
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
-    _found: dict[tuple[object, ...], tuple[list[Group], int]] = field(default_factory=dict)
+    _found: dict[tuple[object, ...], tuple[list[Block], int]] = field(default_factory=dict)
 
     @property
     def steps(self) -> int:
         """How many."""
         return len(self.times_ns)
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The metrics that were looked for, None where a selector gave no name."""
+        names = {key[0] for key in self._found}
+        return None if None in names else frozenset(map(str, names))
 
     def warn(self, text: str) -> None:
         """Tell it once."""
@@ -85,7 +83,7 @@ class Context:
 
     def find(
         self, selector: parser.VectorSelector, start_ns: int, end_ns: int, take: str | None = None
-    ) -> tuple[list[Group], int]:
+    ) -> tuple[list[Block], int]:
         """The series of a selector with their samples from start to end, and how far those are apart, ns.
 
         ``take``: which value of a minute is meant where there are minutes alone (``SeriesStore.select``).
@@ -93,20 +91,20 @@ class Context:
         name, matchers = conditions(selector)
         key = (name, tuple(matchers), start_ns, end_ns, take)
         if key not in self._found:
-            series: list[Series] = []
-            resolution_ns = 0
+            blocks: list[Block] = []
+            resolution_ns = count = 0
             for one in self._names(name, matchers):
                 rest = [matcher for matcher in matchers if matcher.label != NAME]
-                found = self.store.select(one, rest, start_ns, end_ns, MAX_SERIES - len(series), take=take)
-                series += [each._replace(labels={**each.labels, NAME: one}) for each in found.series]
+                found = self.store.blocks(one, rest, start_ns, end_ns, MAX_SERIES - count, take=take)
+                blocks += [each._replace(labels=_named(one, each.labels)) for each in found.blocks]
+                told = sum(len(each.labels) for each in found.blocks)
+                count += told
                 resolution_ns = max(resolution_ns, found.resolution_ns)
                 if found.left_out:
                     self.left_out += found.left_out
-                    self.warn(
-                        f"{one}: {found.left_out} series were left out, {len(found.series)} are counted."
-                    )
-            bounded(len(series), self.steps)
-            self._found[key] = _grouped(series), resolution_ns
+                    self.warn(f"{one}: {found.left_out} series were left out, {told} are counted.")
+            bounded(count, self.steps)
+            self._found[key] = blocks, resolution_ns
         return self._found[key]
 
     def _names(self, name: str | None, matchers: list[Matcher]) -> list[str]:
@@ -139,20 +137,10 @@ def conditions(selector: parser.VectorSelector) -> tuple[str | None, list[Matche
     return name, matchers
 
 
-def _grouped(series: Sequence[Series]) -> list[Group]:
-    """Series put together where their times are the same, as they are for what one collector tells."""
-    groups: dict[bytes, list[Series]] = {}
-    for each in series:
-        if len(each.times_ns):
-            groups.setdefault(each.times_ns.tobytes(), []).append(each)
-    return [
-        Group(
-            [tuple(sorted(each.labels.items())) for each in same],
-            same[0].times_ns,
-            np.stack([each.values for each in same]),
-        )
-        for same in groups.values()
-    ]
+def _named(name: str, labels: list[Labels]) -> list[Labels]:
+    """Labels with the metric's name among them."""
+    own = (NAME, name)
+    return [(own, *each) if not each or each[0][0] > NAME else tuple(sorted((own, *each))) for each in labels]
 
 
 def _ends(context: Context, selector: parser.VectorSelector) -> Times:
@@ -183,18 +171,24 @@ def _ns(length: timedelta) -> int:
 def instant(context: Context, selector: parser.VectorSelector, *, stamps: bool = False) -> Vector:
     """Each series' newest sample that is not older than five minutes; ``stamps``: its time instead, s.
 
-    A sample NaN marks where a series has ended.
+    A sample NaN marks where a series has ended. Of what is kept at longer steps the newest one counts as long
+    as such a step is.
     """
     ends = _ends(context, selector)
-    groups, _ = context.find(selector, int(ends[0]) - LOOKBACK_NS, int(ends[-1]))
+    groups, resolution_ns = context.find(selector, int(ends[0]) - LOOKBACK_NS, int(ends[-1]))
+    look_back_ns = max(LOOKBACK_NS, resolution_ns)
+    if look_back_ns > LOOKBACK_NS:
+        context.warn(f"There is so much in this range that it is read every {resolution_ns // 10**9} s.")
+        groups, resolution_ns = context.find(selector, int(ends[0]) - look_back_ns, int(ends[-1]))
+        look_back_ns = max(look_back_ns, resolution_ns)
     parts = []
     for group in groups:
-        at = np.searchsorted(group.times, ends, side="right") - 1
-        recent = (at >= 0) & (group.times[at] >= ends - LOOKBACK_NS)
+        at = np.searchsorted(group.times_ns, ends, side="right") - 1
+        recent = (at >= 0) & (group.times_ns[at] >= ends - look_back_ns)
         values = group.values[:, at]
         there = recent & ~np.isnan(values)
         if stamps:
-            values = np.broadcast_to(group.times[at] / 1e9, values.shape)
+            values = np.broadcast_to(group.times_ns[at] / 1e9, values.shape)
         parts.append(Vector(group.labels, values, there))
     return joined(parts, context.steps)
 
@@ -227,26 +221,20 @@ def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -
         groups, _ = context.find(selector, int(ends[0]) - range_ns, int(ends[-1]), take)
     found = []
     for group in _unmarked(groups):
-        low = np.searchsorted(group.times, ends - range_ns, side="left")
-        high = np.searchsorted(group.times, ends, side="right")
+        low = np.searchsorted(group.times_ns, ends - range_ns, side="left")
+        high = np.searchsorted(group.times_ns, ends, side="right")
         found.append((group, low, high))
     return Windows(found, context.times_ns, ends, range_ns, resolution_ns if rolled else 0)
 
 
-def _unmarked(groups: list[Group]) -> list[Group]:
+def _unmarked(groups: list[Block]) -> list[Block]:
     """The same without the marks of where a series ended."""
-    clean: list[Group] = []
-    marked: list[Series] = []
+    clean: list[Block] = []
     for group in groups:
         marks = np.isnan(group.values)
-        rows = marks.any(axis=1)
-        if not rows.any():
+        if not marks.any():
             clean.append(group)
             continue
-        for row in np.flatnonzero(rows):
-            kept = ~marks[row]
-            marked.append(Series(dict(group.labels[row]), group.times[kept], group.values[row][kept]))
-        rest = np.flatnonzero(~rows)
-        if len(rest):
-            clean.append(Group([group.labels[row] for row in rest], group.times, group.values[rest]))
-    return clean + _grouped(marked)
+        grid = Grid(np.arange(len(marks)), group.times_ns, group.values, ~marks)
+        clean += joined_blocks(group.labels, grid, (), len(marks))[0]
+    return clean

@@ -16,6 +16,8 @@ LOAD = 0.1
 #: Share of a session's series that the nodes' own may take, and what a node has in any case.
 _SHARE = 0.8
 _LEAST_SERIES = 12
+#: How far apart nodes are asked, s: in a burst of 1,000 texts nothing else would be answered.
+_APART_S = 0.002
 #: Which collector tells the names with a beginning; ``ray`` tells the rest.
 _OWNERS = (
     ("ray_node_network_", "network"),
@@ -75,7 +77,8 @@ class RayText:
                 Endpoint(node.node_id, node.host, node.port) for node in nodes if node.alive and node.port > 0
             ]
             each = max(_LEAST_SERIES, int(self._max_series * _SHARE / max(1, len(endpoints))))
-            asked = self._scraper.scrape(endpoints, each, deadline_s=8.0)
+            spread_s = min(len(endpoints) * _APART_S, self._step_ns / 2e9)
+            asked = self._scraper.scrape(endpoints, each, deadline_s=8.0, spread_s=spread_s)
             self._texts, self._time_ns = self._sorted(asked), time_ns
             pause_ns = int(self._texts.cpu_s / LOAD * 1e9)
             self._due_ns = time_ns + (0 if pause_ns <= self._step_ns else pause_ns)

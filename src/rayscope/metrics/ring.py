@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Times = NDArray[np.int64]
 Values = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 
 _BLOCK = 256
 #: Two NaNs that differ in their last bit: no value here, and "the series has ended here".
@@ -102,13 +103,19 @@ class Ring:
         self._slots = np.insert(self._slots, at, slot)
         return slot
 
-    def read(self, index: int, start_ns: int, end_ns: int) -> tuple[Times, Values]:
-        """A series' times and values from start to end, both included, ascending. STALE reads as NaN."""
+    def read(self, indices: Indices, start_ns: int, end_ns: int) -> tuple[Times, Values, Bools]:
+        """What some series have from start to end, both included: the times (ascending), the values (series,
+        times), and which of them are there. STALE reads as NaN that is there.
+        """
         begin = int(np.searchsorted(self._times, start_ns))
         end = int(np.searchsorted(self._times, end_ns, side="right"))
-        values = self._blocks[index // _BLOCK][index % _BLOCK].take(self._slots[begin:end])
-        there = values.view(np.uint64) != _EMPTY_BITS
-        return self._times[begin:end][there], values[there]
+        slots = self._slots[begin:end]
+        values = np.empty((len(indices), len(slots)))
+        blocks = indices // _BLOCK
+        for block in np.unique(blocks).tolist():
+            rows = np.flatnonzero(blocks == block)
+            values[rows] = self._blocks[block][np.ix_(indices[rows] % _BLOCK, slots)]
+        return self._times[begin:end], values, values.view(np.uint64) != _EMPTY_BITS
 
     def outdated(self, indices: Indices) -> Indices:
         """Those among some series that have no value any more."""

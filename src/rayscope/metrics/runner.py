@@ -127,14 +127,15 @@ class Runner:
         with self._lock:
             if state.run is not run:
                 return
-            late, state.run = state.late, None
             state.took_s = time.monotonic() - began
             if skipped:
+                state.run = None
                 return
             state.cost_s = time.thread_time() - cpu
             interval_s = max(self._step_s, state.collector.interval_s, state.cost_s / LOAD)
             state.due_ns = time_ns + int((interval_s - _SLACK * self._step_s) * 1e9)
-            if late:
+            if state.late:
+                state.run = None
                 return
             if error is not None and error != state.error:
                 log.info("collector %s: %s", state.name, error)
@@ -143,7 +144,12 @@ class Runner:
             if error is None and cluster.warnings:
                 state.error = "; ".join(cluster.warnings)[:500]
             state.left_out = cluster.left_out
-        taken = self._append(time_ns, [] if error else samples, state.name, families)
+        taken = 0
+        try:
+            taken = self._append(time_ns, [] if error else samples, state.name, families)
+        finally:
+            with self._lock:
+                state.run = None
         with self._lock:
             state.samples = taken
             if error is None:

@@ -7,11 +7,9 @@ six hours, and what is older than a day, comes in minutes (gauges: the average; 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import shutil
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rayscope.metrics.blocks import Block, Grid, Part, joined
 from rayscope.metrics.matching import matching
 from rayscope.metrics.memory import Memory, points_of
 from rayscope.metrics.ring import Times, Values
@@ -37,10 +36,6 @@ _FINE_NS = 6 * _HOUR_NS
 #: What was last seen longer ago is no "latest" value (PromQL's look-back too).
 LOOK_BACK_NS = 300 * 10**9
 _TRIM_NS = _HOUR_NS
-#: How old an account of all labels may be, s.
-_LABELS_S = 10.0
-
-_Parts = dict[Labels, list[tuple[Times, Values]]]
 
 
 class Series(NamedTuple):
@@ -55,6 +50,14 @@ class Selected(NamedTuple):
     """``left_out``: how many more series matched; ``resolution_ns``: the coarsest step among the samples."""
 
     series: list[Series]
+    left_out: int
+    resolution_ns: int
+
+
+class Blocks(NamedTuple):
+    """The same, put together where the times are the same."""
+
+    blocks: list[Block]
     left_out: int
     resolution_ns: int
 
@@ -96,7 +99,8 @@ class SeriesStore:
         self._keep_ns = int(keep_days * 86400e9)
         self._min_free_bytes = min_free_bytes
         self._read_only = read_only
-        self._labels: tuple[float, dict[str, dict[str, int]]] = (0.0, {})
+        #: Name -> its labels, and the lists that they are of.
+        self._distinct: dict[str, tuple[list[Labels], list[tuple[int, Labels]], dict[str, int]]] = {}
         self._lock = threading.RLock()
         self._file_lock = threading.Lock()
         times = max(2, round(full_s / step_s) + 1)
@@ -236,61 +240,108 @@ class SeriesStore:
         *,
         take: str | None = None,
     ) -> Selected:
-        """The series of a name that match and have a sample in [start, end], by their labels.
+        """The same as :meth:`blocks`, series by series, by their labels."""
+        found = self.blocks(name, matchers, start_ns, end_ns, max_series, take=take)
+        each = sorted(
+            (
+                (labels, block.times_ns, values)
+                for block in found.blocks
+                for labels, values in zip(block.labels, block.values, strict=True)
+            ),
+            key=lambda one: one[0],
+        )
+        series = [Series(dict(labels), times_ns, values) for labels, times_ns, values in each]
+        return Selected(series, found.left_out, found.resolution_ns)
+
+    def blocks(
+        self,
+        name: str,
+        matchers: Sequence[Matcher],
+        start_ns: int,
+        end_ns: int,
+        max_series: int = 2000,
+        *,
+        take: str | None = None,
+    ) -> Blocks:
+        """The series of a name that match and have a sample in [start, end].
 
         ``take``: which value of a minute is meant (``avg``, ``min``, ``max``, ``last``) where minutes are
         answered. Raises BadQuery for a pattern that is none, StoreError when the file cannot be read.
         """
         with self._lock:
-            in_memory = set(self._memory.of_name(name))
+            known = self._memory.of_name(name)[0]
             first_ns = self._memory.ring.first_ns
         boundary_ns = end_ns + 1 if first_ns is None else min(first_ns, end_ns + 1)
         file = self._file if start_ns < boundary_ns else None
-        if file is not None and not file.rolled_ns and first_ns is not None and file.bounds()[0] >= first_ns:
+        if file is not None and first_ns is not None and file.oldest_ns >= first_ns:
             file = None  # a session younger than what is looked back at: the file has no more than memory
         on_disk: dict[Labels, list[int]] = defaultdict(list)
-        if file is not None:
-            for number, labels in file.series_of(name):
-                on_disk[labels].append(number)
-        chosen = matching(in_memory | on_disk.keys(), matchers)
-        parts: _Parts = defaultdict(list)
+        for number, labels in [] if file is None else file.series_of(name):
+            on_disk[labels].append(number)
+        chosen = known if on_disk.keys() <= set(known) else sorted({*known, *on_disk})
+        chosen = matching(chosen, matchers) if matchers else chosen
+        parts: list[Part] = []
         resolution_ns = self._step_ns
-        ids = {number: labels for labels in chosen for number in on_disk.get(labels, ())}
-        if file is not None and ids:
+        rows = {number: row for row, labels in enumerate(chosen) for number in on_disk.get(labels, ())}
+        if file is not None and rows:
             counts = self._families.get(name, Family(name)).type in ("counter", "histogram")
             take = take or ("last" if counts else "avg")
             fine_ns = file.bounds()[0] if end_ns - start_ns <= _FINE_NS else file.rolled_ns
             # A minute is told at its last sample: the one that memory's beginning cuts is read in full.
             fine_ns = max(start_ns, min(fine_ns, boundary_ns // MINUTE_NS * MINUTE_NS))
-            _add(parts, file, ids, fine_ns, boundary_ns, None)
-            if start_ns < fine_ns and _add(parts, file, ids, start_ns, min(fine_ns, boundary_ns), take):
-                resolution_ns = max(MINUTE_NS, self._step_ns)
+            parts.append(_part(file, rows, fine_ns, boundary_ns, None)[0])
+            minutes, step_ns = _part(file, rows, start_ns, min(fine_ns, boundary_ns), take)
+            if len(minutes.rows):
+                parts.append(minutes)
+                resolution_ns = max(step_ns, self._step_ns)
         with self._lock:
-            for labels in chosen:
-                part = self._memory.read(name, labels, start_ns, end_ns)
-                if part is not None:
-                    parts[labels].append(part)
-        found = [labels for labels in chosen if any(not np.isnan(v).all() for _, v in parts.get(labels, ()))]
-        return Selected(
-            [Series(dict(labels), *_joined(parts[labels])) for labels in found[:max_series]],
-            max(0, len(found) - max_series),
-            resolution_ns,
-        )
+            grid = Grid(*self._memory.read(name, chosen, start_ns, end_ns))
+        blocks, left_out = joined(chosen, grid, parts, max_series)
+        return Blocks(blocks, left_out, resolution_ns)
 
     def latest(self, names: Iterable[str] | None = None) -> list[Latest]:
         """The newest value of each series that has not ended, of some names or of all, by name and labels.
 
         A value counts if it is at most five minutes older than the newest of all.
         """
-        wanted = None if names is None else set(names)
+        return self.newest(names)[0]
+
+    def newest(
+        self,
+        names: Iterable[str] | None = None,
+        most: int | None = None,
+        having: Sequence[tuple[str, str]] = (),
+    ) -> tuple[list[Latest], int]:
+        """The same of the series that have some labels: the first ``most``, and how many there are."""
+        if not self._memory.series and self._file is not None:
+            return self._newest_on_disk(self._file, None if names is None else set(names), most, having)
+        found: list[Latest] = []
+        total = 0
         with self._lock:
-            in_memory = self._memory.series
-            found = self._memory.latest(self._memory.ring.newest_ns - LOOK_BACK_NS, wanted)
-        file = self._file
-        if not in_memory and file is not None:
-            told = file.latest(file.bounds()[1] - LOOK_BACK_NS)
-            found = [each for each in told if wanted is None or each[0] in wanted]
-        return [Latest(name, dict(labels), value, at) for name, labels, value, at in sorted(found)]
+            since_ns = self._memory.ring.newest_ns - LOOK_BACK_NS
+            for name in sorted(self._memory.counts() if names is None else set(names)):
+                labels, values, times_ns = self._memory.latest(name, since_ns)
+                rows = [row for row, each in enumerate(labels) if not having or _has(each, having)]
+                total += len(rows)
+                for row in rows if most is None else rows[: max(0, most - len(found))]:
+                    found.append(Latest(name, dict(labels[row]), float(values[row]), int(times_ns[row])))
+        return found, total
+
+    @staticmethod
+    def _newest_on_disk(
+        file: MetricsFile, names: set[str] | None, most: int | None, having: Sequence[tuple[str, str]]
+    ) -> tuple[list[Latest], int]:
+        told = sorted(
+            each
+            for each in file.latest(file.bounds()[1] - LOOK_BACK_NS)
+            if (names is None or each[0] in names) and _has(each[1], having)
+        )
+        return [Latest(name, dict(labels), value, at) for name, labels, value, at in told[:most]], len(told)
+
+    def stamp(self, names: Iterable[str]) -> tuple[tuple[int, int], ...]:
+        """What differs from the last time where any series of some names has something newer in memory."""
+        with self._lock:
+            return tuple(self._memory.stamp(name) for name in sorted(names))
 
     def families(self) -> dict[str, Family]:
         """What is known of each name, by name."""
@@ -312,26 +363,21 @@ class SeriesStore:
 
     def labels(self, name: str) -> dict[str, int]:
         """The labels of a name's series: how many values each has."""
-        with self._lock:
-            series = set(self._memory.of_name(name))
-        file = self._file
-        if file is not None:
-            series.update(labels for _, labels in file.series_of(name))
-        return _distinct(series)
+        return self._distinct_of(name)
 
     def all_labels(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
-        """The same of all names, at most 10 s old. ``names``: those that must be among them."""
-        made_s, known = self._labels
-        if time.monotonic() - made_s < _LABELS_S and known.keys() >= set(names):
-            return known
+        """The same of some names."""
+        return {name: self._distinct_of(name) for name in names}
+
+    def _distinct_of(self, name: str) -> dict[str, int]:
         with self._lock:
-            series = {name: set(self._memory.of_name(name)) for name in self._memory.counts()}
-        file = self._file
-        for name, labels in [] if file is None else file.all_series():
-            series.setdefault(name, set()).add(labels)
-        found = {name: _distinct(each) for name, each in series.items()}
-        self._labels = (time.monotonic(), found)
-        return found
+            in_memory = self._memory.of_name(name)[0]
+        on_disk = [] if self._file is None else self._file.series_of(name)
+        known = self._distinct.get(name)
+        if known is None or known[0] is not in_memory or known[1] is not on_disk:
+            found = _distinct({*in_memory, *(labels for _, labels in on_disk)})
+            known = self._distinct[name] = in_memory, on_disk, found
+        return known[2]
 
     # How it goes.
 
@@ -362,26 +408,24 @@ class SeriesStore:
         return newest_ns if newest_ns or file is None else file.bounds()[1]
 
 
-def _add(
-    parts: _Parts, file: MetricsFile, ids: dict[int, Labels], begin: int, end: int, take: str | None
-) -> bool:
-    """Add what the file has in [begin, end) to ``parts``. Returns whether that is anything."""
+def _part(
+    file: MetricsFile, row_of: dict[int, int], begin: int, end: int, take: str | None
+) -> tuple[Part, int]:
+    """What the file has of some series (number -> row) in [begin, end), and how far it is apart, ns."""
     if begin >= end:
-        return False
-    found = file.points(list(ids), begin, end, take)
-    for low, high in itertools.pairwise(np.flatnonzero(np.diff(found.series, prepend=-1, append=-1))):
-        labels = ids[int(found.series[low])]
-        parts[labels].append((found.times_ns[low:high], found.values[low:high]))
-    return len(found.series) > 0
+        return Part(np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0)), 0
+    found = file.points(list(row_of), begin, end, take)
+    numbers = np.array(sorted(row_of), np.int64)
+    places = np.array([row_of[number] for number in numbers.tolist()], np.intp)
+    rows = places[np.searchsorted(numbers, found.series)]
+    order = np.argsort(rows, kind="stable")
+    return Part(rows[order], found.times_ns[order], found.values[order]), found.step_ns
 
 
-def _joined(parts: list[tuple[Times, Values]]) -> tuple[Times, Values]:
-    if len(parts) == 1:
-        return parts[0]
-    times = np.concatenate([times for times, _ in parts])
-    values = np.concatenate([values for _, values in parts])
-    times, first = np.unique(times, return_index=True)
-    return times, values[first]
+def _has(labels: Labels, wanted: Iterable[tuple[str, str]]) -> bool:
+    """Whether labels are as wanted; one that is absent reads as empty."""
+    told = dict(labels)
+    return all(told.get(name, "") == value for name, value in wanted)
 
 
 def _distinct(series: Iterable[Labels]) -> dict[str, int]:

@@ -80,6 +80,7 @@ SCALARS: tuple[str, ...] = (
     "stdout_end",
     "stderr_start",
     "stderr_end",
+    "cpu_ns",
 )
 
 
@@ -89,7 +90,7 @@ class Attempt(msgspec.Struct, gc=False):
     ``required_resources``, ``label_selector`` and ``runtime_env`` are JSON texts with sorted keys.
     ``states`` maps a Ray state to the earliest time it was entered; ``phases`` maps one of
     :data:`PHASES` to its (begin, end). ``returned``: when the first value was stored that the task returned,
-    the bytes of that, and the bytes of all.
+    the bytes of that, and the bytes of all. ``cpu_ns``: the CPU time that it used, by Rayscope's tracer.
 
     A msgspec struct, since hundreds of thousands live at a time: it is made in a third of a dataclass's
     time, and the garbage collector does not look at it.
@@ -119,6 +120,7 @@ class Attempt(msgspec.Struct, gc=False):
     stdout_end: int | None = None
     stderr_start: int | None = None
     stderr_end: int | None = None
+    cpu_ns: int | None = None
     states: dict[str, int] = {}
     phases: dict[str, tuple[int, int]] = {}
     error: TaskError | None = None

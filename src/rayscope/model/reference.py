@@ -31,6 +31,7 @@ class NodeObjects(msgspec.Struct):
     """A node's object store, and the references of its processes. Sizes in bytes.
 
     ``references_total`` counts those beyond the limit too. ``error``: why the node does not answer.
+    ``time_ns``: when it was asked.
     """
 
     node_id: str
@@ -45,3 +46,4 @@ class NodeObjects(msgspec.Struct):
     references: list[Reference] = []
     references_total: int = 0
     error: str | None = None
+    time_ns: int = 0

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+log = logging.getLogger("rayscope.server")
 
 #: What is kept, bytes: the answers, and what is asked.
 MAX_BYTES = 64 << 20
@@ -16,21 +20,34 @@ _EACH_BYTES = 500
 _LEAST_S, _MOST_S = 0.5, 60.0
 #: How long whoever asks the same as somebody else waits for that answer, s.
 _PATIENCE_S = 60.0
-#: An answer that took at least so long, s, is given once more after its time, while a new one is made; but no
-#: longer than it held, and at most so long.
-SLOW_S = 0.1
+#: An answer that took at least so long, s, is given for so much longer, s, while a new one is made: who comes
+#: back to a page does not wait for it.
+SLOW_S = 0.05
 _ONCE_MORE_S = 10.0
+#: Such answers are made anew before anybody asks again, for so long after they were asked for, s. After each
+#: we rest so many times as long as it took: at most a fifth of the time goes into all of them.
+_ASKED_S = 60.0
+_REST = 4
+#: It is looked so often whether one is due, s.
+_TURN_S = 0.2
 
 
 Value = TypeVar("Value")
 
 
-class _Kept(NamedTuple):
+@dataclass
+class _Kept:
+    """An answer that was made from ``begun`` on (s, monotonic), and ``make``, by which it is made again."""
+
     body: Any
     stamp: Hashable
+    begun: float
     until: float
     size: int
     last: float
+    is_slow: bool
+    make: Callable[[], Any]
+    asked: float
 
 
 def _bytes_of(question: tuple[str, str], body: bytes) -> int:
@@ -57,6 +74,18 @@ class Answers(Generic[Value]):
         self._size = 0
         self._making: dict[tuple[str, str], threading.Event] = {}
         self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rayscope-answers", daemon=True)
+
+    def start(self) -> None:
+        """Begin to make slow answers anew before they are asked for again."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End that."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(5)
 
     def get(self, question: tuple[str, str], stamp: Hashable, make: Callable[[], Value]) -> Value:
         """The answer to a question (the session, and what is asked of it), made anew if it is not at hand.
@@ -65,6 +94,12 @@ class Answers(Generic[Value]):
         any time (a live session), and then a tenth of the time goes into each question. Who asks while
         another makes the answer waits for that one, or is given the last one if that is hardly older.
         """
+        return self.dated(question, stamp, make)[0]
+
+    def dated(
+        self, question: tuple[str, str], stamp: Hashable, make: Callable[[], Value]
+    ) -> tuple[Value, float]:
+        """The same, and how old it is (s): since it was begun to be made; 0 of what cannot have changed."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             with self._lock:
@@ -72,23 +107,26 @@ class Answers(Generic[Value]):
                 now = time.monotonic()
                 if known is not None and (now < known.until if stamp is None else known.stamp == stamp):
                     self._kept.move_to_end(question)
-                    kept: Value = known.body
-                    return kept
+                    known.asked = now
+                    return known.body, 0.0 if stamp is not None else now - known.begun
                 made = self._making.get(question)
                 if made is None:
                     self._making[question] = threading.Event()
                 if known is not None and stamp is None and now < known.last:
                     if made is None:
                         threading.Thread(
-                            target=self._refresh, args=(question, make), name="rayscope-answer", daemon=True
+                            target=self._refresh,
+                            args=(question, make, now),
+                            name="rayscope-answer",
+                            daemon=True,
                         ).start()
-                    last: Value = known.body
-                    return last
+                    known.asked = now
+                    return known.body, now - known.begun
                 if made is None:
                     break
             if not made.wait(deadline - now):
-                return make()
-        return self._make(question, stamp, make)
+                return make(), 0.0
+        return self._make(question, stamp, make, now), 0.0
 
     def forget(self, session: str) -> None:
         """Make all answers about a session anew."""
@@ -96,32 +134,73 @@ class Answers(Generic[Value]):
             for question in [question for question in self._kept if question[0] == session]:
                 self._size -= self._kept.pop(question).size
 
-    def _make(self, question: tuple[str, str], stamp: Hashable, make: Callable[[], Value]) -> Value:
+    def _make(
+        self, question: tuple[str, str], stamp: Hashable, make: Callable[[], Value], asked: float
+    ) -> Value:
         began = time.monotonic()
         try:
             body = make()
-            self._keep(question, stamp, body, began)
+            self._keep(question, stamp, body, began, make, asked)
         finally:
             with self._lock:
                 self._making.pop(question).set()
         return body
 
-    def _refresh(self, question: tuple[str, str], make: Callable[[], Value]) -> None:
-        with contextlib.suppress(Exception):  # who asks next, makes it and is told
-            self._make(question, None, make)
+    def _refresh(self, question: tuple[str, str], make: Callable[[], Value], asked: float) -> bool:
+        try:
+            self._make(question, None, make, asked)
+        except Exception as error:
+            log.info("%s is not made anew: %s", question, error)  # who asks next, makes it and is told
+            return False
+        return True
 
-    def _keep(self, question: tuple[str, str], stamp: Hashable, body: Value, began: float) -> None:
+    def _run(self) -> None:
+        while not self._stopping.wait(_TURN_S):
+            began = time.monotonic()
+            if self.renew():
+                self._stopping.wait(_REST * (time.monotonic() - began))
+
+    def renew(self) -> bool:
+        """Of the slow answers that were asked for of late make that anew which is due for longest, if any."""
+        with self._lock:
+            now = time.monotonic()
+            due = [
+                (kept.until, question, kept)
+                for question, kept in self._kept.items()
+                if kept.is_slow
+                and kept.stamp is None
+                and kept.until <= now < kept.asked + _ASKED_S
+                and question not in self._making
+            ]
+            if not due:
+                return False
+            _, question, kept = min(due, key=lambda one: one[0])
+            self._making[question] = threading.Event()
+        if not self._refresh(question, kept.make, kept.asked):
+            kept.asked = -math.inf  # not again until somebody asks
+        return True
+
+    def _keep(
+        self,
+        question: tuple[str, str],
+        stamp: Hashable,
+        body: Value,
+        began: float,
+        make: Callable[[], Value],
+        asked: float,
+    ) -> None:
         ended = time.monotonic()
-        held_s = min(self._most_s, max(_LEAST_S, 10 * (ended - began)))
-        until = ended + held_s
-        # What took long is given once more meanwhile, but no longer than it held.
-        last = until + (min(_ONCE_MORE_S, held_s) if ended - began >= SLOW_S else 0.0)
+        until = ended + min(self._most_s, max(_LEAST_S, 10 * (ended - began)))
+        is_slow = ended - began >= SLOW_S
+        last = until + (_ONCE_MORE_S if is_slow else 0.0)
         size = self._size_of(question, body)
         with self._lock:
             before = self._kept.pop(question, None)
-            self._size -= before.size if before else 0
+            if before is not None:
+                self._size -= before.size
+                asked = max(asked, before.asked)
             if size <= self._max_size:
-                self._kept[question] = _Kept(body, stamp, until, size, last)
+                self._kept[question] = _Kept(body, stamp, began, until, size, last, is_slow, make, asked)
                 self._size += size
             while self._size > self._max_size:
                 _, oldest = self._kept.popitem(last=False)

@@ -43,14 +43,16 @@ from rayscope.store.errors import BadQuery, NotFound, StoreError
 
 def _store_error(_: Request, problem: Exception) -> Response:
     if isinstance(problem, NotFound):
-        return error(404, problem.code, problem.message, problem.remedy)
+        return error(404, problem.code, problem.message, problem.remedy, params=problem.params)
     if isinstance(problem, BadQuery):
         return error(400, problem.code, problem.message, problem.remedy)
     if isinstance(problem, JobApiError):
         return error(409 if problem.code == "refused" else 502, problem.code, problem.message, problem.remedy)
     if isinstance(problem, (StoreError, GcsError)):
         status = 503 if isinstance(problem, StoreError) else 502
-        return error(status, problem.code, problem.message, problem.remedy, {"Retry-After": "2"})
+        return error(
+            status, problem.code, problem.message, problem.remedy, {"Retry-After": "2"}, problem.params
+        )
     raise problem
 
 

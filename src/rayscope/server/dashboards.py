@@ -55,11 +55,14 @@ class Dashboards:
         self._lock = threading.Lock()
 
     def all(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Every dashboard by name, and the files that cannot be read."""
+        """Every dashboard in short, by name, and the files that cannot be read.
+
+        In short: ``name``, ``title``, ``charts_total``, and ``changed_ns``, when its file was written.
+        """
         found, unreadable = [], []
         for name in self._names():
             try:
-                found.append(self.get(name))
+                found.append(self._in_short(name))
             except NotFound:
                 continue
             except StoreError:
@@ -68,16 +71,7 @@ class Dashboards:
 
     def get(self, name: str) -> dict[str, Any]:
         """One of them. Raises NotFound, and StoreError for a file that is none."""
-        path = self._path(name)
-        try:
-            if path.stat().st_size > _MAX_BYTES:
-                raise _unreadable(path, f"it is larger than {_MAX_BYTES} bytes")
-            kept = msgspec.json.decode(path.read_bytes(), type=Kept)
-        except FileNotFoundError:
-            raise _missing(name) from None
-        except (OSError, msgspec.DecodeError) as error:
-            raise _unreadable(path, str(error)) from error
-        return {"name": name, **msgspec.to_builtins(kept)}
+        return {"name": name, **msgspec.to_builtins(self._read(name)[0])}
 
     def put(self, name: str, dashboard: Kept) -> dict[str, Any]:
         """Keep a dashboard: the file is replaced whole, or stays as it was. Raises BadQuery, StoreError."""
@@ -102,6 +96,28 @@ class Dashboards:
                 raise _missing(name) from None
             except OSError as error:
                 raise StoreError(f"The dashboard cannot be removed: {error}", "Look at its file.") from error
+
+    def _in_short(self, name: str) -> dict[str, Any]:
+        kept, changed_ns = self._read(name)
+        return {
+            "name": name,
+            "title": kept.title,
+            "charts_total": len(kept.charts),
+            "changed_ns": changed_ns,
+        }
+
+    def _read(self, name: str) -> tuple[Kept, int]:
+        """A dashboard and when its file was written (ns). Raises NotFound, StoreError."""
+        path = self._path(name)
+        try:
+            about = path.stat()
+            if about.st_size > _MAX_BYTES:
+                raise _unreadable(path, f"it is larger than {_MAX_BYTES} bytes")
+            return msgspec.json.decode(path.read_bytes(), type=Kept), about.st_mtime_ns
+        except FileNotFoundError:
+            raise _missing(name) from None
+        except (OSError, msgspec.DecodeError) as error:
+            raise _unreadable(path, str(error)) from error
 
     def _names(self) -> list[str]:
         if not self._folder.is_dir():

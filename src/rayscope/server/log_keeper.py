@@ -42,6 +42,9 @@ _FAR_BEHIND = 32 << 20
 _AGAIN_FROM = 4 << 20
 #: A file that said nothing is looked at for whether it was begun anew every so many looks.
 _ANEW_LOOKS = 5
+#: Following files may take this share of a core, and so much at once after a quiet time, s of CPU. Where
+#: there is more, each is looked at less often: reckoned so often, s; pauses are made so many times as long.
+LOAD, _AT_ONCE_S, _RECKON_S, _SLOWEST = 0.05, 1.0, 5.0, 60.0
 
 
 @dataclass
@@ -51,6 +54,8 @@ class _File:
     due: float = 0.0
     pause_s: float = _SOON_S
     quiet: int = 0
+    #: The last look brought something.
+    said: bool = False
     #: It is not known yet on which node its worker is.
     waits: bool = False
 
@@ -59,6 +64,8 @@ class _File:
 class _Node:
     files: dict[str, _File] = field(default_factory=dict)
     list_due: float = 0.0
+    #: When it is to be looked at next: for its list, or for a file.
+    due: float = 0.0
     failed: int = 0
     #: It is to be looked at, as soon as a reader is free.
     waits: bool = False
@@ -76,6 +83,10 @@ class Keeper:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rayscope-log-keeper", daemon=True)
         self._pool = ThreadPoolExecutor(4, "rayscope-log-reader")
+        self._counting = threading.Lock()
+        self._cpu_s, self._reckoned, self._slow = 0.0, time.monotonic(), 1.0
+        #: Seconds of CPU that may be used now, and since when that is.
+        self._purse, self._filled = _AT_ONCE_S, time.monotonic()
         self.error: dict[str, str] | None = None
 
     @property
@@ -128,15 +139,43 @@ class Keeper:
             self._logs.forget(*gone)
         list_s = max(_LIST_S, len(wanted) / _LISTS_A_SECOND)
         jobs = []
-        for key in wanted:
-            node = self._nodes.setdefault(key, _Node())
+        self._fill()
+        nodes = [(key, self._nodes.setdefault(key, _Node())) for key in wanted]
+        for key, node in sorted(nodes, key=lambda each: each[1].due):
             now = time.monotonic()
+            if self._purse <= 0:
+                break
             if node.waits or node.busy.locked():
                 continue  # it is slow: the others do not wait for it
-            if now >= node.list_due or any(file.due <= now for file in node.files.values()):
+            if now >= node.due:
                 node.waits = True
                 jobs.append(self._pool.submit(self._look, key, node, list_s, _FILES_A_TURN))
         wait(jobs, _TURN_MOST_S)
+        self._reckon()
+
+    def _fill(self) -> None:
+        with self._counting:
+            now = time.monotonic()
+            self._purse = min(_AT_ONCE_S, self._purse + LOAD * (now - self._filled))
+            self._filled = now
+
+    def _pay(self, began: float) -> None:
+        """What this thread has used since then (its own CPU time, s) was for following."""
+        with self._counting:
+            used_s = time.thread_time() - began
+            self._cpu_s += used_s
+            self._purse -= used_s
+
+    def _reckon(self) -> None:
+        """Make pauses as long as keeps the work within its share."""
+        now = time.monotonic()
+        if now - self._reckoned < _RECKON_S:
+            return
+        with self._counting:
+            share, self._cpu_s = self._cpu_s / (now - self._reckoned), 0.0
+        self._reckoned = now
+        wanted = self._slow * (0.5 + 0.5 * share / LOAD)
+        self._slow = min(_SLOWEST, max(1.0, wanted))
 
     def _alive(self, session: str) -> list[str]:
         known = self._alive_nodes.get(session)
@@ -162,7 +201,7 @@ class Keeper:
         """All files of a node, now."""
         node = self._nodes.setdefault((session, node_id), _Node())
         self._alive_nodes.pop(session, None)
-        node.list_due = 0.0
+        node.list_due = node.due = 0.0
         with node.busy:
             for file in node.files.values():
                 file.due = 0.0
@@ -173,6 +212,7 @@ class Keeper:
         self, key: tuple[str, str], node: _Node, list_s: float, most: int, end: float = float("inf")
     ) -> None:
         """List a node's files if that is due, and take in what is new in those whose turn it is."""
+        began = time.thread_time()
         with node.busy:
             node.waits = False
             try:
@@ -185,7 +225,11 @@ class Keeper:
                 for _, name in due[:most]:
                     if self._stopping.is_set() or time.monotonic() > end:
                         return
+                    if self._purse <= 0 and end == float("inf"):
+                        break
                     self._follow(key, name, node.files[name])
+                    self._pay(began)
+                    began = time.thread_time()
                 node.failed = 0
             except (AgentError, GcsError, StoreError) as error:
                 node.failed += 1
@@ -194,6 +238,10 @@ class Keeper:
                     file.due = max(file.due, node.list_due)
                 self._logs.forget(*key)
                 log.debug("the logs of %s cannot be read: %s", key[1], error)
+            finally:
+                node.due = min((file.due for file in node.files.values()), default=node.list_due)
+                node.due = min(node.due, node.list_due)
+                self._pay(began)
 
     def _list(self, key: tuple[str, str], node: _Node) -> int:
         """Look which files there are to follow; returns how many the node lists."""
@@ -222,9 +270,14 @@ class Keeper:
         session, node_id = key
         agent = self._logs.agent(session, node_id)
         try:
-            data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
-            anew = file.quiet % _ANEW_LOOKS == _ANEW_LOOKS - 1 and not data
-            if anew or len(data) == _BYTES_A_LOOK:
+            # A length is a tenth of the work of reading, and most files have nothing new.
+            told = None if file.said else agent.told_size(name)
+            if told is None or told > file.offset:
+                data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
+            else:
+                data = b""
+            anew = file.quiet % _ANEW_LOOKS == _ANEW_LOOKS - 1 if told is None else told < file.offset
+            if (anew and not data) or len(data) == _BYTES_A_LOOK:
                 size = agent.size(name, file.offset)
                 if size < file.offset:
                     self._store(session).restart(node_id, name)
@@ -236,6 +289,7 @@ class Keeper:
             if error.code != "gone":
                 raise
             data = b""
+        file.said = bool(data)
         if data:
             self._store(session).append(
                 node_id, name, file.offset, data, time.time_ns(), is_user=file.is_user
@@ -247,7 +301,7 @@ class Keeper:
             file.pause_s = min(max(file.pause_s, 1.0) * 2, _LATE_S if file.is_user else _OWN_LATE_S)
         if not file.is_user:
             file.pause_s = max(file.pause_s, 15.0)  # our asking is itself a line in the agent's log
-        file.due = time.monotonic() + file.pause_s
+        file.due = time.monotonic() + file.pause_s * self._slow
 
     def _store(self, session: str) -> Any:
         return self._logs.store(session, make=True)

@@ -33,7 +33,7 @@ _FAILED_S = 5.0
 _STORES = 64
 #: Bytes that one call to an agent brings.
 _PIECE = 4 << 20
-_AGENTS = 256
+_AGENTS = 4096
 #: Nodes that one answer asks for their files, at most so long (s).
 _ASKED, _ASK_S = 64, 4.0
 

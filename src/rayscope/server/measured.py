@@ -157,7 +157,7 @@ def process_figures(process: ProcessUse | None) -> dict[str, Any]:
         return dict.fromkeys(WORKER_COLUMNS)
     return {
         "cpu_percent": process.cpu_percent,
-        "memory_bytes": process.uss_bytes if process.rss_bytes is None else process.rss_bytes,
+        "memory_bytes": _memory(process),
         "gpu_memory_bytes": process.gpu_memory_bytes,
         "gpu_percent": process.gpu_percent,
         "num_fds": process.num_fds,
@@ -265,8 +265,7 @@ def measured_columns(picture: Picture, usage: Usage, resources: Resources | None
     figures = [node_figures(one, resources, node.id) for one, node in zip(stats, picture.nodes, strict=True)]
     by_pid = [{process.pid: process for process in one.workers} if one is not None else {} for one in stats]
     processes = [
-        process_figures(by_pid[node].get(pid))
-        for node, pid in zip(picture.workers.node, picture.workers.pid, strict=True)
+        by_pid[node].get(pid) for node, pid in zip(picture.workers.node, picture.workers.pid, strict=True)
     ]
     return {
         "nodes": {
@@ -281,15 +280,24 @@ def measured_columns(picture: Picture, usage: Usage, resources: Resources | None
             )
         },
         "time_ns": max((one.time_ns for one in stats if one is not None), default=None),
-        "cpu": [_short(row["cpu_percent"]) for row in processes],
-        "memory": [-1 if row["memory_bytes"] is None else row["memory_bytes"] for row in processes],
-        "gpu_memory": [
-            -1 if row["gpu_memory_bytes"] is None else row["gpu_memory_bytes"] for row in processes
-        ],
+        "cpu": [-1 if one is None else _short(one.cpu_percent) for one in processes],
+        "memory": [_known(_memory(one)) for one in processes],
+        "gpu_memory": [-1 if one is None else _known(one.gpu_memory_bytes) for one in processes],
         "mem_total": [row["mem_total_bytes"] or -1 for row in figures],
         "gpu_mem_total": [row["gpu_mem_total_bytes"] or -1 for row in figures],
         "cpus": [one.cpus or -1 if one is not None else -1 for one in stats],
     }
+
+
+def _memory(process: ProcessUse | None) -> int | None:
+    """Resident bytes of a process; the private ones where those are not told."""
+    if process is None:
+        return None
+    return process.uss_bytes if process.rss_bytes is None else process.rss_bytes
+
+
+def _known(value: int | None) -> int:
+    return -1 if value is None else value
 
 
 def _short(value: float | None) -> float:

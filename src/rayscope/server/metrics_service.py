@@ -131,6 +131,8 @@ class Metrics:
         self._collectors: list[Made] = []
         self._extra: list[Made] = []
         self._running = False
+        #: Held while the file of a session is opened or closed; the other lock is not held for that.
+        self._opening: dict[str, threading.RLock] = {}
         self._stopping = threading.Event()
         self._process = psutil.Process()
         self._ticker = threading.Thread(target=self._tick_all, name="rayscope-metrics", daemon=True)
@@ -174,23 +176,38 @@ class Metrics:
         file of an ended session cannot be read.
         """
         self._hub.catalog.about(session)
+        live = self._begun(session)
+        if live is not None:
+            return live.store
         with self._lock:
-            live = self._begun(session)
-            if live is not None:
-                return live.store
             store = self._read.get(session)
-            if store is None:
-                store = self._opened(session, read_only=True)
-                if store.problem is not None:
-                    store.close()
-                    raise store.problem
-                if store.path is not None and not store.path.exists():
-                    return store  # there is nothing, and there may be something later
-                self._read[session] = store
-                while len(self._read) > _OPEN_READERS:
-                    self._read.popitem(last=False)[1].close()
-            self._read.move_to_end(session)
-            return store
+            if store is not None:
+                self._read.move_to_end(session)
+                return store
+        with self._opening_of(session):
+            with self._lock:
+                other = self._live.get(session)
+                store = other.store if other is not None else self._read.get(session)
+            return store or self._reader(session)
+
+    def _reader(self, session: str) -> SeriesStore:
+        """The series of an ended session, opened now. Raises StoreError."""
+        store = self._opened(session, read_only=True)
+        if store.problem is not None:
+            store.close()
+            raise store.problem
+        if store.path is not None and not store.path.exists():
+            return store  # there is nothing, and there may be something later
+        with self._lock:
+            self._read[session] = store
+            gone = [self._read.popitem(last=False)[1] for _ in range(len(self._read) - _OPEN_READERS)]
+        for each in gone:
+            each.close()
+        return store
+
+    def _opening_of(self, session: str) -> threading.RLock:
+        with self._lock:
+            return self._opening.setdefault(session, threading.RLock())
 
     def collectors(self, session: str) -> list[dict[str, Any]]:
         """How each collector of a session goes; none of a session whose cluster is gone."""
@@ -252,15 +269,24 @@ class Metrics:
         """The measuring of a session that lives; begun now if it has not been."""
         with self._lock:
             live = self._live.get(session)
-            if live is not None or not self._running or not self._hub.is_live(session):
+        if live is not None or not self._running or not self._hub.is_live(session):
+            return live
+        with self._opening_of(session):
+            with self._lock:
+                live = self._live.get(session)
+                reader = self._read.pop(session, None)
+            if live is not None or not self._running:
                 return live
-            reader = self._read.pop(session, None)
             if reader is not None:
                 reader.close()
             store = self._opened(session, read_only=False)
             live = _Live(self._hub, session, [*self._collectors, *self._extra], store)
-            self._live[session] = live
-            return live
+            with self._lock:
+                if self._running:
+                    self._live[session] = live
+                    return live
+            live.close()  # the server stops
+            return None
 
     def _tick_all(self) -> None:
         step_ns = int(self._settings.metrics_interval_s * 1e9)
@@ -306,10 +332,15 @@ class Metrics:
             ]
             for live in gone:
                 del self._live[live.session]
-            for name in self._read.keys() - names:
-                self._read.pop(name).close()
+            readers = [(name, self._read.pop(name)) for name in self._read.keys() - names]
+            for name in self._opening.keys() - names - self._live.keys():
+                del self._opening[name]
         for live in gone:
-            live.close()
+            with self._opening_of(live.session):
+                live.close()
+        for name, reader in readers:
+            with self._opening_of(name):
+                reader.close()
 
     def _write_all(self) -> None:
         while not self._stopping.wait(_WRITE_S):

@@ -7,6 +7,7 @@ import fcntl
 import gc
 import ipaddress
 import os
+import resource
 import socket
 import sys
 import threading
@@ -24,6 +25,8 @@ from rayscope.sources.auth import ray_token
 
 #: How often a WebSocket is pinged, and how long its answer may take before it is taken for dead.
 _PING_S = 15.0
+#: Files that may be open, where the machine allows it.
+_FILES = 65_536
 
 
 class StartError(Exception):
@@ -185,6 +188,11 @@ def _tune_interpreter() -> None:
     """Let a busy writer hand Python's lock to a waiting request sooner, and the collector run seldom."""
     sys.setswitchinterval(0.0005)  # s
     gc.set_threshold(50_000, 20, 20)  # what arrives here are many small objects without cycles
+    # Three connections a node, and shells allow 1,024 files.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _is_wildcard(host: str) -> bool:

@@ -8,11 +8,12 @@ from pydantic import BaseModel, Field
 
 
 class ErrorDetail(BaseModel):
-    """What went wrong and what to do about it."""
+    """What went wrong and what to do about it. ``params``: what the message names, where that is little."""
 
     code: str
     message: str
     remedy: str
+    params: dict[str, str | int] | None = None
 
 
 class ErrorAnswer(BaseModel):
@@ -198,6 +199,7 @@ class TaskItem(BaseModel):
     created_ns: int | None
     start_ns: int | None
     end_ns: int | None
+    cpu_ns: int | None
     duration_ns: int | None
 
 

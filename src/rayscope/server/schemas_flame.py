@@ -22,6 +22,8 @@ class FlameFrame(BaseModel):
     self_ns: int
     blocked_ns: int
     bytes: int
+    cpu_ns: int
+    cpu_known: int
     first_ns: int | None
     p50_ns: int | None
     p95_ns: int | None
@@ -47,6 +49,7 @@ class FlameAnswer(FlameTree):
     total: int
     attempts: int
     baseline_total: int | None
+    sums_at_ns: int | None
     focus: str | None
     ancestors: list[FlameFrame]
 
@@ -61,6 +64,7 @@ class SandwichAnswer(BaseModel):
     value: int
     attempts: int
     total: int
+    sums_at_ns: int | None
     levels: int
     callers: FlameTree
     callees: FlameTree

@@ -79,3 +79,4 @@ class LogicalAnswer(BaseModel):
     limit: int
     is_estimated: bool
     data_sampled: int
+    sums_at_ns: int | None

@@ -76,14 +76,20 @@ class StoreOfNode(BaseModel):
     restored_bytes_total: int | None
     references: int
     error: str | None
+    waiting: bool
 
 
 class MemoryAnswer(BaseModel):
-    """Who holds how much; without ``live`` nothing is known but that."""
+    """Who holds how much; without ``live`` nothing is known but that.
+
+    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
+    """
 
     session: str
     live: bool
     time_ns: int | None
+    state: str = "whole"
+    nodes_waiting: int = 0
     nodes: list[StoreOfNode]
     references_read: int = 0
     references_total: int = 0

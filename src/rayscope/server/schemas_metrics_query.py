@@ -107,8 +107,17 @@ class Dashboard(BaseModel):
     charts: list[KeptChart]
 
 
+class DashboardInShort(BaseModel):
+    """A dashboard without its charts; ``changed_ns``: when its file was written."""
+
+    name: str
+    title: str
+    charts_total: int
+    changed_ns: int
+
+
 class DashboardsAnswer(BaseModel):
     """All dashboards; ``unreadable``: files that are none."""
 
-    items: list[Dashboard]
+    items: list[DashboardInShort]
     unreadable: list[str]

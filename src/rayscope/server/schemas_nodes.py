@@ -157,6 +157,8 @@ class StatusAnswer(BaseModel):
     time_ns: int | None
     error: str | None
     remedy: str | None
+    error_code: str | None
+    error_params: dict[str, str | int] | None
     resources: dict[str, AmountOf]
     by: list[Holder]
     by_left_out: int

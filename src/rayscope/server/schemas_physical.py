@@ -26,6 +26,25 @@ class PhysicalNode(BaseModel):
     left_out: int
 
 
+class PhysicalNodes(BaseModel):
+    """Nodes by columns of the same length; ``total`` and ``used`` are places in ``amounts``, -1 for none."""
+
+    id: list[str]
+    name: list[str]
+    node_ip: list[str | None]
+    is_head: list[bool]
+    is_known: list[bool]
+    start_ns: list[int | None]
+    total: list[int]
+    used: list[int]
+    workers: list[int]
+    actors: list[int]
+    running: list[int]
+    blocked: list[int]
+    bytes: list[int]
+    left_out: list[int]
+
+
 class PhysicalWorkers(BaseModel):
     """Workers by columns of the same length; places in the lists of the answer, -1 for none."""
 
@@ -55,15 +74,33 @@ class PhysicalBundle(BaseModel):
     resources: dict[str, float] | None
 
 
+class PhysicalBundles(BaseModel):
+    """Bundles by columns: places in ``groups``, among the nodes and in ``amounts`` (-1: nobody told)."""
+
+    group: list[int]
+    index: list[int]
+    node: list[int]
+    resources: list[int]
+
+
+class PhysicalGroup(BaseModel):
+    """A placement group that has bundles here."""
+
+    id: str
+    name: str | None
+
+
 class PhysicalAnswer(BaseModel):
     """What was where at ``at_ns``."""
 
     session: str
     at_ns: int | None
     live: bool
-    nodes: list[PhysicalNode]
+    nodes: PhysicalNodes
     workers: PhysicalWorkers
-    bundles: list[PhysicalBundle]
+    bundles: PhysicalBundles
+    groups: list[PhysicalGroup]
+    amounts: list[dict[str, float]]
     kinds: list[str]
     jobs: list[str]
     classes: list[str]

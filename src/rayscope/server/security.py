@@ -13,7 +13,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,9 +44,10 @@ _HEADERS = [
 ]
 
 
-def error_body(code: str, message: str, remedy: str) -> bytes:
-    """The body of every error answer."""
-    return msgspec.json.encode({"error": {"code": code, "message": message, "remedy": remedy}})
+def error_body(code: str, message: str, remedy: str, params: Mapping[str, str | int] | None = None) -> bytes:
+    """The body of every error answer; ``params`` are in it where there are some."""
+    told: dict[str, Any] = {"code": code, "message": message, "remedy": remedy}
+    return msgspec.json.encode({"error": {**told, "params": params} if params else told})
 
 
 def matches(given: str, secret: str) -> bool:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from rayscope.server.security import error_body
 
 STATIC = Path(str(files("rayscope.server"))) / "static"
+#: Vite puts a digest of the content into such names: what is under one never changes.
+_HASHED = re.compile(r"-[\w-]{8}\.\w+")
+_TEXTS = (".js", ".css", ".svg")
 _CODES = {404: "not_found", 405: "method_not_allowed"}
 _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 <body style="font-family: system-ui; max-width: 40rem; margin: 4rem auto; line-height: 1.5">
@@ -28,8 +36,37 @@ def add_ui(app: FastAPI) -> None:
     Under ``/api`` a path or method that is not there gets a JSON error.
     """
     if (STATIC / "assets").is_dir():
-        app.mount("/assets", StaticFiles(directory=STATIC / "assets"), name="assets")
+        app.mount("/assets", _Assets(directory=STATIC / "assets"), name="assets")
     app.add_exception_handler(HTTPException, _otherwise)
+
+
+class _Assets(StaticFiles):
+    """Files that browsers keep, packed for those that unpack them: a third of the bytes or less."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        found = await super().get_response(path, scope)
+        if _HASHED.search(path):
+            found.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        if not path.endswith(_TEXTS) or not isinstance(found, FileResponse):
+            return found
+        found.headers["Vary"] = "Accept-Encoding"
+        request = Request(scope)
+        accepted = re.search(
+            r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", request.headers.get("accept-encoding", "")
+        )
+        if accepted is None or "range" in request.headers or request.method != "GET":
+            return found
+        body = await run_in_threadpool(_packed, str(found.path), found.headers["etag"])
+        kept = {
+            name: found.headers[name] for name in ("etag", "cache-control", "vary") if name in found.headers
+        }
+        return Response(body, 200, {**kept, "Content-Encoding": "gzip"}, found.media_type)
+
+
+@lru_cache(maxsize=256)
+def _packed(path: str, _etag: str) -> bytes:
+    """A file as gzip, made once for each content."""
+    return gzip.compress(Path(path).read_bytes(), mtime=0)
 
 
 def _otherwise(request: Request, error: Exception) -> Response:

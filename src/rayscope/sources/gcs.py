@@ -10,10 +10,13 @@ import importlib
 import json
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from rayscope.sources.address import AddressError, resolve
+from rayscope.sources.event_schema import compile_messages
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", -1),  # 100,000 attempts are about 70 MB
@@ -25,6 +28,20 @@ _OPTIONS = (
 )
 #: The protobuf file of most services.
 _PACKAGE = "gcs_service"
+#: Tables that are read again and again: service, method, and the reply's field with the rows.
+_TABLES = {
+    "nodes": ("NodeInfoGcsService", "GetAllNodeInfo", "node_info_list"),
+    "jobs": ("JobInfoGcsService", "GetAllJobInfo", "job_info_list"),
+    "actors": ("ActorInfoGcsService", "GetAllActorInfo", "actor_table_data"),
+    "workers": ("WorkerInfoGcsService", "GetAllWorkerInfo", "worker_table_data"),
+    "placement_groups": (
+        "PlacementGroupInfoGcsService",
+        "GetAllPlacementGroup",
+        "placement_group_table_data",
+    ),
+}
+#: ``is_running_tasks`` would make the GCS ask every driver.
+_FIELDS = {"jobs": {"skip_is_running_tasks_field": True}}
 _REFUSED_REMEDY = (
     "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the token that the cluster was started with "
     "(on the head node: ~/.ray/auth_token)."
@@ -35,14 +52,15 @@ class GcsError(Exception):
     """The GCS could not be read. ``message`` says what happened, ``remedy`` what to do about it.
 
     ``code`` is one of ``bad_address``, ``unreachable``, ``unauthenticated``, ``deadline``, ``not_gcs``,
-    ``failed``.
+    ``failed``; ``params`` are what the message names besides (``address``, ``seconds``).
     """
 
-    def __init__(self, message: str, remedy: str, code: str = "failed") -> None:
+    def __init__(self, message: str, remedy: str, code: str = "failed", **params: str | int) -> None:
         super().__init__(f"{message} {remedy}")
         self.message = message
         self.remedy = remedy
         self.code = code
+        self.params = params
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,14 @@ class ClusterInfo:
     gcs_address: str
     ray_version: str | None = None
     dashboard_url: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a table as they came, in protobuf's binary form; ``parse`` makes a message of one."""
+
+    rows: list[bytes]
+    parse: Callable[[bytes], Any]
 
 
 class GcsClient:
@@ -108,6 +134,7 @@ class GcsClient:
                 f"The service at {self.address} answers like a GCS but names no Ray session.",
                 "Wait until the head node has started, then try again.",
                 "not_gcs",
+                address=self.address,
             )
         return session.decode()
 
@@ -148,26 +175,46 @@ class GcsClient:
 
     def actors(self) -> Any:
         """The ``ActorTableData`` of all actors that the GCS remembers, dead ones too."""
-        return self._call("ActorInfoGcsService", "GetAllActorInfo", {}).actor_table_data
+        return self._rows("actors")
 
     def nodes(self) -> Any:
         """The ``GcsNodeInfo`` of all nodes, dead ones too."""
-        return self._call("NodeInfoGcsService", "GetAllNodeInfo", {}).node_info_list
+        return self._rows("nodes")
 
     def workers(self) -> Any:
         """The ``WorkerTableData`` of all worker processes and drivers, dead ones too."""
-        return self._call("WorkerInfoGcsService", "GetAllWorkerInfo", {}).worker_table_data
+        return self._rows("workers")
 
     def jobs(self) -> Any:
         """The ``JobTableData`` of all drivers, with what the job API knows of those that it started."""
-        # is_running_tasks would make the GCS ask every driver.
-        request = {"skip_is_running_tasks_field": True}
-        return self._call("JobInfoGcsService", "GetAllJobInfo", request).job_info_list
+        return self._rows("jobs")
 
     def placement_groups(self) -> Any:
         """The ``PlacementGroupTableData`` of all placement groups, removed ones too."""
-        reply = self._call("PlacementGroupInfoGcsService", "GetAllPlacementGroup", {})
-        return reply.placement_group_table_data
+        return self._rows("placement_groups")
+
+    def _rows(self, table: str) -> Any:
+        service, method, field = _TABLES[table]
+        return getattr(self._call(service, method, _FIELDS.get(table, {})), field)
+
+    def table(self, table: str) -> Table:
+        """The same rows (``nodes``, ``actors``, ...), not taken apart: most are as they were before."""
+        service, method, field = _TABLES[table]
+        messages = importlib.import_module(f"ray.core.generated.{_PACKAGE}_pb2")
+        reply_type = getattr(messages, f"{method}Reply")
+        fields = reply_type.DESCRIPTOR.fields_by_name
+        raw = _raw_reply(fields["status"].number, fields[field].number)
+        rpc = self._methods.get((service, f"{method} raw"))
+        if rpc is None:
+            path = f"/{messages.DESCRIPTOR.services_by_name[service].full_name}/{method}"
+            rpc = self._methods[(service, f"{method} raw")] = self._channel.unary_unary(
+                path, getattr(messages, f"{method}Request").SerializeToString, raw.FromString
+            )
+        reply = self._answer(rpc, self._request(method, _FIELDS.get(table, {}), messages), method)
+        empty = reply_type()
+        if reply.status:
+            self._check(type(empty.status).FromString(reply.status), method)
+        return Table(list(reply.rows), type(getattr(empty, field).add()).FromString)
 
     def available_resources(self) -> dict[str, dict[str, float]]:
         """Node id (hex) -> resources that are free now."""
@@ -206,27 +253,35 @@ class GcsClient:
         package: str = _PACKAGE,
     ) -> Any:
         messages = importlib.import_module(f"ray.core.generated.{package}_pb2")
+        request = self._request(method, fields, messages)
+        reply = self._answer(self.rpc(service, method, package), request, method, timeout_s)
+        self._check(getattr(reply, "status", None), method)
+        return reply
+
+    @staticmethod
+    def _request(method: str, fields: dict[str, Any], messages: Any) -> Any:
+        """A method's request with those of some fields that this Ray knows."""
         request_type = getattr(messages, f"{method}Request")
-        known = {
-            name: value for name, value in fields.items() if name in request_type.DESCRIPTOR.fields_by_name
-        }
-        rpc = self.rpc(service, method, package)
+        names = request_type.DESCRIPTOR.fields_by_name
+        return request_type(**{name: value for name, value in fields.items() if name in names})
+
+    def _answer(self, rpc: Any, request: Any, method: str, timeout_s: float | None = None) -> Any:
         timeout = self.timeout_s if timeout_s is None else timeout_s
         started = time.monotonic()
         try:
-            reply = rpc(request_type(**known), timeout=timeout, metadata=self._metadata)
+            return rpc(request, timeout=timeout, metadata=self._metadata)
         except self._grpc.RpcError as error:
             raise self.explain(error, method, time.monotonic() - started) from None
         except ValueError as error:  # a closed channel
             raise GcsError(f"Cannot ask the GCS at {self.address}: {error}", "Open a new client.") from None
-        status = getattr(reply, "status", None)
+
+    def _check(self, status: Any, method: str) -> None:
         # 0 is OK; 17 is NotFound, which a missing key answers (``StatusCode`` in Ray's common/status.h).
         if status is not None and status.code not in (0, 17):
             raise GcsError(
                 f"The GCS at {self.address} refused {method}: {status.message or status.code}.",
                 "See gcs_server.out in the session's log directory on the head node.",
             )
-        return reply
 
     def explain(self, error: Any, method: str, elapsed_s: float) -> GcsError:
         """What a failed call means (gRPC's error), and what to do."""
@@ -235,24 +290,33 @@ class GcsClient:
         codes = self._grpc.StatusCode
         if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
             what = "refused our token" if self._has_token else "wants an authentication token"
-            return GcsError(f"The GCS at {self.address} {what}.", _REFUSED_REMEDY, "unauthenticated")
+            return GcsError(
+                f"The GCS at {self.address} {what}.",
+                _REFUSED_REMEDY,
+                "unauthenticated",
+                address=self.address,
+            )
         if code is codes.UNIMPLEMENTED or (code is codes.UNKNOWN and "http" in details.lower()):
             return GcsError(
                 f"The service at {self.address} speaks gRPC but is no Ray GCS (it does not know {method}).",
                 "Give the GCS address of the head node, usually port 6379.",
                 "not_gcs",
+                address=self.address,
             )
         if code is codes.DEADLINE_EXCEEDED:
             return GcsError(
                 f"The GCS at {self.address} did not answer {method} within {elapsed_s:.0f} s.",
                 "It is overloaded, or a firewall drops the packets: try again, or from the head node.",
                 "deadline",
+                address=self.address,
+                seconds=round(elapsed_s),
             )
         if code is codes.UNAVAILABLE and _not_http2(details):
             return GcsError(
                 f"The service at {self.address} is not a Ray GCS (it does not speak gRPC).",
                 "Give the GCS address of the head node, usually port 6379, not the dashboard's.",
                 "not_gcs",
+                address=self.address,
             )
         if code in (codes.UNAVAILABLE, codes.CANCELLED):
             return GcsError(
@@ -260,11 +324,19 @@ class GcsClient:
                 "Check that the cluster runs and that this is the address that `ray start --head` printed "
                 "(host:port, usually port 6379).",
                 "unreachable",
+                address=self.address,
             )
         return GcsError(
             f"The GCS at {self.address} answered {method} with {code.name}: {_short(details)}.",
             "See gcs_server.out in the session's log directory on the head node.",
         )
+
+
+@lru_cache(maxsize=16)
+def _raw_reply(status: int, rows: int) -> Any:
+    """The class of a reply whose fields (by number) stay bytes: 100,000 rows are read in some 10 ms."""
+    schema = f"message Reply {{ bytes status = {status}; repeated bytes rows = {rows}; }}"
+    return compile_messages(schema)["Reply"]
 
 
 def _not_http2(details: str) -> bool:

@@ -7,15 +7,15 @@ agent joins names to its folder.
 
 from __future__ import annotations
 
+import contextlib
 import re
-import ssl
+import threading
 from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import quote
-
-import httpx
+from urllib.parse import quote, urlsplit
 
 from rayscope.sources.gcs import GcsClient
+from rayscope.sources.kept_http import KeptHttp
 from rayscope.sources.node_agent import AgentError, agent_address, explain_rpc, open_channel
 
 #: Ray's offsets are 32 bit.
@@ -24,6 +24,7 @@ MAX_OFFSET = 2**31 - 1
 MAX_FILES, _MAX_NAME = 50_000, 400
 _MAX_MESSAGE = 16 << 20
 _TIMEOUT_S = 10.0
+_SIZE_TIMEOUT_S = 3.0
 _ERROR_KEY = "log_grpc_status"
 _WORKER = re.compile(r"(?:.*/)?\w*worker-([0-9a-f]{56})-([0-9a-f]{8})-(\d+)\.(out|err)(?:\.\d+)?")
 _CORE = re.compile(r"(?:.*/)?\w+-core-(worker|driver)-([0-9a-f]+)_(\d+)\.log(?:\.\d+)?")
@@ -56,6 +57,7 @@ class LogName(NamedTuple):
     submission_id: str | None = None
 
 
+@lru_cache(maxsize=MAX_FILES)
 def read_name(name: str) -> LogName:
     """What a file's name tells."""
     if found := _WORKER.fullmatch(name):
@@ -79,12 +81,6 @@ def is_name(name: str) -> bool:
     )
 
 
-@lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
-    """One for all nodes: to make one reads the certificates of the machine, which takes long."""
-    return ssl.create_default_context()
-
-
 class LogAgent:
     """The log files of one node. Thread-safe; :meth:`close` it after use.
 
@@ -93,27 +89,41 @@ class LogAgent:
 
     def __init__(self, gcs: GcsClient, node_id: str) -> None:
         import grpc
-        from ray.core.generated import reporter_pb2, reporter_pb2_grpc
+        from ray.core.generated import reporter_pb2
 
         self.address = agent_address(gcs, node_id)
         self._grpc: Any = grpc
         self._messages: Any = reporter_pb2
         self._metadata = gcs.metadata
-        self._channel: Any = open_channel(self.address.grpc, _MAX_MESSAGE)
-        self._stub: Any = reporter_pb2_grpc.LogServiceStub(self._channel)
+        self._lock = threading.Lock()
+        self._channel: Any = None
+        self._made: Any = None
+        self._closed = False
         self._http = None
         if self.address.http is not None:
-            self._http = httpx.Client(
-                base_url=self.address.http,
-                headers=dict(self._metadata),
-                timeout=3,
-                trust_env=False,
-                verify=_tls(),
-            )
+            parts = urlsplit(self.address.http)
+            headers = {"Accept-Encoding": "identity", **dict(self._metadata)}
+            self._http = KeptHttp(parts.hostname or "", parts.port or 80, headers)
+
+    @property
+    def _stub(self) -> Any:
+        """The service; its connection is opened with the first question. Raises AgentError once closed."""
+        from ray.core.generated import reporter_pb2_grpc
+
+        with self._lock:
+            if self._closed:
+                raise _closed()
+            if self._made is None:
+                self._channel = open_channel(self.address.grpc, _MAX_MESSAGE)
+                self._made = reporter_pb2_grpc.LogServiceStub(self._channel)
+            return self._made
 
     def close(self) -> None:
         """Close the connections. Calls in flight fail."""
-        self._channel.close()
+        with self._lock:
+            self._closed = True
+            if self._channel is not None:
+                self._channel.close()
         if self._http is not None:
             self._http.close()
 
@@ -157,18 +167,18 @@ class LogAgent:
         """
         if not is_name(name):
             return 0
-        told = self._told_size(name)
-        return min(told, MAX_OFFSET) if told is not None else self._found_size(name, at_least)
+        told = self.told_size(name)
+        return told if told is not None else self._found_size(name, at_least)
 
-    def _told_size(self, name: str) -> int | None:
-        if self._http is None:
+    def told_size(self, name: str) -> int | None:
+        """How many bytes a file has, by HTTP alone; None where that does not tell. The cheapest question."""
+        if self._http is None or self._closed or not is_name(name):
             return None
-        try:
-            answer = self._http.head(f"/logs/{quote(name)}", headers={"Accept-Encoding": "identity"})
-            length = answer.headers.get("content-length", "")
-        except (httpx.HTTPError, RuntimeError):  # RuntimeError: closed meanwhile
-            return None
-        return int(length) if answer.status_code == 200 and length.isdigit() else None
+        with contextlib.suppress(OSError):
+            reply = self._http.ask("HEAD", f"/logs/{quote(name)}", _SIZE_TIMEOUT_S)
+            if reply.status == 200 and reply.length is not None:
+                return min(reply.length, MAX_OFFSET)
+        return None
 
     def _found_size(self, name: str, at_least: int) -> int:
         def is_there(offset: int) -> bool:

@@ -7,7 +7,7 @@ A raylet asks each of its workers for that (``NodeManagerService.GetObjectsInfo`
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -20,49 +20,65 @@ _DRIVER = 1  # WorkerType.DRIVER
 _ACTOR_RANDOM = slice(16, 40)
 
 
-class _Raylet(NamedTuple):
+class Raylet(NamedTuple):
+    """The raylet of a node, and where it listens."""
+
     node_id: str
     host: str
     port: int
 
     @property
     def address(self) -> str:
+        """``HOST:PORT``."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
-def read_objects(
-    gcs: GcsClient, of_node: int, of_all: int, *, only: str | None = None, deadline_s: float = 20.0
-) -> list[NodeObjects]:
-    """Every living node's store, and references: at most ``of_node`` of one node and ``of_all`` of all.
-
-    Each node has an equal share, at least 100. ``only``: references of that node alone. Who has not answered
-    within the deadline has an error. Raises GcsError.
-    """
-    raylets = [
-        _Raylet(node.node_id.hex(), node.node_manager_address, node.node_manager_port)
+def living_raylets(gcs: GcsClient) -> list[Raylet]:
+    """Those of the nodes that are alive. Raises GcsError."""
+    return [
+        Raylet(node.node_id.hex(), node.node_manager_address, node.node_manager_port)
         for node in gcs.nodes()
         if node.state == 0  # GcsNodeState.ALIVE
     ]
+
+
+def read_objects(
+    gcs: GcsClient,
+    of_node: int,
+    of_all: int,
+    *,
+    raylets: Sequence[Raylet] | None = None,
+    told: Callable[[NodeObjects], None] | None = None,
+    deadline_s: float = 20.0,
+) -> list[NodeObjects]:
+    """Every node's store, and references: at most ``of_node`` of one node and ``of_all`` of all.
+
+    Each node has an equal share, at least 100. ``raylets``: of all living nodes unless given. ``told`` is
+    called with each as it comes, by some threads. Who has not answered within the deadline has an error.
+    Raises GcsError.
+    """
+    raylets = living_raylets(gcs) if raylets is None else raylets
     if not raylets:
         return []
     share = min(of_node, max(_LEAST, of_all // len(raylets)))
     until = time.monotonic() + deadline_s
 
-    def read(raylet: _Raylet) -> NodeObjects:
-        # None at all cannot be asked for: 0 is no limit.
-        limit = share if only is None else of_node if raylet.node_id == only else 1
-        return _read(gcs, raylet, limit, until)
+    def read(raylet: Raylet) -> NodeObjects:
+        found = _read(gcs, raylet, share, until)
+        if told is not None:
+            told(found)
+        return found
 
     with ThreadPoolExecutor(min(_AT_ONCE, len(raylets)), "rayscope-objects") as pool:
         return list(pool.map(read, raylets))
 
 
-def _read(gcs: GcsClient, raylet: _Raylet, limit: int, until: float) -> NodeObjects:
+def _read(gcs: GcsClient, raylet: Raylet, limit: int, until: float) -> NodeObjects:
     import grpc
     from ray.core.generated import node_manager_pb2, node_manager_pb2_grpc
 
-    found = NodeObjects(raylet.node_id, raylet.address)
+    found = NodeObjects(raylet.node_id, raylet.address, time_ns=time.time_ns())
     options = (("grpc.max_receive_message_length", _MAX_BYTES), ("grpc.enable_http_proxy", 0))
     with grpc.insecure_channel(raylet.address, options=options) as channel:
         raylet_stub = node_manager_pb2_grpc.NodeManagerServiceStub(channel)

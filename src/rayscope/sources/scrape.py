@@ -6,7 +6,7 @@ series carry no node id in the text: what an endpoint says gets the id of the no
 
 from __future__ import annotations
 
-import http.client
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,11 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from rayscope.model.metric import Family, Sample
-from rayscope.sources.prometheus import TextReader, described
+from rayscope.sources.kept_http import KeptHttp
+from rayscope.sources.prometheus import Read, TextReader, described
 
 _AT_ONCE = 16
+#: Questions are not put off for less than this, s.
+_SOON_S = 0.01
 _MAX_BYTES = 32 << 20
-_CHUNK = 1 << 20
 #: Labels that say the same everywhere in a session, or nothing.
 _NEEDLESS = frozenset(
     ("SessionName", "Version", "otel_scope_name", "otel_scope_schema_url", "otel_scope_version")
@@ -54,6 +56,9 @@ _FIRST = (
 #: With less room for a node than this the others are not even looked at.
 _NARROW = 50
 _RANK = {name: rank for rank, name in enumerate(_FIRST)}
+_FIRST_LINES = re.compile(rf"\n((?:{'|'.join(sorted(_FIRST))})[{{ ][^\n]*)")
+#: Of such a node every so many texts are read in full: for what they mean, and how much is left out.
+_FULL_EVERY = 12
 
 
 class Endpoint(NamedTuple):
@@ -89,20 +94,32 @@ def wanted(name: str) -> bool:
 
 
 class _Target:
+    """One endpoint: its connection, and what is remembered of its text."""
+
     def __init__(self, endpoint: Endpoint, *, narrow: bool) -> None:
         self.endpoint = endpoint
         self.narrow = narrow
-        self.connection: http.client.HTTPConnection | None = None
+        headers = {"Accept": "text/plain;version=0.0.4"}
+        self.http = KeptHttp(endpoint.host, endpoint.port, headers, max_bytes=_MAX_BYTES)
         mine = {"node_id": endpoint.node_id, "node_ip": endpoint.host}
-        self.reader = TextReader(
+        self._reader = TextReader(
             wanted_first if narrow else wanted,
             lambda labels: {k: v for k, v in labels.items() if k not in _NEEDLESS} | mine,
         )
+        self._readings = 0
+        self._left_out = 0
 
-    def close(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
+    def read(self, timeout_s: float) -> Read:
+        """What it says now. Raises OSError."""
+        reply = self.http.ask("GET", "/metrics", timeout_s)
+        if reply.status != 200:
+            raise OSError(f"it answered {reply.status}")
+        text = reply.body.decode(errors="replace")
+        whole = not self.narrow or self._readings % _FULL_EVERY == 0
+        read = self._reader.read(text if whole else "\n".join(_FIRST_LINES.findall("\n" + text)))
+        self._left_out = read.left_out if whole else self._left_out
+        self._readings += 1
+        return read._replace(left_out=self._left_out)
 
 
 class Scraper:
@@ -120,20 +137,25 @@ class Scraper:
         max_series: int,
         *,
         deadline_s: float = 60.0,
+        spread_s: float = 0.0,
         each: Callable[[Scraped], None] | None = None,
     ) -> list[Scraped]:
-        """What every endpoint says now, at most ``max_series`` series of each, in ``deadline_s`` in all."""
+        """What every endpoint says now, at most ``max_series`` series of each, in ``deadline_s`` in all.
+
+        ``spread_s``: the time that the questions are spread over, so that other work goes on beside them.
+        """
         for gone in self._targets.keys() - set(endpoints):
-            self._targets.pop(gone).close()
+            self._targets.pop(gone).http.close()
         narrow = max_series < _NARROW
         for endpoint in endpoints:
             known = self._targets.get(endpoint)
             if known is None or known.narrow != narrow:
                 if known is not None:
-                    known.close()
+                    known.http.close()
                 self._targets[endpoint] = _Target(endpoint, narrow=narrow)
         targets = [self._targets[endpoint] for endpoint in endpoints]
-        until = time.monotonic() + deadline_s
+        began = time.monotonic()
+        until = began + deadline_s
 
         def ask(target: _Target) -> Scraped:
             found = self._ask(target, max_series, until)
@@ -141,14 +163,20 @@ class Scraper:
                 each(found)
             return found
 
-        return list(self._pool.map(ask, targets))
+        jobs = []
+        for at, target in enumerate(targets):
+            early_s = began + at * spread_s / len(targets) - time.monotonic()
+            if early_s > _SOON_S:
+                self._closing.wait(early_s)
+            jobs.append(self._pool.submit(ask, target))
+        return [job.result() for job in jobs]
 
     def close(self) -> None:
         """Close the connections; a scrape that runs ends early."""
         self._closing.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
         for target in self._targets.values():
-            target.close()
+            target.http.close()
 
     def _ask(self, target: _Target, max_series: int, until: float) -> Scraped:
         endpoint, began, cpu = target.endpoint, time.monotonic(), time.thread_time()
@@ -160,44 +188,14 @@ class Scraper:
             error = "not asked in time"
         else:
             try:
-                read = target.reader.read(self._fetch(target, min(until, began + self._timeout_s)))
+                read = target.read(min(until - began, self._timeout_s))
                 samples, left_out = read.samples, read.left_out
                 if len(samples) > max_series:
                     samples.sort(key=lambda sample: _RANK.get(sample.name, len(_RANK)))
                     left_out += len(samples) - max_series
                     del samples[max_series:]
                 families = described({sample.name for sample in samples}, read.families)
-            except (OSError, http.client.HTTPException, ValueError) as problem:
-                target.close()
+            except (OSError, ValueError) as problem:
                 error = str(problem) or type(problem).__name__
         took_s = time.monotonic() - began
         return Scraped(endpoint, samples, families, left_out, took_s, time.thread_time() - cpu, error)
-
-    def _fetch(self, target: _Target, deadline: float) -> str:
-        fresh = target.connection is None
-        try:
-            return self._get(target, deadline)
-        except (ConnectionError, http.client.BadStatusLine):
-            if fresh:
-                raise
-            target.close()  # the other side has closed a connection that was idle
-            return self._get(target, deadline)
-
-    def _get(self, target: _Target, deadline: float) -> str:
-        host, port = target.endpoint.host, target.endpoint.port
-        connection = target.connection
-        if connection is None:
-            connection = target.connection = http.client.HTTPConnection(host, port, timeout=self._timeout_s)
-        connection.request("GET", "/metrics", headers={"Accept": "text/plain;version=0.0.4"})
-        answer = connection.getresponse()
-        body = bytearray()
-        while chunk := answer.read1(_CHUNK):
-            body += chunk
-            if len(body) > _MAX_BYTES:
-                raise OSError(f"its text is longer than {_MAX_BYTES >> 20} MiB")
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"it took longer than {self._timeout_s:g} s")
-        answer.close()  # it has been read to its end; the connection stays
-        if answer.status != 200:
-            raise OSError(f"it answered {answer.status}")
-        return body.decode(errors="replace")

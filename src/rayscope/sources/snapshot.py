@@ -15,7 +15,7 @@ from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.sources import entity_tables
 from rayscope.sources.gcs import GcsClient
 from rayscope.sources.jobs import aliases, join_jobs
-from rayscope.sources.seen import Seen
+from rayscope.sources.seen import Seen, SeenRows
 from rayscope.sources.task_table import add_tasks, dropped
 
 __all__ = ["Changes", "TaskDiff", "convert_tasks", "join_jobs", "read", "read_entities"]
@@ -121,29 +121,35 @@ class Changes:
         self.session = session
         self._client = client
         self._tasks = TaskDiff()
-        self._rows: dict[str, Seen[Any]] = {
-            table: Seen(_row_key(table), _content) for table in _TABLES if table != "jobs"
+        self._rows: dict[str, SeenRows[Any]] = {
+            table: SeenRows(_row_key(table), _content) for table in _TABLES if table != "jobs"
         }
         self._jobs: Seen[Entity] = Seen(_entity_key, _entity_content)
         self._drops: dict[tuple[str, str], int] = {}
 
     def entities(self, api_jobs: list[Entity] | None = None) -> Iterator[RecordBatch]:
-        """Entities that changed, a batch for each table with changes. Raises :class:`GcsError`."""
+        """Entities that changed, by table in batches of :data:`CHUNK`. Raises :class:`GcsError`."""
         for table, convert in _TABLES.items():
-            rows = getattr(self._client, table)()
-            now_ns = time.time_ns()
-            batch = RecordBatch(self.session)
             if table == "jobs":
-                # Compared after the join: a submission's outcome is not in the driver's row.
-                jobs = _all_jobs([convert(row, now_ns, batch.unknown) for row in rows], api_jobs)
-                batch.entities = self._jobs.changed(jobs)
-                seen: Seen[Any] = self._jobs
-            else:
-                seen = self._rows[table]
-                batch.entities = [convert(row, now_ns, batch.unknown) for row in seen.changed(rows)]
-            if batch.entities:
+                yield from self._changed_jobs(api_jobs)
+                continue
+            seen, told = self._rows[table], self._client.table(table)
+            now_ns = time.time_ns()
+            changed = iter(seen.changed(told.rows, told.parse))
+            while chunk := list(islice(changed, CHUNK)):
+                batch = RecordBatch(self.session)
+                batch.entities = [convert(row, now_ns, batch.unknown) for row in chunk]
                 yield batch
             seen.commit()
+
+    def _changed_jobs(self, api_jobs: list[Entity] | None) -> Iterator[RecordBatch]:
+        """Compared after the join: a submission's outcome is not in the driver's row."""
+        batch, rows, now_ns = RecordBatch(self.session), self._client.jobs(), time.time_ns()
+        jobs = _all_jobs([_TABLES["jobs"](row, now_ns, batch.unknown) for row in rows], api_jobs)
+        batch.entities = self._jobs.changed(jobs)
+        if batch.entities:
+            yield batch
+        self._jobs.commit()
 
     def tasks(self) -> Iterator[RecordBatch]:
         """Attempts that changed, in batches of :data:`CHUNK`, and losses. Raises :class:`GcsError`."""

@@ -106,16 +106,17 @@ def add_profile(
     phases, spans, told = split_profile(entries, task_id, number)
     if spans:
         batch.spans.extend(spans)
-    returned = None
+    returned = cpu_ns = None
     if told:
-        returned = tracing.add(told, task_id, number, component_id, batch)
-    if phases or returned:
+        returned, cpu_ns = tracing.add(told, task_id, number, component_id, batch)
+    if phases or returned or cpu_ns is not None:
         of_worker = component_type == "worker" and len(component_id) == _WORKER_ID_BYTES
         attempt = Attempt(
             task_id,
             number,
             job_id=hex_id(job_id),
             worker_id=hex_id(component_id) if of_worker else None,
+            cpu_ns=cpu_ns,
             phases=phases,
             returned=returned,
         )

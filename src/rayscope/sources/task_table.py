@@ -94,7 +94,9 @@ def _profile(profile: Any, attempt: Attempt, batch: RecordBatch) -> None:
     attempt.phases = phases
     batch.spans.extend(others)
     if told:
-        attempt.returned = tracing.add(told, attempt.task_id, attempt.attempt, profile.component_id, batch)
+        attempt.returned, attempt.cpu_ns = tracing.add(
+            told, attempt.task_id, attempt.attempt, profile.component_id, batch
+        )
     if attempt.worker_id is None and phases and profile.component_type == "worker":
         component = profile.component_id
         if len(component) == _WORKER_ID_BYTES and not is_nil(component.hex()):

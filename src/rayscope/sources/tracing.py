@@ -3,7 +3,8 @@
 The text of such an event is JSON with short names: ``t`` and ``a`` the task and attempt it is about, where
 Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
 and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
-What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns).
+What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
+and with ``u``, the CPU time (ns) that it took.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -70,6 +71,14 @@ class _Returned(msgspec.Struct, gc=False):
     o: str = ""
     f: _Sizes = []
     h: _Time = 0
+    u: _Number | None = None
+
+
+class Outcome(NamedTuple):
+    """``Attempt.returned`` and ``Attempt.cpu_ns``, None where they are not told."""
+
+    returned: tuple[int, int, int] | None = None
+    cpu_ns: int | None = None
 
 
 _decode = msgspec.json.Decoder(_Told).decode
@@ -78,18 +87,18 @@ _decode_returned = msgspec.json.Decoder(_Returned).decode
 
 def add(
     entries: Sequence[ProfileEntry], task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
-) -> tuple[int, int, int] | None:
-    """Add the records of the tracer's events in one profile. Returns ``Attempt.returned`` if it is told.
+) -> Outcome:
+    """Add the records of the tracer's events in one profile, but for what they tell of its attempt itself.
 
     An event that does not look like ours is kept as the span that it is.
     """
-    returned: tuple[int, int, int] | None = None
+    outcome = Outcome()
     for entry in entries:
         try:
             if entry.event_name == RETURNED:
                 told = _decode_returned(entry.extra_data)
                 if not told.t:
-                    returned = _returned(told, entry, task_id, attempt, batch)
+                    outcome = Outcome(_returned(told, entry, task_id, attempt, batch), told.u)
                 else:  # of a coroutine, which Ray ties to another task
                     theirs = Attempt(_task(told.t), told.a)
                     theirs.returned = _returned(told, entry, theirs.task_id, theirs.attempt, batch)
@@ -100,7 +109,7 @@ def add(
             batch.spans.append(
                 Span(task_id, attempt, entry.event_name, entry.start_time, entry.end_time, entry.extra_data)
             )
-    return returned
+    return outcome
 
 
 def _returned(

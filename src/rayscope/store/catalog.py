@@ -116,7 +116,9 @@ class Catalog:
             try:
                 return self._about[session]
             except KeyError:
-                raise NotFound(f"No session {session[:80]!r} is recorded here.") from None
+                raise NotFound(
+                    f"No session {session[:80]!r} is recorded here.", what="session", id=session[:80]
+                ) from None
 
     def add(self, session: str) -> About:
         """Begin a session, or give the known one. Raises StoreError for a name that is no session's."""

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 
 class StoreError(Exception):
-    """A record cannot be read or written now. ``remedy`` says what to do about it."""
+    """A record cannot be read or written now. ``remedy`` says what to do about it.
 
-    def __init__(self, message: str, remedy: str, code: str = "store_error") -> None:
+    ``params`` are what ``message`` names besides what ``code`` says, for whoever says it in other words.
+    """
+
+    def __init__(self, message: str, remedy: str, code: str = "store_error", **params: str | int) -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
         self.code = code
+        self.params = params
 
 
 class NotFound(StoreError):
-    """The session or the id asked for is not in the record."""
+    """The session or the id asked for is not in the record. ``params``: ``what`` (its kind) and ``id``."""
 
-    def __init__(self, message: str, remedy: str = "GET /api/sessions lists what is recorded.") -> None:
-        super().__init__(message, remedy, "not_found")
+    def __init__(
+        self, message: str, remedy: str = "GET /api/sessions lists what is recorded.", **params: str | int
+    ) -> None:
+        super().__init__(message, remedy, "not_found", **params)
 
 
 class BadQuery(StoreError):

@@ -78,15 +78,21 @@ class LogStore:
         """What the kept logs take, compressed."""
         return self._bytes
 
-    def files(self) -> list[KeptFile]:
-        """What is kept, by node and name."""
+    def files(self, node_id: str | None = None) -> list[KeptFile]:
+        """What is kept, of a node or of all, by node and name."""
+        of_node, values = ("", ()) if node_id is None else ("WHERE node_id = ?", (node_id,))
         return [
             KeptFile(*row)
             for row in self._all(
                 'SELECT node_id, name, seen, coalesce((SELECT sum("end" - begin) FROM frames '
-                "WHERE file = files.id), 0), first_ns, last_ns FROM files ORDER BY node_id, name"
+                f"WHERE file = files.id), 0), first_ns, last_ns FROM files {of_node} ORDER BY node_id, name",
+                *values,
             )
         ]
+
+    def counts(self) -> dict[str, int]:
+        """Node -> of how many of its files something is known."""
+        return dict(self._all("SELECT node_id, count(*) FROM files GROUP BY node_id"))
 
     def names(self, node_id: str) -> set[str]:
         """The files of one node of which something is known."""

@@ -32,7 +32,16 @@ _GRACE_NS = 20 * 10**9
 _MEMORY = "192MB"
 #: Samples that are read at once; they take some 60 bytes each. In minutes: a week of 1,000 series and more.
 MAX_POINTS = 12_000_000
+#: What is more in minutes is summed up further, to about so many: a month of 1,000 series in half hours.
+_COARSE_POINTS = 2_000_000
+#: To how much, minutes: each is part of a day, which a table has.
+_COARSE = (5, 10, 15, 30, 60, 120, 240, 480, 1440)
+#: How minutes are put together, by which value of them is meant.
+_TOGETHER = {"avg": "avg(value)", "min": "min(value)", "max": "max(value)", "last": "arg_max(value, time_ns)"}
+#: Series whose labels are held.
+_MAX_HELD = 200_000
 _BATCH = 1 << 17
+_LABELS = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS series (id UINTEGER, name VARCHAR, labels VARCHAR)",
     "CREATE TABLE IF NOT EXISTS families (name VARCHAR, type VARCHAR, help VARCHAR, unit VARCHAR)",
@@ -56,11 +65,12 @@ TAKES = ("avg", "min", "max", "last")
 
 
 class Points(NamedTuple):
-    """Samples of several series, by series and time."""
+    """Samples of several series, by series and time. ``step_ns``: what each sums up, 0 for none."""
 
     series: NDArray[np.int64]
     times_ns: NDArray[np.int64]
     values: NDArray[np.float64]
+    step_ns: int = 0
 
 
 class MetricsFile:
@@ -69,6 +79,10 @@ class MetricsFile:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._lock = threading.Lock()
+        #: Name -> its series, and how often any have changed.
+        self._held: dict[str, list[tuple[int, Labels]]] = {}
+        self._changes = 0
+        self._bounds: tuple[int, int, int] | None = None
         try:
             self._connection = duckdb.connect(
                 str(path),
@@ -186,6 +200,7 @@ class MetricsFile:
                     cursor.unregister("incoming")
             cursor.execute("COMMIT")
         self._written("raw", parts.tolist())
+        self._changed({name for _, name, _ in series})
 
     def roll(self, now_ns: int, *, all_of_it: bool = False) -> None:
         """Sum up the minutes that are over; ``all_of_it``: the present one too, at the end."""
@@ -229,6 +244,7 @@ class MetricsFile:
                     cursor.execute(f"DELETE FROM series WHERE id NOT IN ({used})")
             with contextlib.suppress(duckdb.TransactionException):  # somebody reads: the next time, then
                 cursor.execute("CHECKPOINT")
+        self._changed(None)
 
     # What anybody reads.
 
@@ -241,18 +257,29 @@ class MetricsFile:
         return [(number, name, _labels(text)) for number, name, text in found]
 
     def series_of(self, name: str) -> list[tuple[int, Labels]]:
-        """All series of a name: (id, labels)."""
-        with self._cursor() as cursor:
-            found = cursor.execute(
-                "SELECT id, labels FROM series WHERE name = ? ORDER BY id", [name]
-            ).fetchall()
-        return [(number, _labels(text)) for number, text in found]
+        """All series of a name: (id, labels). The same list until there are others; not to be changed."""
+        held = self._held.get(name)
+        if held is None:
+            changes = self._changes
+            with self._cursor() as cursor:
+                found = cursor.execute(
+                    "SELECT id, labels FROM series WHERE name = ? ORDER BY id", [name]
+                ).fetchall()
+            held = [(number, _labels(text)) for number, text in found]
+            with self._lock:
+                if sum(map(len, self._held.values())) + len(held) > _MAX_HELD:
+                    self._held.clear()
+                if changes == self._changes:
+                    self._held[name] = held
+        return held
 
-    def all_series(self) -> list[tuple[str, Labels]]:
-        """Name and labels of every series."""
-        with self._cursor() as cursor:
-            found = cursor.execute("SELECT DISTINCT name, labels FROM series").fetchall()
-        return [(name, _labels(text)) for name, text in found]
+    def _changed(self, names: Iterable[str] | None) -> None:
+        """There are others now: series of some names, or of all, and samples."""
+        with self._lock:
+            self._changes += 1
+            self._bounds = None
+            for name in self._held.keys() & set(names) if names is not None else set(self._held):
+                del self._held[name]
 
     def counts(self) -> dict[str, int]:
         """How many different series each name has."""
@@ -270,13 +297,36 @@ class MetricsFile:
 
     def bounds(self) -> tuple[int, int]:
         """When the oldest and the newest sample are from, ns; (0, 0) without any."""
-        tables = self._tables("raw", 0, _EVER)
-        if not tables:
-            return 0, 0
+        return self._known_bounds()[:2]
+
+    @property
+    def oldest_ns(self) -> int:
+        """When the oldest sample or minute is from, ns; 0 without any."""
+        return self._known_bounds()[2]
+
+    def _known_bounds(self) -> tuple[int, int, int]:
+        known = self._bounds
+        if known is None:
+            changes = self._changes
+            known = self._looked_up_bounds()
+            with self._lock:
+                if changes == self._changes:
+                    self._bounds = known
+        return known
+
+    def _looked_up_bounds(self) -> tuple[int, int, int]:
+        raw, minutes = self._tables("raw", 0, _EVER), self._tables("minute", 0, _EVER)
         with self._cursor() as cursor:
-            first = cursor.execute(f"SELECT min(time_ns) FROM {tables[0]}").fetchone()
-            last = cursor.execute(f"SELECT max(time_ns) FROM {tables[-1]}").fetchone()
-        return (first[0] or 0) if first else 0, (last[0] or 0) if last else 0
+
+            def look(what: str, tables: list[str]) -> int:
+                found = [
+                    cursor.execute(f"SELECT {what}(time_ns) FROM {table}").fetchone() for table in tables
+                ]
+                return int((found[0][0] if found and found[0] else None) or 0)
+
+            first, last = look("min", raw[:1]), look("max", raw[-1:])
+            times = [time_ns for time_ns in (first, look("min", minutes[:1])) if time_ns]
+        return first, last, min(times, default=0)
 
     def points(self, ids: Sequence[int], start_ns: int, end_ns: int, take: str | None) -> Points:
         """The samples of some series in [start, end); with ``take`` (of TAKES) the minutes' instead.
@@ -297,12 +347,21 @@ class MetricsFile:
         values = [start_ns, end_ns, list(ids)]
         with self._cursor() as cursor:
             ((many,),) = cursor.execute(f"SELECT count(*) FROM ({rows})", values).fetchall()
+            step_ns = 0 if take is None else MINUTE_NS
+            if many > MAX_POINTS and take is not None:
+                wanted = many / _COARSE_POINTS
+                step_ns *= next((minutes for minutes in _COARSE if minutes >= wanted), _COARSE[-1])
+                rows = (
+                    f"SELECT series, max(time_ns) AS time_ns, {_TOGETHER[take]} AS value FROM ({rows}) "
+                    f"GROUP BY series, time_ns // {step_ns}"
+                )
+                ((many,),) = cursor.execute(f"SELECT count(*) FROM ({rows})", values).fetchall()
             if many > MAX_POINTS:
                 raise BadQuery(
                     f"The series have {many} samples in that time, and {MAX_POINTS} are the most.",
                     "Leave fewer series with matchers, or take a shorter range.",
                 )
-            return _by_series(cursor.sql(rows, params=values), many)
+            return _by_series(cursor.sql(rows, params=values), many)._replace(step_ns=step_ns)
 
     def latest(self, since_ns: int) -> list[tuple[str, Labels, float, int]]:
         """Of each series that has not ended the last value since a time: (name, labels, value, ns)."""
@@ -335,7 +394,7 @@ def _by_series(result: duckdb.DuckDBPyRelation, many: int) -> Points:
 
 
 def _labels(text: str) -> Labels:
-    return tuple(msgspec.json.decode(text, type=list[tuple[str, str]]))
+    return _LABELS.decode(text)
 
 
 def set_aside(path: Path) -> Path:

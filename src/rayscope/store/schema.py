@@ -14,10 +14,10 @@ from rayscope.model.attempt import SCALARS
 from rayscope.store import flow_sql
 from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, PARENT_ID, START, TASK_ID
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 #: Integer scalars of an attempt; the others are texts.
-_INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"}
+_INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
 STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
 PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
 
@@ -43,7 +43,11 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
 
 DERIVED_COLUMNS = tuple((name, "BIGINT") for name in flow_sql.DERIVED)
 #: Of a table ``fresh`` with :data:`ATTEMPT_COLUMNS`.
-INSERT_ATTEMPTS = f"INSERT INTO attempts SELECT *, {', '.join(flow_sql.DERIVED.values())} FROM fresh"
+INSERT_ATTEMPTS = (
+    "INSERT INTO attempts BY NAME SELECT *, "
+    + ", ".join(f"{made} AS {name}" for name, made in flow_sql.DERIVED.items())
+    + " FROM fresh"
+)
 
 SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
@@ -263,4 +267,5 @@ MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
         *(f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} BIGINT" for name in flow_sql.DERIVED),
         f"UPDATE attempts SET {', '.join(f'{name} = {made}' for name, made in flow_sql.DERIVED.items())}",
     ),
+    4: lambda: ("ALTER TABLE attempts ADD COLUMN IF NOT EXISTS cpu_ns BIGINT",),
 }

@@ -84,7 +84,10 @@ class SessionFile:
         #: How often the record was written to. It is kept in it, and tells what was made of its present
         #: content.
         self.writes = 0
+        #: Rows of attempts that were written since the file was opened.
+        self.rows_written = 0
         self._lock = threading.Lock()
+        self._readers: list[duckdb.DuckDBPyConnection] = []
         temp = path.with_suffix(".tmp")
         try:
             self._connection = duckdb.connect(
@@ -173,10 +176,19 @@ class SessionFile:
         """A cursor of its own, for one query of one thread; sees the last committed state."""
         with self._lock:
             cursor = self._connection.cursor()
+            self._readers.append(cursor)
         try:
             yield cursor
         finally:
+            with self._lock:
+                self._readers.remove(cursor)
             cursor.close()
+
+    def interrupt(self) -> None:
+        """End what all readers are at: they raise ``duckdb.InterruptException``."""
+        with self._lock:
+            for cursor in self._readers:
+                cursor.interrupt()
 
     # What the writer thread does. None of it is called by two threads at once.
 
@@ -277,6 +289,7 @@ class SessionFile:
         except duckdb.Error as error:
             raise explain(self.path, error) from error
         self.writes += 1
+        self.rows_written += len(attempts)
 
     def _register(self, name: str, table: pa.Table) -> None:
         self._writer.register(name, table)

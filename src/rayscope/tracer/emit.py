@@ -42,14 +42,41 @@ log = logging.getLogger("rayscope.tracer")
 class Task:
     """A task that runs in this process. ``thread``: the one that Ray knows to run it, 0 for none.
 
-    ``fetched``: the arguments that it was given by reference, not told yet.
+    ``fetched``: the arguments that it was given by reference, not told yet. ``shared``: whether others ran in
+    this process meanwhile.
     """
 
-    __slots__ = ("attempt", "fetched", "id", "thread")
+    __slots__ = ("attempt", "fetched", "id", "of_process", "of_thread", "shared", "thread")
 
     def __init__(self, task_id: bytes, attempt: int, thread: int) -> None:
         self.id, self.attempt, self.thread = task_id, attempt, thread
         self.fetched: Fetched | None = None
+        self.shared = False
+        self.of_process = self.of_thread = 0
+
+    def begin(self) -> None:
+        """It begins now, in this thread."""
+        if state.tasks:
+            state.shares = self.shared = True
+            for other in list(state.tasks.values()):
+                other.shared = True
+        state.tasks[self.id] = self
+        if state.shares:
+            self.of_thread = time.thread_time_ns()
+        else:
+            self.of_process = time.process_time_ns()
+
+    def cpu_ns(self) -> int | None:
+        """The CPU time that it took until now, in its thread. None of a coroutine, or if it cannot be told.
+
+        It is that of all threads of the process, as long as that has run one task at a time; where tasks ran
+        beside each other it is that of the thread alone.
+        """
+        if not self.thread:
+            return None
+        if self.of_thread:
+            return time.thread_time_ns() - self.of_thread
+        return None if self.shared else time.process_time_ns() - self.of_process
 
 
 class Fetched:
@@ -83,14 +110,17 @@ class Returns:
         spend()
         event = state.core.profile_event(b"rayscope.returned")
         fetched, task.fetched = task.fetched, None
-        if self.number == 1 and task.thread:  # nearly every task: put together without an encoder
+        cpu_ns = task.cpu_ns()
+        if self.number == 1 and cpu_ns is not None:  # nearly every task: put together without an encoder
             given = b""
             if fetched is not None:
                 ids, sizes = b2a_base64(fetched.objects, newline=False), str(fetched.sizes).encode()
                 given = b',"o":"%b","f":%b,"h":%d' % (ids, sizes, fetched.at_ns)
-            event.set_extra_data(b'{"s":[%d],"k":%d%b}' % (self.sum, self.begin_ns, given))
+            event.set_extra_data(b'{"s":[%d],"k":%d,"u":%d%b}' % (self.sum, self.begin_ns, cpu_ns, given))
             return
         told: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
+        if cpu_ns is not None:
+            told["u"] = cpu_ns
         if self.number > len(self.sizes):
             told["n"], told["b"] = self.number, self.sum
         if fetched is not None:
@@ -128,6 +158,7 @@ class _State:
         self.announced: Any = None
         self.driver: Task | None = None
         self.tasks: dict[bytes, Task] = {}
+        self.shares = False  # whether tasks have run beside each other
         self.open: dict[int, Call] = {}
         self.sums: dict[tuple[Task | None, str], list[int]] = {}
         self.lock = threading.RLock()

@@ -280,7 +280,7 @@ def _begin_task() -> Task | None:
     # Coroutines leave this thread, and what they call has no task as far as Ray knows.
     thread = 0 if core.current_actor_is_asyncio() else threading.get_ident()
     task = Task(current, core.get_current_task_attempt_number(), thread)
-    state.tasks[current] = task
+    task.begin()
     return task
 
 
@@ -290,6 +290,8 @@ def _end_task(task: Task) -> None:
     returns, _thread.returns = _thread.returns, None
     if not emit.ready():
         return
+    if returns is None and task.thread:
+        returns = Returns()  # of none
     if returns is not None:
         returns.tell(task)
     elif task.fetched is not None:

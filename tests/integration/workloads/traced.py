@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from typing import Any
 
@@ -60,6 +61,38 @@ def generate(number: int) -> Any:
         yield 2 * i
 
 
+def burn(cpu_s: float) -> None:
+    until = time.thread_time() + cpu_s
+    while time.thread_time() < until:
+        pass
+
+
+@ray.remote(max_retries=0)
+def burns(cpu_s: float, fail: bool = False) -> int:
+    """A third of it in another thread. Returns what this process used meanwhile, ns."""
+    began = time.process_time_ns()
+    beside = threading.Thread(target=burn, args=(cpu_s / 3,))
+    beside.start()
+    burn(cpu_s * 2 / 3)
+    beside.join()
+    if fail:
+        raise ValueError(cpu_s)
+    return time.process_time_ns() - began
+
+
+@ray.remote
+def rests() -> None:
+    time.sleep(0.5)
+
+
+@ray.remote(max_concurrency=2)
+class Threaded:
+    def burns(self, cpu_s: float) -> int:
+        began = time.thread_time_ns()
+        burn(cpu_s)
+        return time.thread_time_ns() - began
+
+
 @ray.remote
 class Model:
     def __init__(self) -> None:
@@ -104,6 +137,11 @@ def main() -> None:
     told["forward"] = ray.get(model.forward.remote())
     told["turn"] = ray.get(coroutines.turn.remote())
     told["generated"] = ray.get(list(generate.remote(3)))
+    told["burnt"] = [ray.get(burns.remote(0.3)), 300_000_000]
+    ray.wait([burns.options(name="burns in vain").remote(0.3, fail=True)])
+    ray.get(rests.remote())
+    threaded = Threaded.remote()
+    told["threads"] = ray.get([threaded.burns.remote(0.2) for _ in range(4)])
     # Last, so that its sums have no time but that of leaving the cluster.
     told["gets"] = ray.get(many_gets.remote([ref]))
     told["model"] = "ff" * 8 + model._actor_id.hex()

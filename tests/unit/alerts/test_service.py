@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from rayscope.alerts import service
 from rayscope.alerts.backtest import backtest
 from rayscope.alerts.rules import parse_rules
 from rayscope.alerts.service import AlertService
 from rayscope.alerts.state import State
+from rayscope.metrics.promql import Result, evaluate
 from rayscope.metrics.store import SeriesStore
 from rayscope.model.metric import sample
 from rayscope.store.errors import BadQuery
@@ -148,3 +150,31 @@ def test_a_rule_on_what_is_on_record(world: World) -> None:
     assert (found["fired"], found["firing_at_end"]) == (1, [])
     with pytest.raises(BadQuery):
         backtest(rule, world.store, T0, T0 + 10**6 * S)
+
+
+def test_what_has_no_newer_sample_is_not_evaluated_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def counted(store: SeriesStore, expr: str, *rest: int) -> Result:
+        asked.append(expr)
+        return evaluate(store, expr, *rest)
+
+    monkeypatch.setattr(service, "evaluate", counted)
+    rules = "[{alert: Hot, expr: temperature > 80}, {alert: Any, expr: '{x=\"1\"}'}]"
+    told = f"groups: [{{name: g, interval: 1s, rules: {rules}}}]"
+    (world.folder / "alerts" / "mine.yml").write_text(told)
+    hot, unnamed = "temperature > 80", '{x="1"}'
+
+    def evaluations(seconds: int) -> list[str]:
+        asked.clear()
+        world.pass_time(seconds, 95)
+        return [expr for expr in asked if expr in (hot, unnamed)]
+
+    evaluations(8)  # in between a file that changes is read again, and what it is made of is learnt
+    assert evaluations(5).count(hot) == 1
+    assert evaluations(5).count(unnamed) == 5  # any series could be one of its
+    assert world.states() == {"Hot": State.FIRING}
+    monkeypatch.setattr(world.store, "append", lambda *_: None)
+    assert evaluations(10).count(hot) == 2  # it is looked at all the same now and then

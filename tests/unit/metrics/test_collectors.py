@@ -211,6 +211,27 @@ def test_endpoints_are_told_apart_and_bad_ones_say_why(agents: Callable[[str], i
     scraper.close()
 
 
+def test_a_text_of_which_there_is_room_for_little_tells_the_same_each_time(
+    agents: Callable[[str], int],
+) -> None:
+    text = (
+        "# HELP ray_node_mem_used Used.\n# TYPE ray_node_mem_used gauge\n"
+        'ray_x 1\nray_node_mem_used{ip="1"} 5\nray_node_mem_used_more 7\nray_node_cpu_count 4\n'
+    )
+    scraper = Scraper(timeout_s=5)
+    endpoint = Endpoint("n", "127.0.0.1", agents(text))
+    readings = [scraper.scrape([endpoint], 12, spread_s=0.1)[0] for _ in range(3)]
+    assert {(sample.name, sample.value) for sample in readings[0].samples} == {
+        ("ray_node_mem_used", 5),
+        ("ray_node_cpu_count", 4),
+    }
+    assert readings[0].left_out == 2
+    for told in readings[1:]:
+        assert (told.error, told.samples, told.left_out) == (None, readings[0].samples, 2)
+        assert sorted(told.families) == sorted(readings[0].families)
+    scraper.close()
+
+
 def test_each_text_collector_tells_its_part_of_one_reading(agents: Callable[[str], int]) -> None:
     port = agents(
         "ray_node_mem_used 5\nray_node_network_sent 6\nray_object_store_used_memory 7\nray_tasks 8\n"

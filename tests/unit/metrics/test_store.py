@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rayscope.metrics.promql import evaluate
 from rayscope.metrics.ring import STALE, Ring
 from rayscope.metrics.store import Matcher, SeriesStore
 from rayscope.model.metric import Family, sample
@@ -48,12 +49,13 @@ def test_a_ring_holds_the_newest_times_in_whatever_order_they_come(
         ring.put(time, np.array([series[which]]), np.array([value]))
     for which in range(4):
         expected = [(time, row[which]) for time, row in sorted(known.items()) if which in row]
-        times, values = ring.read(series[which], 0, 100)
-        assert list(zip(times.tolist(), values.tolist(), strict=True)) == expected
-        times, values = ring.read(series[which], 10, 20)
-        assert list(zip(times.tolist(), values.tolist(), strict=True)) == [
-            each for each in expected if 10 <= each[0] <= 20
-        ]
+        assert told(ring, series[which], 0, 100) == expected
+        assert told(ring, series[which], 10, 20) == [each for each in expected if 10 <= each[0] <= 20]
+
+
+def told(ring: Ring, index: int, start: int, end: int) -> list[tuple[int, float]]:
+    times, values, there = ring.read(np.array([index]), start, end)
+    return list(zip(times[there[0]].tolist(), values[0, there[0]].tolist(), strict=True))
 
 
 def test_a_ring_tells_an_end_from_nothing_and_gives_room_back() -> None:
@@ -61,13 +63,14 @@ def test_a_ring_tells_an_end_from_nothing_and_gives_room_back() -> None:
     one, two = ring.add(), ring.add()
     ring.put(1, np.array([one, two]), np.array([1.0, 2.0]))
     ring.put(2, np.array([one]), np.array([STALE]))
-    times, values = ring.read(one, 0, 9)
+    times, values, there = ring.read(np.array([one, two]), 0, 9)
     assert times.tolist() == [1, 2]
-    assert np.isnan(values[1])
-    assert ring.read(two, 0, 9)[0].tolist() == [1]
+    assert there.tolist() == [[True, True], [True, False]]
+    assert values[:, 0].tolist() == [1, 2]
+    assert np.isnan(values[0, 1])
     ring.drop(one)
     assert ring.add() == one
-    assert len(ring.read(one, 0, 9)[0]) == 0
+    assert not ring.read(np.array([one]), 0, 9)[2].any()
 
 
 def fill(store: SeriesStore, steps: int, *, first: int = 0, flush_every: int = 0) -> None:
@@ -109,7 +112,7 @@ def test_matchers_choose_and_say_what_they_left_out() -> None:
         chosen(Matcher("zone", "=~", "("))
     assert store.names() == ["done_total", "load"]
     assert store.labels("load") == {"node_id": 3, "zone": 2}
-    assert store.all_labels(["load"]) == {"load": {"node_id": 3, "zone": 2}, "done_total": {}}
+    assert store.all_labels(["load", "done_total"]) == {"load": {"node_id": 3, "zone": 2}, "done_total": {}}
     store.append(end, [sample("fresh", 1, node_id="n0")], source="test")
     assert store.all_labels(["load", "fresh"])["fresh"] == {"node_id": 1}
     assert store.families()["load"] == Family("load", "gauge", "Load.", "percent")
@@ -314,3 +317,83 @@ def test_more_samples_are_read_than_duckdb_may_sort(tmp_path: Path, monkeypatch:
     with pytest.raises(BadQuery, match="are the most"):
         file.points([1], T0, T0 + times * S, None)
     file.close()
+
+
+def test_what_is_too_much_in_minutes_comes_in_longer_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, begin = SeriesStore(tmp_path / "metrics.duckdb", step_s=60, full_s=600), T0 // HOUR * HOUR
+    end = begin + 13 * HOUR
+    for minute in range(13 * 60):
+        told = [sample(name, minute, node=str(node)) for node in range(2) for name in ("load", "done_total")]
+        families = [Family("load", "gauge"), Family("done_total", "counter")]
+        store.append(begin + minute * 60 * S, told, families=families)
+    store.close()
+    ended = SeriesStore(tmp_path / "metrics.duckdb", read_only=True)
+    assert ended.select("load", [], begin, end).resolution_ns == 60 * S
+    monkeypatch.setattr(metrics_file, "MAX_POINTS", 200)
+    monkeypatch.setattr(metrics_file, "_COARSE_POINTS", 100)
+    coarse = ended.select("load", [], begin, end)
+    assert coarse.resolution_ns == 30 * 60 * S
+    assert [len(series.values) for series in coarse.series] == [26, 26]
+    assert coarse.series[1].values[:2].tolist() == [14.5, 44.5]
+    assert coarse.series[0].times_ns[0] == begin + 29 * 60 * S
+    assert ended.select("load", [], begin, end, take="min").series[0].values[1] == 30
+    assert ended.select("done_total", [], begin, end).series[0].values[0] == 29
+    found = evaluate(ended, "load", begin + HOUR, end, 3600 * S)
+    assert all(value is not None for _, values in found.series for value in values)
+    assert found.warnings == ["There is so much in this range that it is read every 900 s."]
+    grown = evaluate(ended, "increase(done_total[2h])", begin + 3 * HOUR, end - HOUR, 3600 * S)
+    assert all(value == pytest.approx(120) for _, values in grown.series for value in values)
+    monkeypatch.setattr(metrics_file, "MAX_POINTS", 1)
+    with pytest.raises(BadQuery, match="are the most"):
+        ended.select("load", [], begin, end)
+    ended.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 12), st.dictionaries(st.integers(0, 3), st.sampled_from([1.0, 2.0])), st.booleans()
+        ),
+        max_size=12,
+    ),
+    st.integers(0, 12),
+    st.integers(0, 12),
+)
+def test_memory_and_file_together_tell_every_sample(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[int, dict[int, float], bool]],
+    begin: int,
+    end: int,
+) -> None:
+    store = SeriesStore(tmp_path_factory.mktemp("s") / "metrics.duckdb", step_s=5, full_s=15)
+    expected: dict[str, dict[int, float]] = {}
+    for number, (_, told, flush) in enumerate(sorted(steps, key=lambda step: step[0])):
+        at = T0 + number * 5 * S
+        store.append(at, [sample("m", value, node=str(node)) for node, value in told.items()])
+        for node, value in told.items():
+            if begin <= number <= end:
+                expected.setdefault(str(node), {})[at] = value
+        if flush:
+            store.flush()
+    store.flush()
+    found = store.select("m", [], T0 + begin * 5 * S, T0 + end * 5 * S)
+    assert {
+        series.labels["node"]: dict(zip(series.times_ns.tolist(), series.values.tolist(), strict=True))
+        for series in found.series
+    } == expected
+    store.close()
+
+
+def test_the_newest_values_are_counted_and_given_so_many() -> None:
+    store = SeriesStore()
+    fill(store, 2)
+    some, total = store.newest(None, 2)
+    assert ([each.name for each in some], total) == (["done_total", "load"], 4)
+    assert [each.labels["node_id"] for each in store.newest(["load"], 9, [("zone", "b")])[0]] == ["n0", "n2"]
+    assert store.newest(["load"], 9, [("absent", "")])[1] == 3
+    greatest = evaluate(store, "load", T0, T0 + 5 * S, 5 * S, 2)
+    assert [labels["node_id"] for labels, _ in greatest.series] == ["n1", "n2"]
+    assert greatest.others == 1

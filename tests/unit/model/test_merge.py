@@ -16,7 +16,7 @@ from rayscope.model.entity import FINAL_STATES
 
 TEXTS = st.sampled_from(["", "a", "b", "é", "RUNNING"])
 TIMES = st.integers(0, 4)
-INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"}
+INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
 
 
 @st.composite

@@ -10,7 +10,7 @@ import pytest
 from tests.story import Story
 from tests.unit.server.conftest import Running
 
-from rayscope.server import hub
+from rayscope.server import clusters
 from rayscope.server.answers import Answers
 
 
@@ -72,11 +72,59 @@ def test_a_slow_answer_is_given_once_more_while_a_new_one_is_made(monkeypatch: p
     assert answers.get(question, None, slower) == b"old"
     assert begun.wait(30)
     assert answers.get(question, None, slower) == b"old"  # and it is made once
-    now[0] = 4.5  # too old by now: waits for the one that is being made
+    now[0] = 12.5  # too old by now: waits for the one that is being made
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(answers.get, question, None, slow)
         go.set()
         assert asked.result(30) == b"new"
+
+
+def test_what_nobody_asks_for_any_more_is_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("rayscope.server.answers.time", SimpleNamespace(monotonic=lambda: now[0]))
+    answers = Answers()
+
+    def make() -> bytes:
+        now[0] += 0.2
+        return b"answer"
+
+    answers.get(("session", "question"), None, make)
+    now[0] = 59.0
+    assert answers.renew()
+    now[0] = 62.0
+    assert not answers.renew()
+
+
+def test_a_slow_answer_is_made_anew_before_anybody_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, made = [0.0], [0]
+    monkeypatch.setattr("rayscope.server.answers.time", SimpleNamespace(monotonic=lambda: now[0]))
+    answers, slow, quick = Answers(), ("session", "slow"), ("session", "quick")
+
+    def make() -> bytes:
+        now[0] += 0.2
+        made[0] += 1
+        if made[0] == 4:
+            raise ValueError("no")
+        return b"%d" % made[0]
+
+    assert answers.dated(slow, None, make) == (b"1", 0.0)
+    answers.get(quick, None, lambda: b"quick")
+    assert not answers.renew()  # it holds
+    now[0] = 5.0
+    assert answers.renew()
+    assert not answers.renew()  # what is made at once waits until it is asked for
+    now[0] = 7.0
+    body, age_s = answers.dated(slow, None, make)
+    assert (body, round(age_s, 6)) == (b"2", 2.0)
+    now[0] = 66.0
+    assert answers.renew()  # asked for 59 s ago
+    now[0] = 67.5
+    assert answers.get(slow, None, make) == b"3"
+    now[0] = 72.0
+    assert answers.renew()  # it fails
+    now[0] = 73.0
+    assert not answers.renew()
+    assert made[0] == 4
 
 
 def test_a_failure_is_not_kept() -> None:
@@ -93,7 +141,7 @@ def test_a_failure_is_not_kept() -> None:
 def test_what_is_recorded_later_is_in_the_next_answer(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "LIVE_NS", 0)  # every session counts as ended: its answers hold for good
+    monkeypatch.setattr(clusters, "LIVE_NS", 0)  # every session counts as ended: its answers hold for good
     story = Story()
     for number in range(1, 4):
         story.task("work", 0, 1, 2)

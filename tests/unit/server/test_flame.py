@@ -12,6 +12,23 @@ from rayscope.model import Span
 OTHER_JOB = "02000000"
 
 
+def test_cpu_time_is_summed_where_it_is_known(fresh: Running) -> None:
+    story = _story()
+    used = iter([30, 4, 5, 30, 6, None, 20])
+    for attempt in story.batch.attempts:
+        if attempt.type != "DRIVER_TASK" and (ms := next(used)) is not None:
+            attempt.cpu_ns = ms * MS
+    fresh.record(story)
+    found, frames = _flame(fresh, weight="cpu")
+    assert found["total"] == (30 + 4 + 5 + 30 + 6 + 20) * MS
+    inner = frames[("train", "load")]
+    assert (inner["own"], inner["cpu_ns"], inner["cpu_known"], inner["attempts"]) == (15 * MS, 15 * MS, 3, 4)
+    assert (frames[("train",)]["own"], frames[("train",)]["value"]) == (60 * MS, 75 * MS)
+    # The second half of the driver's own load, and half of its CPU time.
+    found, frames = _flame(fresh, weight="cpu", since_ns=at(330), until_ns=at(400))
+    assert (found["total"], frames[("load",)]["cpu_known"]) == (10 * MS, 1)
+
+
 def _story() -> Story:
     """Two trains that each call two loads (10 ms each) and wait for them, and a load of the driver's own."""
     story = Story()
@@ -139,7 +156,7 @@ def test_focus_is_a_subtree(fresh: Running) -> None:
     assert found["total"] == 120 * MS
     get = fresh.client.get
     fresh.error(get("/api/flow/flame", params={"focus": "123"}), 404)
-    for wrong in ({"focus": "x'"}, {"focus": str(2**63)}, {"weight": "cpu"}, {"of": "a", "focus": "0"}):
+    for wrong in ({"focus": "x'"}, {"focus": str(2**63)}, {"weight": "heat"}, {"of": "a", "focus": "0"}):
         fresh.error(get("/api/flow/flame", params=wrong), 400)
 
 

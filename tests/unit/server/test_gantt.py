@@ -268,7 +268,7 @@ def test_no_time_at_all_and_clocks_that_differ_are_drawn_whole(fresh: Any) -> No
     assert fresh.get("/api/flow/gantt")["in_window"] == 1
     story.task("early", -100, -150, -110)  # its worker's clock is behind that of who submitted it
     fresh.record(story)
-    answer = fresh.get("/api/flow/gantt", overview=False)
+    answer = fresh.get("/api/flow/gantt", by="node")
     assert (answer["in_window"], answer["left_out"], answer["origin_ns"]) == (2, 0, at(-150))
 
 

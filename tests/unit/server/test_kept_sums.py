@@ -1,17 +1,22 @@
-"""The sums of a large session are those of its attempts, made once, and kept when it has ended."""
+"""The sums of a large session are those of its attempts: made once and kept when it has ended, and before
+anybody asks while it lives.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.story import Story, at
 from tests.unit.server.conftest import Running, start
 
-from rayscope.server import hub, kept_sums
+from rayscope.server import clusters, kept_sums
 from rayscope.store import query
+from rayscope.store.session_file import SessionFile
 
 #: Questions about all of a session, and one about a part.
 QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -25,7 +30,7 @@ QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which sums were made from the record, in a session that has ended and that is large."""
+    """Which sums were made from the record; all sessions are large, and have ended."""
     names: list[str] = []
 
     def counted(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +42,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for name in ("path_sums", "logical_rows"):
         monkeypatch.setattr(query, name, counted(name, getattr(query, name)))
-    monkeypatch.setattr(hub, "LIVE_NS", 0)
+    monkeypatch.setattr(clusters, "LIVE_NS", 0)
     monkeypatch.setattr(kept_sums, "LARGE", 0)
     return names
 
@@ -56,6 +61,7 @@ def _story(trains: int) -> Story:
 def _ask(running: Running, **more: str) -> list[Any]:
     found = [running.get(path, **params, **more) for path, params in QUESTIONS]
     for answer in found:
+        del answer["sums_at_ns"]
         for part in ("frames", "nodes", "calls", "data"):
             answer.get(part, []).sort(key=lambda one: one["id"])
     return found
@@ -97,21 +103,122 @@ def test_a_server_that_starts_later_finds_them(
         assert set(made) == {"path_sums", "logical_rows"}
 
 
+@pytest.fixture
+def lives(made: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """All sessions live, until this is undone."""
+    with monkeypatch.context() as live:
+        live.setattr(clusters, "LIVE_NS", 10**18)
+        yield live
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _heads(folder: Path) -> list[list[str]]:
+    """What stands beside the record: version, time, writes, attempts, cost of each."""
+    found = sorted(folder.glob("sessions/*/*.sums"))
+    return [path.read_bytes().split(b"\n")[0].decode().split(" ") for path in found]
+
+
 def test_they_are_made_when_a_session_ends(
-    fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
+    fresh: Running, made: list[str], lives: pytest.MonkeyPatch
 ) -> None:
     fresh.record(_story(2))
     assert fresh.server.hub is not None
-    sums = fresh.server.hub.sums
-    with monkeypatch.context() as live:
-        live.setattr(hub, "LIVE_NS", 10**18)
-        sums.prepare()
-    sums.prepare()
-    folder = next(fresh.folder.glob("sessions/*"))
-    for _ in range(200):
-        if len(list(folder.glob("*.sums"))) == 2:
-            break
-        time.sleep(0.05)
+    hub = fresh.server.hub
+    _until(lambda: len(_heads(fresh.folder)) == 3)
+    lives.undo()
+    last_ns = str(hub.last_ns(hub.resolve(None)))
+    _until(lambda: sum(head[1] == last_ns for head in _heads(fresh.folder)) == 3)
     made.clear()
     _ask(fresh)
-    assert made == ["logical_rows"]
+    assert made == ["logical_rows"]  # of a part of the session
+    assert fresh.get("/api/flow/flame")["sums_at_ns"] is None
+
+
+def test_of_a_live_session_they_are_made_before_anybody_asks_and_say_until_when_they_tell(
+    fresh: Running, made: list[str], lives: pytest.MonkeyPatch
+) -> None:
+    fresh.record(_story(2))
+    _until(lambda: len(_heads(fresh.folder)) == 3)
+    asked_ns = time.time_ns()
+    for path in ("/api/flow/flame", "/api/flow/logical", "/api/flow/gantt"):
+        answer = fresh.get(path)
+        assert answer["sums_at_ns"] < asked_ns
+        assert answer["attempts"] == 4
+    fresh.server.stop()
+    began_ns = time.time_ns()
+    for later in start(fresh.folder, []):
+        assert later.get("/api/flow/logical")["sums_at_ns"] < began_ns
+
+
+def test_while_more_is_recorded_they_are_of_one_moment_and_catch_up(
+    fresh: Running, made: list[str], lives: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked again and again; what is given is what the record held, and at last all of it."""
+    done = threading.Event()
+
+    def write() -> None:
+        for trains in range(1, 30):
+            fresh.record(_story(trains))
+        done.set()
+
+    writing = threading.Thread(target=write)
+    fresh.record(_story(1))
+    writing.start()
+    seen = []
+    while not done.is_set():
+        flame, graph = fresh.get("/api/flow/flame"), fresh.get("/api/flow/logical")
+        for answer in (flame, graph):
+            assert answer["attempts"] % 2 == 0
+        frames = {frame["name"]: frame for frame in flame["frames"]}
+        assert frames["train"]["attempts"] == frames["load"]["attempts"] == flame["attempts"] / 2
+        seen.append(flame["attempts"])
+    writing.join()
+    assert seen == sorted(seen)
+    written_ns = time.time_ns()
+    for path in ("/api/flow/flame", "/api/flow/logical"):
+        _until(lambda path=path: fresh.get(path)["sums_at_ns"] > written_ns)  # type: ignore[misc]
+    expected = _direct(fresh, monkeypatch)
+    assert _ask(fresh) == expected
+    assert expected[0]["attempts"] == 58
+
+
+def test_to_stop_ends_what_is_being_made(fresh: Running, made: list[str], lives: pytest.MonkeyPatch) -> None:
+    began = threading.Event()
+
+    def endless(file: SessionFile, _: int) -> None:
+        with file.reader() as reader:
+            began.set()
+            reader.execute("SELECT count(*) FROM range(10000000000) a, range(1000) b WHERE a.range < b.range")
+
+    assert fresh.server.hub is not None
+    sums = fresh.server.hub.sums
+    sums.follow("endless", endless)
+    fresh.record(_story(1))
+    assert began.wait(60)
+    sums.stop()
+    assert not any(thread.name == "rayscope-sums" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize(
+    ("writes", "attempts", "rows_written", "age_s", "asked", "is_due"),
+    [
+        (9, 1000, 500, 10_000, False, False),  # nothing was written
+        (10, 1019, 519, 1, False, False),
+        (10, 1020, 520, 1, False, True),
+        (10, 1000, 520, 1, False, True),  # the same attempts, with more told of them
+        (10, 1000, 500, 301, False, True),
+        (9, 1000, 500, 19, True, False),
+        (9, 1000, 500, 21, True, True),
+    ],
+)
+def test_which_are_due(
+    writes: int, attempts: int, rows_written: int, age_s: int, asked: bool, is_due: bool
+) -> None:
+    made = kept_sums._Made(time.time_ns() - age_s * 10**9, kept_sums._State(9, 1000, 500), 2.0, b"")
+    assert made.is_due(kept_sums._State(writes, attempts, rows_written), asked=asked) is is_due

@@ -205,6 +205,15 @@ def test_errors_tell_the_way_out(running: Any) -> None:
         ("/api/sessions?cursor=nowhere", 400),
     ):
         running.error(running.client.get(path), status)
+    for path, what, id in (
+        ("/api/tasks?session=nowhere", "session", "nowhere"),
+        ("/api/tasks/" + "0" * 48, "task", "0" * 48),
+        ("/api/actors/nobody", "actor", "nobody"),
+        ("/api/placement_groups/none", "placement_group", "none"),
+        ("/api/logs/of?job_id=none", "job", "none"),
+    ):
+        error = running.error(running.client.get(path), 404)
+        assert (error["code"], error["params"]) == ("not_found", {"what": what, "id": id})
     running.error(running.client.post("/api/sql", json={}), 422)
     running.error(running.client.post("/api/sql", content=b"{"), 422)
     running.error(running.client.post("/api/clusters", json={"address": "not an address"}), 502)

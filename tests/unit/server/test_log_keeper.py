@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from rayscope.server import log_keeper
 from rayscope.server.log_keeper import Keeper
 from rayscope.sources.node_agent import AgentError
+from rayscope.store.logs import LogStore
 
 
 def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any, tmp_path: Any) -> None:
@@ -40,3 +42,75 @@ def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any
     keeper._pool.shutdown(wait=True)
     assert queued == 4
     assert len(asked) == len(set(asked))
+
+
+class Files:
+    """An agent with one file, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.asked: list[str] = []
+
+    def told_size(self, name: str) -> int | None:
+        self.asked.append("size")
+        return len(self.data)
+
+    def size(self, name: str, at_least: int = 0) -> int:
+        return len(self.data)
+
+    def read(self, name: str, begin: int, end: int) -> bytes:
+        self.asked.append("read")
+        return self.data[begin:end]
+
+
+def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
+    agent, store = Files(), LogStore(tmp_path / "logs.sqlite")
+    name, key = f"worker-{'a' * 56}-01000000-7.out", ("s", "b" * 56)
+    logs: Any = SimpleNamespace(
+        agent=lambda *key: agent,
+        store=lambda session, make=False: store,
+        names=lambda *_: [name],
+        homes=lambda *_: {"a" * 56: key[1]},
+        forget=lambda *_: None,
+    )
+    keeper = Keeper(SimpleNamespace(settings=SimpleNamespace(keep_logs="workers")), logs)  # type: ignore[arg-type]
+    node = log_keeper._Node()
+
+    def look(data: bytes) -> list[str]:
+        agent.data, agent.asked = data, []
+        for file in node.files.values():
+            file.due = 0.0
+        keeper._look(key, node, 4.0, 8)
+        return agent.asked
+
+    assert look(b"") == ["size"]
+    assert look(b"") == ["size"]
+    assert look(b"one\n") == ["size", "read"]
+    assert look(b"one\ntwo\n") == ["read"]  # who said something says more
+    assert look(b"one\ntwo\n") == ["read"]
+    assert look(b"one\ntwo\n") == ["size"]
+    assert look(b"new\n") == ["size"]  # it was begun anew
+    assert look(b"new\n") == ["size", "read"]
+    assert store.read(key[1], name, 0, 100) == [(0, b"new\n")]
+    assert node.due == node.files[name].due
+    keeper.stop()
+    store.close()
+
+
+def test_what_costs_more_than_its_share_is_looked_at_less_often() -> None:
+    keeper = Keeper(SimpleNamespace(settings=SimpleNamespace(keep_logs="workers")), SimpleNamespace())  # type: ignore[arg-type]
+
+    def after(share: float) -> float:
+        keeper._reckoned -= log_keeper._RECKON_S
+        keeper._cpu_s = share * log_keeper._RECKON_S
+        keeper._reckon()
+        return keeper._slow
+
+    assert after(log_keeper.LOAD / 2) == 1.0
+    assert after(log_keeper.LOAD * 3) > 1.5
+    slower = keeper._slow
+    assert after(log_keeper.LOAD * 3) > slower
+    for _ in range(20):
+        after(0.0)
+    assert keeper._slow == 1.0
+    keeper.stop()

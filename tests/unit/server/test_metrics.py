@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import msgspec
@@ -16,6 +20,7 @@ from tests.unit.server.conftest import Running, start
 from rayscope.metrics.collector import Cluster
 from rayscope.metrics.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
+from rayscope.server.metrics_service import Metrics
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.store.catalog import About, Retention
@@ -164,3 +169,25 @@ def test_a_damaged_metrics_file_is_told_and_the_record_is_still_read(ended: Runn
 def test_settings_bound_what_is_kept(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="metrics_interval_s"):
         Settings(data_dir=tmp_path, metrics_interval_s=0.1)
+
+
+def test_a_file_that_opens_slowly_holds_up_no_other_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub: Any = SimpleNamespace(
+        settings=None, catalog=SimpleNamespace(about=lambda session: None), is_live=lambda session: False
+    )
+    metrics, go, opened = Metrics(hub), threading.Event(), []
+
+    def open_it(session: str, *, read_only: bool) -> Any:
+        opened.append(session)
+        if session == "slow":
+            go.wait(30)
+        return SimpleNamespace(problem=None, path=None, session=session, close=lambda: None)
+
+    monkeypatch.setattr(metrics, "_opened", open_it)
+    with ThreadPoolExecutor(3) as pool:
+        slow = [pool.submit(metrics.store, "slow") for _ in range(2)]
+        wait_until(lambda: opened == ["slow"], "the slow one")
+        assert pool.submit(metrics.store, "quick").result(20).session == "quick"
+        go.set()
+        assert slow[0].result(20) is slow[1].result(20)  # it was opened once
+    assert opened == ["slow", "quick"]

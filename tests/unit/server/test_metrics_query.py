@@ -228,10 +228,17 @@ def test_the_operator_makes_dashboards_and_everyone_reads_them(fresh: Running) -
         ],
     }
     assert made.json() == fresh.get(path) == kept
-    assert fresh.get("/api/dashboards")["items"] == [kept]
-    assert json.loads((fresh.folder / "dashboards/my-board.json").read_text())["title"] == "Mine"
+    file = fresh.folder / "dashboards/my-board.json"
+    assert json.loads(file.read_text())["title"] == "Mine"
+    in_short = {
+        "name": "my-board",
+        "title": "Mine",
+        "charts_total": 1,
+        "changed_ns": file.stat().st_mtime_ns,
+    }
+    assert fresh.get("/api/dashboards") == {"items": [in_short], "unreadable": []}
     (fresh.folder / "dashboards/broken.json").write_text("{")
-    assert fresh.get("/api/dashboards") == {"items": [kept], "unreadable": ["broken.json"]}
+    assert fresh.get("/api/dashboards") == {"items": [in_short], "unreadable": ["broken.json"]}
     assert fresh.error(fresh.client.delete(path), 403)["code"] == "needs_operator"
     assert fresh.client.delete(path, headers=operator).status_code == 204
     fresh.error(fresh.client.delete(path, headers=operator), 404)

@@ -27,7 +27,9 @@ def tell(fresh: Running, accounts: dict[str, Any]) -> None:
     feed = UsageFeed(GcsClient("127.0.0.1:1"))
     for time_ns, (node_id, account) in enumerate(accounts.items(), 1):
         feed.take(node_id, json.dumps(account), time_ns)
-    fresh.server.hub._last_usage[SESSION] = Usage(nodes=feed.usage().nodes, error="Gone.", remedy="None.")
+    fresh.server.hub.clusters._last_usage[SESSION] = Usage(
+        nodes=feed.usage().nodes, error="Gone.", remedy="None."
+    )
 
 
 def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.story import DRIVER, JOB, Story, at
+from tests.story import DRIVER, JOB, SESSION, Story, at
 
 from rayscope.model import Entity
+from rayscope.server import pictures
+from rayscope.store import query
 
 HEAD, SIDE = "1a" * 28, "2b" * 28
 ONE, TWO, THREE = "c1" * 28, "d2" * 28, "e3" * 28
@@ -59,6 +63,22 @@ def _story() -> Story:
     return story
 
 
+def _told(fresh: Any, **params: Any) -> Any:
+    """The answer about a time, its nodes and bundles as rows."""
+    told = fresh.get("/api/flow/physical", **params)
+    amounts = [*told.pop("amounts"), None]  # -1 is none
+    groups = told.pop("groups")
+    for name in ("nodes", "bundles"):
+        columns = told[name]
+        told[name] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    for node in told["nodes"]:
+        node.update(total=amounts[node["total"]], used=amounts[node["used"]])
+    for bundle in told["bundles"]:
+        group = groups[bundle["group"]]
+        bundle.update(group=group["id"], name=group["name"], resources=amounts[bundle["resources"]])
+    return told
+
+
 def _workers(answer: Any) -> dict[int, dict[str, Any]]:
     """The workers of an answer by pid, each with what its places stand for."""
     columns = answer["workers"]
@@ -66,7 +86,7 @@ def _workers(answer: Any) -> dict[int, dict[str, Any]]:
     for number, pid in enumerate(columns["pid"]):
 
         def value(name: str, table: str, at: int = number) -> Any:
-            place = columns[name][at]
+            place = columns[name][at] if columns[name] else -1  # no worker has an annotation
             return None if place < 0 else answer[table][place]
 
         told[pid] = {
@@ -87,7 +107,7 @@ def _workers(answer: Any) -> dict[int, dict[str, Any]]:
 
 def test_each_worker_is_where_it_was_with_what_it_ran_and_held(fresh: Any) -> None:
     fresh.record(_story())
-    told = fresh.get("/api/flow/physical", at_ns=at(250), annotation_name="loss")
+    told = _told(fresh, at_ns=at(250), annotation_name="loss")
     head, side = told["nodes"]
     assert (head["name"], head["is_head"], head["total"]) == ("head", True, {"CPU": 4.0, "memory": 8e9})
     assert (head["used"], head["workers"], head["running"]) == ({"CPU": 1.0}, 2, 1)
@@ -110,22 +130,22 @@ def test_each_worker_is_where_it_was_with_what_it_ran_and_held(fresh: Any) -> No
 
 def test_what_was_not_yet_or_no_more_there_is_not_told(fresh: Any) -> None:
     fresh.record(_story())
-    early = fresh.get("/api/flow/physical", at_ns=at(40))
+    early = _told(fresh, at_ns=at(40))
     assert [node["name"] for node in early["nodes"]] == ["head"]
     assert set(_workers(early)) == {1, 2}
-    made = fresh.get("/api/flow/physical", at_ns=at(110))
+    made = _told(fresh, at_ns=at(110))
     assert _workers(made)[4]["state"] == "PENDING_CREATION"
     assert _workers(made)[4]["function"] == "Model.__init__"
     # While a task is blocked Ray has its CPUs back.
-    blocked = fresh.get("/api/flow/physical", at_ns=at(350), annotation_name="loss")
+    blocked = _told(fresh, at_ns=at(350), annotation_name="loss")
     assert (_workers(blocked)[2]["blocked"], _workers(blocked)[2]["reserved"]) == (1, {})
     assert blocked["nodes"][0]["used"] == {}
     assert _workers(blocked)[4]["value"] == "0.25"
-    late = fresh.get("/api/flow/physical", at_ns=at(650))
+    late = _told(fresh, at_ns=at(650))
     assert set(_workers(late)) == {1, 2, 3}
     assert late["nodes"][1]["used"] == {"CPU": 2.0, "GPU": 1.0}
-    assert fresh.get("/api/flow/physical", at_ns=at(750))["bundles"] == []
-    assert [n["name"] for n in fresh.get("/api/flow/physical", at_ns=at(850))["nodes"]] == ["head"]
+    assert _told(fresh, at_ns=at(750))["bundles"] == []
+    assert [n["name"] for n in _told(fresh, at_ns=at(850))["nodes"]] == ["head"]
 
 
 def test_a_bundle_does_not_bring_a_node_back_that_has_ended(fresh: Any) -> None:
@@ -134,9 +154,9 @@ def test_a_bundle_does_not_bring_a_node_back_that_has_ended(fresh: Any) -> None:
     side.transitions[(at(650), "DEAD")] = {"end_ns": at(650)}
     del side.transitions[(at(800), "DEAD")]
     fresh.record(story)
-    told = fresh.get("/api/flow/physical", at_ns=at(640))
+    told = _told(fresh, at_ns=at(640))
     assert [(bundle["name"], bundle["node"]) for bundle in told["bundles"]] == [("train", 1)]
-    told = fresh.get("/api/flow/physical", at_ns=at(660))
+    told = _told(fresh, at_ns=at(660))
     assert [(node["name"], node["is_known"]) for node in told["nodes"]] == [("head", True)]
     assert (told["bundles"], told["bundles_total"]) == ([], 0)
     answer = fresh.client.get("/api/flow/physical/node", params={"on_node": SIDE, "at_ns": at(660)})
@@ -166,7 +186,7 @@ def test_an_actor_that_works_or_is_said_to_live_was_made(
         story.task("Model.step", 0, 30, 40, node=HEAD, worker=ONE, actor=ACTOR)
         story.task("Model.step", 0, 200, node=HEAD, worker=TWO, actor=ACTOR)
     fresh.record(story)
-    answers = [fresh.get("/api/flow/physical", at_ns=at(when)) for when in (199, 250)]
+    answers = [_told(fresh, at_ns=at(when)) for when in (199, 250)]
     assert [answer["states"] for answer in answers] == [["PENDING_CREATION"], [last]]
 
 
@@ -174,10 +194,10 @@ def test_filters_pick_what_counts_as_running_and_bytes_are_those_made_so_far(fre
     story = _story()
     story.batch.attempts[1].returned = (at(390), 700, 900)
     fresh.record(story)
-    told = fresh.get("/api/flow/physical", at_ns=at(250), func_name="inner", with_bytes=True)
+    told = _told(fresh, at_ns=at(250), func_name="inner", with_bytes=True)
     assert [(n["running"], n["used"].get("CPU")) for n in told["nodes"]] == [(0, 1.0), (1, 3.0)]
     assert told["workers"]["bytes"] == [0, 0, 0, 0]
-    told = fresh.get("/api/flow/physical", at_ns=at(395), with_bytes=True)
+    told = _told(fresh, at_ns=at(395), with_bytes=True)
     assert told["nodes"][1]["bytes"] == 900
 
 
@@ -238,7 +258,7 @@ def test_without_any_record_of_nodes_workers_are_those_that_ran(fresh: Any) -> N
     story = Story()
     story.task("alone", 0, 10, 100)
     fresh.record(story)
-    told = fresh.get("/api/flow/physical", at_ns=at(50))
+    told = _told(fresh, at_ns=at(50))
     (node,) = told["nodes"]
     assert (node["is_known"], node["total"], node["workers"], node["running"]) == (False, None, 1, 1)
 
@@ -264,4 +284,32 @@ def test_a_thousand_nodes_fit(fresh: Any) -> None:
     told = answer.json()
     assert (told["nodes_total"], told["workers_total"], told["workers_left_out"]) == (1000, 8000, 0)
     assert len(told["workers"]["key"]) == len(set(told["workers"]["key"])) == 8000
-    assert {node["used"]["CPU"] for node in told["nodes"]} == {16.0}
+    assert {told["amounts"][used]["CPU"] for used in told["nodes"]["used"]} == {16.0}
+
+
+def test_the_picture_of_now_is_made_once_and_equals_the_single_answers(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh.record(_story())
+    fresh.server.hub.catalog.about(SESSION).last_ns = time.time_ns()
+    looked: list[Any] = []
+
+    def housed(*args: Any, **more: Any) -> Any:
+        looked.append(more)
+        return query.housed(*args, **more)
+
+    monkeypatch.setattr(pictures, "query", SimpleNamespace(housed=housed))
+    cells = fresh.get("/api/nodes/cells")
+    shared = fresh.get("/api/flow/physical")
+    assert len(looked) == 1
+    assert cells["at_ns"] == shared["at_ns"]
+    # A filter that leaves all of it is asked of the record itself.
+    alone = fresh.get("/api/flow/physical", until_ns=2**62)
+    assert len(looked) == 1
+    assert alone.pop("at_ns") >= shared.pop("at_ns")
+    assert alone == shared
+    assert shared["nodes"]["name"] == cells["nodes"]["name"] == ["head"]
+    for name in ("key", "node", "kind", "pid", "actor_class", "function", "running"):
+        assert cells["workers"][name] == shared["workers"][name]
+    assert shared["live"]
+    assert shared["workers"]["pid"] == [1, 2]

@@ -34,6 +34,16 @@ class Kv(gcs_service_pb2_grpc.InternalKVGcsServiceServicer):  # type: ignore[mis
         return gcs_service_pb2.InternalKVGetReply(value=value)
 
 
+class Workers(gcs_service_pb2_grpc.WorkerInfoGcsServiceServicer):  # type: ignore[misc]
+    """Its table of workers."""
+
+    def __init__(self) -> None:
+        self.reply = gcs_service_pb2.GetAllWorkerInfoReply()
+
+    def GetAllWorkerInfo(self, request: Any, context: Any) -> Any:
+        return self.reply
+
+
 @pytest.fixture
 def server() -> Iterator[tuple[Kv, str, Any]]:
     running = grpc.server(ThreadPoolExecutor(2))
@@ -132,3 +142,24 @@ def test_closed(server: tuple[Kv, str, Any]) -> None:
     client = GcsClient(server[1])
     client.close()
     error_of(client.cluster_info)
+
+
+def test_rows_come_as_bytes_and_a_refusal_is_one_too() -> None:
+    running, workers = grpc.server(ThreadPoolExecutor(2)), Workers()
+    gcs_service_pb2_grpc.add_WorkerInfoGcsServiceServicer_to_server(workers, running)
+    port = running.add_insecure_port("127.0.0.1:0")
+    running.start()
+    with GcsClient(f"127.0.0.1:{port}") as client:
+        assert client.table("workers").rows == []
+        for pid in (7, 8):
+            workers.reply.worker_table_data.add(pid=pid)
+        workers.reply.status.code = 0
+        told = client.table("workers")
+        assert told.rows == [row.SerializeToString() for row in workers.reply.worker_table_data]
+        assert [told.parse(row).pid for row in told.rows] == [row.pid for row in client.workers()] == [7, 8]
+        workers.reply.status.code, workers.reply.status.message = 5, "not today"
+        assert "not today" in error_of(lambda: client.table("workers")).message
+        assert error_of(lambda: client.table("nodes")).code == "not_gcs"
+    running.stop(None).wait()
+    with GcsClient(f"127.0.0.1:{port}") as client:
+        assert error_of(lambda: client.table("workers")).code == "unreachable"

@@ -12,7 +12,7 @@ from ray.core.generated import gcs_pb2, gcs_service_pb2
 
 from rayscope.model import RecordBatch
 from rayscope.sources import poller as module
-from rayscope.sources.gcs import ClusterInfo, GcsError
+from rayscope.sources.gcs import ClusterInfo, GcsError, Table
 from rayscope.sources.poller import Poller
 
 
@@ -48,6 +48,10 @@ class FakeGcs:
         return []
 
     jobs = actors = workers = placement_groups = _nothing
+
+    def table(self, name: str) -> Table:
+        rows = self.nodes() if name == "nodes" else self._nothing()
+        return Table([row.SerializeToString() for row in rows], gcs_pb2.GcsNodeInfo.FromString)
 
     def task_events(self) -> Any:
         self._check()

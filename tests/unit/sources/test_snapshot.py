@@ -9,6 +9,7 @@ from ray.core.generated import gcs_pb2, gcs_service_pb2
 
 from rayscope.model import Drop, RecordBatch
 from rayscope.sources import snapshot
+from rayscope.sources.gcs import Table
 from rayscope.sources.jobs import submission
 
 JOB = bytes.fromhex("01000000")
@@ -36,6 +37,10 @@ class FakeGcs:
 
     def task_events(self) -> Any:
         return self.reply
+
+    def table(self, name: str) -> Table:
+        rows = self.tables[name]
+        return Table([row.SerializeToString() for row in rows], type(rows[0]).FromString)
 
     def __getattr__(self, table: str) -> Any:
         if table not in self.tables:

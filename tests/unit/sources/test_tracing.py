@@ -115,6 +115,14 @@ def test_arguments_may_be_told_along_with_the_returns() -> None:
     assert [span.name for span in wrong.spans] == ["rayscope.returned"]
 
 
+def test_what_it_used_of_cpus_comes_with_the_returns() -> None:
+    assert records(told("rayscope.returned", s=[15], u=1_234_567)).attempts[0].cpu_ns == 1_234_567
+    nothing = records(told("rayscope.returned", s=[], u=0))
+    assert (nothing.attempts[0].cpu_ns, nothing.attempts[0].returned) == (0, None)
+    wrong = records(told("rayscope.returned", s=[15], u=-1))
+    assert [span.name for span in wrong.spans] == ["rayscope.returned"]
+
+
 def test_sums_annotations_counters_and_spans_of_the_user() -> None:
     batch = records(
         told("rayscope.sum", name="ray.get", calls=7, n=9, b=90, ns=70, k=1, e=100, t=OTHER, a=3),

@@ -1,4 +1,6 @@
 import { connectionEvents } from './connection';
+import { takeEarly } from './early';
+import { apiPath, type Params } from './path';
 
 /**
  * The only place that talks to the server.
@@ -14,27 +16,24 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly remedy: string | null,
+    /** What the message names. */
+    readonly params: Record<string, string | number> = {},
   ) {
     super(message);
     this.name = 'ApiError';
   }
 }
 
-export type Params = Record<string, string | number | null | undefined>;
+/** Whether there is no such thing, or this server has no such path (an older one, or a part switched off). */
+export const isMissing = (error: Error | null) => error instanceof ApiError && error.status === 404;
 
-export function apiPath(path: string, params: Params = {}): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
-  }
-  const search = query.toString();
-  return search ? `/api${path}?${search}` : `/api${path}`;
-}
+export { apiPath, type Params };
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { credentials: 'same-origin', ...init });
+    const early = init.method === undefined ? takeEarly(path) : undefined;
+    response = await (early ?? fetch(path, { credentials: 'same-origin', ...init }));
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'AbortError')) connectionEvents.failed();
     throw error;
@@ -47,7 +46,7 @@ async function request(path: string, init: RequestInit): Promise<Response> {
 }
 
 async function toError(response: Response): Promise<ApiError> {
-  let told: { code?: unknown; message?: unknown; remedy?: unknown } = {};
+  let told: { code?: unknown; message?: unknown; remedy?: unknown; params?: unknown } = {};
   try {
     const body: unknown = await response.json();
     if (typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object') {
@@ -61,6 +60,9 @@ async function toError(response: Response): Promise<ApiError> {
     typeof told.code === 'string' ? told.code : `http_${response.status}`,
     typeof told.message === 'string' ? told.message : `${response.status} ${response.statusText}`,
     typeof told.remedy === 'string' ? told.remedy : null,
+    typeof told.params === 'object' && told.params !== null
+      ? (told.params as Record<string, string | number>)
+      : {},
   );
 }
 

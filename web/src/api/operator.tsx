@@ -10,6 +10,7 @@ import {
   useState,
 } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useTold } from '../components/useTold';
 import { ApiError, keepOperatorToken, send } from './client';
 
 /** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
@@ -17,7 +18,8 @@ export interface Act {
   method: 'POST' | 'PUT' | 'DELETE';
   /** Below /api. */
   path: string;
-  body?: unknown;
+  /** What is sent, or what makes it once it was confirmed. */
+  body?: object | (() => Promise<object>);
   title: string;
   /** What it will do, for whoever is about to confirm it. */
   text: ReactNode;
@@ -62,6 +64,7 @@ export function OperatorProvider({ children }: { children: ReactNode }) {
 
 function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) => void }) {
   const { t } = useTranslation();
+  const say = useTold();
   const [busy, setBusy] = useState(false);
   const [needsToken, setNeedsToken] = useState(false);
   const [token, setToken] = useState('');
@@ -78,7 +81,8 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
         keepOperatorToken(token.trim());
         setNeedsToken(false);
       }
-      onClose((await send(act.method, act.path, act.body)) ?? null);
+      const body = typeof act.body === 'function' ? await act.body() : act.body;
+      onClose((await send(act.method, act.path, body)) ?? null);
       return;
     } catch (error) {
       if (error instanceof ApiError && error.code === 'needs_operator') {
@@ -89,6 +93,7 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
     setBusy(false);
   }
 
+  const said = problem instanceof ApiError ? say(problem) : { message: problem?.message, remedy: null };
   const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
   return (
     <Modal opened onClose={() => onClose()} title={act.title} centered>
@@ -111,8 +116,8 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
             />
           )}
           {problem !== null && !wrong && (
-            <Alert color="red" title={problem.message} data-testid="act-problem">
-              {problem instanceof ApiError ? problem.remedy : null}
+            <Alert color="red" title={said?.message} data-testid="act-problem">
+              {said?.remedy}
             </Alert>
           )}
           <Group justify="flex-end">

@@ -1,6 +1,7 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
-import { ApiError, get } from './client';
+import { get, isMissing } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
+import { SESSIONS_LIMIT } from './path';
 import type { Cluster, FunctionScheduling, Item, Page, Session, Summary, TaskDetail } from './types';
 
 export const queryClient = new QueryClient({
@@ -19,7 +20,7 @@ export const queryClient = new QueryClient({
 export function useSessions<T = Page<Session>>(select?: (page: Page<Session>) => T) {
   return useQuery({
     queryKey: ['sessions'],
-    queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: 1000 }, signal),
+    queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: SESSIONS_LIMIT }, signal),
     select,
   });
 }
@@ -62,9 +63,7 @@ export function useTask(session: string, taskId: string | undefined) {
       get<TaskDetail>(`/tasks/${encodeURIComponent(taskId ?? '')}`, { session }, signal),
     enabled: taskId !== undefined,
     refetchInterval: (query) =>
-      query.state.error instanceof ApiError && query.state.error.status === 404
-        ? refreshInterval(REFRESH_ENDED)
-        : refreshInterval(),
+      isMissing(query.state.error) ? refreshInterval(REFRESH_ENDED) : refreshInterval(),
   });
 }
 

@@ -179,6 +179,7 @@ export interface Task {
   created_ns: Ns | null;
   start_ns: Ns | null;
   end_ns: Ns | null;
+  cpu_ns: Ns | null;
   duration_ns: Ns | null;
 }
 

@@ -9,9 +9,11 @@ export const PAGE_SIZE = 200;
 /** How many of the loaded rows are searched when new ones are counted. */
 const LOOK_BACK = 1_000;
 
-export interface LiveList<T> {
+export interface LiveList<T, P extends Page<T> = Page<T>> {
   rows: T[];
   total: number | null;
+  /** The newest answer for the whole list, with what it tells besides rows; its rows are those on screen. */
+  first: P | null;
   loading: boolean;
   /** The rows still are those of the filters before. */
   outdated: boolean;
@@ -27,28 +29,28 @@ export interface LiveList<T> {
   watch: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
 }
 
-type Data<T> = InfiniteData<Page<T>, string | null>;
+type Data<P> = InfiniteData<P, string | null>;
 
 /**
  * A list that pages by keyset and stays live. At the top the first page is replaced by each refresh; once
  * scrolled down (or with a drawer open) the pages on screen are refreshed in place, and new rows are counted.
  */
-export function useLiveList<T extends object>(
+export function useLiveList<T extends object, P extends Page<T> = Page<T>>(
   path: string,
   params: Params,
   keyOf: (row: T) => string,
   interval: number,
-): LiveList<T> {
+): LiveList<T, P> {
   const client = useQueryClient();
   const paramsKey = JSON.stringify(params);
   // biome-ignore lint/correctness/useExhaustiveDependencies: equal params must give the same key.
   const queryKey = useMemo(() => ['list', path, params], [path, paramsKey]);
   const fetchPage = useCallback(
     (cursor: string | null, signal: AbortSignal) =>
-      get<Page<T>>(path, { ...(queryKey[2] as Params), limit: PAGE_SIZE, cursor }, signal),
+      get<P>(path, { ...(queryKey[2] as Params), limit: PAGE_SIZE, cursor }, signal),
     [path, queryKey],
   );
-  const query = useInfiniteQuery<Page<T>, Error, Data<T>, typeof queryKey, string | null>({
+  const query = useInfiniteQuery<P, Error, Data<P>, typeof queryKey, string | null>({
     queryKey,
     queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
     initialPageParam: null,
@@ -60,13 +62,13 @@ export function useLiveList<T extends object>(
   });
 
   const view = useRef({ firstRow: 0, lastRow: 0, frozen: false });
-  const head = useRef<Page<T> | null>(null);
+  const head = useRef<P | null>(null);
   const [newRows, setNewRows] = useState(0);
   const [pollError, setPollError] = useState<Error | null>(null);
 
   const takeHead = useCallback(
-    (page: Page<T>) => {
-      client.setQueryData<Data<T>>(queryKey, (data) => {
+    (page: P) => {
+      client.setQueryData<Data<P>>(queryKey, (data) => {
         const first = data?.pages[0];
         if (data === undefined || first === undefined) return data;
         const items = reuseRows(first.items, page.items, keyOf);
@@ -85,16 +87,16 @@ export function useLiveList<T extends object>(
   );
 
   const updatePage = useCallback(
-    (at: number, page: Page<T>) => {
-      client.setQueryData<Data<T>>(queryKey, (data) => {
+    (at: number, page: P) => {
+      client.setQueryData<Data<P>>(queryKey, (data) => {
         const before = data?.pages[at];
         if (data === undefined || before === undefined) return data;
         const items = updateInPlace(before.items, page.items, keyOf) as T[];
         const pages = data.pages.slice();
         pages[at] = { ...before, items };
-        // The total stands in the first page.
+        // What every page tells of the whole list stands in the first one.
         const first = pages[0];
-        if (first !== undefined) pages[0] = { ...first, total: page.total, dropped: page.dropped };
+        if (first !== undefined) pages[0] = { ...page, items: first.items, next: first.next };
         return { ...data, pages };
       });
     },
@@ -109,7 +111,7 @@ export function useLiveList<T extends object>(
     setPollError(null);
 
     async function refresh(): Promise<void> {
-      const before = client.getQueryData<Data<T>>(queryKey);
+      const before = client.getQueryData<Data<P>>(queryKey);
       if (before === undefined || document.hidden) return;
       const page = await fetchPage(null, abort.signal);
       if (abort.signal.aborted) return;
@@ -156,6 +158,7 @@ export function useLiveList<T extends object>(
   return {
     rows,
     total: pages?.[0]?.total ?? null,
+    first: pages?.[0] ?? null,
     loading: query.isPending,
     outdated: isPlaceholderData,
     error: query.error ?? pollError,
@@ -186,7 +189,7 @@ function unique<T>(rows: T[], keyOf: (row: T) => string): T[] {
 }
 
 /** At most the pages of the first and the last row on screen: a screen is shorter than a page. */
-function pagesOnScreen<T>(data: Data<T>, view: { firstRow: number; lastRow: number }): number[] {
+function pagesOnScreen<T>(data: Data<Page<T>>, view: { firstRow: number; lastRow: number }): number[] {
   const found = new Set<number>();
   let begin = 0;
   data.pages.forEach((page, at) => {

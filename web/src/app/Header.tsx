@@ -13,7 +13,8 @@ import { useTranslation } from 'react-i18next';
 import { STALE_AFTER, useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
-import { LANGUAGES, type Language, setLanguage } from '../i18n';
+import { setLanguage } from '../i18n';
+import { LANGUAGES, type Language } from '../i18n/language';
 import { count, wholeAge } from '../lib/format';
 import { Link } from './Link';
 import { type SessionUrl, toView } from './url';
@@ -166,7 +167,7 @@ function LanguageSwitch() {
             data-testid={`lang-${language}`}
             rightSection={i18n.language === language ? <IconCheck size={14} /> : null}
             onClick={() => {
-              setLanguage(language);
+              void setLanguage(language);
               if (url.lang) go({ ...url, lang: language }, { replace: true });
             }}
           >

@@ -7,6 +7,7 @@ import { ApiError } from '../api/client';
 import { copyText } from '../lib/copy';
 import { clockTime, count, duration, fullTime, type Nanos, shortId, time } from '../lib/format';
 import { stateColor, type Tone } from '../theme/tokens';
+import { useTold } from './useTold';
 
 /**
  * A time of day in the browser's zone; the whole with the zone on hover. `exact` shows milliseconds (where
@@ -161,13 +162,17 @@ export function Empty(props: { icon: ReactNode; title: string; children?: ReactN
 export function ErrorPanel(props: {
   error: Error;
   title?: string;
+  /** What went wrong, where it is not a request. */
+  message?: string;
   /** What to do, where the page knows better than the server. */
   remedy?: ReactNode;
   onRetry?: () => void;
 }) {
   const { t } = useTranslation();
-  const told = props.error instanceof ApiError;
-  const remedy = props.remedy ?? (told ? (props.error as ApiError).remedy : t('error.networkRemedy'));
+  const say = useTold();
+  const told = props.error instanceof ApiError ? props.error : null;
+  const said = told === null ? { message: t('error.network'), remedy: t('error.networkRemedy') } : say(told);
+  const remedy = props.remedy ?? said.remedy;
   return (
     <Alert
       className="rs-error"
@@ -178,8 +183,8 @@ export function ErrorPanel(props: {
       icon={told ? <IconAlertTriangle size={18} /> : <IconPlugConnectedX size={18} />}
       title={props.title ?? t('error.title')}
     >
-      <Text size="sm" className="rs-break">
-        {told ? props.error.message : t('error.network')}
+      <Text size="sm" className="rs-break" title={told?.message}>
+        {props.message ?? said.message}
       </Text>
       {remedy && (
         <Text size="sm" mt={6} className="rs-break">
@@ -194,5 +199,26 @@ export function ErrorPanel(props: {
         </Group>
       )}
     </Alert>
+  );
+}
+
+/** The same in a line, where an answer has it among other things. */
+export function ToldLine({
+  of,
+}: {
+  of: {
+    error: string | null;
+    remedy: string | null;
+    error_code: string | null;
+    error_params: Record<string, string | number> | null;
+  };
+}) {
+  const say = useTold();
+  const { error_code: code, error_params: params, remedy } = of;
+  const said = say({ code, params, message: of.error ?? '', remedy });
+  return (
+    <span title={of.error ?? undefined}>
+      {said.message} {said.remedy}
+    </span>
   );
 }

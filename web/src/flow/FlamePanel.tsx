@@ -86,6 +86,18 @@ export function FlamePanel(props: {
             <Fact name={t('flame.weights.total')}>
               <Duration ns={frame.total_ns} />
             </Fact>
+            <Fact
+              name={t('flame.weights.cpu')}
+              share={
+                frame.cpu_known > 0 && frame.cpu_known < frame.attempts
+                  ? t('flame.cpuKnown', { n: count(frame.cpu_known), all: count(frame.attempts) })
+                  : frame.cpu_known > 0 && frame.self_ns > 0
+                    ? t('flame.cpuShare', { share: shareText(frame.cpu_ns, frame.self_ns) })
+                    : ''
+              }
+            >
+              {frame.cpu_known > 0 ? <Duration ns={frame.cpu_ns} /> : <Dash />}
+            </Fact>
             <Fact name="p50 · p95">
               <Duration ns={frame.p50_ns} /> · <Duration ns={frame.p95_ns} />
             </Fact>

@@ -7,6 +7,7 @@ import { toItem } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Field, Fields, Section } from '../components/Drawer';
 import { CopyButton, Time } from '../components/small';
+import { useTold } from '../components/useTold';
 import { count, shortId } from '../lib/format';
 import { useCodeName } from './FrameLine';
 import { type Frames, type FramesProblem, type FramesWorker, type MergedFrame, stackText } from './frames';
@@ -94,6 +95,8 @@ export function FramesPanel(props: {
 }) {
   const { frames, error } = props;
   const { t } = useTranslation();
+  const say = useTold();
+  const told = error instanceof ApiError ? say(error) : null;
   const idle = frames?.nodes.reduce((sum, node) => sum + node.idle_threads, 0) ?? 0;
   return (
     <Section
@@ -115,9 +118,9 @@ export function FramesPanel(props: {
       {error !== null && (
         <div className="rs-frames-problem" role="alert">
           <p>
-            <b className="rs-break">{error instanceof ApiError ? error.message : t('error.network')}</b>
+            <b className="rs-break">{told?.message ?? t('error.network')}</b>
           </p>
-          <p className="rs-break">{error instanceof ApiError ? error.remedy : t('error.networkRemedy')}</p>
+          <p className="rs-break">{told === null ? t('error.networkRemedy') : told.remedy}</p>
         </div>
       )}
       {frames !== undefined && (

@@ -10,6 +10,7 @@ import { Empty, ErrorPanel } from '../components/small';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
 import { isDriver } from '../pages/taskColumns';
+import { AsOf } from './AsOf';
 import { FindBox } from './FindBox';
 import { GanttChart } from './GanttChart';
 import { GanttMinimap } from './GanttMinimap';
@@ -178,7 +179,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
   );
 
   return (
-    <div className="rs-gantt-page" data-testid="gantt">
+    <div className="rs-view rs-gantt-page" data-testid="gantt">
       <FilterBar summary={summary} right={tools} />
       {data ? (
         <GanttMinimap utilisation={data.utilisation} whole={whole} window={shown} onWindow={onMove} />
@@ -186,7 +187,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
         <div className="rs-gantt-map" />
       )}
       <div className="rs-gantt">
-        <div className="rs-gantt-main">
+        <div className="rs-view-main">
           {query.error !== null && data === undefined ? (
             <ErrorPanel
               error={query.error}
@@ -272,6 +273,12 @@ function Note({ data, window }: { data: Gantt; window: Span }) {
         ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
       {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
+      {data.sums_at_ns !== null && (
+        <>
+          {' · '}
+          <AsOf at={data.sums_at_ns} />
+        </>
+      )}
       <span className="rs-gantt-keys">
         {' '}
         · {t('range.hint')}, {t('gantt.keys')}

@@ -7,7 +7,7 @@ import { useSessionUrl } from '../app/useUrl';
 import { Field, Fields, Section } from '../components/Drawer';
 import { CopyId, Dash, ErrorPanel, ItemState, Time } from '../components/small';
 import { bytes, count, duration, nanosBetween, shortId } from '../lib/format';
-import type { NodeAnswer, NodeWorker, PhysicalNode } from './physical';
+import type { NodeAnswer, PhysicalNode, PhysicalWorker } from './physical';
 import { amount } from './physicalScene';
 
 /** Workers of a node that are listed. */
@@ -70,7 +70,7 @@ export function PhysicalPanel(props: {
   );
 }
 
-function workerName(worker: NodeWorker, driver: string, plain: string): string {
+function workerName(worker: PhysicalWorker, driver: string, plain: string): string {
   if (worker.kind === 'DRIVER') return driver;
   return worker.actor_class ?? worker.attempts[0]?.name ?? plain;
 }
@@ -208,7 +208,7 @@ function NodeDetail(props: {
   );
 }
 
-function WorkerDetail(props: { worker: NodeWorker; answer: NodeAnswer; at: number | null }) {
+function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer; at: number | null }) {
   const { worker, answer, at } = props;
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -114,7 +114,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
 
   const isEmpty = data !== undefined && data.nodes.length === 0;
   return (
-    <div className="rs-callstack" data-testid="physical-view">
+    <div className="rs-view" data-testid="physical-view">
       <FilterBar
         summary={summary}
         right={
@@ -216,7 +216,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
       {query.error !== null && data === undefined ? (
         <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />
       ) : isEmpty ? (
-        <div className="rs-stack-body">
+        <div className="rs-view-body rs-stack-body">
           <Empty icon={<IconServer2 size={26} />} title={t('physical.empty')}>
             {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'physical.emptyText')}
           </Empty>
@@ -224,8 +224,11 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
       ) : (
         data !== undefined &&
         content !== null && (
-          <div className="rs-stack-body rs-phys-body" data-outdated={query.isPlaceholderData || undefined}>
-            <div className="rs-stack-left">
+          <div
+            className="rs-view-body rs-stack-body rs-phys-body"
+            data-outdated={query.isPlaceholderData || undefined}
+          >
+            <div className="rs-view-main rs-stack-left">
               <LeftOut data={data} />
               <PhysicalCanvas
                 content={content}

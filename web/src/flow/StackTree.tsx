@@ -104,7 +104,7 @@ export function StackTree(props: {
   return (
     <div
       ref={scroller}
-      className="rs-stack-tree"
+      className="rs-scroll rs-stack-tree"
       role="tree"
       aria-label={t('stack.tree')}
       aria-activedescendant={current >= 0 ? `stack-${selected}` : undefined}

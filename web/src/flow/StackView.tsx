@@ -71,7 +71,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
     if (target !== undefined) select(target.id);
   };
   return (
-    <div className="rs-callstack" data-testid="stack-view">
+    <div className="rs-view" data-testid="stack-view">
       <FilterBar
         summary={summary}
         right={
@@ -132,7 +132,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
       {stack.error !== null && data === undefined ? (
         <ErrorPanel error={stack.error} onRetry={() => void stack.refetch()} />
       ) : data !== undefined && data.nodes.length === 0 ? (
-        <div className="rs-stack-body">
+        <div className="rs-view-body rs-stack-body">
           {filtered ? (
             <NothingFound title={t('stack.emptyFiltered')} />
           ) : (
@@ -143,8 +143,8 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
         </div>
       ) : (
         data !== undefined && (
-          <div className="rs-stack-body" data-outdated={stack.isPlaceholderData || undefined}>
-            <div className="rs-stack-left">
+          <div className="rs-view-body rs-stack-body" data-outdated={stack.isPlaceholderData || undefined}>
+            <div className="rs-view-main rs-stack-left">
               {(data.folded_nodes > 0 || data.left_out > 0 || data.callers_left_out) && (
                 <div className="rs-stack-note rs-dim">
                   {data.folded_nodes > 0 && t('stack.truncated', { n: count(data.folded_nodes) })}{' '}

@@ -1,6 +1,6 @@
 /** A flame graph without its pixels: the tree of an answer, where its boxes lie, and what a search finds. */
 
-export const WEIGHTS = ['self', 'total', 'count', 'bytes'] as const;
+export const WEIGHTS = ['self', 'total', 'cpu', 'count', 'bytes'] as const;
 export type Weight = (typeof WEIGHTS)[number];
 export const ORDERS = ['size', 'time'] as const;
 export type Order = (typeof ORDERS)[number];
@@ -21,6 +21,9 @@ export interface FlameFrame {
   self_ns: number;
   blocked_ns: number;
   bytes: number;
+  /** The CPU time of the `cpu_known` attempts of which it is known. */
+  cpu_ns: number;
+  cpu_known: number;
   first_ns: number | null;
   p50_ns: number | null;
   p95_ns: number | null;
@@ -42,6 +45,8 @@ export interface FlameAnswer extends FlameTree {
   total: number;
   attempts: number;
   baseline_total: number | null;
+  /** Of a long record that grows: until when its sums tell. */
+  sums_at_ns: number | null;
   focus: string | null;
   ancestors: FlameFrame[];
 }

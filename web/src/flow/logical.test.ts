@@ -78,6 +78,7 @@ const graph: LogicalAnswer = {
   limit: 500,
   is_estimated: false,
   data_sampled: 1,
+  sums_at_ns: null,
 };
 
 describe('what is around a node', () => {

@@ -72,6 +72,8 @@ export interface LogicalAnswer {
   limit: number;
   is_estimated: boolean;
   data_sampled: number;
+  /** Of a long record that grows: until when its sums tell. */
+  sums_at_ns: number | null;
 }
 
 export const WEIGHTS = ['state', 'self', 'blocked', 'bytes'] as const;

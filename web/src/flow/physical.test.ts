@@ -10,11 +10,13 @@ import {
   numeric,
   orderOf,
   type Physical,
+  type PhysicalAnswer,
   type PhysicalNode,
   parseColor,
   resourcesOf,
   slotGrid,
   slotsOf,
+  unpack,
   usedShare,
 } from './physical';
 
@@ -153,4 +155,40 @@ test('what is measured is a part of a core or of the memory of the node', () => 
   expect(measuredShare(data, 'cpu', 2)).toBeNull();
   expect(measuredShare(data, 'gpu_memory', 0)).toBeNull();
   expect(measuredShare({ ...data, measured: null }, 'cpu', 1)).toBeNull();
+});
+
+test('nodes and bundles come by columns, with places in lists', () => {
+  const columns = <T extends object>(rows: T[]) =>
+    Object.fromEntries(
+      Object.keys(rows[0] ?? {}).map((key) => [key, rows.map((row) => row[key as keyof T])]),
+    );
+  const nodes = data.nodes.map((one, at) => ({ ...one, total: at === 0 ? NONE : 0, used: 0 }));
+  const bundles = data.bundles.map(({ index, node }, at) => ({
+    group: 0,
+    index,
+    node,
+    resources: at === 0 ? 0 : NONE,
+  }));
+  const packed = {
+    ...data,
+    nodes: columns(nodes),
+    bundles: columns(bundles),
+    groups: [{ id: 'g', name: 'train' }],
+    amounts: [{ CPU: 4 }],
+    workers: { ...data.workers, annotation: [] },
+  } as unknown as PhysicalAnswer;
+  const told = unpack(packed);
+  expect(told.nodes).toEqual(
+    data.nodes.map((one, at) => ({ ...one, total: at === 0 ? null : { CPU: 4 }, used: { CPU: 4 } })),
+  );
+  expect(told.bundles).toEqual(
+    data.bundles.map((one, at) => ({
+      ...one,
+      group: 'g',
+      name: 'train',
+      resources: at === 0 ? { CPU: 4 } : null,
+    })),
+  );
+  expect(told.workers.annotation).toEqual(data.workers.key.map(() => NONE));
+  expect(told).not.toHaveProperty('amounts');
 });

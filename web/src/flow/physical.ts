@@ -1,6 +1,6 @@
 /** The physical view: what the server answers, and where each node and worker is drawn. */
 
-import type { Measured } from '../nodes/types';
+import type { Measured, NodeWorker, ProcessFigures } from '../nodes/types';
 
 export const NONE = -1;
 
@@ -67,33 +67,60 @@ export interface Physical {
   measured: Measured | null;
 }
 
-export interface PhysicalAttempt {
-  task_id: string;
-  attempt: number;
-  name: string;
-  type: string | null;
-  since_ns: number;
-  is_blocked: boolean;
+type Rows<T> = { [K in keyof T]: T[K][] };
+
+/** The same as the server sends it: nodes and bundles by columns, with places in lists; -1 is none. */
+export interface PhysicalAnswer extends Omit<Physical, 'nodes' | 'bundles'> {
+  nodes: Rows<Omit<PhysicalNode, 'total' | 'used'> & { total: number; used: number }>;
+  bundles: { group: number[]; index: number[]; node: number[]; resources: number[] };
+  groups: { id: string; name: string | null }[];
+  amounts: Record<string, number>[];
 }
 
-export interface NodeWorker {
-  key: string;
-  id: string;
-  kind: string;
-  pid: number | null;
-  job_id: string | null;
-  start_ns: number | null;
-  actor_id: string | null;
-  actor_class: string | null;
-  actor_name: string | null;
-  actor_state: string | null;
-  running: number;
-  blocked: number;
+/** What the server sent, with nodes and bundles as objects. */
+export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical {
+  const { nodes, bundles, workers } = answer;
+  return {
+    ...answer,
+    nodes: nodes.id.map((_, at) => {
+      const field = <K extends keyof typeof nodes>(name: K) => nodes[name][at] as (typeof nodes)[K][number];
+      return {
+        id: field('id'),
+        name: field('name'),
+        node_ip: field('node_ip'),
+        is_head: field('is_head'),
+        is_known: field('is_known'),
+        start_ns: field('start_ns'),
+        total: amounts[field('total')] ?? null,
+        used: amounts[field('used')] ?? {},
+        workers: field('workers'),
+        actors: field('actors'),
+        running: field('running'),
+        blocked: field('blocked'),
+        bytes: field('bytes'),
+        left_out: field('left_out'),
+      };
+    }),
+    bundles: bundles.group.map((group, at) => ({
+      group: groups[group]?.id ?? '',
+      name: groups[group]?.name ?? null,
+      index: bundles.index[at] ?? NONE,
+      node: bundles.node[at] ?? NONE,
+      resources: amounts[bundles.resources[at] ?? NONE] ?? null,
+    })),
+    workers: {
+      ...workers,
+      annotation: workers.annotation.length > 0 ? workers.annotation : workers.key.map(() => NONE),
+    },
+  };
+}
+
+/** A worker as the page of nodes has it, without what is measured of it, at the time that the view shows. */
+export interface PhysicalWorker extends Omit<NodeWorker, keyof ProcessFigures | 'attempts'> {
   functions: number;
   bytes: number;
-  reserved: Record<string, number>;
   bundle: number;
-  attempts: PhysicalAttempt[];
+  attempts: (NodeWorker['attempts'][number] & { type: string | null })[];
 }
 
 export interface NodeAnswer {
@@ -101,7 +128,7 @@ export interface NodeAnswer {
   node: PhysicalNode;
   labels: string | null;
   end_ns: number | null;
-  workers: NodeWorker[];
+  workers: PhysicalWorker[];
   workers_total: number;
   bundles: PhysicalBundle[];
 }

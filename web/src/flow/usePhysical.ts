@@ -3,7 +3,7 @@ import { get } from '../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../api/connection';
 import { useSessionInterval } from '../api/queries';
 import type { Filters } from '../app/url';
-import type { NodeAnswer, Physical, Transfers } from './physical';
+import { type NodeAnswer, type Physical, type PhysicalAnswer, type Transfers, unpack } from './physical';
 
 /** What is where at `at` (ns), or now: then it follows the session. */
 export function usePhysical(
@@ -15,17 +15,19 @@ export function usePhysical(
   const interval = useSessionInterval(session);
   return useQuery<Physical>({
     queryKey: ['physical', session, at ?? 'now', filters, more],
-    queryFn: ({ signal }) =>
-      get<Physical>(
-        '/flow/physical',
-        {
-          session,
-          at_ns: at,
-          annotation_name: more.annotation,
-          with_bytes: more.bytes ? 'true' : undefined,
-          ...filters,
-        },
-        signal,
+    queryFn: async ({ signal }) =>
+      unpack(
+        await get<PhysicalAnswer>(
+          '/flow/physical',
+          {
+            session,
+            at_ns: at,
+            annotation_name: more.annotation,
+            with_bytes: more.bytes ? 'true' : undefined,
+            ...filters,
+          },
+          signal,
+        ),
       ),
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),

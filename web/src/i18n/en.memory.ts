@@ -43,6 +43,7 @@ export const enMemory = {
       'Ray records call sites only where its nodes and drivers were started with RAY_record_ref_creation_sites=1.',
     summary: '{{objects}} objects, {{bytes}}, {{references}} references',
     unknown: '{{n}} of unknown size',
+    reading: 'Being read: {{read}} of {{total}} nodes have answered so far. What follows is of those.',
     truncated:
       '{{read}} of {{total}} references were read: the sums below are of those. Choose a node to read more of its own.',
     more: '{{n}} more groups',

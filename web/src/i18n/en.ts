@@ -6,6 +6,7 @@ import { enMetrics } from './en.metrics';
 import { enNodes } from './en.nodes';
 import { enOperator } from './en.operator';
 import { enOverview } from './en.overview';
+import { enTold } from './en.told';
 
 export const en = {
   app: {
@@ -182,6 +183,7 @@ export const en = {
     task_id: 'Task id',
     attempt: 'Attempt',
     duration: 'Duration',
+    cpu: 'CPU time',
     created: 'Created',
     start: 'Started',
     end: 'Ended',
@@ -404,7 +406,8 @@ export const en = {
     exampleNode: 'Node',
     nodes: 'Nodes',
     when: 'From – to',
-    unresolved: '{{n}} attempts have no name or parent, because their definition never arrived.',
+    unresolved:
+      'Attempts whose name and parent are not known, because their definition has not arrived: {{n}}',
     droppedSpans:
       '{{n}} spans inside tasks were not kept (Ray keeps 1,000 a task unless told otherwise). Tasks and counts are not affected.',
     source: 'Where',
@@ -506,6 +509,9 @@ export const en = {
     label: 'Flame graph: arrow keys walk, Enter zooms, Escape zooms out',
     summary: '{{name}}: {{value}}; {{n}} frames in all',
     loading: 'Adding up…',
+    asOf: 'as of {{time}}',
+    asOfHint:
+      'The sums of a long record that still grows are made now and then; what came since is added with the next ones.',
     empty: 'Nothing has run yet',
     emptyFiltered: 'No attempts match',
     attemptsOf: '{{n}} attempts match.',
@@ -513,6 +519,7 @@ export const en = {
       self: 'None of these has executed yet',
       total: 'None of these has run yet',
       count: 'No attempts',
+      cpu: 'The CPU time of these is not known: only the tracer in their workers tells it',
       bytes: 'What these returned is not known: only the tracer in their workers tells it',
     },
     crumbs: 'From the driver to this frame',
@@ -528,13 +535,16 @@ export const en = {
     folded: '{{n}} of {{all}} frames merged',
     foldedHint: 'The smallest frames are merged into one under each. Zoom in to see them.',
     weight: 'Width of a box',
-    weights: { self: 'Executing', total: 'Running', count: 'Attempts', bytes: 'Returned' },
+    weights: { self: 'Executing', total: 'Running', cpu: 'CPU', count: 'Attempts', bytes: 'Returned' },
     weightHint: {
       self: 'Time executing, waits in ray.get, ray.wait and await left out',
       total: 'Time from start to end, waits included',
+      cpu: 'CPU time of the worker processes meanwhile, as the tracer measures it',
       count: 'How many attempts',
       bytes: 'Bytes that the attempts returned',
     },
+    cpuKnown: 'of {{n}} of {{all}}',
+    cpuShare: '{{share}} of executing',
     order: 'Order of the boxes',
     orders: { size: 'Largest first', time: 'By time' },
     baseline: 'Compare with a job',
@@ -890,6 +900,8 @@ export const en = {
     network: 'The server does not answer.',
     networkRemedy: 'Check that `rayscope` still runs. This page comes back by itself.',
     session: 'This session cannot be read',
+    page: 'This page cannot be shown',
+    pageRemedy: 'Load it again: Rayscope may have been upgraded, or stopped, since it was opened.',
     noSession: 'There is no such session',
     noSessionRemedy:
       'Choose another one: it may have been removed to keep within the limits, or be in another data directory.',
@@ -898,6 +910,7 @@ export const en = {
   ...enMemory,
   ...enAlerts,
   ...enOperator,
+  ...enTold,
   ...enLogs,
   ...enMetrics,
   ...enNodes,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stateColors } from '../theme/tokens';
 import { en } from './en';
-import { chooseLanguage } from './index';
+import { chooseLanguage } from './language';
 import { zh } from './zh';
 
 function texts(node: object, path = ''): [string, string][] {

@@ -42,6 +42,7 @@ export const zhMemory = {
     noCallSites: '只有当节点和 Driver 以 RAY_record_ref_creation_sites=1 启动时，Ray 才会记录调用位置。',
     summary: '{{objects}} 个对象，{{bytes}}，{{references}} 个引用',
     unknown: '其中 {{n}} 个大小未知',
+    reading: '正在读取：{{total}} 个节点中已有 {{read}} 个应答，下方仅为这些节点的数据。',
     truncated:
       '只读取了 {{total}} 个引用中的 {{read}} 个，下方合计仅针对这些。选择一个节点可读取其更多引用。',
     more: '另外 {{n}} 组',

@@ -7,6 +7,7 @@ import { zhMetrics } from './zh.metrics';
 import { zhNodes } from './zh.nodes';
 import { zhOperator } from './zh.operator';
 import { zhOverview } from './zh.overview';
+import { zhTold } from './zh.told';
 
 export const zh: Translation = {
   app: {
@@ -178,6 +179,7 @@ export const zh: Translation = {
     task_id: '任务 ID',
     attempt: '第几次',
     duration: '耗时',
+    cpu: 'CPU 时间',
     created: '创建',
     start: '开始',
     end: '结束',
@@ -387,7 +389,7 @@ export const zh: Translation = {
     exampleNode: '节点',
     nodes: '节点数',
     when: '起止时间',
-    unresolved: '{{n}} 次执行没有名称或父任务，因为它们的定义从未到达。',
+    unresolved: '{{n}} 次执行的名称和父任务未知，因为它们的定义尚未到达。',
     droppedSpans: '任务内部有 {{n}} 个区段没有保留（Ray 默认每个任务只保留 1,000 个）。任务和计数不受影响。',
     source: '位置',
     reason: '原因',
@@ -488,6 +490,8 @@ export const zh: Translation = {
     label: '火焰图：方向键移动，回车放大，Esc 缩小',
     summary: '{{name}}：{{value}}；共 {{n}} 个帧',
     loading: '正在汇总…',
+    asOf: '截至 {{time}}',
+    asOfHint: '仍在增长的长记录只会不时汇总；此后到达的内容会计入下一次汇总。',
     empty: '还没有任何任务运行',
     emptyFiltered: '没有匹配的执行',
     attemptsOf: '匹配 {{n}} 次执行。',
@@ -495,6 +499,7 @@ export const zh: Translation = {
       self: '这些任务都还没有执行',
       total: '这些任务都还没有运行',
       count: '没有执行',
+      cpu: '这些执行的 CPU 时间未知：只有其工作进程中的追踪器会报告',
       bytes: '不知道这些任务返回了多少字节：只有其 Worker 中的追踪器会上报',
     },
     crumbs: '从驱动程序到此帧',
@@ -509,13 +514,16 @@ export const zh: Translation = {
     folded: '{{all}} 个帧中有 {{n}} 个已合并',
     foldedHint: '每个帧下最小的帧合并为一个。放大即可看到它们。',
     weight: '方块的宽度',
-    weights: { self: '执行时间', total: '运行时间', count: '执行次数', bytes: '返回字节' },
+    weights: { self: '执行时间', total: '运行时间', cpu: 'CPU 时间', count: '执行次数', bytes: '返回字节' },
     weightHint: {
       self: '执行代码的时间，不含在 ray.get、ray.wait 和 await 中的等待',
       total: '从开始到结束的时间，包含等待',
+      cpu: '期间工作进程所用的 CPU 时间，由追踪器测得',
       count: '执行的次数',
       bytes: '执行返回的字节数',
     },
+    cpuKnown: '{{all}} 次中已知 {{n}} 次',
+    cpuShare: '占执行时间的 {{share}}',
     order: '方块的顺序',
     orders: { size: '大的在前', time: '按时间' },
     baseline: '与另一作业比较',
@@ -866,6 +874,8 @@ export const zh: Translation = {
     network: '服务器没有响应。',
     networkRemedy: '请确认 `rayscope` 仍在运行。恢复后本页会自动更新。',
     session: '无法读取此会话',
+    page: '无法显示此页面',
+    pageRemedy: '请重新加载：打开之后 Rayscope 可能已升级或停止。',
     noSession: '没有这个会话',
     noSessionRemedy: '请选择其他会话：它可能因超出保留限制而被删除，或者位于另一个数据目录。',
   },
@@ -873,6 +883,7 @@ export const zh: Translation = {
   ...zhMemory,
   ...zhAlerts,
   ...zhOperator,
+  ...zhTold,
   ...zhLogs,
   ...zhMetrics,
   ...zhNodes,

@@ -7,6 +7,8 @@ import { useSessionUrl } from '../app/useUrl';
 import { Section } from '../components/Drawer';
 import { ItemState, Time } from '../components/small';
 import { Json } from '../components/Value';
+import { useReasonText } from '../nodes/ClusterResources';
+import { useClusterStatus } from '../nodes/useNodes';
 import { EntityView } from '../pages/EntityView';
 import { ItemLink } from '../pages/ItemLink';
 import { ProgressSection } from './ProgressSection';
@@ -53,24 +55,17 @@ function History({ path, id }: { path: string; id: string }) {
   );
 }
 
-interface Waiting {
-  pending: { kind: string; id: string | null; reason: { message: string } }[];
-}
-
 /** Why an actor or placement group has no place yet, as the account of the cluster's resources has it. */
 function Pending({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const status = useQuery({
-    queryKey: ['cluster-status', url.session],
-    queryFn: ({ signal }) => get<Waiting>('/cluster/status', { session: url.session }, signal),
-    refetchInterval: 5_000,
-  });
+  const reasonText = useReasonText();
+  const status = useClusterStatus(url.session);
   const found = status.data?.pending.find((item) => item.id === id);
   if (found === undefined) return null;
   return (
     <Section title={t('jobs.pending')} testId="item-pending">
-      <p className="rs-item-reason">{found.reason.message}</p>
+      <p className="rs-item-reason">{reasonText(found.reason)}</p>
     </Section>
   );
 }

@@ -1,34 +1,30 @@
 import { Select } from '@mantine/core';
 import { IconAlertTriangle, IconCircleX, IconInfoCircle, IconMoodEmpty } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get } from '../api/client';
 import { useSessionInterval } from '../api/queries';
-import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
+import { useLiveList } from '../api/useLiveList';
 import { Link } from '../app/Link';
-import { type EntityView, toggleState, toItem, toView, withFilter } from '../app/url';
+import { toggleState, withFilter } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
-import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
+import { ColumnChooser, useColumnChoice } from '../components/DataTable';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
-import { NothingFound } from '../components/NothingFound';
-import { CopyId, Dash, Empty, ErrorPanel, Time } from '../components/small';
+import { LiveTable, TableCount, useOpenItem } from '../components/LiveTable';
+import { CopyId, Dash, Empty, Time } from '../components/small';
 import { count, time } from '../lib/format';
 import { SearchField } from '../pages/FilterBar';
 import { ItemLink } from '../pages/ItemLink';
-import { type ClusterEvent, EVENT_KINDS, type EventKind, SEVERITIES, type Severity } from './types';
+import { placeOf, SEVERITY_TONES } from './eventPlace';
+import {
+  type EventsPage as Answer,
+  type ClusterEvent,
+  EVENT_KINDS,
+  SEVERITIES,
+  type Severity,
+} from './types';
 
 const ICONS = { ERROR: IconCircleX, WARNING: IconAlertTriangle, INFO: IconInfoCircle };
-const TONES = { ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' };
-const LISTED: Partial<Record<EventKind, EntityView>> = {
-  node: 'nodes',
-  worker: 'workers',
-  actor: 'actors',
-  job: 'jobs',
-  placement_group: 'placement-groups',
-};
-
 const keyOf = (event: ClusterEvent) => `${event.time_ns} ${event.event} ${event.id} ${event.title}`;
 
 /** What happened, newest first. */
@@ -39,17 +35,7 @@ export default function EventsPage() {
   const interval = useSessionInterval(url.session);
   const { severity, kind, node_id, job_id, q, since_ns, until_ns } = url.filters;
   const params = { session: url.session, severity, kind, node_id, job_id, q, since_ns, until_ns };
-  const list = useLiveList<ClusterEvent>('/events', params, keyOf, interval);
-  const counts = useQuery({
-    queryKey: ['events-by-severity', { ...params, severity: undefined }],
-    queryFn: ({ signal }) =>
-      get<{ by_severity: Record<Severity, number> }>(
-        '/events',
-        { ...params, severity: undefined, limit: 1 },
-        signal,
-      ),
-    refetchInterval: interval,
-  });
+  const list = useLiveList<ClusterEvent, Answer>('/events', params, keyOf, interval);
   const columns = useMemo<Column<ClusterEvent>[]>(
     () => [
       {
@@ -104,16 +90,8 @@ export default function EventsPage() {
     [t, eventName],
   );
   const choice = useColumnChoice('events', columns);
-  const open = useCallback(
-    (event: ClusterEvent, how: { follow: boolean }) =>
-      change((before) => ({ ...before, item: keyOf(event) }), { replace: how.follow }),
-    [change],
-  );
+  const item = useOpenItem(keyOf);
   const shown = url.item === undefined ? undefined : list.rows.find((event) => keyOf(event) === url.item);
-  const close = useCallback(
-    () => change((before) => ({ ...before, item: undefined, wide: undefined })),
-    [change],
-  );
   const chosen = new Set((severity ?? '').split(','));
   return (
     <>
@@ -123,8 +101,8 @@ export default function EventsPage() {
           <button
             key={name}
             type="button"
-            className="rs-event-chip"
-            data-tone={TONES[name]}
+            className="rs-chip"
+            data-tone={SEVERITY_TONES[name]}
             aria-pressed={chosen.has(name)}
             onClick={() =>
               change((before) => withFilter(before, 'severity', toggleState(before.filters.severity, name)))
@@ -133,7 +111,7 @@ export default function EventsPage() {
           >
             <SeverityIcon severity={name} />
             {t(`events.${name}`)}
-            <span className="rs-num">{count(counts.data?.by_severity[name])}</span>
+            <span className="rs-num">{count(list.first?.by_severity[name])}</span>
           </button>
         ))}
         <Select
@@ -149,51 +127,27 @@ export default function EventsPage() {
         />
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
         <div className="rs-filters-right">
-          <span
-            className="rs-num rs-dim rs-loaded"
-            data-testid="table-count"
-            data-total={list.total ?? undefined}
-          >
-            {list.total !== null && t('table.all', { n: count(list.total), total: count(list.total) })}
-          </span>
+          <TableCount list={list} />
           <ColumnChooser columns={columns} choice={choice} />
         </div>
       </div>
-      {list.error !== null && list.rows.length === 0 ? (
-        <ErrorPanel error={list.error} />
-      ) : (
-        <DataTable
-          listKey={JSON.stringify(url.filters)}
-          testId="events-table"
-          rowTestId="events-row"
-          label={t('nav.events')}
-          columns={columns}
-          visibility={choice.visibility}
-          rows={list.rows}
-          keyOf={keyOf}
-          openKey={url.item}
-          onOpen={open}
-          loading={list.loading}
-          outdated={list.outdated}
-          hasMore={list.hasMore}
-          loadingMore={list.loadingMore}
-          onNearEnd={list.loadMore}
-          newRows={list.newRows}
-          newRowsMax={PAGE_SIZE}
-          onShowNew={list.showNew}
-          onView={list.watch}
-          empty={
-            Object.keys(url.filters).length > 0 ? (
-              <NothingFound />
-            ) : (
-              <Empty icon={<IconMoodEmpty size={26} />} title={t('events.empty')}>
-                {t('table.emptyLive')}
-              </Empty>
-            )
-          }
-        />
-      )}
-      {shown !== undefined && <EventDrawer event={shown} onClose={close} />}
+      <LiveTable
+        list={list}
+        choice={choice}
+        testId="events-table"
+        rowTestId="events-row"
+        label={t('nav.events')}
+        columns={columns}
+        keyOf={keyOf}
+        openKey={item.openKey}
+        onOpen={item.onOpen}
+        empty={
+          <Empty icon={<IconMoodEmpty size={26} />} title={t('events.empty')}>
+            {t('table.emptyLive')}
+          </Empty>
+        }
+      />
+      {shown !== undefined && <EventDrawer event={shown} onClose={item.close} />}
     </>
   );
 }
@@ -202,7 +156,7 @@ function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => v
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const eventName = useEventName();
-  const view = LISTED[event.kind];
+  const place = placeOf(url, event);
   return (
     <Drawer
       testId="item-drawer"
@@ -215,20 +169,9 @@ function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => v
       onClose={onClose}
     >
       <p className="rs-drawer-links">
-        {view !== undefined && event.id !== null && (
-          <Link to={toItem(url, view, event.id)} testId="event-open">
-            {t('events.open')}
-          </Link>
-        )}
-        {event.kind === 'task' && (
-          <Link
-            to={toView(url, 'failures', {
-              ...(event.id && { func_name: event.id }),
-              ...(event.job_id && { job_id: event.job_id }),
-            })}
-            testId="event-open"
-          >
-            {t('events.openFailures')}
+        {place !== undefined && (
+          <Link to={place} testId="event-open">
+            {t(event.kind === 'task' ? 'events.openFailures' : 'events.open')}
           </Link>
         )}
       </p>
@@ -270,7 +213,7 @@ function SeverityIcon({ severity }: { severity: Severity }) {
   const { t } = useTranslation();
   const Icon = ICONS[severity];
   return (
-    <span className="rs-severity" data-tone={TONES[severity]} title={t(`events.${severity}`)}>
+    <span className="rs-severity" data-tone={SEVERITY_TONES[severity]} title={t(`events.${severity}`)}>
       <Icon size={15} aria-label={t(`events.${severity}`)} />
     </span>
   );

@@ -62,8 +62,10 @@ export function ProgressSection({
             <tbody>
               {told.functions.map((row) => (
                 <tr key={`${row.func_name} ${row.type}`} data-testid="job-function">
-                  <td className="rs-ellipsis" title={row.func_name ?? undefined}>
+                  <td>
                     <Link
+                      className="rs-link rs-ellipsis"
+                      title={row.func_name ?? undefined}
                       to={toView(url, 'tasks', {
                         [filter]: id,
                         ...(row.func_name && { func_name: row.func_name }),

@@ -1,5 +1,5 @@
 /** Answers of /api/jobs/{job_id}/progress and /api/events (docs/jobs.md). */
-import type { Ns } from '../api/types';
+import type { Ns, Page } from '../api/types';
 
 export type States = Record<string, number>;
 
@@ -36,4 +36,9 @@ export interface ClusterEvent {
   job_id: string | null;
   count: number;
   last_ns: Ns | null;
+}
+
+export interface EventsPage extends Page<ClusterEvent> {
+  /** Of all that the other filters leave, whatever severity is asked for. */
+  by_severity: Record<Severity, number>;
 }

@@ -3,6 +3,7 @@ import { IconFilter, IconServer2 } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useTold } from '../components/useTold';
 import { bytes, count, shortId } from '../lib/format';
 import type { LogFile, LogFiles, LogNode } from './types';
 
@@ -86,7 +87,7 @@ export function FileTree(props: {
           data-testid="logs-which"
         />
       </div>
-      <div ref={scroller} className="rs-logs-files" data-testid="logs-files">
+      <div ref={scroller} className="rs-scroll" data-testid="logs-files">
         <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
           {virtual.getVirtualItems().map((item) => {
             const row = rows[item.index];
@@ -132,6 +133,7 @@ function NodeRow(props: {
 }) {
   const { node } = props;
   const { t } = useTranslation();
+  const say = useTold('agent');
   const ended = node.state === 'ALIVE' && !props.live;
   const alive = node.state === 'ALIVE' && props.live;
   return (
@@ -141,7 +143,7 @@ function NodeRow(props: {
       data-node
       style={props.style}
       onClick={() => props.onNode(node.node_id)}
-      title={node.problem ? `${node.node_id}\n${node.problem.message}` : node.node_id}
+      title={node.problem ? `${node.node_id}\n${say(node.problem).message}` : node.node_id}
     >
       <IconServer2 size={14} aria-hidden />
       <span className="rs-ellipsis rs-logs-file">

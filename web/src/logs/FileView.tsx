@@ -6,6 +6,7 @@ import { apiPath } from '../api/client';
 import { withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { CopyButton, Empty, ErrorPanel } from '../components/small';
+import { useTold } from '../components/useTold';
 import { bytes, count } from '../lib/format';
 import { load, save } from '../lib/storage';
 import { LogLines } from './LogLines';
@@ -20,6 +21,7 @@ const COPIED = 50_000;
 export function FileView({ node, file }: { node: string; file: string }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
+  const say = useTold('agent');
   const settings = url.settings ?? {};
   const { line, from, find, level } = settings;
   const [text, setText] = useState(find ?? '');
@@ -54,7 +56,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
   const lines = loaded?.lines ?? [];
   const gaps = loaded?.missing.reduce((sum, gap) => sum + gap.end - gap.begin, 0) ?? 0;
   return (
-    <div className="rs-logs-right" data-testid="logs-view">
+    <div className="rs-view-main" data-testid="logs-view">
       <div className="rs-logs-head">
         <span className="rs-ellipsis rs-logs-title rs-mono" title={file} data-testid="logs-name">
           {file}
@@ -166,7 +168,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
       </div>
       {loaded?.last.problem && (
         <div className="rs-logs-note" data-testid="logs-problem">
-          {t('logs.keptOnly')} {loaded.last.problem.message}{' '}
+          {t('logs.keptOnly')} {say(loaded.last.problem).message}{' '}
           {t('logs.keptUpTo', { size: bytes(loaded.last.size) })}
         </div>
       )}

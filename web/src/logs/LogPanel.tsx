@@ -8,6 +8,7 @@ import { Link } from '../app/Link';
 import { toView, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { CopyButton, ErrorPanel } from '../components/small';
+import { useTold } from '../components/useTold';
 import { count } from '../lib/format';
 import { LogLines } from './LogLines';
 import { shownText } from './lines';
@@ -85,6 +86,7 @@ function Part({ part }: { part: LogPart }) {
   const [url] = useSessionUrl();
   const [follow, setFollow] = useState(true);
   const { t } = useTranslation();
+  const say = useTold('agent');
   const lines = (part.page?.lines ?? []).filter((line) => !line.is_mark);
   const first = lines[0];
   const to = withSettings(toView(url, 'logs'), {
@@ -117,7 +119,7 @@ function Part({ part }: { part: LogPart }) {
           <IconDownload size={15} aria-hidden />
         </a>
       </div>
-      {part.problem !== null && <p className="rs-line rs-dim">{part.problem.message}</p>}
+      {part.problem !== null && <p className="rs-line rs-dim">{say(part.problem).message}</p>}
       {part.page?.problem && <p className="rs-logs-note">{t('logs.keptOnly')}</p>}
       {lines.length > 0 && (
         <div className="rs-logpanel-lines" style={{ height: Math.min(HIGHEST, lines.length * ROW + 14) }}>

@@ -47,7 +47,7 @@ export default function LogsPage() {
     });
   const results = search !== undefined && file === undefined;
   return (
-    <div className="rs-logs">
+    <div className="rs-view">
       <div className="rs-filters">
         <h1 className="rs-view-title">{t('nav.logs')}</h1>
         <TextInput
@@ -94,7 +94,7 @@ export default function LogsPage() {
           <p className="rs-line rs-dim rs-logs-foot">{t('logs.loading')}</p>
         )
       ) : (
-        <div className="rs-logs-body">
+        <div className="rs-view-body rs-logs-body">
           <FileTree
             files={files.data}
             node={node}
@@ -111,7 +111,7 @@ export default function LogsPage() {
           ) : results ? (
             <SearchResults search={search} regex={regex} level={settings.level} onOpen={open} />
           ) : (
-            <div className="rs-logs-right">
+            <div className="rs-view-main">
               <Empty
                 icon={<IconFileText size={26} />}
                 title={t(

@@ -23,7 +23,7 @@ export function SearchResults(props: {
   const { data } = found;
   if (data === undefined)
     return (
-      <div className="rs-logs-right">
+      <div className="rs-view-main">
         {found.error !== null ? (
           <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />
         ) : (
@@ -39,7 +39,7 @@ export function SearchResults(props: {
     return { why, files: those.length, size: those.reduce((sum, each) => sum + each.bytes, 0) };
   }).filter((each) => each.files > 0);
   return (
-    <div className="rs-logs-right" data-testid="logs-hits">
+    <div className="rs-view-main" data-testid="logs-hits">
       <div className="rs-logs-summary rs-num">
         {t('logs.hits', {
           n: count(data.items.length),
@@ -54,7 +54,7 @@ export function SearchResults(props: {
       {data.items.length === 0 ? (
         <Empty icon={<IconSearch size={26} />} title={t('logs.noHits')} />
       ) : (
-        <div className="rs-logs-hits">
+        <div className="rs-scroll rs-logs-hits">
           {byFile(data).map(({ key, node_id, name, hits }) => (
             <section key={key}>
               <h3>

@@ -27,7 +27,7 @@ export default function MemoryPage() {
     queryKey: ['memory', params],
     queryFn: ({ signal }) => get<Memory>('/memory', params, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: 10_000,
+    refetchInterval: ({ state }) => (state.data?.state === 'being_read' ? 1_500 : 10_000),
   });
   const told = memory.data;
   if (memory.error !== null && told === undefined)
@@ -72,10 +72,19 @@ export default function MemoryPage() {
           data-testid="memory-type"
         />
         <span className="rs-filters-right rs-dim rs-num rs-loaded">
-          {t('memory.asOf', { time: time(told.time_ns) })}
+          {told.time_ns !== null && t('memory.asOf', { time: time(told.time_ns) })}
         </span>
       </div>
       <div className="rs-memory" data-testid="memory">
+        {told.state === 'being_read' && (
+          <p className="rs-memory-note" role="status" data-testid="memory-reading">
+            <Loader size={12} mr={8} />
+            {t('memory.reading', {
+              read: count(told.nodes.length - told.nodes_waiting),
+              total: count(told.nodes.length),
+            })}
+          </p>
+        )}
         {told.references_read < told.references_total && (
           <p className="rs-memory-note" role="status">
             {t('memory.truncated', {
@@ -86,9 +95,11 @@ export default function MemoryPage() {
         )}
         <Section title={t('memory.stores')}>
           <div className="rs-memory-stores">
-            {told.nodes.map((store) => (
-              <StoreBar key={store.node_id} store={store} />
-            ))}
+            {told.nodes
+              .filter((store) => !store.waiting)
+              .map((store) => (
+                <StoreBar key={store.node_id} store={store} />
+              ))}
           </div>
         </Section>
         <Section

@@ -68,12 +68,18 @@ export interface Store {
   restored_bytes_total: number | null;
   references: number;
   error: string | null;
+  /** It has not answered yet. */
+  waiting: boolean;
 }
 
 export interface Memory {
   session: string;
   live: boolean;
+  /** When what was read first was read. */
   time_ns: Ns | null;
+  /** Whether all nodes have answered. */
+  state: 'whole' | 'being_read';
+  nodes_waiting: number;
   nodes: Store[];
   references_read: number;
   references_total: number;

@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { useAct } from '../api/operator';
 import { withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
-import { type Dashboard, type DashboardChart, tidied } from './boards';
-import { dashboardsChanged, useDashboards } from './useMetrics';
+import { type Dashboard, type DashboardChart, type DashboardInShort, tidied } from './boards';
+import { dashboardsChanged, getDashboard, useDashboards } from './useMetrics';
 
 /** Entries of a menu that put a chart on one of the dashboards, or begin one with it. */
 export function AddToDashboard({ chart }: { chart: DashboardChart }) {
@@ -14,11 +14,14 @@ export function AddToDashboard({ chart }: { chart: DashboardChart }) {
   const [, change] = useSessionUrl();
   const dashboards = useDashboards().data?.items ?? [];
 
-  async function add(board: Dashboard): Promise<void> {
+  async function add(board: DashboardInShort): Promise<void> {
     const done = await act<Dashboard>({
       method: 'PUT',
       path: `/dashboards/${encodeURIComponent(board.name)}`,
-      body: { title: board.title, charts: tidied([...board.charts, chart]) },
+      body: async () => {
+        const { title, charts } = await getDashboard(board.name);
+        return { title, charts: tidied([...charts, chart]) };
+      },
       title: t('metricsPage.addTitle', { board: board.title }),
       text: t('metricsPage.addText', { chart: chart.title, board: board.title }),
       confirm: t('metricsPage.add'),

@@ -14,9 +14,7 @@ export function Collectors() {
   const [url] = useSessionUrl();
   const latest = useLatest(url.session, NO_METRIC).data;
   const collectors = latest?.collectors ?? [];
-  const told: [string, string, string | null][] = collectors.flatMap(({ name, error, remedy }) =>
-    error === null ? [] : [[name, error, remedy]],
-  );
+  const told = byError(collectors);
   if (latest?.problem)
     told.unshift([t('metricsPage.keeping'), latest.problem.message, latest.problem.remedy]);
   if (latest?.note) told.push([t('metricsPage.keeping'), latest.note, null]);
@@ -49,6 +47,18 @@ export function Collectors() {
       ))}
     </section>
   );
+}
+
+/** Who says what is in the way, and what to do: those that say the same together. */
+function byError(collectors: Collector[]): [string, string, string | null][] {
+  const found = new Map<string, [string, string, string | null]>();
+  for (const { name, error, remedy } of collectors) {
+    if (error === null) continue;
+    const key = JSON.stringify([error, remedy]);
+    const names = found.get(key)?.[0];
+    found.set(key, [names === undefined ? name : `${names}, ${name}`, error, remedy]);
+  }
+  return [...found.values()];
 }
 
 function tone({ ok, error }: Collector): Tone {

@@ -144,7 +144,7 @@ function ChartFields(props: {
           />
           <Select
             size="xs"
-            w={120}
+            w={140}
             label={t('metricsPage.unit')}
             data={UNITS.map((unit) => ({
               value: unit || 'auto',

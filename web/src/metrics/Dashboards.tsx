@@ -5,7 +5,7 @@ import { useAct } from '../api/operator';
 import { Link } from '../app/Link';
 import { withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
-import { Empty, ErrorPanel } from '../components/small';
+import { Empty, ErrorPanel, Time } from '../components/small';
 import { count } from '../lib/format';
 import { AddToDashboard } from './AddToDashboard';
 import { asWidth } from './Board';
@@ -47,7 +47,7 @@ export function Dashboards() {
               <IconLayoutDashboard size={18} aria-hidden />
               <span className="rs-ellipsis">{board.title}</span>
               <span className="rs-dim rs-num">
-                {t('metricsPage.charts', { n: count(board.charts.length) })}
+                {t('metricsPage.charts', { n: count(board.charts_total) })} · <Time ns={board.changed_ns} />
               </span>
             </Link>
           </li>

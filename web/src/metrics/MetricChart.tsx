@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
 import { useSessionUrl } from '../app/useUrl';
 import { useStateName } from '../components/small';
+import { useTold } from '../components/useTold';
 import { type Scheme, usePalette } from '../flow/canvas';
 import { count } from '../lib/format';
 import { seriesColors, stateColors } from '../theme/tokens';
@@ -217,7 +218,8 @@ function spoken(title: string, lines: Drawn['lines'], unit: string): string {
 
 function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const { t } = useTranslation();
-  const told = error instanceof ApiError ? error : null;
+  const say = useTold();
+  const told = error instanceof ApiError ? say(error) : null;
   return (
     <div className="rs-chart-empty" role="alert" data-testid="chart-error">
       <span className="rs-break rs-chart-problem">

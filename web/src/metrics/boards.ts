@@ -35,6 +35,14 @@ export interface DashboardChart {
   stacked?: boolean;
 }
 
+/** A dashboard as the list has it. */
+export interface DashboardInShort {
+  name: string;
+  title: string;
+  charts_total: number;
+  changed_ns: number;
+}
+
 export interface Dashboard {
   name: string;
   title: string;

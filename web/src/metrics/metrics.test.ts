@@ -175,7 +175,8 @@ describe('values', () => {
   it('have their unit and no more digits than matter', () => {
     const said: [number | null, string, string][] = [
       [null, 'bytes', '–'],
-      [0.333, 'bytes', '0.333 B'],
+      [0.333, 'bytes', '0.3 B'],
+      [0.00136, 'bytes/s', '0 B/s'],
       [1536, 'bytes/s', '1.50 KiB/s'],
       [99.96, 'percent', '100%'],
       [0.5, 'percent', '0.5%'],

@@ -24,7 +24,7 @@ export function valueText(value: number | null | undefined, unit: Unit = ''): st
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (unit.endsWith('/s')) return `${valueText(value, unit.slice(0, -2))}/s`;
   if (value < 0 && (unit === 'bytes' || unit === 's')) return `−${valueText(-value, unit)}`;
-  if (unit === 'bytes') return bytes(value < 1024 ? Number(value.toPrecision(3)) : value);
+  if (unit === 'bytes') return bytes(value < 1024 ? Number(value.toFixed(value < 10 ? 1 : 0)) : value);
   if (unit === 's') return duration(value * 1e9);
   if (unit === 'percent') return `${Number(value.toFixed(Math.abs(value) < 10 ? 1 : 0))}%`;
   if (unit === 'ratio') return valueText(value * 100, 'percent');

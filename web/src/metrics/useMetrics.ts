@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../api/connection';
 import { queryClient } from '../api/queries';
-import type { CataloguePage, Dashboard } from './boards';
+import type { CataloguePage, Dashboard, DashboardInShort } from './boards';
 
 /** One of those that read metrics, and how that goes. */
 export interface Collector {
@@ -82,7 +82,21 @@ const DASHBOARDS = ['dashboards'];
 export function useDashboards() {
   return useQuery({
     queryKey: DASHBOARDS,
-    queryFn: ({ signal }) => get<{ items: Dashboard[]; unreadable: string[] }>('/dashboards', {}, signal),
+    queryFn: ({ signal }) =>
+      get<{ items: DashboardInShort[]; unreadable: string[] }>('/dashboards', {}, signal),
+    refetchInterval: () => refreshInterval(30_000),
+  });
+}
+
+export const getDashboard = (name: string, signal?: AbortSignal) =>
+  get<Dashboard>(`/dashboards/${encodeURIComponent(name)}`, {}, signal);
+
+/** One of them in full. */
+export function useDashboard(name: string | undefined) {
+  return useQuery({
+    queryKey: [...DASHBOARDS, name],
+    queryFn: ({ signal }) => getDashboard(name ?? '', signal),
+    enabled: name !== undefined,
     refetchInterval: () => refreshInterval(30_000),
   });
 }

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../app/useUrl';
 import { Section } from '../components/Drawer';
-import { ErrorPanel, Time } from '../components/small';
+import { ErrorPanel, Time, ToldLine } from '../components/small';
 import { amount } from '../flow/physicalScene';
 import { count } from '../lib/format';
 import { ItemLink } from '../pages/ItemLink';
@@ -17,12 +17,12 @@ export function ClusterResources() {
   const { data } = query;
   if (query.error !== null && data === undefined)
     return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
-  if (data === undefined) return <div className="rs-node-scroll" aria-busy="true" />;
+  if (data === undefined) return <div className="rs-scroll" aria-busy="true" />;
   return (
-    <div className="rs-node-scroll" data-testid="cluster-resources">
+    <div className="rs-scroll" data-testid="cluster-resources">
       {data.error !== null && (
         <p className="rs-cluster-error">
-          {data.error} {data.remedy}
+          <ToldLine of={data} />
         </p>
       )}
       {!data.live && data.time_ns === null ? (

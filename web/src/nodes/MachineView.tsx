@@ -35,8 +35,8 @@ export function MachineView(props: { openKey: string | undefined; onOpen: (id: s
   const query = useCells(url.session);
   if (query.error !== null && query.data === undefined)
     return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.data === undefined) return <div className="rs-machine" aria-busy="true" />;
-  if (query.data.nodes.id.length + query.data.dead.length === 0) return <NoNodes filtered={false} />;
+  if (query.data === undefined) return <div className="rs-view" aria-busy="true" />;
+  if (query.data.nodes.id.length + query.data.dead.length === 0) return <NoNodes />;
   return <Drawn cells={query.data} {...props} />;
 }
 
@@ -92,7 +92,7 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
     return id !== undefined;
   };
   return (
-    <div className="rs-machine">
+    <div className="rs-view">
       <div className="rs-machine-bar">
         <span className="rs-num" data-testid="machine-count">
           {t('nodes.counted', { nodes: count(cells.nodes_total), workers: count(cells.workers_total) })}

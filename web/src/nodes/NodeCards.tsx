@@ -1,7 +1,9 @@
 import { Button, Skeleton } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { LiveList } from '../api/useLiveList';
-import { ItemState } from '../components/small';
+import { useSessionUrl } from '../app/useUrl';
+import { NothingFound } from '../components/NothingFound';
+import { ErrorPanel, ItemState } from '../components/small';
 import { count, time } from '../lib/format';
 import { Meter, ofText, rateText } from './Meter';
 import { HeadBadge, NoNodes, nodeTitle } from './NodesTable';
@@ -12,10 +14,11 @@ export function NodeCards(props: {
   list: LiveList<NodeRow>;
   openKey: string | undefined;
   onOpen: (node: NodeRow) => void;
-  filtered: boolean;
 }) {
   const { list } = props;
+  const [{ filters }] = useSessionUrl();
   const { t } = useTranslation();
+  if (list.error !== null && list.rows.length === 0) return <ErrorPanel error={list.error} />;
   if (list.loading)
     return (
       <div className="rs-node-cards">
@@ -24,9 +27,9 @@ export function NodeCards(props: {
         ))}
       </div>
     );
-  if (list.rows.length === 0) return <NoNodes filtered={props.filtered} />;
+  if (list.rows.length === 0) return Object.keys(filters).length > 0 ? <NothingFound /> : <NoNodes />;
   return (
-    <div className="rs-node-scroll" data-testid="node-cards" data-outdated={list.outdated || undefined}>
+    <div className="rs-scroll" data-testid="node-cards" data-outdated={list.outdated || undefined}>
       <div className="rs-node-cards">
         {list.rows.map((node) => (
           <button

@@ -81,7 +81,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
             <Link
               to={toItem(url, 'actors', one.actor_id)}
               title={[one.actor_name, one.actor_state, one.actor_id].filter(Boolean).join('\n')}
-              className="rs-node-actor"
+              className="rs-ellipsis"
             >
               {one.actor_state !== null && one.actor_state !== 'ALIVE' ? (
                 <ItemState state={one.actor_state} label={one.actor_class ?? undefined} />

@@ -1,11 +1,8 @@
 import { IconMoodEmpty } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type LiveList, PAGE_SIZE } from '../api/useLiveList';
 import type { Column } from '../components/columns';
-import { type ColumnChoice, DataTable } from '../components/DataTable';
 import { LaneName } from '../components/Lane';
-import { NothingFound } from '../components/NothingFound';
 import { CopyId, Dash, Empty, ItemState, Time } from '../components/small';
 import { oneLine } from '../components/Value';
 import { count } from '../lib/format';
@@ -224,8 +221,8 @@ export function useNodeColumns(gpus: boolean): Column<NodeRow>[] {
       text('death_reason', t('nodes.death'), 200, (node) => node.death_reason),
       text('labels', t('nodes.labels'), 200, (node) => (node.labels === '{}' ? null : oneLine(node.labels))),
       text('resources_total', t('nodes.resources'), 220, (node) => oneLine(node.resources_total)),
-      text('node_name', 'Ray', 130, (node) => node.node_name),
-      text('instance_type', 'Instance type', 120, (node) => node.instance_type),
+      text('node_name', t('field.node_name'), 130, (node) => node.node_name),
+      text('instance_type', t('field.instance_type'), 120, (node) => node.instance_type),
     ];
     return all.map((column) =>
       ['labels', 'resources_total'].includes(column.id) ? { ...column, sort: undefined } : column,
@@ -233,52 +230,9 @@ export function useNodeColumns(gpus: boolean): Column<NodeRow>[] {
   }, [t, gpus]);
 }
 
-export function NodesTable(props: {
-  list: LiveList<NodeRow>;
-  columns: Column<NodeRow>[];
-  choice: ColumnChoice;
-  listKey: string;
-  sort: string;
-  onSort: (sort: string | undefined) => void;
-  openKey: string | undefined;
-  onOpen: (node: NodeRow, how: { follow: boolean }) => void;
-  filtered: boolean;
-}) {
+export function NoNodes() {
   const { t } = useTranslation();
-  const { list } = props;
   return (
-    <DataTable
-      listKey={props.listKey}
-      testId="nodes-table"
-      rowTestId="nodes-row"
-      label={t('nav.nodes')}
-      columns={props.columns}
-      visibility={props.choice.visibility}
-      rows={list.rows}
-      keyOf={nodeKey}
-      sort={props.sort}
-      onSort={props.onSort}
-      openKey={props.openKey}
-      onOpen={props.onOpen}
-      loading={list.loading}
-      outdated={list.outdated}
-      hasMore={list.hasMore}
-      loadingMore={list.loadingMore}
-      onNearEnd={list.loadMore}
-      newRows={list.newRows}
-      newRowsMax={PAGE_SIZE}
-      onShowNew={list.showNew}
-      onView={list.watch}
-      empty={<NoNodes filtered={props.filtered} />}
-    />
-  );
-}
-
-export function NoNodes({ filtered }: { filtered: boolean }) {
-  const { t } = useTranslation();
-  return filtered ? (
-    <NothingFound />
-  ) : (
     <Empty icon={<IconMoodEmpty size={26} />} title={t('nodes.empty')}>
       {t('table.emptyLive')}
     </Empty>

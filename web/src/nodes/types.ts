@@ -157,6 +157,8 @@ export interface ClusterStatus {
   time_ns: number | null;
   error: string | null;
   remedy: string | null;
+  error_code: string | null;
+  error_params: Record<string, string | number> | null;
   resources: Amounts;
   by: Holder[];
   by_left_out: number;

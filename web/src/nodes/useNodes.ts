@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { ApiError, get } from '../api/client';
+import { get, isMissing } from '../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../api/connection';
 import { useSessionInterval } from '../api/queries';
 import type { Cells, ClusterStatus, NodeDetail } from './types';
@@ -12,10 +12,7 @@ export function useNodeDetail(session: string, id: string | undefined) {
     queryFn: ({ signal }) => get<NodeDetail>(`/nodes/${encodeURIComponent(id ?? '')}`, { session }, signal),
     enabled: id !== undefined,
     placeholderData: (before) => (before?.node_id === id ? before : undefined),
-    refetchInterval: (query) =>
-      refreshInterval(
-        query.state.error instanceof ApiError && query.state.error.status === 404 ? REFRESH_ENDED : interval,
-      ),
+    refetchInterval: (query) => refreshInterval(isMissing(query.state.error) ? REFRESH_ENDED : interval),
   });
 }
 

@@ -6,9 +6,9 @@ import { type FlowView, toItem, toView, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { orderedStates, StackedBar } from '../components/StackedBar';
 import { ItemState, Time, useStateName } from '../components/small';
+import { progressOf } from '../jobs/progress';
 import { count } from '../lib/format';
 import { stateColor } from '../theme/tokens';
-import { progressOf } from './health';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { useJobs, useProgress } from './useOverview';
 
@@ -48,7 +48,8 @@ function Job({ job }: { job: Item }) {
   const name = useStateName();
   const id = String(job.job_id ?? '');
   const progress = useProgress(url.session, id);
-  const share = progress === undefined ? null : progressOf(progress.states);
+  const { all, ended } = progressOf(progress?.states ?? {});
+  const share = all === 0 ? null : ended / all;
   const entrypoint = typeof job.entrypoint === 'string' ? job.entrypoint : '';
   return (
     <li className="rs-ovjob" data-testid="overview-job" data-job={id}>

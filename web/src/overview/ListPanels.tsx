@@ -1,15 +1,19 @@
 import { useTranslation } from 'react-i18next';
+import type { Alert } from '../alerts/types';
+import { isMissing } from '../api/client';
 import type { Summary } from '../api/types';
 import { Link } from '../app/Link';
-import { toItem, toView, type Url, type View, withSettings } from '../app/url';
+import { toItem, toView, type Url, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
-import { Time } from '../components/small';
+import { Time, ToldLine } from '../components/small';
 import { oneLine } from '../components/Value';
+import { placeOf, SEVERITY_TONES } from '../jobs/eventPlace';
 import { count, shortId } from '../lib/format';
 import { shapeText, useReasonText } from '../nodes/ClusterResources';
+import { useClusterStatus } from '../nodes/useNodes';
 import type { Tone } from '../theme/tokens';
 import { Panel, PanelBody, PanelText } from './Panel';
-import { type AlertItem, isMissing, type SessionEvent, useAlerts, useEvents, useStatus } from './useOverview';
+import { useAlerts, useEvents } from './useOverview';
 
 const SHOWN = 6;
 
@@ -51,26 +55,10 @@ export function FailuresPanel({ summary }: { summary: Summary | undefined }) {
   );
 }
 
-const SEVERITY: Record<string, Tone> = { ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' };
-/** Where what an event is about is listed. */
-const PLACES: Record<string, View> = {
-  node: 'nodes',
-  actor: 'actors',
-  worker: 'workers',
-  job: 'jobs',
-  placement_group: 'placement-groups',
-};
-
 export function EventsPanel({ live }: { live: boolean }) {
   const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();
   const events = useEvents(url.session, live);
-  const where = (event: SessionEvent): Url | undefined => {
-    const view = PLACES[event.kind];
-    if (event.id === null) return undefined;
-    if (event.kind === 'task') return { ...url, task: event.id };
-    return view === undefined ? undefined : toItem(url, view, event.id);
-  };
   return (
     <Panel
       title={t('overview.events')}
@@ -93,9 +81,9 @@ export function EventsPanel({ live }: { live: boolean }) {
                 <Line
                   // biome-ignore lint/suspicious/noArrayIndexKey: events have no name of their own.
                   key={at}
-                  tone={SEVERITY[event.severity] ?? 'quiet'}
+                  tone={SEVERITY_TONES[event.severity]}
                   ns={event.time_ns}
-                  to={where(event)}
+                  to={placeOf(url, event)}
                   name={
                     i18n.exists(`events.event.${event.event}`)
                       ? t(`events.event.${event.event}` as 'overview.events')
@@ -157,13 +145,13 @@ export function AlertsPanel() {
 }
 
 /** It fires, and nobody said to leave it be. */
-export const isFiring = (alert: AlertItem) => alert.state === 'firing' && alert.silenced_by.length === 0;
+export const isFiring = (alert: Alert) => alert.state === 'firing' && alert.silenced_by.length === 0;
 
 /** What waits for a place and why, and what the autoscaler does about it. */
 export function PendingPanel({ live }: { live: boolean }) {
   const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();
-  const status = useStatus(url.session, live);
+  const status = useClusterStatus(url.session, live);
   const reasonText = useReasonText();
   if (!live) return null;
   const scaler = status.data?.autoscaler ?? null;
@@ -184,7 +172,7 @@ export function PendingPanel({ live }: { live: boolean }) {
           <>
             {data.error !== null ? (
               <PanelText>
-                {data.error} {data.remedy}
+                <ToldLine of={data} />
               </PanelText>
             ) : data.pending.length === 0 ? (
               <PanelText good>{t('overview.noPending')}</PanelText>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failedWithin, type HealthFacts, healthOf, isLost, progressOf } from './health';
+import { failedWithin, type HealthFacts, healthOf, isLost } from './health';
 
 const well: HealthFacts = {
   live: true,
@@ -64,9 +64,4 @@ it('counts failures of the last minutes of the record', () => {
   const failures = [{ end_ns: 1000 }, { end_ns: 400 }, { end_ns: null }];
   expect(failedWithin(failures, 1000, 500)).toBe(1);
   expect(failedWithin(failures, null, 500)).toBe(0);
-});
-
-it('takes failed attempts for ended ones', () => {
-  expect(progressOf({ FINISHED: 2, FAILED: 1, RUNNING: 1 })).toBe(0.75);
-  expect(progressOf({})).toBeNull();
 });

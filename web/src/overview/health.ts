@@ -1,5 +1,6 @@
 /** One sentence of how a session is: what is wrong comes before what is so by nature. */
 
+import { progressOf } from '../jobs/progress';
 import type { Tone } from '../theme/tokens';
 
 export interface HealthFacts {
@@ -47,19 +48,8 @@ export interface Health {
   names: readonly string[];
 }
 
-const RUNNING = /^RUNNING/;
-
 export function healthOf(facts: HealthFacts): Health {
-  const { states } = facts;
-  const failed = states.FAILED ?? 0;
-  const ended = failed + (states.FINISHED ?? 0);
-  let running = 0;
-  let all = 0;
-  for (const [state, number] of Object.entries(states)) {
-    all += number;
-    if (RUNNING.test(state)) running += number;
-  }
-  const waiting = all - ended - running;
+  const { all, ended, failed, running, waiting } = progressOf(facts.states);
   const numbers = {
     all,
     failed,
@@ -112,10 +102,4 @@ export function failedWithin(
 /** Deaths of nodes that somebody meant: what remains was lost. */
 export function isLost(reason: string | null | undefined): boolean {
   return !(reason === 'EXPECTED_TERMINATION' || (reason ?? '').includes('DRAIN'));
-}
-
-/** Of a job's attempts: the share that has ended. */
-export function progressOf(states: Record<string, number>): number | null {
-  const all = Object.values(states).reduce((sum, number) => sum + number, 0);
-  return all === 0 ? null : ((states.FINISHED ?? 0) + (states.FAILED ?? 0)) / all;
 }

@@ -1,56 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { ApiError, get } from '../api/client';
+import type { Alert } from '../alerts/types';
+import { get } from '../api/client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from '../api/connection';
 import { useTopic } from '../api/realtime';
 import type { Item, Page } from '../api/types';
+import type { EventsPage, Progress } from '../jobs/types';
 import type { QueryAnswer } from '../metrics/series';
 import { nanos, stepOf } from '../metrics/timeRange';
-import type { ClusterStatus } from '../nodes/types';
-
-export interface JobProgress {
-  job_id: string;
-  attempts: number;
-  states: Record<string, number>;
-}
-
-export interface SessionEvent {
-  time_ns: number;
-  severity: string;
-  kind: string;
-  event: string;
-  id: string | null;
-  title: string | null;
-  message: string | null;
-  node_id: string | null;
-  job_id: string | null;
-  count: number;
-}
-
-export interface AlertItem {
-  fingerprint: string;
-  rule: string;
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
-  state: 'inactive' | 'pending' | 'firing' | 'resolved';
-  value: number;
-  active_ns: number;
-  /** Ids of the silences that hold for it. */
-  silenced_by: string[];
-}
-
-/** Whether this server has no such path: an older one, or a part that is switched off. */
-export const isMissing = (error: Error | null) => error instanceof ApiError && error.status === 404;
 
 const every = (live: boolean) => () => refreshInterval(live ? REFRESH : REFRESH_ENDED);
-
-export function useStatus(session: string, live: boolean) {
-  return useQuery({
-    queryKey: ['cluster-status', session],
-    queryFn: ({ signal }) => get<ClusterStatus>('/cluster/status', { session }, signal),
-    enabled: live,
-    refetchInterval: every(live),
-  });
-}
 
 /** Jobs that run, newest first; of an ended session all of them. */
 export function useJobs(session: string, live: boolean) {
@@ -73,8 +31,8 @@ export function useFailedJobs(session: string, live: boolean) {
   });
 }
 
-export function useProgress(session: string, jobId: string): JobProgress | undefined {
-  return useTopic<JobProgress>('job', { session, job_id: jobId });
+export function useProgress(session: string, jobId: string): Omit<Progress, 'id'> | undefined {
+  return useTopic<Omit<Progress, 'id'>>('job', { session, job_id: jobId });
 }
 
 export function useDeadNodes(session: string, dead: number) {
@@ -89,19 +47,14 @@ export function useDeadNodes(session: string, dead: number) {
 export function useEvents(session: string, live: boolean) {
   return useQuery({
     queryKey: ['overview-events', session],
-    queryFn: ({ signal }) =>
-      get<{ items: SessionEvent[]; total: number; by_severity: Record<string, number> }>(
-        '/events',
-        { session, limit: 8 },
-        signal,
-      ),
+    queryFn: ({ signal }) => get<EventsPage>('/events', { session, limit: 8 }, signal),
     refetchInterval: every(live),
   });
 }
 
 /** Alerts that fire or are about to; none of a session that is over. */
-export function useAlerts(session: string): AlertItem[] | undefined {
-  return useTopic<{ items: AlertItem[] }>('alerts', { session })?.items;
+export function useAlerts(session: string): Alert[] | undefined {
+  return useTopic<{ items: Alert[] }>('alerts', { session })?.items;
 }
 
 /** The greatest of three figures between two times (ms); null where nothing was measured. */

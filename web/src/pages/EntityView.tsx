@@ -3,18 +3,18 @@ import { type ReactNode, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../api/queries';
 import type { Item } from '../api/types';
-import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
+import { useLiveList } from '../api/useLiveList';
 import { Link } from '../app/Link';
 import { type EntityView as EntityViewName, type FilterName, toView } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
-import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
+import { ColumnChooser, useColumnChoice } from '../components/DataTable';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
 import { LaneName } from '../components/Lane';
-import { NothingFound } from '../components/NothingFound';
-import { CopyId, Dash, Empty, ErrorPanel, ItemState, Time } from '../components/small';
+import { LiveTable, TableCount, useOpenItem, useSort } from '../components/LiveTable';
+import { CopyId, Dash, Empty, ItemState, Time } from '../components/small';
 import { isEmpty, oneLine, Value } from '../components/Value';
-import { bytes, count } from '../lib/format';
+import { bytes } from '../lib/format';
 import { LogPanel } from '../logs/LogPanel';
 import { SearchField } from './FilterBar';
 import { ItemLink } from './ItemLink';
@@ -147,11 +147,11 @@ export interface Extras {
 /** Actors, workers, nodes, jobs and placement groups: a plain table of whatever Ray tells of them. */
 export function EntityView({ view, extras }: { view: EntityViewName; extras?: Extras }) {
   const kind = KINDS[view];
-  const [url, change] = useSessionUrl();
+  const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const interval = useSessionInterval(url.session);
   const { state, job_id, node_id, q } = url.filters;
-  const sort = url.sort ?? kind.order;
+  const [sort, onSort] = useSort(kind.order);
   const params = { session: url.session, state, job_id, node_id, q, sort };
   const keyOf = useCallback(
     (item: Item) => String(item[kind.id] ?? item.submission_id ?? JSON.stringify(item)),
@@ -185,24 +185,10 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   }, [names, kind, fieldName, extras?.columns]);
   const choice = useColumnChoice(view, columns);
 
-  const open = useCallback(
-    (item: Item, how: { follow: boolean }) =>
-      change((before) => ({ ...before, item: keyOf(item) }), { replace: how.follow }),
-    [change, keyOf],
-  );
+  const item = useOpenItem(keyOf);
   const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
-  const onSort = useCallback(
-    (next: string | undefined) =>
-      change((before) => ({ ...before, sort: next === kind.order ? undefined : next })),
-    [change, kind.order],
-  );
-  const filtered = Object.keys(url.filters).length > 0;
   // A job that was submitted but has no driver yet is listed by its submission id: no task has that.
   const hasTasks = shown !== undefined && /^[0-9a-f]{8,}$/.test(String(shown[kind.id] ?? ''));
-  const close = useCallback(
-    () => change((before) => ({ ...before, item: undefined, wide: undefined })),
-    [change],
-  );
   return (
     <>
       <div className="rs-filters">
@@ -210,52 +196,28 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
         {extras?.toolbar}
         <div className="rs-filters-right">
-          <span
-            className="rs-num rs-dim rs-loaded"
-            data-testid="table-count"
-            data-total={list.total ?? undefined}
-          >
-            {list.total !== null && t('table.all', { n: count(list.total), total: count(list.total) })}
-          </span>
+          <TableCount list={list} />
           <ColumnChooser columns={columns} choice={choice} />
         </div>
       </div>
-      {list.error !== null && list.rows.length === 0 ? (
-        <ErrorPanel error={list.error} />
-      ) : (
-        <DataTable
-          listKey={JSON.stringify(url.filters)}
-          testId={`${view}-table`}
-          rowTestId={`${view}-row`}
-          label={t(`nav.${view}`)}
-          columns={columns}
-          visibility={choice.visibility}
-          rows={list.rows}
-          keyOf={keyOf}
-          sort={sort}
-          onSort={onSort}
-          openKey={url.item}
-          onOpen={open}
-          loading={list.loading}
-          outdated={list.outdated}
-          hasMore={list.hasMore}
-          loadingMore={list.loadingMore}
-          onNearEnd={list.loadMore}
-          newRows={list.newRows}
-          newRowsMax={PAGE_SIZE}
-          onShowNew={list.showNew}
-          onView={list.watch}
-          empty={
-            filtered ? (
-              <NothingFound />
-            ) : (
-              <Empty icon={<IconMoodEmpty size={26} />} title={t(`entity.empty.${view}`)}>
-                {t('table.emptyLive')}
-              </Empty>
-            )
-          }
-        />
-      )}
+      <LiveTable
+        list={list}
+        choice={choice}
+        testId={`${view}-table`}
+        rowTestId={`${view}-row`}
+        label={t(`nav.${view}`)}
+        columns={columns}
+        keyOf={keyOf}
+        sort={sort}
+        onSort={onSort}
+        openKey={item.openKey}
+        onOpen={item.onOpen}
+        empty={
+          <Empty icon={<IconMoodEmpty size={26} />} title={t(`entity.empty.${view}`)}>
+            {t('table.emptyLive')}
+          </Empty>
+        }
+      />
       {shown !== undefined && (
         <Drawer
           testId="item-drawer"
@@ -263,7 +225,7 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
             shown.class_name || shown.name || shown.node_name || shown.entrypoint || shown[kind.id] || '',
           )}
           subtitle={<ItemState state={typeof shown.state === 'string' ? shown.state : null} />}
-          onClose={close}
+          onClose={item.close}
         >
           {hasTasks && (
             <p className="rs-drawer-links">
@@ -305,6 +267,10 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   );
 }
 
+export function WorkersPage() {
+  return <EntityView view="workers" />;
+}
+
 /** Where the thing that an id names is listed. */
 const LISTED: Record<string, EntityViewName> = {
   actor_id: 'actors',
@@ -328,7 +294,7 @@ function FieldValue({ name, value, of }: { name: string; value: unknown; of: str
 const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_percent|.*_count)$/;
 /** px, of fields that need more or less than most. */
 const WIDTHS: Record<string, number> = {
-  state: 132,
+  state: 164,
   class_name: 170,
   name: 124,
   pid: 76,

@@ -1,5 +1,6 @@
 import { IconChartLine } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { isMissing } from '../api/client';
 import { Link } from '../app/Link';
 import { withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
@@ -10,7 +11,7 @@ import { Collectors } from '../metrics/Collectors';
 import { DashboardEditor } from '../metrics/DashboardEditor';
 import { DashboardBoard, Dashboards } from '../metrics/Dashboards';
 import { Explorer } from '../metrics/Explorer';
-import { useCatalogue, useDashboards } from '../metrics/useMetrics';
+import { useCatalogue, useDashboard } from '../metrics/useMetrics';
 
 /**
  * Figures over time. `board` in the URL says which: a page of the server's catalogue by its name, `explore`,
@@ -20,12 +21,12 @@ export default function MetricsPage() {
   const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();
   const catalogue = useCatalogue();
-  const dashboards = useDashboards();
   const pages = catalogue.data?.pages ?? [];
   const board = url.settings?.board ?? pages[0]?.name ?? 'cluster';
   const page = pages.find(({ name }) => name === board);
   const own = /^[de]\./.test(board) || board === 'new' || board === 'dashboards';
-  const dashboard = dashboards.data?.items.find(({ name }) => name === board.slice(2));
+  const opened = useDashboard(/^[de]\./.test(board) ? board.slice(2) : undefined);
+  const dashboard = opened.data;
   const tabs: [string, string, boolean][] = [
     ...pages.map(({ name, title }): [string, string, boolean] => [
       name,
@@ -70,10 +71,13 @@ export default function MetricsPage() {
         {board.startsWith('e.') && dashboard !== undefined && (
           <DashboardEditor key={dashboard.name} board={dashboard} />
         )}
-        {/^[de]\./.test(board) && dashboards.data !== undefined && dashboard === undefined && (
+        {isMissing(opened.error) && (
           <Empty icon={<IconChartLine size={26} />} title={t('metricsPage.noSuchBoard')}>
             <Link to={withSettings(url, { board: 'dashboards' })}>{t('metricsPage.dashboards')}</Link>
           </Empty>
+        )}
+        {opened.error !== null && dashboard === undefined && !isMissing(opened.error) && (
+          <ErrorPanel error={opened.error} onRetry={() => void opened.refetch()} />
         )}
       </ChartGroup>
     </div>

@@ -6,17 +6,14 @@ import { useLiveList } from '../api/useLiveList';
 import { withFilter, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { ColumnChooser, useColumnChoice } from '../components/DataTable';
-import { ErrorPanel } from '../components/small';
-import { count } from '../lib/format';
+import { LiveTable, TableCount, useSort } from '../components/LiveTable';
 import { ClusterResources } from '../nodes/ClusterResources';
 import { MachineView } from '../nodes/MachineView';
 import { NodeCards } from '../nodes/NodeCards';
 import { NodePanel } from '../nodes/NodePanel';
-import { NodesTable, nodeKey, useNodeColumns } from '../nodes/NodesTable';
+import { NoNodes, nodeKey, useNodeColumns } from '../nodes/NodesTable';
 import { MODES, type Mode, type NodeRow } from '../nodes/types';
 import { SearchField } from './FilterBar';
-
-const ORDER = '-start_ns';
 
 /** Nodes as a table, as cards, as cells, and what the cluster has to give. */
 export default function NodesPage() {
@@ -25,7 +22,7 @@ export default function NodesPage() {
   const interval = useSessionInterval(url.session);
   const mode: Mode = MODES.find((one) => one === url.settings?.mode) ?? 'table';
   const listed = mode === 'table' || mode === 'cards';
-  const sort = url.sort ?? ORDER;
+  const [sort, onSort] = useSort('-start_ns');
   const { state, q, node_id } = url.filters;
   const params = { session: url.session, state, q, node_id, sort };
   const list = useLiveList<NodeRow>('/nodes', params, nodeKey, interval);
@@ -42,12 +39,6 @@ export default function NodesPage() {
       change((before) => withSettings({ ...before, item: undefined, wide: undefined }, { tab: undefined })),
     [change],
   );
-  const onSort = useCallback(
-    (next: string | undefined) =>
-      change((before) => ({ ...before, sort: next === ORDER ? undefined : next })),
-    [change],
-  );
-  const filtered = Object.keys(url.filters).length > 0;
   return (
     <>
       <div className="rs-filters">
@@ -82,34 +73,27 @@ export default function NodesPage() {
           </>
         )}
         <div className="rs-filters-right">
-          {listed && (
-            <span
-              className="rs-num rs-dim rs-loaded"
-              data-testid="table-count"
-              data-total={list.total ?? undefined}
-            >
-              {list.total !== null && t('table.all', { n: count(list.total), total: count(list.total) })}
-            </span>
-          )}
+          {listed && <TableCount list={list} />}
           {mode === 'table' && <ColumnChooser columns={columns} choice={choice} />}
         </div>
       </div>
-      {listed && list.error !== null && list.rows.length === 0 ? (
-        <ErrorPanel error={list.error} />
-      ) : mode === 'table' ? (
-        <NodesTable
+      {mode === 'table' ? (
+        <LiveTable
           list={list}
-          columns={columns}
           choice={choice}
-          listKey={JSON.stringify(url.filters)}
+          testId="nodes-table"
+          rowTestId="nodes-row"
+          label={t('nav.nodes')}
+          columns={columns}
+          keyOf={nodeKey}
           sort={sort}
           onSort={onSort}
           openKey={url.item}
           onOpen={openRow}
-          filtered={filtered}
+          empty={<NoNodes />}
         />
       ) : mode === 'cards' ? (
-        <NodeCards list={list} openKey={url.item} onOpen={openRow} filtered={filtered} />
+        <NodeCards list={list} openKey={url.item} onOpen={openRow} />
       ) : mode === 'machine' ? (
         <MachineView openKey={url.item} onOpen={open} />
       ) : (

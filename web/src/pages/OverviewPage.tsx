@@ -13,10 +13,11 @@ import { MetricChart } from '../metrics/MetricChart';
 import { valueText } from '../metrics/units';
 import { useCatalogue, useMetricNames } from '../metrics/useMetrics';
 import { useReasonText } from '../nodes/ClusterResources';
+import { useClusterStatus } from '../nodes/useNodes';
 import { failedWithin, type HealthKey, healthOf, isLost } from '../overview/health';
 import { JobsPanel } from '../overview/JobsPanel';
 import { AlertsPanel, EventsPanel, FailuresPanel, isFiring, PendingPanel } from '../overview/ListPanels';
-import { useAlerts, useDeadNodes, useFailedJobs, usePeaks, useStatus } from '../overview/useOverview';
+import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from '../overview/useOverview';
 import { SummaryStrip } from './SummaryStrip';
 
 /** What is said of failures is about so long before the newest on record. */
@@ -130,7 +131,7 @@ function HealthLine({ summary, live }: { summary: Summary | undefined; live: boo
   const [url] = useSessionUrl();
   const cluster = useCluster(url.session).data;
   const dead = useDeadNodes(url.session, cluster?.nodes.dead ?? 0).data?.items ?? [];
-  const status = useStatus(url.session, live).data;
+  const status = useClusterStatus(url.session, live).data;
   const alerts = (useAlerts(url.session) ?? []).filter(isFiring);
   const failedJobs = useFailedJobs(url.session, live).data;
   if (summary === undefined || cluster === undefined)

@@ -22,28 +22,21 @@ import {
 } from '@tabler/icons-react';
 import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../api/client';
+import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
 import { Link } from '../app/Link';
-import { isEntity, isFlow, toFlow, toView, type View } from '../app/url';
+import { isFlow, toFlow, toView, type View } from '../app/url';
 import { useTitle } from '../app/useTitle';
 import { useSessionUrl } from '../app/useUrl';
 import { Banners } from '../components/Banners';
+import { PageBoundary } from '../components/PageBoundary';
 import { ErrorPanel } from '../components/small';
-import { FlameView } from '../flow/FlameView';
-import { GanttView } from '../flow/GanttView';
-import { LogicalView } from '../flow/LogicalView';
-import { PhysicalView } from '../flow/PhysicalView';
-import { StackView } from '../flow/StackView';
 import { count } from '../lib/format';
-import { EntityView } from './EntityView';
 import { ExportMenu } from './ExportMenu';
-import { FunctionsView } from './FunctionsView';
-import { PAGES } from './registry';
+import { LOADERS } from './loaders';
+import { PAGES, TaskDrawer } from './registry';
 import { SummaryStrip } from './SummaryStrip';
-import { TaskDrawer } from './TaskDrawer';
-import { FailuresView, TasksView } from './TasksView';
 
 const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
   { group: 'work', view: 'overview', icon: IconGauge },
@@ -74,7 +67,7 @@ export function SessionPage() {
   useTitle(t(`nav.${url.view}`), url.session);
 
   const { view } = url;
-  const missing = summary.error instanceof ApiError && summary.error.status === 404;
+  const missing = isMissing(summary.error);
   const work = view === 'tasks' || view === 'functions' || view === 'failures';
   const Page = PAGES[view];
   return (
@@ -100,24 +93,21 @@ export function SessionPage() {
         ) : (
           <>
             {work && <SummaryStrip summary={summary.data} />}
-            {url.view === 'tasks' && <TasksView summary={summary.data} />}
-            {url.view === 'functions' && <FunctionsView summary={summary.data} />}
-            {url.view === 'failures' && <FailuresView summary={summary.data} />}
-            {url.view === 'logical' && <LogicalView summary={summary.data} />}
-            {url.view === 'physical' && <PhysicalView summary={summary.data} />}
-            {url.view === 'gantt' && <GanttView summary={summary.data} />}
-            {url.view === 'flame' && <FlameView summary={summary.data} />}
-            {url.view === 'stack' && <StackView summary={summary.data} />}
-            {Page !== undefined && (
+            <PageBoundary key={view}>
               <Suspense fallback={<Loader size="sm" m="md" />}>
-                <Page key={view} summary={summary.data} />
+                <Page summary={summary.data} />
               </Suspense>
-            )}
-            {isEntity(view) && Page === undefined && <EntityView key={view} view={view} />}
+            </PageBoundary>
           </>
         )}
       </main>
-      {url.task !== undefined && <TaskDrawer taskId={url.task} />}
+      {url.task !== undefined && (
+        <PageBoundary key={url.task}>
+          <Suspense>
+            <TaskDrawer taskId={url.task} />
+          </Suspense>
+        </PageBoundary>
+      )}
     </div>
   );
 }
@@ -151,7 +141,8 @@ function Nav() {
               const number = numbers[view];
               return (
                 <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
-                  <div>
+                  {/* What is pointed at is likely to come next. */}
+                  <div onPointerEnter={() => void LOADERS[view]().catch(() => undefined)}>
                     <Link
                       to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}
                       className="rs-nav-link"

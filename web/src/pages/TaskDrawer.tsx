@@ -2,7 +2,7 @@ import { SegmentedControl, Skeleton } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../api/client';
+import { isMissing } from '../api/client';
 import { useSummary, useTask } from '../api/queries';
 import type { TaskAttempt, TaskDetail } from '../api/types';
 import { Link } from '../app/Link';
@@ -66,7 +66,7 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
       {task.data === undefined && task.error !== null && (
         <ErrorPanel
           error={task.error}
-          title={task.error instanceof ApiError && task.error.status === 404 ? t('task.missing') : undefined}
+          title={isMissing(task.error) ? t('task.missing') : undefined}
           onRetry={() => void task.refetch()}
         />
       )}
@@ -201,6 +201,11 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
             <ItemLink view="workers" id={attempt.worker_id} />
             {attempt.worker_pid !== null && <span className="rs-num rs-dim"> PID {attempt.worker_pid}</span>}
           </Field>
+          {attempt.cpu_ns !== null && (
+            <Field name={t('column.cpu')}>
+              <Duration ns={attempt.cpu_ns} />
+            </Field>
+          )}
           {attempt.actor_id && (
             <Field name={t('column.actor')}>
               <ItemLink view="actors" id={attempt.actor_id} /> {attempt.actor_repr_name}

@@ -3,13 +3,12 @@ import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../api/queries';
 import type { Summary, Task } from '../api/types';
-import { PAGE_SIZE, useLiveList } from '../api/useLiveList';
+import { useLiveList } from '../api/useLiveList';
 import { useSessionUrl } from '../app/useUrl';
 import type { Column } from '../components/columns';
-import { ColumnChooser, DataTable, useColumnChoice } from '../components/DataTable';
-import { NothingFound } from '../components/NothingFound';
-import { Empty, ErrorPanel } from '../components/small';
-import { count } from '../lib/format';
+import { ColumnChooser, useColumnChoice } from '../components/DataTable';
+import { LiveTable, TableCount, useSort } from '../components/LiveTable';
+import { Empty } from '../components/small';
 import { FilterBar } from './FilterBar';
 import { failureColumns, taskColumns, taskKey, useTypeName } from './taskColumns';
 
@@ -65,9 +64,8 @@ function TaskList(props: {
   empty: React.ReactNode;
 }) {
   const [url, change] = useSessionUrl();
-  const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
-  const sort = url.sort ?? props.order;
+  const [sort, onSort] = useSort(props.order);
   const params = {
     session: url.session,
     ...url.filters,
@@ -89,12 +87,6 @@ function TaskList(props: {
       change((before) => ({ ...before, task: task.task_id, attempt: task.attempt }), { replace: how.follow }),
     [change],
   );
-  const onSort = useCallback(
-    (next: string | undefined) =>
-      change((before) => ({ ...before, sort: next === props.order ? undefined : next })),
-    [change, props.order],
-  );
-  const filtered = Object.keys(url.filters).length > 0;
   return (
     <>
       <FilterBar
@@ -102,46 +94,25 @@ function TaskList(props: {
         hide={props.state ? ['state'] : []}
         right={
           <>
-            <span
-              className="rs-num rs-dim rs-loaded"
-              data-testid="table-count"
-              data-total={list.total ?? undefined}
-            >
-              {list.total !== null &&
-                t('table.loaded', { loaded: count(list.rows.length), total: count(list.total) })}
-            </span>
+            <TableCount list={list} loaded />
             <ColumnChooser columns={props.columns} choice={choice} />
           </>
         }
       />
-      {list.error !== null && list.rows.length === 0 ? (
-        <ErrorPanel error={list.error} />
-      ) : (
-        <DataTable
-          listKey={JSON.stringify(url.filters)}
-          testId={props.id === 'tasks' ? 'task-table' : 'failure-table'}
-          rowTestId="task-row"
-          label={props.label}
-          columns={props.columns}
-          visibility={choice.visibility}
-          rows={list.rows}
-          keyOf={taskKey}
-          sort={sort}
-          onSort={onSort}
-          openKey={openKey}
-          onOpen={open}
-          loading={list.loading}
-          outdated={list.outdated}
-          hasMore={list.hasMore}
-          loadingMore={list.loadingMore}
-          onNearEnd={list.loadMore}
-          newRows={list.newRows}
-          newRowsMax={PAGE_SIZE}
-          onShowNew={list.showNew}
-          onView={list.watch}
-          empty={filtered ? <NothingFound /> : props.empty}
-        />
-      )}
+      <LiveTable
+        list={list}
+        choice={choice}
+        testId={props.id === 'tasks' ? 'task-table' : 'failure-table'}
+        rowTestId="task-row"
+        label={props.label}
+        columns={props.columns}
+        keyOf={taskKey}
+        sort={sort}
+        onSort={onSort}
+        openKey={openKey}
+        onOpen={open}
+        empty={props.empty}
+      />
     </>
   );
 }

@@ -87,6 +87,14 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       cell: (task) => <Duration ns={nanosBetween(task.created_ns, task.start_ns)} />,
     },
     {
+      id: 'cpu',
+      header: t('column.cpu'),
+      width: 92,
+      align: 'right',
+      optional: true,
+      cell: (task) => <Duration ns={task.cpu_ns} />,
+    },
+    {
       id: 'created',
       header: t('column.created'),
       width: 132,

@@ -13,6 +13,7 @@ export const theme = createTheme({
   headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.25rem' }, h2: { fontSize: '1rem' } } },
   components: {
     Tooltip: { defaultProps: { openDelay: 350, withArrow: true, maw: 480, multiline: true, fz: 'xs' } },
+    SegmentedControl: { defaultProps: { withItemsBorders: false } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
   },
 });

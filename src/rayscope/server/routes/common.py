@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -57,17 +57,25 @@ def answer(value: Any, status: int = 200) -> Response:
 
 
 def answered(hub: Hub, session: str, request: Request, function: Callable[[SessionFile], Any]) -> Response:
-    """The JSON of what ``function`` finds; equal requests share it for a while (see ``answers``)."""
+    """The JSON of what ``function`` finds; equal requests share it for a while (see ``answers``).
+
+    ``function`` may be called again later, by nobody's request. Header ``Age`` (s): since it was made.
+    """
     question = f"{request.url.path}?{request.url.query}"
-    body = hub.answered(session, question, lambda file: msgspec.json.encode(function(file)))
-    return Response(body, media_type="application/json")
+    body, age_s = hub.dated(session, question, lambda file: msgspec.json.encode(function(file)))
+    return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 
 def error(
-    status: int, code: str, message: str, remedy: str, headers: dict[str, str] | None = None
+    status: int,
+    code: str,
+    message: str,
+    remedy: str,
+    headers: dict[str, str] | None = None,
+    params: Mapping[str, str | int] | None = None,
 ) -> Response:
     """The error body that docs/api.md describes."""
-    return Response(error_body(code, message, remedy), status, headers, "application/json")
+    return Response(error_body(code, message, remedy, params), status, headers, "application/json")
 
 
 def with_dropped(hub: Hub, session: str, page: query.Page) -> Response:

@@ -51,7 +51,8 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
 
         def find(file: SessionFile) -> dict[str, Any]:
             above = [] if focus is None else query.paths_to(file, focus)
-            sums = hub.sums.paths(chosen, filters, baseline)
+            dated = hub.sums.paths(chosen, filters, baseline)
+            sums = dated.sums
             rows = [Own(*row) for row in sums.rows]
             paths = [Path(*path) for path in {*sums.paths, *above}]
             if of:
@@ -64,6 +65,7 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                     "value": around.value,
                     "attempts": around.attempts,
                     "total": around.total,
+                    "sums_at_ns": dated.at_ns,
                     "levels": around.levels,
                     "callers": around.callers,
                     "callees": around.callees,
@@ -80,6 +82,7 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                 "total": graph.total,
                 "attempts": graph.attempts,
                 "baseline_total": graph.baseline_total,
+                "sums_at_ns": dated.at_ns,
                 "focus": focus,
                 "ancestors": graph.ancestors,
                 "frames": graph.tree.frames,

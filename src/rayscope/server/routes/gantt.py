@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -13,6 +14,7 @@ from rayscope.flow import critical_path as flow_path
 from rayscope.flow.gantt import mean_running, pack
 from rayscope.server import schemas_gantt
 from rayscope.server.hub import Hub
+from rayscope.server.kept_sums import Dated, given
 from rayscope.server.routes.common import ERRORS, Session, TaskFilters, Text, answered
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query import gantt as query
@@ -23,6 +25,8 @@ from rayscope.store.session_file import SessionFile
 
 #: More attempts at a time than this share the last row of a lane.
 MAX_ROWS = 20
+#: Lanes of one answer, and of the frame that is kept of the first of them.
+MAX_LANES = 500
 MAX_LINKS = 3_000
 PATH_TIME_S = 10.0
 STATES = ("finished", "failed", "running")
@@ -33,6 +37,7 @@ Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes b
 
 def add_gantt(app: FastAPI, hub: Hub) -> None:
     """Both answers."""
+    hub.sums.follow("lanes", lambda file, last_ns: _lay_out(file, {}, last_ns))
 
     @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas_gantt.GanttAnswer}})
     def bars(
@@ -43,34 +48,18 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         levels: Levels = MAX_LEVELS,
         width: Annotated[int, Query(ge=16, le=8192)] = 1600,
         lanes_from: Annotated[int, Query(ge=0, le=10**9)] = 0,
-        lanes: Annotated[int, Query(ge=1, le=500)] = 200,
+        lanes: Annotated[int, Query(ge=1, le=MAX_LANES)] = 200,
         overview: bool = True,
     ) -> Response:
         """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
         chosen = hub.resolve(session)
         last_ns = hub.last_ns(chosen)
 
-        always = {**filters, "since_ns": None, "until_ns": None}
-
-        def lay_out(file: SessionFile) -> bytes:
-            found = query.frame(
-                file,
-                always,
-                by=by,
-                lanes_from=lanes_from,
-                lanes=lanes,
-                overview=overview,
-                last_ns=last_ns,
-                levels=levels,
-            )
-            return msgspec.json.encode(_frame(found, overview))
-
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
-            question = (
-                f"gantt {by} {levels} {lanes_from} {lanes} {overview} {msgspec.json.encode(always).decode()}"
-            )
-            frame = msgspec.json.decode(hub.answered(chosen, question, lay_out), type=_Frame)
+            always = {**filters, "since_ns": None, "until_ns": None}
+            dated = _frame(hub, chosen, always, by, levels, lanes_from, lanes)
+            frame = dated.sums
             picture = query.picture(
                 file,
                 filters,
@@ -82,7 +71,16 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
                 lanes_total=frame.lanes_total,
                 levels=levels,
             )
-            return {"session": chosen, "by": by, "lanes_from": lanes_from, **_drawn(frame, picture, by)}
+            drawn = _drawn(frame, picture, by)
+            if not overview:
+                drawn["utilisation"] = None
+            return {
+                "session": chosen,
+                "by": by,
+                "lanes_from": lanes_from,
+                "sums_at_ns": dated.at_ns,
+                **drawn,
+            }
 
         return answered(hub, chosen, request, find)
 
@@ -107,15 +105,30 @@ class _Frame(msgspec.Struct):
     lanes: list[dict[str, Any]]
     lanes_total: int
     bucket_ns: int
-    running: list[float] | None
+    running: list[float]
 
 
-def _frame(found: query.Frame, overview: bool) -> _Frame:
-    running = None
-    if overview:
-        buckets = -(-max(1, found.end_ns - found.origin_ns) // found.bucket_ns)
-        means = mean_running(found.begins, found.ends, buckets, found.bucket_ns)
-        running = [round(mean, 3) for mean in means]
+def _lay_out(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    last_ns: int,
+    *,
+    by: str = "worker",
+    levels: int = MAX_LEVELS,
+    lanes_from: int = 0,
+    lanes: int = MAX_LANES,
+) -> _Frame:
+    found = query.frame(
+        file,
+        filters,
+        by=by,
+        lanes_from=lanes_from,
+        lanes=lanes,
+        last_ns=last_ns,
+        levels=levels,
+    )
+    buckets = -(-max(1, found.end_ns - found.origin_ns) // found.bucket_ns)
+    means = mean_running(found.begins, found.ends, buckets, found.bucket_ns)
     return _Frame(
         found.origin_ns,
         found.end_ns,
@@ -123,8 +136,30 @@ def _frame(found: query.Frame, overview: bool) -> _Frame:
         found.lanes,
         found.lanes_total,
         found.bucket_ns,
-        running,
+        [round(mean, 3) for mean in means],
     )
+
+
+def _frame(
+    hub: Hub, session: str, filters: Mapping[str, Any], by: str, levels: int, lanes_from: int, lanes: int
+) -> Dated[_Frame]:
+    """The frame with these lanes. Of the first lanes one is kept, whichever are asked for.
+
+    Raises BadQuery and StoreError.
+    """
+    is_first = lanes_from + lanes <= MAX_LANES
+    laid: dict[str, Any] = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
+    if by != "worker":
+        laid |= {"by": by, "levels": levels}
+
+    def make(file: SessionFile, last_ns: int) -> _Frame:
+        return _lay_out(file, filters, last_ns, **laid)
+
+    dated = hub.sums.get(session, "lanes", (given(filters), laid), make, _Frame, shares=True)
+    if is_first:
+        shown = dated.sums.lanes[lanes_from : lanes_from + lanes]
+        dated = Dated(msgspec.structs.replace(dated.sums, lanes=shown), dated.at_ns)
+    return dated
 
 
 def _drawn(frame: _Frame, picture: query.Picture, by: str) -> dict[str, Any]:
@@ -184,9 +219,7 @@ def _drawn(frame: _Frame, picture: query.Picture, by: str) -> dict[str, Any]:
         "in_window": picture.in_window,
         "merged": sum(bar["count"] for bar in picture.bars if bar["count"] > 1),
         "left_out": picture.left_out,
-        "utilisation": None
-        if frame.running is None
-        else {"bucket_ns": frame.bucket_ns, "running": frame.running},
+        "utilisation": {"bucket_ns": frame.bucket_ns, "running": frame.running},
     }
 
 

@@ -49,7 +49,7 @@ def add_jobs(app: FastAPI, hub: Hub) -> None:
                 "Give a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or "
                 "`ray job submit` from where the folder is.",
             )
-        api, changed = hub.job_api(hub.resolve(session))
+        api, changed = hub.clusters.job_api(hub.resolve(session))
         submission_id = api.submit(request.model_dump(exclude_none=True))
         changed()
         return answer({"submission_id": submission_id})
@@ -71,7 +71,7 @@ def add_jobs(app: FastAPI, hub: Hub) -> None:
     def _acted(session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
         """Have it done to a job that is on record: nothing else is asked of Ray."""
         chosen = hub.resolve(session)
-        api, changed = hub.job_api(chosen)
+        api, changed = hub.clusters.job_api(chosen)
         job = hub.read(chosen, lambda file: query.get_entity(file, "job", job_id))
         if not job["submission_id"]:
             raise BadQuery(

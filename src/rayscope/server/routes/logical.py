@@ -30,7 +30,8 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
         chosen = hub.resolve(session)
 
         def find(_: SessionFile) -> dict[str, Any]:
-            rows = hub.sums.logical(chosen, filters, expand or ())
+            dated = hub.sums.logical(chosen, filters, expand or ())
+            rows = dated.sums
             graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances)
             return {
                 "session": chosen,
@@ -42,6 +43,7 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
                 "limit": MAX_ELEMENTS,
                 "is_estimated": rows.is_estimated,
                 "data_sampled": rows.sampled,
+                "sums_at_ns": dated.at_ns,
             }
 
         return answered(hub, chosen, request, find)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from fastapi import FastAPI, Query
@@ -17,7 +17,7 @@ from rayscope.server.log_pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted, b
 from rayscope.server.log_search import Searches, Sought
 from rayscope.server.logs import Problem, Source, describe
 from rayscope.server.routes.common import ERRORS, Nanoseconds, Session, Text, answer
-from rayscope.sources.logs import KINDS, USER_KINDS
+from rayscope.sources.logs import KINDS, USER_KINDS, LogName, read_name
 from rayscope.store import query
 from rayscope.store.errors import BadQuery, NotFound
 from rayscope.store.logs import KeptFile
@@ -49,15 +49,14 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         """The nodes, and their log files: of one node, of few nodes, or those that the filters leave."""
         chosen = hub.resolve(session)
         kinds = _kinds(kind)
-        nodes, files = _files(hub, chosen, node_id, every=bool(q or kind))
+        nodes, found = _files(hub, chosen, node_id, every=bool(q or kind))
         if kinds:
-            files = [file for file in files if file["kind"] in kinds]
+            found = [one for one in found if one.about.kind in kinds]
         if q:
-            wanted = q.lower()
-            files = [file for file in files if any(wanted in str(file[f] or "").lower() for f in _SOUGHT)]
-        total = len(files)
-        files.sort(key=lambda file: (file["kind"] not in USER_KINDS, file["name"]))
-        files = files[:limit]
+            found = [one for one in found if one.has(q.lower())]
+        found.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
+        total = len(found)
+        files = [_file(hub, chosen, one) for one in found[:limit]]
         _add_actors(hub, chosen, files)
         if len(files) <= 300:
             unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
@@ -171,12 +170,16 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         chosen = hub.resolve(session)
         sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
         kinds = _kinds(kind)
-        _, files = _files(hub, chosen, node_id, every=True)
-        chosen_files = [file for file in files if not kinds or file["kind"] in kinds]
-        chosen_files.sort(
-            key=lambda file: (file["kind"] not in USER_KINDS, -(file["last_ns"] or 0), file["name"])
+        _, found = _files(hub, chosen, node_id, every=True)
+        found = [one for one in found if not kinds or one.about.kind in kinds]
+        found.sort(
+            key=lambda one: (
+                one.about.kind not in USER_KINDS,
+                -one.kept.last_ns if one.kept else 0,
+                one.name,
+            )
         )
-        places = [(file["node_id"], file["name"]) for file in chosen_files]
+        places = [(one.node_id, one.name) for one in found]
         return answer({"session": chosen, **searches.search(chosen, places, sought)})
 
     @app.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
@@ -191,8 +194,20 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         )
 
 
-#: What of a file the filter box looks at.
-_SOUGHT = ("name", "worker_id", "job_id", "pid", "submission_id")
+class _File(NamedTuple):
+    """A file, what its name tells, what is kept of it, and whether its node lists it now."""
+
+    node_id: str
+    name: str
+    about: LogName
+    kept: KeptFile | None
+    live: bool
+
+    def has(self, text: str) -> bool:
+        """Whether what the filter box looks at has a text, in lower case."""
+        about = self.about
+        told = (self.name, about.worker_id, about.job_id, about.pid, about.submission_id)
+        return any(text in str(each or "").lower() for each in told)
 
 
 def _kinds(kind: str | None) -> set[str]:
@@ -204,60 +219,60 @@ def _kinds(kind: str | None) -> set[str]:
 
 def _files(
     hub: Hub, session: str, node_id: str | None, *, every: bool
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[dict[str, Any]], list[_File]]:
     """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
     rows: list[dict[str, Any]] = hub.cached(session, "log_nodes", query.log_nodes)
     store = hub.logs.store(session)
-    kept: dict[str, dict[str, KeptFile]] = {}
-    for each in store.files() if store else ():
-        kept.setdefault(each.node_id, {})[each.name] = each
+    counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}
     absent = {"state": None, "node_ip": None, "hostname": None, "is_head": False}
-    rows = rows + [{"node_id": node, **absent} for node in sorted(kept.keys() - known)]
+    rows = rows + [{"node_id": node, **absent} for node in sorted(counts.keys() - known)]
     if node_id is not None:
         asked = [row["node_id"] for row in rows if row["node_id"] == node_id]
     else:
         asked = [row["node_id"] for row in rows] if every or len(rows) <= _FEW_NODES else []
     alive = {row["node_id"] for row in rows if row["state"] == "ALIVE"}
     listed = hub.logs.listed(session, [node for node in asked if node in alive])
+    kept: dict[str, dict[str, KeptFile]] = {node: {} for node in asked}
+    for each in store.files(node_id) if store and asked else ():
+        kept.setdefault(each.node_id, {})[each.name] = each
     nodes, files = [], []
     for row in rows:
         node = row["node_id"]
         names, problem = listed.get(node, (None, None))
-        mine = kept.get(node, {})
-        if node in asked:
-            files += [
-                _file(hub, session, node, name, mine.get(name), names is not None and name in set_of)
-                for set_of in [frozenset(names or ())]
-                for name in sorted(set_of | mine.keys())
-            ]
+        count = counts.get(node)
+        if node in kept:
+            now, mine = frozenset(names or ()), kept[node]
+            every_name = sorted(now | mine.keys())
+            files += [_File(node, name, read_name(name), mine.get(name), name in now) for name in every_name]
+            count = len(every_name)
         told = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
-        count = len(set(names or ()) | mine.keys()) if node in asked or mine else None
         nodes.append({**told, "files": count, "problem": _told(problem)})
     return nodes, files
 
 
-def _file(
-    hub: Hub, session: str, node_id: str, name: str, kept: KeptFile | None, live: bool
-) -> dict[str, Any]:
-    size = hub.logs.known_size(session, node_id, name) if live else None
+def _file(hub: Hub, session: str, one: _File) -> dict[str, Any]:
+    size = hub.logs.known_size(session, one.node_id, one.name) if one.live else None
+    kept = one.kept
     if kept is not None:
         size = max(size or 0, kept.seen)
     return {
-        "node_id": node_id,
-        "name": name,
-        **describe(name),
+        "node_id": one.node_id,
+        "name": one.name,
+        **one.about._asdict(),
         "actor_id": None,
         "actor_class": None,
         "size": size,
         "kept": kept.kept if kept else 0,
-        "live": live,
+        "live": one.live,
         "last_ns": kept.last_ns if kept else None,
     }
 
 
 def _add_actors(hub: Hub, session: str, files: list[dict[str, Any]]) -> None:
     workers = {file["worker_id"] for file in files if file["worker_id"]}
+    if not workers:
+        return
     actors = hub.read(session, lambda file: query.actors_of_workers(file, workers))
     for file in files:
         if file["worker_id"] in actors:

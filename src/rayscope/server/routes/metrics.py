@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from rayscope import __version__
 from rayscope.metrics.collectors.cluster import FIGURES
-from rayscope.metrics.store import Latest, SeriesStore
+from rayscope.metrics.store import SeriesStore
 from rayscope.server import schemas_metrics
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Limit, Session, Text, answer
@@ -38,16 +38,16 @@ def add_metrics(app: FastAPI, hub: Hub) -> None:
         chosen = hub.resolve(session)
         store = hub.metrics.store(chosen)
         wanted = [_pair(text) for text in label or ()]
-        found = [each for each in store.latest(_names(store, name)) if _has(each, wanted)]
+        found, total = store.newest(_names(store, name), limit, wanted)
         return answer(
             {
                 "session": chosen,
                 "time_ns": store.newest_ns,
                 "items": [
                     {"name": each.name, "labels": each.labels, "value": each.value, "time_ns": each.time_ns}
-                    for each in found[:limit]
+                    for each in found
                 ],
-                "total": len(found),
+                "total": total,
                 "series": store.series,
                 "left_out": store.left_out,
                 "problem": hub.metrics.problem(chosen),
@@ -119,10 +119,6 @@ def _pair(text: str) -> tuple[str, str]:
             f"label={text[:100]} names no value.", "Write label=NAME=VALUE, e.g. label=node_id=..."
         )
     return name, value
-
-
-def _has(each: Latest, wanted: list[tuple[str, str]]) -> bool:
-    return all(each.labels.get(name, "") == value for name, value in wanted)
 
 
 def _targets(hub: Hub, session: str) -> Iterator[dict[str, Any]]:

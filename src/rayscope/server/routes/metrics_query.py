@@ -49,7 +49,7 @@ def add_metrics_query(app: FastAPI, hub: Hub) -> None:
         chosen = hub.resolve(session)
         parsed(expr)
         times = _times(hub, chosen, from_ns, to_ns, step_ns)
-        source, result = _evaluated(hub, chosen, expr, times)
+        source, result = _evaluated(hub, chosen, expr, times, limit)
         series, left_out = greatest(result.series, limit)
         return answer(
             {
@@ -60,7 +60,7 @@ def add_metrics_query(app: FastAPI, hub: Hub) -> None:
                 "step_ns": times.step,
                 "times_ms": [time_ns // 1_000_000 for time_ns in result.times_ns],
                 "series": [{"labels": labels, "values": values} for labels, values in series],
-                "left_out": left_out + result.left_out,
+                "left_out": left_out + result.others + result.left_out,
                 "warnings": result.warnings,
                 "source": source,
                 "unit": unit_of(expr, hub.metrics.store(chosen).families()),
@@ -94,7 +94,7 @@ def _add_dashboards(app: FastAPI, hub: Hub, dashboards: Dashboards) -> None:
 
     @app.get("/api/dashboards", responses={**ERRORS, 200: {"model": schemas.DashboardsAnswer}})
     def listed() -> Response:
-        """Every dashboard, by name."""
+        """Every dashboard in short, by name."""
         items, unreadable = dashboards.all()
         return answer({"items": items, "unreadable": unreadable})
 
@@ -163,8 +163,8 @@ def _times(hub: Hub, session: str, from_ns: int | None, to_ns: int | None, step_
     return range(start_ns, end_ns + 1, step_ns)
 
 
-def _evaluated(hub: Hub, session: str, expr: str, times: range) -> tuple[str, Result]:
-    """The values, and whether they are the record's or the configured Prometheus'."""
+def _evaluated(hub: Hub, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
+    """The values, and whose they are: the record's (``limit`` series), or the configured Prometheus'."""
     url = hub.settings.prometheus_url
     warnings = []
     if url and times[-1] - times[0] > hub.settings.metrics_full_h * _HOUR_NS:
@@ -173,7 +173,7 @@ def _evaluated(hub: Hub, session: str, expr: str, times: range) -> tuple[str, Re
             return "prometheus", Result(list(times), series, 0, said)
         except PromqlError as error:
             warnings.append(f"The Prometheus of the settings was not used, as {error.message}.")
-    result = evaluate(hub.metrics.store(session), expr, times[0], times[-1], times.step)
+    result = evaluate(hub.metrics.store(session), expr, times[0], times[-1], times.step, limit)
     result.warnings = warnings + result.warnings
     return "record", result
 

@@ -9,13 +9,13 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from rayscope.flow.physical import WorkerRow
-from rayscope.flow.resources import group_at
 from rayscope.model.usage import NodeStats, ProcessUse
 from rayscope.server import measured, schemas_nodes
 from rayscope.server.cluster_status import amounts, holders, pending_of, places_of
 from rayscope.server.hub import Hub
+from rayscope.server.pictures import groups_of, seen_now
 from rayscope.server.routes.common import ERRORS, Session, answered
-from rayscope.server.routes.physical import node_of, picture_of
+from rayscope.server.routes.physical import node_of
 from rayscope.store import query
 from rayscope.store.errors import NotFound
 from rayscope.store.session_file import SessionFile
@@ -31,16 +31,15 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
     def cells(request: Request, session: Session = None) -> Response:
         """Every node and every worker as compact columns, with what is measured of them."""
         chosen = hub.resolve(session)
-        live = hub.is_live(chosen)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            found = query.housed(file, {}, at_ns=None, last_ns=hub.last_ns(chosen), live=live)
-            told = picture_of(found)
+            found = seen_now(hub, chosen, file)
+            told = found.picture
             usage, (resources, _) = measured.usage_of(hub, chosen), measured.resources_of(hub, chosen)
             living = {node.id for node in told.nodes}
             return {
                 "session": chosen,
-                "live": live,
+                "live": hub.is_live(chosen),
                 "at_ns": found.at_ns,
                 "nodes": {
                     "id": [node.id for node in told.nodes],
@@ -68,22 +67,20 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
     def status(request: Request, session: Session = None) -> Response:
         """What the cluster has, who holds it, what waits for some and why, and the autoscaler."""
         chosen = hub.resolve(session)
-        live = hub.is_live(chosen)
-        told = measured.resources_of(hub, chosen)  # before the record is held: it may wait for the GCS
-        return answered(hub, chosen, request, lambda file: cluster_status(hub, file, chosen, live, told))
+        return answered(hub, chosen, request, lambda file: cluster_status(hub, file, chosen))
 
 
-def cluster_status(
-    hub: Hub, file: SessionFile, session: str, live: bool, told: measured.Told
-) -> dict[str, Any]:
+def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
     """As ``GET /api/cluster/status`` answers. Of a session that is over nothing waits any more."""
-    resources, error = told
+    resources, error = measured.resources_of(hub, session)
     answer: dict[str, Any] = {
         "session": session,
-        "live": live,
+        "live": hub.is_live(session),
         "time_ns": resources.time_ns if resources is not None else None,
         "error": error.message if error is not None else None,
         "remedy": error.remedy if error is not None else None,
+        "error_code": error.code if error is not None else None,
+        "error_params": error.params if error is not None else None,
         "resources": {},
         "by": [],
         "by_left_out": 0,
@@ -94,15 +91,9 @@ def cluster_status(
     }
     if resources is None:
         return answer
-    now_ns = hub.last_ns(session)
-    found = query.housed(file, {}, at_ns=None, last_ns=now_ns, live=True)
-    labels = {row["id"]: _labels(row["labels"]) for row in found.nodes}
-    places = places_of(resources, labels)
-    groups = (group_at(identity, doc, now_ns, end_ns) for identity, doc, end_ns in found.groups)
-    by, by_left_out = holders(
-        [WorkerRow(**row) for row in found.workers],
-        [group for group in groups if group is not None],
-    )
+    found = seen_now(hub, session, file)
+    places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
+    by, by_left_out = holders(found.workers, found.groups)
     waiting = query.pending(file)
     return answer | {
         "resources": amounts((node.total, node.available) for node in resources.nodes.values()),
@@ -139,11 +130,7 @@ def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
             whole = node_of(found, node_id)
         except NotFound:  # nobody was in flight any more when it was there
             return told
-        groups = [
-            group.on(node_id)
-            for identity, doc, ended_ns in found.groups
-            if (group := group_at(identity, doc, found.at_ns or 0, ended_ns)) is not None
-        ]
+        groups = [group.on(node_id) for group in groups_of(found)]
         by, left_out = holders([WorkerRow(**one) for one in found.workers], groups)
         return told | {
             "workers": whole["workers"],

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.flow.physical import KEY_DIGITS, NodeRow, Picture, WorkerRow, picture
-from rayscope.flow.resources import group_at
+from rayscope.flow.physical import KEY_DIGITS
 from rayscope.server import schemas_physical
 from rayscope.server.hub import Hub
 from rayscope.server.measured import measured_columns, resources_of
+from rayscope.server.pictures import in_columns, picture_on, seen, seen_now
 from rayscope.server.routes.common import ERRORS, Nanoseconds, Session, TaskFilters, answered
 from rayscope.store import query
 from rayscope.store.errors import BadQuery, NotFound
@@ -53,19 +53,26 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
     ) -> Response:
         """What ran and was reserved on which worker of which node at a time."""
         chosen = hub.resolve(session)
-        live = hub.is_live(chosen)
+        is_plain = not (at_ns is not None or annotation_name or with_bytes or any(filters.values()))
 
         def look(file: SessionFile) -> dict[str, Any]:
-            found = query.housed(
-                file,
-                filters,
-                at_ns=at_ns,
-                last_ns=hub.last_ns(chosen),
-                live=live,
-                annotation=annotation_name,
-                with_bytes=with_bytes,
+            live = hub.is_live(chosen)
+            found = (
+                seen_now(hub, chosen, file)
+                if is_plain
+                else seen(
+                    query.housed(
+                        file,
+                        filters,
+                        at_ns=at_ns,
+                        last_ns=hub.last_ns(chosen),
+                        live=live,
+                        annotation=annotation_name,
+                        with_bytes=with_bytes,
+                    )
+                )
             )
-            told = picture_of(found)
+            told = found.picture
             figures = None
             if live and at_ns is None:
                 figures = measured_columns(told, hub.usage(chosen), resources_of(hub, chosen)[0])
@@ -73,7 +80,7 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
                 "session": chosen,
                 "at_ns": found.at_ns,
                 "live": live,
-                **{name: getattr(told, name) for name in told.__struct_fields__},
+                **in_columns(told),
                 "workers_left_out": told.workers_total - len(told.workers.key),
                 "annotations": found.keys,
                 "measured": figures,
@@ -133,21 +140,9 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         )
 
 
-def picture_of(found: query.Housed, on_node: str | None = None) -> Picture:
-    """Who is where at one time, or on one node alone."""
-    at_ns = found.at_ns or 0
-    groups = (group_at(identity, doc, at_ns, end_ns) for identity, doc, end_ns in found.groups)
-    return picture(
-        (NodeRow(**row) for row in found.nodes),
-        (WorkerRow(**row) for row in found.workers),
-        (group.on(on_node) if on_node else group for group in groups if group is not None),
-        gone=found.gone,
-    )
-
-
 def node_of(found: query.Housed, node_id: str) -> dict[str, Any]:
     """The node with that id and what is on it. Raises NotFound."""
-    told = picture_of(found, node_id)
+    told = picture_on(found, node_id)
     if [node.id for node in told.nodes] != [node_id]:
         raise NotFound(
             f"No node {node_id[:80]!r} at this time.", "GET /api/flow/physical lists the nodes of a time."

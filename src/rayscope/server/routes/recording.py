@@ -51,7 +51,7 @@ def add_recording(app: FastAPI, hub: Hub) -> None:
                 "nodes_total": len(items),
                 "tracing": hub.cached(name, "tracing", query.tracing),
                 "dropped": hub.dropped(name),
-                "snapshots": hub.snapshots(name),
+                "snapshots": hub.clusters.snapshots(name),
                 "cannot_see": hub.cannot_see(name),
             }
         )

@@ -14,6 +14,7 @@ from rayscope.server.routes.common import ERRORS, Cursor, Limit, Session, answer
 from rayscope.server.routes.recording import lane_summary
 from rayscope.store import query
 from rayscope.store.errors import BadQuery, StoreError
+from rayscope.store.session_file import SessionFile
 
 _NOTHING_DROPPED = {
     "total": 0,
@@ -49,6 +50,18 @@ def _session_row(hub: Hub, name: str) -> dict[str, Any]:
         "ray_version": about.ray_version,
         "gcs_address": about.gcs_address,
         "dropped_total": about.dropped_total,
+    }
+
+
+def _figures(file: SessionFile) -> dict[str, Any]:
+    """What the record says: looked up together, so that all of it is at hand or none."""
+    first_ns, last_ns = query.time_range(file)
+    return {
+        "first_ns": first_ns,
+        "last_ns": last_ns,
+        "functions": query.functions(file),
+        "failures": query.failures(file),
+        "tracing": query.tracing(file),
     }
 
 
@@ -97,7 +110,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
         """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
         name = hub.resolve(session)
         about = hub.catalog.about(name)
-        first_ns, last_ns = hub.cached(name, "time_range", query.time_range)
+        figures = hub.cached(name, "summary", _figures)
         return answer(
             {
                 "session": name,
@@ -105,13 +118,9 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                 "tasks": about.tasks,
                 "attempts": about.attempts,
                 "states": about.states,
-                "first_ns": first_ns,
-                "last_ns": last_ns,
-                "functions": hub.cached(name, "functions", query.functions),
-                "failures": hub.cached(name, "failures", query.failures),
+                **figures,
                 "dropped": hub.dropped(name),
                 "lanes": lane_summary(hub, name),
-                "tracing": hub.cached(name, "tracing", query.tracing),
                 "ingest": {
                     "events": about.events,
                     "batches": about.batches,

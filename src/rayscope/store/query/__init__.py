@@ -31,7 +31,7 @@ from rayscope.store.query.logs import (
     workers_of_actor,
     workers_of_job,
 )
-from rayscope.store.query.memory import makers
+from rayscope.store.query.memory import Maker, makers
 from rayscope.store.query.pages import MAX_LIMIT, Page
 from rayscope.store.query.physical import Housed, housed
 from rayscope.store.query.progress import functions_of, tasks_by_job
@@ -46,6 +46,7 @@ __all__ = [
     "Housed",
     "InFlight",
     "LogicalRows",
+    "Maker",
     "Page",
     "PathSums",
     "Pending",

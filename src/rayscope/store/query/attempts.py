@@ -41,7 +41,7 @@ _ITEM = (
     "job_id, actor_id, parent_hi, parent_lo, node_id, worker_id, worker_pid, placement_group_id, error_type, "
     f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, "
     f"{CREATED} AS created_ns, {START} AS start_ns, "
-    f"{END} AS end_ns"
+    f"{END} AS end_ns, cpu_ns"
 )
 #: Sort key -> (SQL expression without NULLs, whether it takes the session's last sign of life).
 _SORTS: Mapping[str, str] = {
@@ -245,7 +245,12 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
             )
         )
         if not found:
-            raise NotFound(f"No task {task_id[:80]!r} in this session.", "GET /api/tasks lists the tasks.")
+            raise NotFound(
+                f"No task {task_id[:80]!r} in this session.",
+                "GET /api/tasks lists the tasks.",
+                what="task",
+                id=task_id[:80],
+            )
         path = _call_path(reader, next((row["path_id"] for row in found if row["path_id"] is not None), None))
         parent = None
         if found[0]["parent_hi"] is not None:

@@ -159,7 +159,9 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
             )
         )
     if not found:
-        raise NotFound(f"No {kind.replace('_', ' ')} {entity_id[:80]!r} in this session.")
+        raise NotFound(
+            f"No {kind.replace('_', ' ')} {entity_id[:80]!r} in this session.", what=kind, id=entity_id[:80]
+        )
     told = decode_entity(kind, entity_id, found[0]["history"])
     found[0]["history"] = [
         {"time_ns": time_ns, "state": state, **extra}

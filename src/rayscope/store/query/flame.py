@@ -43,64 +43,60 @@ _LONE = f"coalesce(lone, {creation_name('made')})"
 
 
 def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
-    """SQL of one row for each call path, and of a table that has to be made before. The parameters of each
+    """SQL of a table that has to be made before, and of one row for each call path. The parameters of each
     are the filters'. ``last``: until when what runs ran. (At once they would need too much memory.)
 
     Blocked is the union of an attempt's waits, as in ``flow_sql.phases``; a wait of a running attempt whose
     end nobody told lasts still. Of calls that were told as one sum a range takes its share. Quantiles are put
     together from eight buckets of durations for each power of two.
     """
+    is_ranged = since > 0 or upto < FOREVER
 
     def inside(begin: str, end: str) -> str:
-        return (
-            f"CASE WHEN {begin} IS NULL THEN 0 "
-            f"ELSE greatest(0, least({end}, {upto}) - greatest({begin}, {since})) END"
-        )
+        lasted = f"least({end}, {upto}) - greatest({begin}, {since})" if is_ranged else f"{end} - {begin}"
+        return f"CASE WHEN {begin} IS NULL THEN 0 ELSE greatest(0, {lasted}) END"
 
+    # Of CPU time a range takes its share by time.
+    lies = inside("began", "ended")
+    used = f"(cpu_ns * (({lies}) / greatest(1, ended - began)))::BIGINT" if is_ranged else "cpu_ns"
     waited = blocked_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
     timed = f"""
 WITH chosen AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
         CASE WHEN path_id IS NULL THEN {MADE} END AS made,
-        state, output_bytes, {CREATED} AS created, {START} AS began, {END} AS told_end,
+        state, output_bytes, cpu_ns, {CREATED} AS created, {START} AS began, {END} AS told_end,
         {EXECUTING} AS runs, execute_end_ns, total_end_ns
     FROM attempts{where.sql}),
 timed AS NOT MATERIALIZED (
     SELECT *, coalesce(told_end, greatest(began, {last})) AS ended, {_EXECUTED} AS executed,
         {inside("runs", "executed")} AS executing
     FROM chosen)"""
-    held = f"""
-CREATE OR REPLACE TEMP TABLE held AS {timed}
-SELECT {_GROUP}, {total("least(executing, blocked)")} AS blocked
-FROM timed t JOIN ({waited}) b ON b.key = {attempt_key("t.")}
-GROUP BY {_GROUP}
-"""
     return (
-        held,
+        f"CREATE OR REPLACE TEMP TABLE waited AS {timed} SELECT key, blocked FROM ({waited})",
         f"""{timed},
 lasted AS (
     SELECT {_GROUP}, state, output_bytes, executing, coalesce(began, created) AS first_ns,
         CASE WHEN began IS NOT NULL THEN greatest(0, ended - began) END AS took,
-        {inside("began", "ended")} AS inside
-    FROM timed),
+        {inside("began", "ended")} AS inside, {used} AS used,
+        CASE WHEN w.blocked IS NOT NULL THEN least(executing, w.blocked) END AS blocked
+    FROM timed t LEFT JOIN waited w ON w.key = {attempt_key("t.")}),
 sums AS (
     SELECT {_GROUP}, {bucket("took")} AS bucket, count(*) AS n, count(took) AS took_n,
         count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running,
-        {total("inside")} AS inside, {total("executing")} AS executing, 0 AS blocked,
-        {total("output_bytes")} AS bytes, min(first_ns) AS first_ns, min(took) AS least_took,
-        max(took) AS most_took
-    FROM lasted GROUP BY {_GROUP}, bucket
-    UNION ALL BY NAME SELECT {_GROUP}, blocked FROM held),
+        {total("inside")} AS inside, {total("executing")} AS executing, {total("blocked")} AS blocked,
+        {total("output_bytes")} AS bytes, {total("used")} AS used, count(used) AS used_n,
+        min(first_ns) AS first_ns, min(took) AS least_took, max(took) AS most_took
+    FROM lasted GROUP BY {_GROUP}, bucket),
 named AS (
-    SELECT path_id, {_LONE} AS lone, bucket, sum(n) AS n,
-        coalesce(sum(took_n), 0) AS took_n, sum(failed) AS failed, sum(running) AS running,
-        sum(inside) AS inside, sum(executing) AS executing, sum(blocked) AS blocked, sum(bytes) AS bytes,
-        min(first_ns) AS first_ns, min(least_took) AS least_took, max(most_took) AS most_took
+    SELECT path_id, {_LONE} AS lone, bucket, sum(n) AS n, sum(took_n) AS took_n, sum(failed) AS failed,
+        sum(running) AS running, sum(inside) AS inside, sum(executing) AS executing, sum(blocked) AS blocked,
+        sum(bytes) AS bytes, sum(used) AS used, sum(used_n) AS used_n, min(first_ns) AS first_ns,
+        min(least_took) AS least_took, max(most_took) AS most_took
     FROM sums GROUP BY path_id, {_LONE}, bucket),
 ranked AS ({ranked("named", "path_id, lone")})
 SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
     greatest(0, {total("executing")} - {total("blocked")}), {total("blocked")}, {total("bytes")},
-    min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(most_took)
+    {total("used")}, sum(used_n)::BIGINT, min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(most_took)
 FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
 """,
     )

@@ -73,13 +73,12 @@ def frame(
     by: str,
     lanes_from: int,
     lanes: int,
-    overview: bool,
     last_ns: int,
     levels: int,
 ) -> Frame:
     """The lanes of all attempts that the filters leave, whatever their window. Raises BadQuery.
 
-    ``overview``: tell begins and ends too. ``levels``: down to which depth lanes by call path are told apart.
+    ``levels``: down to which depth lanes by call path are told apart.
     """
     base = _base(filters, by, last_ns)
     _, label, order = lanes_by(by)
@@ -91,7 +90,7 @@ def frame(
             return Frame(last_ns, last_ns, 0, [], 0, 1, [], [])
         origin, end, attempts = extent
         bucket = max(1, -(-(end - origin) // BUCKETS))
-        events = _events(reader, base, origin, bucket) if overview else ([], [])
+        events = _events(reader, base, origin, bucket)
     return Frame(origin, end, attempts, shown, lanes_total, bucket, *events)
 
 

@@ -250,12 +250,13 @@ def logical_rows(
         if is_exact or classes:
             values = [classes, actors, last_ns, *where.values]
             found = rows_of(reader.execute(_called(where, is_exact, bool(classes), spans), values))
+            counted = reader.execute(
+                _states(where, bool(classes)), [classes, actors, *where.values]
+            ).fetchall()
         else:
-            found = called(reader, where, int(last_ns), spans, _ACTOR, _tasks_named)
+            found, counted = called(reader, where, int(last_ns), spans, _ACTOR, _tasks_named)
         states: dict[tuple[str | None, str | None], dict[str, int]] = {}
-        for func, box, state, many in reader.execute(
-            _states(where, bool(classes)), [classes, actors, *where.values]
-        ).fetchall():
+        for func, box, state, many in counted:
             states.setdefault((func, box), {})[state] = many
         stored = reader.execute("SELECT count(*) FROM edge_rows").fetchone()
         share = max(1, -(-(stored[0] if stored else 0) // MAX_EDGE_ROWS))

@@ -40,24 +40,26 @@ def called(
     spans: str,
     is_actor: str,
     tasks_named: Callable[[str], str],
-) -> list[Row]:
-    """One row for each function (``is_node``), and for each caller and function, with estimated quantiles.
+) -> tuple[list[Row], list[tuple[str | None, None, str, int]]]:
+    """One row for each function (``is_node``), and for each caller and function, with estimated quantiles;
+    and rows (function, None, state, how many), in the order of states.
 
     ``spans``: whose waits are looked at, of ``picked``. ``is_actor``: SQL of whether an attempt is one of an
     actor; ``tasks_named``: SQL of ``task_hi``, ``task_lo`` and ``func`` of the tasks that a condition picks.
     """
     # One after the other: at once they would need too much memory.
     keyed = _keyed(where, last, is_actor)
-    reader.execute(f"CREATE TEMP TABLE sums AS {keyed} {_counted('run')}", where.values)
-    reader.execute(f"INSERT INTO sums BY NAME {keyed} {_counted('latency')}", where.values)
     lasted = f"SELECT {_KEY}, coalesce(ended, {last}) AS ended FROM picked"
     reader.execute(
-        f"INSERT INTO sums BY NAME {keyed} "
-        f"SELECT {_GROUP}, true AS is_run, {total('least(took, blocked)')} AS waited "
-        f"FROM keyed k JOIN ({blocked_ns(spans, lasted)}) b ON b.key = {attempt_key('k.')} GROUP BY {_GROUP}",
+        f"CREATE TEMP TABLE waited AS {keyed} SELECT key, blocked FROM ({blocked_ns(spans, lasted)})",
         where.values,
     )
-    return rows_of(reader.execute(_called(tasks_named)))
+    reader.execute(f"CREATE TEMP TABLE sums AS {keyed} {_SUMS}", where.values)
+    states = reader.execute(
+        f"SELECT coalesce(own, {creation_name('made')}) AS func, NULL, state, sum(n)::BIGINT FROM sums "
+        "GROUP BY ALL ORDER BY state"
+    ).fetchall()
+    return rows_of(reader.execute(_called(tasks_named))), states
 
 
 def _keyed(where: Where, last: int, is_actor: str) -> str:
@@ -67,8 +69,8 @@ def _keyed(where: Where, last: int, is_actor: str) -> str:
     return f"""
 WITH known AS ({_KNOWN}),
 picked AS NOT MATERIALIZED (
-    SELECT {_KEY}, path_id, coalesce(func_name, name) AS own, state, output_bytes, parent_hi, parent_lo,
-        {MADE} AS made,
+    SELECT {_KEY}, path_id, coalesce(func_name, name) AS own, coalesce(state, 'NIL') AS state, output_bytes,
+        parent_hi, parent_lo, {MADE} AS made,
         coalesce({is_actor}, false) AS is_method,
         CASE WHEN {is_driver("parent")} THEN right(parent_lo, 8) END AS job,
         coalesce(path_id IN (SELECT path_id FROM known), false) AS is_known,
@@ -86,17 +88,25 @@ keyed AS NOT MATERIALIZED (
 
 
 def _counted(of: str) -> str:
-    """SQL of the durations ``run`` or ``latency`` of ``keyed`` in buckets; with the first, all other sums."""
-    sums = ""
-    if of == "run":
-        sums = (
-            f"count(*) AS n, count(*) FILTER (state = 'FAILED') AS failed, {total('took')} AS took, "
-            f"0::BIGINT AS waited, {total('output_bytes')} AS bytes, "
-        )
+    return f"count({of}) AS {of}_n, min({of}) AS least_{of}, max({of}) AS most_{of}"
+
+
+#: SQL of the sums over ``keyed``, with the durations ``run`` and ``latency`` in buckets.
+_SUMS = f"""
+SELECT {_GROUP}, state, {bucket("run")} AS run_in, {bucket("latency")} AS latency_in, count(*) AS n,
+    {total("took")} AS took,
+    {total("CASE WHEN w.blocked IS NOT NULL THEN least(took, w.blocked) END")} AS waited,
+    {total("output_bytes")} AS bytes, {_counted("run")}, {_counted("latency")}
+FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key("k.")}
+GROUP BY {_GROUP}, state, run_in, latency_in
+"""
+
+
+def _spread(of: str) -> str:
+    """SQL of the durations of one kind, by bucket."""
     return (
-        f"SELECT {_GROUP}, {of == 'run'} AS is_run, {bucket(of)} AS bucket, {sums}"
-        f"count({of}) AS told, min({of}) AS least_took, max({of}) AS most_took "
-        f"FROM keyed GROUP BY {_GROUP}, bucket"
+        f"{_EDGE}, {of}_in AS bucket, sum({of}_n) AS took_n, min(least_{of}) AS least_took, "
+        f"max(most_{of}) AS most_took"
     )
 
 
@@ -123,17 +133,17 @@ every AS (
     SELECT false AS is_node, * FROM named
     UNION ALL SELECT true, * REPLACE (NULL AS caller_kind, NULL AS caller) FROM named),
 grouped AS (
-    SELECT {_EDGE}, is_run, bucket, bool_or(is_method) AS is_method, sum(n) AS n, sum(failed) AS failed,
-        sum(took) AS took, sum(waited) AS waited, sum(bytes) AS bytes, coalesce(sum(told), 0) AS took_n,
-        min(least_took) AS least_took, max(most_took) AS most_took
-    FROM every GROUP BY {_EDGE}, is_run, bucket),
+    SELECT true AS is_run, {_spread("run")}, bool_or(is_method) AS is_method, sum(n) AS n,
+        sum(n) FILTER (state = 'FAILED') AS failed, sum(took) AS took, sum(waited) AS waited,
+        sum(bytes) AS bytes
+    FROM every GROUP BY {_EDGE}, bucket
+    UNION ALL BY NAME SELECT false AS is_run, {_spread("latency")} FROM every GROUP BY {_EDGE}, bucket),
 ranked AS ({ranked("grouped", f"{_EDGE}, is_run")})
 SELECT func, NULL::VARCHAR AS box, caller_kind, caller, NULL::VARCHAR AS caller_box, is_node,
-    bool_or(is_method) AS is_method, coalesce(sum(n) FILTER (is_run), 0)::BIGINT AS attempts,
-    coalesce(sum(failed) FILTER (is_run), 0)::BIGINT AS failed,
-    {total("CASE WHEN is_run THEN took END")} AS total_ns,
-    greatest(0, {total("CASE WHEN is_run THEN took END")} - {total("waited")}) AS self_ns,
-    {total("waited")} AS blocked_ns, {total("CASE WHEN is_run THEN bytes END")} AS output_bytes,
+    bool_or(is_method) AS is_method, coalesce(sum(n), 0)::BIGINT AS attempts,
+    coalesce(sum(failed), 0)::BIGINT AS failed, {total("took")} AS total_ns,
+    greatest(0, {total("took")} - {total("waited")}) AS self_ns,
+    {total("waited")} AS blocked_ns, {total("bytes")} AS output_bytes,
     {quantiles}
 FROM ranked GROUP BY {_EDGE}
 """

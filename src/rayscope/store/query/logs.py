@@ -30,7 +30,7 @@ def actors_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[st
         return {}
     with file.reader() as reader:
         rows = reader.execute(
-            "SELECT worker_id, id, class_name FROM actor_rows WHERE list_contains(?, worker_id)",
+            "SELECT worker_id, id, class_name FROM actor_rows WHERE worker_id IN (SELECT unnest(?))",
             [list(worker_ids)],
         ).fetchall()
     return {worker: (actor, class_name) for worker, actor, class_name in rows}
@@ -48,7 +48,12 @@ def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
             [actor_id],
         ).fetchall()
     if known is None and not rows:
-        raise NotFound(f"No actor {actor_id[:80]!r} in this session.", "GET /api/actors lists the actors.")
+        raise NotFound(
+            f"No actor {actor_id[:80]!r} in this session.",
+            "GET /api/actors lists the actors.",
+            what="actor",
+            id=actor_id[:80],
+        )
     found = [(known[0], known[1])] if known is not None and known[0] and known[1] else []
     return [*found, *(row for row in rows if row not in found)]
 
@@ -74,7 +79,12 @@ def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
             row = reader.execute(sql, [worker_id]).fetchone()
             if row is not None:
                 return str(row[0])
-    raise NotFound(f"No worker {worker_id[:80]!r} in this session.", "GET /api/workers lists the workers.")
+    raise NotFound(
+        f"No worker {worker_id[:80]!r} in this session.",
+        "GET /api/workers lists the workers.",
+        what="worker",
+        id=worker_id[:80],
+    )
 
 
 def job_places(file: SessionFile, job_id: str) -> list[Row]:
@@ -91,7 +101,12 @@ def job_places(file: SessionFile, job_id: str) -> list[Row]:
             )
         )
     if not found:
-        raise NotFound(f"No job {job_id[:80]!r} in this session.", "GET /api/jobs lists the jobs.")
+        raise NotFound(
+            f"No job {job_id[:80]!r} in this session.",
+            "GET /api/jobs lists the jobs.",
+            what="job",
+            id=job_id[:80],
+        )
     return found
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from rayscope.store.flow_sql import FIRST_PUT, function_name
 from rayscope.store.session_file import SessionFile
 
@@ -23,19 +25,22 @@ class Maker(NamedTuple):
 
 def makers(file: SessionFile, object_ids: Sequence[str]) -> dict[str, Maker]:
     """The makers of objects (hex ids), as far as they are on record."""
-    rows = []
-    for object_id in object_ids:
-        number = int.from_bytes(bytes.fromhex(object_id[_TASK_DIGITS:]), "little")
-        rows.append((object_id, int(object_id[:16], 16), object_id[16:_TASK_DIGITS], number))
-    if not rows:
+    if not object_ids:
         return {}
+    places = [one[_TASK_DIGITS:] for one in object_ids]
+    wanted = pa.table(
+        {
+            "id": object_ids,
+            "hi": pa.array([int(one[:16], 16) for one in object_ids], pa.uint64()),
+            "lo": [one[16:_TASK_DIGITS] for one in object_ids],
+            "number": pa.array([int.from_bytes(bytes.fromhex(one), "little") for one in places], pa.uint32()),
+        }
+    )
     with file.reader() as reader:
+        reader.register("wanted", wanted)
         found = reader.execute(
             f"""
-            WITH wanted AS MATERIALIZED (
-                SELECT unnest($ids) AS id, unnest($hi::UBIGINT[]) AS hi, unnest($lo) AS lo,
-                    unnest($numbers::UINTEGER[]) AS number),
-            made AS (
+            WITH made AS (
                 SELECT w.id, arg_max({function_name("a")}, a.attempt) AS function,
                     max(a.ended_at_ns) AS ended_ns,
                     bool_or(a.type = 'DRIVER_TASK') AS by_driver
@@ -49,12 +54,6 @@ def makers(file: SessionFile, object_ids: Sequence[str]) -> dict[str, Maker]:
                 coalesce(put_ns, CASE WHEN w.number < {FIRST_PUT} THEN ended_ns END)
             FROM wanted w LEFT JOIN made USING (id) LEFT JOIN put USING (id)
             WHERE made.id IS NOT NULL OR put.id IS NOT NULL
-            """,
-            {
-                "ids": [row[0] for row in rows],
-                "hi": [row[1] for row in rows],
-                "lo": [row[2] for row in rows],
-                "numbers": [row[3] for row in rows],
-            },
+            """
         ).fetchall()
     return {row[0]: Maker(row[1], row[2], row[3]) for row in found}

@@ -58,8 +58,8 @@ GROUP BY worker_id
 """
 #: The states of an actor's record, [ns, state, ...] as JSON: its transitions, and what was observed last.
 _TOLD = (
-    "list_append(json_extract(a.doc, '$[1][*]'), "
-    "json_array(json_extract(a.doc, '$[2]'), json_extract(a.doc, '$[3].state')))"
+    "list_append(json_extract(d.doc, '$[1][*]'), "
+    "json_array(json_extract(d.doc, '$[2]'), json_extract(d.doc, '$[3].state')))"
 )
 #: A worker houses one actor in its life: the attempt that made it tells, or where that is missing the GCS.
 #: Where nobody told the end of that attempt, the actor was made once it ran a method, or was said to live.
@@ -74,11 +74,13 @@ WITH made AS (
 told AS (
     SELECT worker_id, id AS actor_id, 0 AS made_ns, 0 AS since, required_resources FROM actor_rows
     WHERE worker_id IN (SELECT id FROM workers) AND worker_id NOT IN (SELECT worker_id FROM made)
-        AND coalesce(start_ns, 0) <= $at),
+        AND coalesce(start_ns, 0) <= $at
+    QUALIFY row_number() OVER (PARTITION BY worker_id ORDER BY id) = 1),
 at_work AS (
     SELECT DISTINCT worker_id FROM attempts
     WHERE type = 'ACTOR_TASK' AND {START} <= $at
-        AND worker_id IN (SELECT worker_id FROM made WHERE made_ns = {FOREVER}))
+        AND worker_id IN (SELECT worker_id FROM made WHERE made_ns = {FOREVER})),
+docs AS (SELECT id, doc FROM actor_rows WHERE id IN (SELECT actor_id FROM made WHERE made_ns = {FOREVER}))
 SELECT h.worker_id, h.actor_id, a.class_name, coalesce(nullif(a.name, ''), a.repr_name) AS name,
     coalesce(a.required_resources, h.required_resources) AS required_resources,
     CASE WHEN a.end_ns <= $at THEN 'DEAD' WHEN h.made_ns <= $at THEN 'ALIVE'
@@ -88,7 +90,7 @@ SELECT h.worker_id, h.actor_id, a.class_name, coalesce(nullif(a.name, ''), a.rep
             AND TRY_CAST(json_extract_string(t, '$[0]') AS BIGINT) BETWEEN h.since AND $at]) > 0 THEN 'ALIVE'
         ELSE 'PENDING_CREATION' END AS state
 FROM (FROM made UNION ALL FROM told) h LEFT JOIN actor_rows a ON a.id = h.actor_id
-QUALIFY row_number() OVER (PARTITION BY h.worker_id ORDER BY h.actor_id) = 1
+LEFT JOIN docs d ON d.id = h.actor_id
 """
 _BLOCKED = f"""
 CREATE TEMP TABLE blocked AS

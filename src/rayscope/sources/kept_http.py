@@ -1,0 +1,149 @@
+"""Plain HTTP/1.1 over a connection that is kept: at a third of the cost of ``http.client``.
+
+``httptools`` (the parser of uvicorn and Node.js) reads the answers. Every question is bounded in time as a
+whole, however slowly its answer drips in, and in size.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import httptools
+
+_CHUNK = 1 << 18
+#: What the head of an answer may take beside the body, bytes.
+_HEAD = 64 << 10
+
+
+class Reply(NamedTuple):
+    """``length``: what Content-Length says, None without; of a HEAD that is all there is."""
+
+    status: int
+    length: int | None
+    body: bytes
+
+
+class _Reading:
+    """What the parser has found of one answer."""
+
+    def __init__(self, *, has_body: bool) -> None:
+        self.parts: list[bytes] = []
+        self.length: int | None = None
+        self.chunked = self.closes = False
+        self.head_done = False
+        self.done = False
+        self._has_body = has_body
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"content-length" and value.isdigit():
+            self.length = int(value[:18])
+        elif name == b"transfer-encoding":
+            self.chunked = True
+        elif name == b"connection":
+            self.closes = value.lower() == b"close"
+
+    def on_headers_complete(self) -> None:
+        self.head_done = True
+        self.done = not self._has_body
+
+    def on_body(self, data: bytes) -> None:
+        self.parts.append(data)
+
+    def on_message_complete(self) -> None:
+        self.done = True
+
+
+class KeptHttp:
+    """One server's connection. Thread-safe: one question at a time; :meth:`close` it after use."""
+
+    def __init__(
+        self, host: str, port: int, headers: Mapping[str, str] | None = None, *, max_bytes: int = 32 << 20
+    ) -> None:
+        self._address = (host, port)
+        self._max_bytes = max_bytes
+        named = f"[{host}]" if ":" in host else host
+        fields = {"Host": f"{named}:{port}", **(headers or {})}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        self._head = f" HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, method: str, path: str, timeout_s: float) -> Reply:
+        """The answer to a question (``path``: quoted), all of it in the time. Raises OSError.
+
+        A connection that the other side closed while it was idle is opened again.
+        """
+        deadline = time.monotonic() + timeout_s
+        if not self._lock.acquire(timeout=timeout_s):
+            raise TimeoutError("others are asking")
+        try:
+            fresh = self._socket is None
+            try:
+                return self._ask(method, path, deadline)
+            except ConnectionError:
+                self._drop()
+                if fresh:
+                    raise
+                return self._ask(method, path, deadline)
+        except TimeoutError:
+            self._drop()
+            raise TimeoutError(f"it took longer than {timeout_s:g} s") from None
+        except OSError:
+            self._drop()
+            raise
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Close the connection; the next question opens it again."""
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.close()
+            self._socket = None
+
+    def _ask(self, method: str, path: str, deadline: float) -> Reply:
+        if self._socket is None:
+            self._socket = socket.create_connection(self._address, timeout=_left(deadline))
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.settimeout(_left(deadline))
+        self._socket.sendall(f"{method} {path}".encode("latin-1") + self._head)
+        reading = _Reading(has_body=method != "HEAD")
+        parser = httptools.HttpResponseParser(reading)
+        size = 0
+        while not reading.done:
+            self._socket.settimeout(_left(deadline))
+            data = self._socket.recv(_CHUNK)
+            if not data:
+                if not reading.head_done or reading.chunked or reading.length is not None:
+                    raise ConnectionResetError("it closed the connection")
+                break  # a body that ends with the connection
+            size += len(data)
+            try:
+                parser.feed_data(data)
+            except httptools.HttpParserError as error:
+                if not reading.done:
+                    raise OSError(f"what it answers is no HTTP: {str(error)[:100]}") from None
+            if size > (self._max_bytes if reading.head_done else 0) + _HEAD:
+                raise OSError(f"its text is longer than {self._max_bytes >> 20} MiB")
+        reply = Reply(parser.get_status_code(), reading.length, b"".join(reading.parts))
+        if reading.closes or not reading.done or parser.get_http_version() != "1.1":
+            self._drop()
+        return reply
+
+
+def _left(deadline: float) -> float:
+    """The seconds left. Raises TimeoutError where none are."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

@@ -1,0 +1,92 @@
+"""What processes hold is told as far as it is known: nodes that do not answer hold nobody up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.cluster import wait_until
+from tests.raylets import HELD, raylets_of
+from tests.story import SESSION, Story
+
+from rayscope.server import held_objects
+from rayscope.sources.gcs import GcsError
+
+
+@pytest.fixture
+def attached(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
+    """A server whose session's cluster has this GCS."""
+
+    def attach(gcs: Any) -> Any:
+        story = Story()
+        story.task("make", 0, 1, 2)
+        fresh.record(story)
+        hub = fresh.server.hub
+        hub.catalog.about(SESSION).last_ns = time.time_ns()
+        monkeypatch.setattr(hub.clusters, "gcs_of", lambda _: gcs)
+        return fresh
+
+    return attach
+
+
+def test_the_first_answer_is_whole_where_all_nodes_answer(attached: Callable[[Any], Any]) -> None:
+    with raylets_of(False, False) as gcs:
+        told = attached(gcs).get("/api/memory", by="node")
+    assert (told["state"], told["nodes_waiting"], told["time_ns"] is not None) == ("whole", 0, True)
+    assert [(group["key"][:2], group["objects"]) for group in told["groups"]] == [("00", HELD), ("01", HELD)]
+    assert [node["waiting"] for node in told["nodes"]] == [False, False]
+
+
+def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
+    attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rayscope.server.routes.memory.PATIENCE_S", 0.5)
+    with raylets_of(False, True) as gcs:
+        server = attached(gcs)
+        told = server.get("/api/memory", by="node")
+        assert (told["state"], told["nodes_waiting"]) == ("being_read", 1)
+        assert [(node["node_id"][:2], node["waiting"]) for node in told["nodes"]] == [
+            ("00", False),
+            ("01", True),
+        ]
+        assert (told["totals"]["objects"], told["references_read"]) == (HELD, HELD)
+        gcs.go.set()
+
+        def whole() -> Any:
+            answer = server.get("/api/memory", by="node")
+            return answer["state"] == "whole" and answer
+
+        told = wait_until(whole, "the other node")
+        assert told["totals"]["objects"] == 2 * HELD
+
+
+def test_an_account_is_kept_while_somebody_looks(
+    attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_objects, "_HOLDS_S", 0.05)
+    monkeypatch.setattr(held_objects, "_REST", 0)
+    monkeypatch.setattr(held_objects, "ASKED_S", 0.5)
+    with raylets_of(False) as gcs:
+        objects = attached(gcs).server.hub.objects
+        first = objects.read(SESSION, None, 30.0)
+        wait_until(lambda: objects.read(SESSION).time_ns > first.time_ns, "a later account")
+        keeper = objects._keepers[SESSION]
+        wait_until(lambda: not keeper.lives, "its end, since nobody asks")
+        again = objects.read(SESSION, None, 30.0)
+        assert again.nodes[0].references_total == HELD
+        assert objects._keepers[SESSION] is not keeper
+
+
+def test_a_gcs_that_cannot_be_read_is_told(attached: Callable[[Any], Any]) -> None:
+    class Broken:
+        metadata = ()
+
+        def nodes(self) -> Any:
+            raise GcsError("The GCS does not answer.", "Is it running?")
+
+    server = attached(Broken())
+    answer = server.client.get("/api/memory")
+    assert answer.status_code >= 400
+    assert "does not answer" in answer.text

@@ -1,0 +1,13 @@
+export type Params = Record<string, string | number | null | undefined>;
+
+export function apiPath(path: string, params: Params = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
+  }
+  const search = query.toString();
+  return search ? `/api${path}?${search}` : `/api${path}`;
+}
+
+/** Of all sessions one answer, however many there are. */
+export const SESSIONS_LIMIT = 1000;

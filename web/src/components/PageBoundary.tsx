@@ -1,0 +1,29 @@
+import { Component, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ErrorPanel } from './small';
+
+/** Where a page cannot be fetched or fails, the others stay. */
+export class PageBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override render() {
+    return this.state.error === null ? this.props.children : <Failed error={this.state.error} />;
+  }
+}
+
+function Failed({ error }: { error: Error }) {
+  const { t } = useTranslation();
+  return (
+    <ErrorPanel
+      error={error}
+      title={t('error.page')}
+      message={error.message}
+      remedy={t('error.pageRemedy')}
+      onRetry={() => window.location.reload()}
+    />
+  );
+}

@@ -1,1 +1,0 @@
-export { ActorsPage as default } from './EntityDetails';

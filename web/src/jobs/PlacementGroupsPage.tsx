@@ -1,1 +1,0 @@
-export { PlacementGroupsPage as default } from './EntityDetails';

@@ -1,0 +1,22 @@
+import { type EntityView, type SessionUrl, toItem, toView, type Url } from '../app/url';
+import type { Tone } from '../theme/tokens';
+import type { ClusterEvent, EventKind, Severity } from './types';
+
+export const SEVERITY_TONES: Record<Severity, Tone> = { ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' };
+
+const LISTED: Partial<Record<EventKind, EntityView>> = {
+  node: 'nodes',
+  worker: 'workers',
+  actor: 'actors',
+  job: 'jobs',
+  placement_group: 'placement-groups',
+};
+
+/** Where what an event is about is shown: of failed tasks (their `id` is a function) the list of failures. */
+export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
+  const { id, job_id } = event;
+  if (event.kind === 'task')
+    return toView(url, 'failures', { ...(id && { func_name: id }), ...(job_id && { job_id }) });
+  const view = LISTED[event.kind];
+  return view === undefined || id === null ? undefined : toItem(url, view, id);
+}

@@ -1,0 +1,29 @@
+import './theme/mantine.css';
+import './theme/global.css';
+import './theme/alerts.css';
+import './theme/jobs.css';
+import './theme/memory.css';
+import './theme/logs.css';
+import './theme/metrics.css';
+import './theme/nodes.css';
+import { askEarly } from './api/early';
+import { apiPath, SESSIONS_LIMIT } from './api/path';
+import { parseUrl } from './app/url';
+import { firstLanguage, loadTexts } from './i18n/language';
+import { LOADERS } from './pages/loaders';
+
+// Little, so that it runs at once: all that the page needs is asked for together, not one after the other.
+const url = parseUrl(window.location.pathname, window.location.search);
+const language = firstLanguage();
+const parts = Promise.all([import('./app/start'), loadTexts(language)]);
+askEarly(apiPath('/sessions', { limit: SESSIONS_LIMIT }));
+if (url.page === 'session') {
+  const { session, view } = url;
+  // What is wrong with it is said where it is shown.
+  LOADERS[view]().catch(() => undefined);
+  askEarly(apiPath('/summary', { session }));
+  if (view === 'overview') askEarly(apiPath('/cluster', { session }));
+  if (view === 'overview' || view === 'metrics') askEarly(apiPath('/metrics/charts'));
+}
+const root = document.getElementById('root');
+if (root !== null) void parts.then(([{ start }, texts]) => start(root, language, texts));
