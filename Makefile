@@ -49,12 +49,12 @@ test-web: $(SETUP) ## Types, lint and unit tests of the UI
 	$(BIN)/python hatch_build.py npm test
 
 .PHONY: test-py
-test-py: $(SETUP) ui system ## Unit, property, integration and end-to-end tests
-	$(BIN)/python -m pytest
+test-py: ui system test-unit ## Unit, property, integration and end-to-end tests
+	$(BIN)/python -m pytest tests/e2e tests/integration tests/versions
 
 .PHONY: test-unit
-test-unit: $(SETUP) ## The tests that need neither Ray nor a browser
-	$(BIN)/python -m pytest tests/unit tests/test_architecture.py
+test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cores
+	$(BIN)/python -m pytest -n 2 tests/unit tests/test_architecture.py
 
 .PHONY: test-versions
 test-versions: $(SETUP) ## Install Ray 2.50, 2.53, 2.56 and 2.60 in turn, and compare records with each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -39,7 +40,8 @@ def _ask(app: FastAPI, name: str, headers: dict[str, str]) -> tuple[int, bytes, 
         ):
             return answer.status_code, b"".join([part async for part in answer.aiter_raw()]), answer.headers
 
-    return asyncio.run(ask())
+    with ThreadPoolExecutor(1) as threads:  # this thread may run a loop for a browser
+        return threads.submit(asyncio.run, ask()).result()
 
 
 def _raw(app: FastAPI, name: str, **headers: str) -> tuple[bytes, httpx.Headers]:
