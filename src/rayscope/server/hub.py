@@ -233,9 +233,10 @@ class Hub:
         Raises StoreError, also for what DuckDB says of a broken file.
         """
         self.recorder.attend()
-        return self._query(session, function)
+        return self.query(session, function)
 
-    def _query(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
+    def query(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
+        """As ``read``, for ourselves: no reader waits for what has just come."""
         try:
             with self.catalog.reading(session) as file:
                 return function(file)
@@ -257,24 +258,17 @@ class Hub:
         live = self.is_live(session)
         written = self.read(session, lambda file: file.written)
         return self._answers.dated(
-            (session, question), None if live else written, lambda: self._query(session, function)
+            (session, question), None if live else written, lambda: self.query(session, function)
         )
 
     def cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
         """The same, for costly questions of many viewers: at most a tenth of the time goes into each."""
         self.recorder.attend()
-        return self._cached(session, name, function)
+        return self.glanced(session, name, function)
 
     def glanced(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
         """The same for our own figures: nobody waits for them, so the writer need not hurry."""
-        return self._cached(session, name, function)
-
-    def _cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
-        return self._figures.get((session, name), None, lambda: self._query(session, function))
-
-    def query(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
-        """As ``read``, for ourselves: no reader waits for what has just come."""
-        return self._query(session, function)
+        return self._figures.get((session, name), None, lambda: self.query(session, function))
 
     def unreadable(self, session: str) -> StoreError | None:
         """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""

@@ -46,13 +46,13 @@ class Task:
     this process meanwhile.
     """
 
-    __slots__ = ("attempt", "fetched", "id", "of_process", "of_thread", "shared", "thread")
+    __slots__ = ("attempt", "began_ns", "clock", "fetched", "id", "shared", "thread")
 
     def __init__(self, task_id: bytes, attempt: int, thread: int) -> None:
         self.id, self.attempt, self.thread = task_id, attempt, thread
         self.fetched: Fetched | None = None
         self.shared = False
-        self.of_process = self.of_thread = 0
+        self.clock, self.began_ns = time.process_time_ns, 0
 
     def begin(self) -> None:
         """It begins now, in this thread."""
@@ -62,9 +62,8 @@ class Task:
                 other.shared = True
         state.tasks[self.id] = self
         if state.shares:
-            self.of_thread = time.thread_time_ns()
-        else:
-            self.of_process = time.process_time_ns()
+            self.clock = time.thread_time_ns
+        self.began_ns = self.clock()
 
     def cpu_ns(self) -> int | None:
         """The CPU time that it took until now, in its thread. None of a coroutine, or if it cannot be told.
@@ -72,11 +71,9 @@ class Task:
         It is that of all threads of the process, as long as that has run one task at a time; where tasks ran
         beside each other it is that of the thread alone.
         """
-        if not self.thread:
+        if not self.thread or (self.shared and self.clock is time.process_time_ns):
             return None
-        if self.of_thread:
-            return time.thread_time_ns() - self.of_thread
-        return None if self.shared else time.process_time_ns() - self.of_process
+        return self.clock() - self.began_ns
 
 
 class Fetched:
