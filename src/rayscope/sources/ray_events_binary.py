@@ -11,7 +11,7 @@ both formats give equal records.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,12 +23,10 @@ from rayscope.sources.event_format import Format, MalformedBatch
 from rayscope.sources.event_schema import UNION, as_json, unknown_fields
 from rayscope.sources.event_types import Event
 from rayscope.sources.task_events import count, dropped, hex_id, problem
-from rayscope.sources.task_events_binary import FAST
+from rayscope.sources.task_events_binary import Columns
 
-_Data = FAST["RayEventsData"]
-_RawData = UNION["RayEventsData"]
+_Data = UNION["RayEventsData"]
 _RayEvent = UNION["RayEvent"]
-_Event = FAST["RayEvent"]
 #: What either way raises for an event that it cannot read.
 _ERRORS: tuple[type[Exception], ...] = (*task_events_binary.ERRORS, *ray_events.ERRORS, msgspec.MsgspecError)
 
@@ -42,36 +40,43 @@ class ParsedBatch:
         self.body = body
         self.invalid: list[bytes] = []
         self._problems: Counter[str] = Counter()
-        #: The good events as they came; None until somebody asks.
-        self._raws: list[bytes] | None = None
+        #: Events by session that only the slow way can read.
+        self._odd: dict[str, list[bytes]] = {}
         try:
             data = _Data.FromString(body)
-            self._events: list[Any] = data.events[:]
-        except event_schema.ERRORS:
-            data = self._read_one_by_one()
+        except event_schema.ERRORS as error:
+            raise MalformedBatch(f"not a RayEventsData: {error}") from error
+        self._events: list[bytes] = data.events[:]
+        self._columns: list[Columns] = []
+        try:
+            if self._events:
+                self._columns = [Columns(self._events)]
+        except task_events_binary.ERRORS:
+            self._read_one_by_one()
         self._dropped: list[Any] = data.task_events_metadata.dropped_task_attempts[:]
         if body and not self._events and not data.HasField("task_events_metadata"):
             raise MalformedBatch("; ".join(self._problems) or "not a RayEventsData: it has no events")
-        names: list[str] = [event.session_name for event in self._events]
-        self.sessions = set(names)
-        #: The session of each event, if they are not all of one.
-        self._names = names if len(self.sessions) > 1 else None
+        self.sessions = {*(columns.session for columns in self._columns), *self._odd}
 
-    def _read_one_by_one(self) -> Any:
-        """The slow way, for a batch with something in it that another version of Ray sends."""
-        try:
-            data = _RawData.FromString(self.body)
-        except event_schema.ERRORS as error:
-            raise MalformedBatch(f"not a RayEventsData: {error}") from error
-        self._events, self._raws = [], []
-        for raw in data.events:
+    def _read_one_by_one(self) -> None:
+        """For events of several sessions, and those in which something is as it never is."""
+        whole: dict[str, list[bytes]] = {}
+        good = []
+        for raw in self._events:
             try:
-                self._events.append(_read(raw))
-                self._raws.append(raw)
+                session = _RayEvent.FromString(raw).session_name
             except event_schema.ERRORS as error:
                 self._problems[problem(error)] += 1
                 self.invalid.append(raw)
-        return data
+                continue
+            good.append(raw)
+            try:
+                Columns([raw])
+                whole.setdefault(session, []).append(raw)
+            except task_events_binary.ERRORS:
+                self._odd.setdefault(session, []).append(raw)
+        self._events = good
+        self._columns = [Columns(raws) for raws in whole.values()]
 
     def __len__(self) -> int:
         return len(self._events)
@@ -79,48 +84,40 @@ class ParsedBatch:
     @property
     def node_id(self) -> str | None:
         """See :class:`rayscope.sources.event_format.ParsedBatch`."""
-        return hex_id(self._events[0].node_id) if self._events else None
-
-    def _raw(self, position: int) -> bytes:
-        if self._raws is None:
-            self._raws = _RawData.FromString(self.body).events[:]
-        return self._raws[position]
+        try:
+            return hex_id(_RayEvent.FromString(self._events[0]).node_id) if self._events else None
+        except event_schema.ERRORS:
+            return None
 
     def convert(self, *, look: bool = True) -> tuple[list[RecordBatch], list[bytes]]:
         """See :class:`rayscope.sources.event_format.ParsedBatch`."""
         if not self._events:
             return [], []
         invalid: list[bytes] = []
-        batches = {name: RecordBatch(name) for name in dict.fromkeys(self._names or self.sessions)}
-        batch = first = next(iter(batches.values()))
-        names, add = self._names, task_events_binary.add
-        if names is None:
-            first.events = len(self._events)
-        for position, event in enumerate(self._events):
-            if names is not None:
-                batch = batches[names[position]]
-                batch.events += 1
-            try:
-                add(event, batch)
-            except _ERRORS:
-                try:
-                    _add_by_json(self._raw(position), batch)
-                except _ERRORS as error:
-                    count(batch, problem(error))
-                    invalid.append(self._raw(position))
+        batches: dict[str, RecordBatch] = {}
+        for columns in self._columns:
+            batch = batches[columns.session] = RecordBatch(columns.session)
+            batch.events = len(columns.raws)
+            invalid += _add_by_json(task_events_binary.add(columns, batch), batch)
+        for session, raws in self._odd.items():
+            batch = batches.setdefault(session, RecordBatch(session))
+            batch.events += len(raws)
+            invalid += _add_by_json(raws, batch)
+        first = next(iter(batches.values()))
         self._add_dropped(first)
         for what, number in self._problems.items():
             count(first, what, number)
         if look:
-            position = len(self.body) % len(self)  # one event, as the decoder for JSON does
-            self._count_unknown(self._raw(position), batches[self._events[position].session_name])
+            # One event, as the decoder for JSON does.
+            self._count_unknown(self._events[len(self.body) % len(self)], batches)
         return list(batches.values()), invalid
 
-    def _count_unknown(self, raw: bytes, batch: RecordBatch) -> None:
+    def _count_unknown(self, raw: bytes, batches: Mapping[str, RecordBatch]) -> None:
         with suppress(*event_schema.ERRORS):  # an event that cannot be read is counted as such
-            for message in (_RawData.FromString(self.body), _RayEvent.FromString(raw)):
+            event = _RayEvent.FromString(raw)
+            for message in (_Data.FromString(self.body), event):
                 for name in unknown_fields(message):
-                    count(batch, f"field {name}")
+                    count(batches[event.session_name], f"field {name}")
 
     def _add_dropped(self, batch: RecordBatch) -> None:
         """The attempts of which Ray says that it dropped events. They name no session, but a body has one."""
@@ -138,17 +135,19 @@ def parse(body: bytes) -> ParsedBatch:
 
 def join(events: Sequence[bytes]) -> bytes:
     """Single serialised events as one RayEventsData."""
-    return bytes(_RawData(events=events).SerializeToString())
+    return bytes(_Data(events=events).SerializeToString())
 
 
-def _read(raw: bytes) -> Any:
-    try:
-        return _Event.FromString(raw)
-    except event_schema.ERRORS:
-        # The union's class will do: what the fast way does not understand in it, it gives up.
-        return _RayEvent.FromString(raw)
+def _add_by_json(raws: Sequence[bytes], batch: RecordBatch) -> list[bytes]:
+    """The slow way: it costs 15 times as much, and knows all that the decoder for JSON knows.
 
-
-def _add_by_json(raw: bytes, batch: RecordBatch) -> None:
-    """The slow way: it costs 15 times as much, and knows all that the decoder for JSON knows."""
-    ray_events.add(msgspec.convert(as_json(_RayEvent.FromString(raw)), Event), batch)
+    Returns the events that are invalid.
+    """
+    invalid = []
+    for raw in raws:
+        try:
+            ray_events.add(msgspec.convert(as_json(_RayEvent.FromString(raw)), Event), batch)
+        except _ERRORS as error:
+            count(batch, problem(error))
+            invalid.append(raw)
+    return invalid

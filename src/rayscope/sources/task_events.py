@@ -9,8 +9,8 @@ from rayscope.model import Attempt, Entity, RecordBatch, Span
 from rayscope.sources import tracing
 from rayscope.sources.common import TRACED, ProfileEntry, canonical_json, is_nil, split_profile
 
-_WORKER_ID_BYTES = 28
-_TASK_ID_BYTES = 24
+WORKER_ID_BYTES = 28
+TASK_ID_BYTES = 24
 _DRIVER_TASK = "f" * 40
 _CREATION_TASK = "f" * 16
 _NIL_TASK = "f" * 48
@@ -28,7 +28,7 @@ def problem(error: Exception) -> str:
 
 def task_id_hex(value: bytes) -> str:
     """A task id as hex. Raises ValueError if it is none."""
-    if len(value) != _TASK_ID_BYTES:
+    if len(value) != TASK_ID_BYTES:
         raise ValueError(f"a task id of {len(value)} bytes")
     return value.hex()
 
@@ -110,7 +110,7 @@ def add_profile(
     if told:
         returned, cpu_ns = tracing.add(told, task_id, number, component_id, batch)
     if phases or returned or cpu_ns is not None:
-        of_worker = component_type == "worker" and len(component_id) == _WORKER_ID_BYTES
+        of_worker = component_type == "worker" and len(component_id) == WORKER_ID_BYTES
         attempt = Attempt(
             task_id,
             number,

@@ -1,46 +1,35 @@
 """Tasks' events in protobuf to records: the fast way, which most events take.
 
-protobuf's parser takes a batch apart, but reading an attribute of its messages costs 50 ns and more. So what
-repeats - a task's definition without its ids, a worker's report without its times - is handed on as bytes,
-and these are the key under which the record made of them is kept. What does not repeat is read at its place.
+protobuf's parser takes a batch apart, but reading an attribute of its messages costs 50 ns and more. So all
+events of a body are read as one message with columns, see :class:`Columns`. In the parts, what repeats - a
+task's definition without its ids, a worker's report without its times - is handed on as bytes, and these are
+the key under which the record made of them is kept. What does not repeat is read at its place.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from rayscope.model import Attempt, RecordBatch, TaskError
-from rayscope.sources import event_schema
+from rayscope.sources import event_schema, profile_events_binary
 from rayscope.sources.common import canonical_json, clean_error, redact_runtime_env
 from rayscope.sources.event_schema import UNION, compile_messages, enum_names
-from rayscope.sources.task_events import add_profile, function_name, hex_id, task_id_hex, told_by
+from rayscope.sources.task_events import function_name, hex_id, told_by
 
-#: The part of the schema that the fast way needs: what it reads itself is ``bytes``.
-FAST = compile_messages(
+#: The events of a body, joined: to protobuf they are one message, and each field holds what all of them tell.
+_Events = compile_messages(
     """
-message TaskAttempt { bytes task_id = 1; int32 attempt_number = 2; }
-message TaskEventsMetadata { repeated TaskAttempt dropped_task_attempts = 2; }
-message RayEventsData { repeated RayEvent events = 1; TaskEventsMetadata task_events_metadata = 2; }
-message RayEvent {
-  int32 event_type = 3; string session_name = 7; bytes task_definition_event = 8;
-  bytes task_lifecycle_event = 9; bytes actor_task_definition_event = 10;
-  TaskProfileEvents task_profile_events = 11; bytes node_id = 18;
-}
-message TaskProfileEvents {
-  bytes task_id = 1; int32 attempt_number = 2; bytes job_id = 3; ProfileEvents profile_events = 4;
-}
-message ProfileEvents {
-  string component_type = 1; bytes component_id = 2; repeated ProfileEventEntry events = 4;
-}
-message ProfileEventEntry {
-  int64 start_time = 1; int64 end_time = 2; string extra_data = 3; string event_name = 4;
+message Events {
+  repeated int32 event_type = 3; repeated bytes session_name = 7; repeated bytes task_definition_event = 8;
+  repeated bytes task_lifecycle_event = 9; repeated bytes actor_task_definition_event = 10;
+  repeated bytes task_profile_events = 11;
 }
 """
-)
+)["Events"]
 #: Cheaper than ``copy.copy`` and ``replace``; dictionaries are shared, so they must be set anew.
 _copy: Callable[[Attempt], Attempt] = Attempt.__copy__  # type: ignore[attr-defined]
 _Lifecycle = UNION["TaskLifecycleEvent"]
@@ -48,7 +37,7 @@ _TaskDefinition = UNION["TaskDefinitionEvent"]
 _ActorTaskDefinition = UNION["ActorTaskDefinitionEvent"]
 _LogInfo = UNION["TaskLogInfo"]
 _Transition = UNION["TaskStateTransition"]
-_DEFINITION, _LIFECYCLE, _ACTOR_DEFINITION, _PROFILE = 1, 2, 3, 4  # ``RayEvent.EventType``
+_KINDS = _DEFINITION, _LIFECYCLE, _ACTOR_DEFINITION, _PROFILE = 1, 2, 3, 4  # ``RayEvent.EventType``
 _TASK_STATUS = enum_names("TaskStatus")
 _TASK_TYPE = enum_names("TaskType")
 _LANGUAGE = enum_names("Language")
@@ -81,29 +70,59 @@ ERRORS: tuple[type[Exception], ...] = (
 )
 
 
-def add(event: Any, batch: RecordBatch) -> None:
-    """Add the records of one event, or raise one of :data:`ERRORS` and add nothing."""
-    kind = event.event_type
-    if kind == _LIFECYCLE:
-        batch.attempts.append(_lifecycle(event.task_lifecycle_event))
-    elif kind == _PROFILE:
-        profile = event.task_profile_events
-        of_worker = profile.profile_events
-        add_profile(
-            batch,
-            task_id_hex(profile.task_id),
-            profile.attempt_number,
-            profile.job_id,
-            of_worker.component_type,
-            of_worker.component_id,
-            of_worker.events[:],
-        )
-    elif kind == _DEFINITION:
-        batch.attempts.append(_definition(event.task_definition_event, actors=False))
-    elif kind == _ACTOR_DEFINITION:
-        batch.attempts.append(_definition(event.actor_task_definition_event, actors=True))
-    else:
-        raise ValueError("a rare kind of event")
+class Columns:
+    """Serialised events of one session, the parts of each kind together.
+
+    Raises one of :data:`ERRORS` if that cannot be done, for instance for events of several sessions. Then one
+    of them alone may still do.
+    """
+
+    def __init__(self, raws: Sequence[bytes]) -> None:
+        events = _Events.FromString(b"".join(raws))
+        names = events.session_name[:]
+        self.raws = raws
+        #: One of ``RayEvent.EventType`` for each event.
+        self.kinds: list[int] = events.event_type[:]
+        self.definitions: list[bytes] = events.task_definition_event[:]
+        self.lifecycles: list[bytes] = events.task_lifecycle_event[:]
+        self.actor_definitions: list[bytes] = events.actor_task_definition_event[:]
+        self.profiles: list[bytes] = events.task_profile_events[:]
+        (name,) = set(names)
+        self.session = name.decode()
+        if len(names) != len(raws) or len(self.kinds) != len(raws):
+            raise ValueError("an event without a kind or a session, or with two")
+        parts = (self.definitions, self.lifecycles, self.actor_definitions, self.profiles)
+        if [len(part) for part in parts] != [self.kinds.count(kind) for kind in _KINDS]:
+            raise ValueError("an event whose content is not that of its kind")
+
+
+def add(events: Columns, batch: RecordBatch) -> list[bytes]:
+    """Add the records of events; returns those of which it added nothing, which are to be read otherwise."""
+    left = {
+        _DEFINITION: _add(_definition, events.definitions, batch),
+        _LIFECYCLE: _add(_lifecycle, events.lifecycles, batch),
+        _ACTOR_DEFINITION: _add(_actor_definition, events.actor_definitions, batch),
+        _PROFILE: profile_events_binary.add(events.profiles, batch),
+    }
+    kinds = events.kinds
+    positions = [position for position, kind in enumerate(kinds) if kind not in left]
+    for kind, given_up in left.items():
+        if given_up:
+            of_kind = [position for position, other in enumerate(kinds) if other == kind]
+            positions += [of_kind[number] for number in given_up]
+    return [events.raws[position] for position in sorted(positions)]
+
+
+def _add(convert: Callable[[bytes], Attempt], raws: Sequence[bytes], batch: RecordBatch) -> list[int]:
+    """Returns the positions of those that are not as usual."""
+    given_up = []
+    add = batch.attempts.append
+    for position, raw in enumerate(raws):
+        try:
+            add(convert(raw))
+        except ERRORS:
+            given_up.append(position)
+    return given_up
 
 
 def _lifecycle(raw: bytes) -> Attempt:
@@ -218,7 +237,15 @@ def _reported(event: Any) -> Attempt:
     return attempt
 
 
-def _definition(raw: bytes, *, actors: bool) -> Attempt:
+def _definition(raw: bytes) -> Attempt:
+    return _around_ids(raw, _definition_without_ids)
+
+
+def _actor_definition(raw: bytes) -> Attempt:
+    return _around_ids(raw, _actor_definition_without_ids)
+
+
+def _around_ids(raw: bytes, kind: Any) -> Attempt:
     if raw[:2] != _TASK_ID:
         raise ValueError("it does not begin with a task id")
     # Tasks of one function differ in nothing but their own id and that of their parent.
@@ -226,7 +253,6 @@ def _definition(raw: bytes, *, actors: bool) -> Attempt:
     parent = tail[:24]
     if found and len(parent) < 24:
         raise ValueError("it ends within an id")
-    kind = _actor_definition_without_ids if actors else _definition_without_ids
     template = (kind if len(raw) <= _MAX_KEPT_BYTES else kind.__wrapped__)(head, tail[24:])
     attempt = _copy(template)
     attempt.task_id, attempt.parent_task_id = raw[2:26].hex(), hex_id(parent)

@@ -1,0 +1,191 @@
+"""Profiles of tasks in protobuf to records, all of a body together.
+
+Reading an attribute of one of protobuf's messages costs 50 ns and more, and a profile has twenty. But to
+protobuf, messages after one another are one message, whose repeated fields hold what each of them tells, and
+such a field becomes a list in one call. So the profiles of a body are joined, then what is in them, then the
+entries in that, and each step gives columns. A mark behind the entries of each profile tells where it ends.
+
+Only profiles that are as nearly all are, each phase once and perhaps what our tracer tells of the return, are
+made from the columns. The others, and all of a body in which the columns do not agree, are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from rayscope.model import Attempt, RecordBatch
+from rayscope.sources import event_schema, tracing
+from rayscope.sources.common import RETURNED, STORE
+from rayscope.sources.event_schema import compile_messages
+from rayscope.sources.task_events import TASK_ID_BYTES, WORKER_ID_BYTES, add_profile, hex_id, task_id_hex
+
+_SCHEMA = compile_messages(
+    """
+message TaskProfileEvents {
+  bytes task_id = 1; int32 attempt_number = 2; bytes job_id = 3; ProfileEvents profile_events = 4;
+}
+message ProfileEvents {
+  string component_type = 1; bytes component_id = 2; repeated ProfileEventEntry events = 4;
+}
+message ProfileEventEntry {
+  int64 start_time = 1; int64 end_time = 2; string extra_data = 3; string event_name = 4;
+}
+message Profiles {
+  repeated bytes task_id = 1; repeated int32 attempt_number = 2; repeated bytes job_id = 3;
+  repeated bytes profile_events = 4;
+}
+message Components {
+  repeated bytes component_type = 1; repeated bytes component_id = 2; repeated bytes events = 4;
+}
+message Entries {
+  repeated int64 start_time = 1; repeated int64 end_time = 2; repeated bytes event_name = 4;
+}
+"""
+)
+_Profile = _SCHEMA["TaskProfileEvents"]
+_Entry = _SCHEMA["ProfileEventEntry"]
+_Profiles, _Components, _Entries = (_SCHEMA[name] for name in ("Profiles", "Components", "Entries"))
+#: What is raised for a profile that cannot be read.
+ERRORS: tuple[type[Exception], ...] = (
+    *event_schema.ERRORS,
+    *(ValueError, TypeError, AttributeError, IndexError),
+)
+#: The name of no entry, and such an entry in protobuf, from 1 to 1 ns.
+_MARK = b"\0|"
+_MARK_ENTRY = bytes((0x22, 8, 0x08, 1, 0x10, 1, 0x22, 2)) + _MARK
+_USUAL = [b"task:deserialize_arguments", b"task:execute", STORE.encode()]
+_TOTAL, _RETURNED = b"task::", RETURNED.encode()
+#: The tag of an attempt's number, behind the task's id, and the place of it.
+_NUMBER, _NUMBER_AT = 0x10, 26
+
+
+class _Columns(NamedTuple):
+    """What the profiles of a body tell, one value for each of them; and behind the gap, for each entry."""
+
+    task_ids: list[bytes]
+    numbers: list[int]
+    job_ids: list[bytes]
+    component_types: list[bytes]
+    component_ids: list[bytes]
+
+    entries: list[bytes]
+    names: list[bytes]
+    intervals: list[tuple[int, int]]
+
+
+def add(raws: Sequence[bytes], batch: RecordBatch) -> list[int]:
+    """Add the records of serialised ``TaskProfileEvents``.
+
+    Returns the positions of those that cannot be read; of these nothing was added.
+    """
+    rest: Sequence[int] = range(len(raws))
+    if len(raws) > 1:
+        with suppress(*ERRORS):
+            rest = _add_usual(raws, _columns(raws), batch)
+    unread = []
+    for position in rest:
+        try:
+            _add_one(raws[position], batch)
+        except ERRORS:
+            unread.append(position)
+    return unread
+
+
+def _columns(raws: Sequence[bytes]) -> _Columns:
+    """Raises one of :data:`ERRORS` if the columns do not agree."""
+    profiles = _Profiles.FromString(b"".join(raws))
+    numbers = profiles.attempt_number[:]
+    if len(numbers) != len(raws):  # protobuf does not write zeros
+        told = len(numbers)
+        numbers = (
+            [raw[_NUMBER_AT + 1] if raw[_NUMBER_AT] == _NUMBER else 0 for raw in raws]
+            if told
+            else [0] * len(raws)
+        )
+        if max(numbers) > 127 or len(numbers) - numbers.count(0) != told:
+            raise ValueError("numbers that one byte cannot hold, or that stand elsewhere")
+    components = _Components.FromString(_MARK_ENTRY.join((*profiles.profile_events, b"")))
+    entries = components.events[:]
+    columns = _Entries.FromString(b"".join(entries))
+    begins, ends = columns.start_time[:], columns.end_time[:]
+    read = _Columns(
+        profiles.task_id[:],
+        numbers,
+        profiles.job_id[:],
+        components.component_type[:],
+        components.component_id[:],
+        entries,
+        columns.event_name[:],
+        list(zip(begins, ends, strict=False)),  # compared below
+    )
+    if (
+        {len(column) for column in read[:5]} != {len(raws)}
+        or {len(entries), len(begins), len(ends)} != {len(read.names)}
+        or read.names.count(_MARK) != len(raws)
+    ):
+        raise ValueError("something comes twice, or is missing")
+    return read
+
+
+def _add_usual(raws: Sequence[bytes], read: _Columns, batch: RecordBatch) -> list[int]:
+    """Add the profiles that are as most are; returns the positions of the others."""
+    names, intervals, others, begin = read.names, read.intervals, [], 0
+    of_each = zip(*read[:5], strict=True)
+    for position, (task_id, number, job_id, component_type, component_id) in enumerate(of_each):
+        end = names.index(_MARK, begin)
+        last = end - 1
+        entries, begin = begin, end + 1
+        returned = cpu_ns = None
+        if (
+            not 4 <= end - entries <= 5
+            or names[entries : entries + 3] != _USUAL
+            or not names[last].startswith(_TOTAL)
+            or len(task_id) != TASK_ID_BYTES
+            or task_id[0] == 0xFF
+        ):
+            others.append(position)
+            continue
+        task = task_id.hex()
+        if end - entries == 5:
+            try:
+                told = _Entry.FromString(read.entries[last - 1])
+            except event_schema.ERRORS:
+                told = None
+            if told is None or told.event_name != RETURNED:
+                others.append(position)
+                continue
+            returned, cpu_ns = tracing.add([told], task, number, component_id, batch)
+        of_worker = component_type == b"worker" and len(component_id) == WORKER_ID_BYTES
+        batch.attempts.append(
+            Attempt(
+                task,
+                number,
+                job_id=hex_id(job_id),
+                worker_id=hex_id(component_id) if of_worker else None,
+                cpu_ns=cpu_ns,
+                phases={
+                    "deserialize": intervals[entries],
+                    "execute": intervals[entries + 1],
+                    "store": intervals[entries + 2],
+                    "total": intervals[last],
+                },
+                returned=returned,
+            )
+        )
+    return others
+
+
+def _add_one(raw: bytes, batch: RecordBatch) -> None:
+    profile: Any = _Profile.FromString(raw)
+    component = profile.profile_events
+    add_profile(
+        batch,
+        task_id_hex(profile.task_id),
+        profile.attempt_number,
+        profile.job_id,
+        component.component_type,
+        component.component_id,
+        component.events[:],
+    )
