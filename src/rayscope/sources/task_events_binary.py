@@ -26,10 +26,12 @@ _Events = compile_messages(
 message Events {
   repeated int32 event_type = 3; repeated bytes session_name = 7; repeated bytes task_definition_event = 8;
   repeated bytes task_lifecycle_event = 9; repeated bytes actor_task_definition_event = 10;
-  repeated bytes task_profile_events = 11;
+  repeated bytes task_profile_events = 11; repeated int32 end = 1000;
 }
 """
 )["Events"]
+#: The field ``end``, which stands behind each event: one that is cut short would take from it.
+_END = b"\xc0\x3e\x01"
 #: Cheaper than ``copy.copy`` and ``replace``; dictionaries are shared, so they must be set anew.
 _copy: Callable[[Attempt], Attempt] = Attempt.__copy__  # type: ignore[attr-defined]
 _Lifecycle = UNION["TaskLifecycleEvent"]
@@ -78,7 +80,7 @@ class Columns:
     """
 
     def __init__(self, raws: Sequence[bytes]) -> None:
-        events = _Events.FromString(b"".join(raws))
+        events = _Events.FromString(_END.join((*raws, b"")))
         names = events.session_name[:]
         self.raws = raws
         #: One of ``RayEvent.EventType`` for each event.
@@ -89,8 +91,8 @@ class Columns:
         self.profiles: list[bytes] = events.task_profile_events[:]
         (name,) = set(names)
         self.session = name.decode()
-        if len(names) != len(raws) or len(self.kinds) != len(raws):
-            raise ValueError("an event without a kind or a session, or with two")
+        if {len(names), len(self.kinds), len(events.end)} != {len(raws)}:
+            raise ValueError("an event without a kind or a session, with two, or cut short")
         parts = (self.definitions, self.lifecycles, self.actor_definitions, self.profiles)
         if [len(part) for part in parts] != [self.kinds.count(kind) for kind in _KINDS]:
             raise ValueError("an event whose content is not that of its kind")
