@@ -83,10 +83,17 @@ def phase_of(event_name: str) -> str | None:
 class ProfileEntry(Protocol):
     """A stretch of time that Ray's profiler tells; of protobuf's ``ProfileEventEntry`` or from JSON."""
 
-    event_name: str
-    start_time: int  # ns
-    end_time: int
-    extra_data: str
+    @property
+    def event_name(self) -> str: ...
+    @property
+    def start_time(self) -> int:
+        """ns since the epoch."""
+
+    @property
+    def end_time(self) -> int: ...
+    @property
+    def extra_data(self) -> str:
+        """JSON."""
 
 
 def split_profile(
@@ -121,14 +128,15 @@ def split_profile(
     for entry in entries:
         name = entry.event_name
         phase = phase_of(name)
-        interval = (entry.start_time, entry.end_time)
         if phase is None:
             extra = entry.extra_data
             if len(extra) > 2 and name in TRACED:
                 told.append(entry)
                 continue
-            spans.append(Span(task_id, attempt, name, *interval, "" if extra == "{}" else extra))
+            extra = "" if extra == "{}" else extra
+            spans.append(Span(task_id, attempt, name, entry.start_time, entry.end_time, extra))
             continue
+        interval = (entry.start_time, entry.end_time)
         if phase not in phases or interval < phases[phase]:
             phases[phase] = interval
         if phase == "store":

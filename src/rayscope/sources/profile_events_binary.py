@@ -5,8 +5,7 @@ protobuf, messages after one another are one message, whose repeated fields hold
 such a field becomes a list in one call. So the profiles of a body are joined, then what is in them, then the
 entries in that, and each step gives columns. A mark behind the entries of each profile tells where it ends.
 
-Only profiles that are as nearly all are, each phase once and perhaps what our tracer tells of the return, are
-made from the columns. The others, and all of a body in which the columns do not agree, are read one by one.
+Where the columns do not agree, because a field was left out or told twice, profiles are read one by one.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from rayscope.model import Attempt, RecordBatch
+from rayscope.model import Attempt, RecordBatch, Span
 from rayscope.sources import event_schema, tracing
-from rayscope.sources.common import RETURNED, STORE
+from rayscope.sources.common import RETURNED, STORE, TRACED, is_nil, phase_of
 from rayscope.sources.event_schema import compile_messages
 from rayscope.sources.task_events import TASK_ID_BYTES, WORKER_ID_BYTES, add_profile, hex_id, task_id_hex
 
@@ -40,12 +39,12 @@ message Components {
   repeated bytes component_type = 1; repeated bytes component_id = 2; repeated bytes events = 4;
 }
 message Entries {
-  repeated int64 start_time = 1; repeated int64 end_time = 2; repeated bytes event_name = 4;
+  repeated int64 start_time = 1; repeated int64 end_time = 2; repeated string extra_data = 3;
+  repeated string event_name = 4;
 }
 """
 )
 _Profile = _SCHEMA["TaskProfileEvents"]
-_Entry = _SCHEMA["ProfileEventEntry"]
 _Profiles, _Components, _Entries = (_SCHEMA[name] for name in ("Profiles", "Components", "Entries"))
 #: What is raised for a profile that cannot be read.
 ERRORS: tuple[type[Exception], ...] = (
@@ -53,12 +52,16 @@ ERRORS: tuple[type[Exception], ...] = (
     *(ValueError, TypeError, AttributeError, IndexError),
 )
 #: The name of no entry, and such an entry in protobuf, from 1 to 1 ns.
-_MARK = b"\0|"
-_MARK_ENTRY = bytes((0x22, 8, 0x08, 1, 0x10, 1, 0x22, 2)) + _MARK
-_USUAL = [b"task:deserialize_arguments", b"task:execute", STORE.encode()]
-_TOTAL, _RETURNED = b"task::", RETURNED.encode()
+_MARK = "\0|"
+_MARK_ENTRY = bytes((0x22, 10, 0x08, 1, 0x10, 1, 0x1A, 0, 0x22, 2)) + _MARK.encode()
+_USUAL = ["task:deserialize_arguments", "task:execute", STORE]
+_TOTAL = "task::"
 #: The tag of an attempt's number, behind the task's id, and the place of it.
 _NUMBER, _NUMBER_AT = 0x10, 26
+
+
+#: Half as dear as ``Span(...)``.
+_new_span = tuple.__new__
 
 
 class _Columns(NamedTuple):
@@ -70,9 +73,18 @@ class _Columns(NamedTuple):
     component_types: list[bytes]
     component_ids: list[bytes]
 
-    entries: list[bytes]
-    names: list[bytes]
+    names: list[str]
     intervals: list[tuple[int, int]]
+    extras: list[str]
+
+
+class _Entry(NamedTuple):
+    """A :class:`rayscope.sources.common.ProfileEntry`."""
+
+    event_name: str
+    start_time: int
+    end_time: int
+    extra_data: str
 
 
 def add(raws: Sequence[bytes], batch: RecordBatch) -> list[int]:
@@ -83,7 +95,7 @@ def add(raws: Sequence[bytes], batch: RecordBatch) -> list[int]:
     rest: Sequence[int] = range(len(raws))
     if len(raws) > 1:
         with suppress(*ERRORS):
-            rest = _add_usual(raws, _columns(raws), batch)
+            rest = _add_all(_columns(raws), batch)
     unread = []
     for position in rest:
         try:
@@ -109,53 +121,60 @@ def _columns(raws: Sequence[bytes]) -> _Columns:
     components = _Components.FromString(_MARK_ENTRY.join((*profiles.profile_events, b"")))
     entries = components.events[:]
     columns = _Entries.FromString(b"".join(entries))
-    begins, ends = columns.start_time[:], columns.end_time[:]
+    begins, ends, extras = columns.start_time[:], columns.end_time[:], columns.extra_data[:]
     read = _Columns(
         profiles.task_id[:],
         numbers,
         profiles.job_id[:],
         components.component_type[:],
         components.component_id[:],
-        entries,
         columns.event_name[:],
         list(zip(begins, ends, strict=False)),  # compared below
+        extras,
     )
     if (
         {len(column) for column in read[:5]} != {len(raws)}
-        or {len(entries), len(begins), len(ends)} != {len(read.names)}
+        or {len(entries), len(begins), len(ends), len(extras)} != {len(read.names)}
         or read.names.count(_MARK) != len(raws)
     ):
         raise ValueError("something comes twice, or is missing")
     return read
 
 
-def _add_usual(raws: Sequence[bytes], read: _Columns, batch: RecordBatch) -> list[int]:
-    """Add the profiles that are as most are; returns the positions of the others."""
-    names, intervals, others, begin = read.names, read.intervals, [], 0
+def _add_all(read: _Columns, batch: RecordBatch) -> list[int]:
+    """Add what the columns tell; returns the positions of profiles that cannot be read."""
+    names, intervals, unread, begin = read.names, read.intervals, [], 0
     of_each = zip(*read[:5], strict=True)
     for position, (task_id, number, job_id, component_type, component_id) in enumerate(of_each):
         end = names.index(_MARK, begin)
-        last = end - 1
-        entries, begin = begin, end + 1
-        returned = cpu_ns = None
+        entries, last, begin = begin, end - 1, end + 1
+        task = task_id.hex()
         if (
             not 4 <= end - entries <= 5
             or names[entries : entries + 3] != _USUAL
             or not names[last].startswith(_TOTAL)
             or len(task_id) != TASK_ID_BYTES
             or task_id[0] == 0xFF
+            or (end - entries == 5 and names[last - 1] != RETURNED)
         ):
-            others.append(position)
-            continue
-        task = task_id.hex()
-        if end - entries == 5:
-            try:
-                told = _Entry.FromString(read.entries[last - 1])
-            except event_schema.ERRORS:
-                told = None
-            if told is None or told.event_name != RETURNED:
-                others.append(position)
+            if _add_spans(read, slice(entries, end), task, number, batch):
                 continue
+            try:
+                add_profile(
+                    batch,
+                    task_id_hex(task_id),
+                    number,
+                    job_id,
+                    component_type.decode(),
+                    component_id,
+                    [_entry(read, at) for at in range(entries, end)],
+                )
+            except ERRORS:
+                unread.append(position)
+            continue
+        returned = cpu_ns = None
+        if end - entries == 5:
+            told = _entry(read, last - 1)
             returned, cpu_ns = tracing.add([told], task, number, component_id, batch)
         of_worker = component_type == b"worker" and len(component_id) == WORKER_ID_BYTES
         batch.attempts.append(
@@ -174,7 +193,31 @@ def _add_usual(raws: Sequence[bytes], read: _Columns, batch: RecordBatch) -> lis
                 returned=returned,
             )
         )
-    return others
+    return unread
+
+
+def _entry(read: _Columns, at: int) -> _Entry:
+    return _Entry(read.names[at], *read.intervals[at], read.extras[at])
+
+
+def _add_spans(read: _Columns, entries: slice, task: str, number: int, batch: RecordBatch) -> bool:
+    """Add entries that all are spans and nothing else; returns whether they are.
+
+    A driver's profile has hundreds of them, one for each task that it submits.
+    """
+    names = read.names[entries]
+    different = set(names)
+    if len(task) != 2 * TASK_ID_BYTES or is_nil(task) or different & TRACED or any(map(phase_of, different)):
+        return False
+    batch.spans.extend(
+        [
+            _new_span(Span, (task, number, name, *interval, "" if extra == "{}" else extra))
+            for name, interval, extra in zip(
+                names, read.intervals[entries], read.extras[entries], strict=True
+            )
+        ]
+    )
+    return True
 
 
 def _add_one(raw: bytes, batch: RecordBatch) -> None:

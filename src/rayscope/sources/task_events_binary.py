@@ -53,7 +53,8 @@ _TASK_ID, _ATTEMPT, _TRANSITION, _ERROR, _PARENT_ID = b"\n\x18", 0x10, 0x1A, 0x2
 _MAX_KEPT_BYTES, _KEPT = 4096, 2048
 #: A report that names a log file has at least so many bytes; how the last name ends, and what follows it.
 _MIN_WITH_LOG, _LOG_SUFFIX, _MAX_OFFSETS = 100, b".err", 64
-_FOUR_BYTES, _FIVE_BYTES = struct.Struct("<HH").unpack_from, struct.Struct("<HHB").unpack_from
+#: A transition up to the tag of its nanoseconds, and the five bytes that these take, or four and one more.
+_TRANSITION_PARTS = struct.Struct("<13sHHB").unpack_from
 #: Two bytes of a varint to what they are worth: the first two and the next two, if more follow, and the
 #: last two behind two others. None for bytes that cannot stand there.
 _FIRST: list[Any] = [None] * 65_536
@@ -70,6 +71,21 @@ ERRORS: tuple[type[Exception], ...] = (
     *event_schema.ERRORS,
     *(ValueError, KeyError, TypeError, AttributeError, IndexError, struct.error),
 )
+
+
+class _Kept(dict[bytes, Any]):
+    """What was made of bytes; quicker to ask than ``lru_cache``, and as small."""
+
+    def __init__(self, make: Callable[[bytes], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, raw: bytes) -> Any:
+        made = self._make(raw)
+        if len(self) >= _KEPT:
+            self.clear()
+        self[raw] = made
+        return made
 
 
 class Columns:
@@ -138,25 +154,23 @@ def _lifecycle(raw: bytes) -> Attempt:
             raise ValueError("more attempts than one byte can count")
     states: dict[str, int] = {}
     while raw[at] == _TRANSITION:
-        state, second_ns, digits = _moment(raw[at : at + 13])
-        at += 13
+        head, low, high, top = _TRANSITION_PARTS(raw, at)
+        state, second_ns, digits = _MOMENTS[head]
         if digits == 5:
-            low, high, top = _FIVE_BYTES(raw, at)
             nanos = _FIRST[low] + _NEXT[high] + top * 268_435_456
         elif digits < 4:  # within two thousandths of a second's begin
-            nanos = _Transition.FromString(raw[at - 11 : at + digits]).timestamp.nanos
+            nanos = _Transition.FromString(raw[at + 2 : at + 13 + digits]).timestamp.nanos
         else:
-            low, high = _FOUR_BYTES(raw, at)
             nanos = _FIRST[low] + _LAST[high]
         if nanos > _MAX_NANOS:
             raise ValueError("more than a second")
-        at += digits
+        at += 13 + digits
         time_ns = second_ns + nanos
         if state not in states or time_ns < states[state]:
             states[state] = time_ns
     rest = raw[at:]
     if len(rest) < _MIN_WITH_LOG:
-        attempt = _copy(_report(rest))
+        attempt = _copy(_REPORTS[rest])
         attempt.task_id, attempt.attempt, attempt.states, attempt.phases = task_id, number, states, {}
     else:
         report, offsets = _long_report(rest)
@@ -172,7 +186,6 @@ def _lifecycle(raw: bytes) -> Attempt:
     return attempt
 
 
-@lru_cache(maxsize=_KEPT)
 def _moment(raw: bytes) -> tuple[str, int, int]:
     """The state and the second (ns) that a transition tells, and how many bytes its nanoseconds take.
 
@@ -188,10 +201,12 @@ def _moment(raw: bytes) -> tuple[str, int, int]:
     return _TASK_STATUS[state], seconds * 1_000_000_000, digits
 
 
-@lru_cache(maxsize=_KEPT)
 def _report(raw: bytes) -> Attempt:
     """What follows the transitions in a lifecycle event: a worker says the same of most of its tasks."""
     return _reported(_Lifecycle.FromString(raw))
+
+
+_MOMENTS, _REPORTS = _Kept(_moment), _Kept(_report)
 
 
 def _long_report(raw: bytes) -> tuple[Attempt, _Offsets]:
@@ -200,7 +215,7 @@ def _long_report(raw: bytes) -> tuple[Attempt, _Offsets]:
         return _reported(_Lifecycle.FromString(raw)), ()
     head, found, offsets = raw.rpartition(_LOG_SUFFIX)
     if not found or len(offsets) > _MAX_OFFSETS:
-        return _report(raw), ()
+        return _REPORTS[raw], ()
     return _report_without_offsets(head, len(offsets)), _offsets(offsets)
 
 
