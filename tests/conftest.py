@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -23,6 +24,10 @@ from rayscope.store.recorder import Recorder
 from rayscope.store.schema import ENTITY_COLUMNS
 from rayscope.store.spool import Spool
 from tests.recorded import cluster  # noqa: F401 - a fixture
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("rayscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rayscope")
 
 SAMPLES = Path(__file__).parent / "unit" / "sources" / "samples"
 Events = list[dict[str, Any]]

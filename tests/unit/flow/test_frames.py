@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rayscope.flow.dump import Dump, Frame, Thread, parse_dump
 from rayscope.flow.frames import Busy, Place, choose, has_moved_on, merge, stacks_of
@@ -117,7 +117,6 @@ _DUMPS = st.dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(_DUMPS, st.booleans(), st.randoms(use_true_random=False))
 def test_every_stack_is_in_the_tree_once(dumps, whole, random) -> None:
     places = [Place(f"node{int(worker[-1]) % 2}", worker, ("f",), True) for worker in dumps]

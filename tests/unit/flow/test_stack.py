@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import hypothesis.strategies as st
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 
 from rayscope.flow.stack import Example, Stack, Unit, Wait, call_stack
 
@@ -42,7 +42,6 @@ def _shape(stack: Stack) -> object:
     return msgspec.to_builtins(stack)
 
 
-@settings(deadline=None)
 @given(_UNITS, _WAITS, st.randoms(use_true_random=False), st.integers(1, 12))
 def test_every_attempt_is_counted_once_whatever_the_order(units, waits, random, room) -> None:
     everything = [*units, _DRIVER]

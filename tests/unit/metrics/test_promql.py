@@ -258,7 +258,6 @@ GROUPS = st.builds(
 @settings(
     max_examples=8,
     derandomize=True,
-    deadline=None,
     database=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

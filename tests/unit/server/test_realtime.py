@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.story import JOB, SESSION, Story
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -31,7 +31,6 @@ documents = st.recursive(
 objects = st.dictionaries(st.sampled_from("abcd"), documents, max_size=4)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(objects, objects)
 def test_a_patch_turns_one_document_into_the_other(before: Any, after: Any) -> None:
     assert merged(before, merge_patch(before, after)) == after
