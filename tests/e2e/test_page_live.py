@@ -45,6 +45,11 @@ ray.get(shelf.keep.remote([ray.put(np.zeros(3_000_000, dtype=np.uint8))]))
 ray.wait(tables, num_returns=4)
 group = placement_group([{"CPU": 1}, {"moonstone": 2}], name="never")
 nobody = Shelf.options(name="nobody", resources={"moonstone": 1}).remote()
+@ray.remote(num_cpus=0, resources={"moonstone": 1})
+def polish():
+    pass
+
+polished = polish.remote()
 print("ready", flush=True)
 sys.stdin.readline()
 """
@@ -88,6 +93,18 @@ def test_an_actor_tells_of_its_restart_and_why_another_waits(
     page.goto(f"{cluster.url}/s/{cluster.session}/actors?q=nobody")
     page.get_by_test_id("actors-row").first.click()
     expect(drawer.get_by_test_id("item-pending")).to_contain_text("moonstone")
+
+
+def test_a_task_that_no_node_can_run_tells_why(
+    cluster: Recorded, driver: subprocess.Popen[str], page: Page
+) -> None:
+    wait_until(lambda: cluster.get("/api/tasks", func_name="polish")["items"], "the task")
+    page.goto(f"{cluster.url}/s/{cluster.session}?func_name=polish")
+    page.get_by_test_id("task-row").first.click()
+    pending = page.get_by_test_id("task-drawer").get_by_test_id("item-pending")
+    expect(pending).to_contain_text("No node has any moonstone")
+    pending.get_by_role("link").click()
+    expect(page.get_by_test_id("pending-item").filter(has_text="polish")).to_contain_text("moonstone")
 
 
 def test_a_placement_group_tells_which_bundle_has_no_place(

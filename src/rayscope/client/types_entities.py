@@ -85,6 +85,8 @@ class Node(TypedDict):
     usage: Usage | None
     usage_missing: str | None
     usage_remedy: str | None
+    usage_code: str | None
+    usage_params: dict[str, str | int] | None
 
 
 class Worker(TypedDict):

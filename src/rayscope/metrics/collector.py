@@ -14,17 +14,30 @@ from rayscope.sources.node_table import NodeAddress
 from rayscope.store.session_file import SessionFile
 
 GROUP = "rayscope.collectors"
+#: What to do about a collector that cannot be loaded or made.
+BROKEN_REMEDY = "Mend or uninstall the package that brings it, then restart the server."
 
 __all__ = ["GROUP", "Cluster", "Collector", "CollectorError", "Family", "NotDue", "Sample", "load", "sample"]
 
 
 class CollectorError(Exception):
-    """A collector cannot tell its figures now; ``remedy`` says what to do."""
+    """A collector cannot tell its figures now; ``remedy`` says what to do.
 
-    def __init__(self, message: str, remedy: str = "It is tried again by itself.") -> None:
+    ``code`` and ``params``, which the built-in ones give: the kind of error, and what ``message`` names.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        remedy: str = "It is tried again by itself.",
+        code: str | None = None,
+        **params: str | int,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+        self.code = code
+        self.params = params
 
 
 class NotDue(Exception):
@@ -52,7 +65,7 @@ class Cluster:
     #: What the collector did not tell, as there was too much: it adds to this.
     left_out: int = 0
     #: What went wrong in part; the rest counts.
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str | CollectorError] = field(default_factory=list)
 
 
 class Collector(Protocol):
@@ -80,9 +93,7 @@ class Broken:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """Raises CollectorError."""
-        raise CollectorError(
-            self._message, "Mend or uninstall the package that brings it, then restart the server."
-        )
+        raise CollectorError(self._message, BROKEN_REMEDY, "collector_broken", reason=self._message)
 
 
 def load(group: str = GROUP) -> dict[str, tuple[str, Callable[[], Collector]]]:

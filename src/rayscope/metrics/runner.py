@@ -6,12 +6,14 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from rayscope.metrics.collector import Cluster, Collector, CollectorError, NotDue
+from rayscope.metrics.collector import BROKEN_REMEDY, Cluster, Collector, CollectorError, NotDue
 from rayscope.model.metric import Family, Labels, Sample
+from rayscope.sources.gcs import GcsError
+from rayscope.store.errors import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +30,22 @@ _SLACK = 0.5
 Append = Callable[[int, list[Sample], str, list[Family]], int]
 
 
+class _Problem(NamedTuple):
+    """What went wrong with a collector, what to do, and the code and parameters of an error of ours."""
+
+    error: str | None = None
+    remedy: str | None = None
+    code: str | None = None
+    params: Mapping[str, str | int] | None = None
+
+
 @dataclass
 class _State:
     name: str
     target: str
     collector: Collector
     ok: bool | None = None
-    error: str | None = None
-    remedy: str | None = None
+    problem: _Problem = field(default_factory=_Problem)
     cost_s: float = 0.0
     took_s: float = 0.0
     last_ns: int = 0
@@ -64,8 +74,9 @@ class Runner:
                 self._states.append(_State(name, target, make()))
             except Exception as error:  # a plug-in's constructor
                 state = _State(name, target, _Never())
-                state.ok, state.error = False, f"{type(error).__name__}: {error}"[:500]
-                state.remedy = "Mend or uninstall the package that brings it, then restart the server."
+                text = f"{type(error).__name__}: {error}"[:500]
+                state.ok = False
+                state.problem = _Problem(text, BROKEN_REMEDY, "collector_broken", {"reason": text})
                 self._states.append(state)
 
     def tick(self, cluster: Callable[[], Cluster], time_ns: int) -> None:
@@ -93,12 +104,15 @@ class Runner:
                     continue
                 newly, state.late = not state.late, True
                 state.ok, state.took_s = False, took_s
-                state.error = (
-                    f"It has not answered for {took_s:.0f} s (it may take {state.collector.timeout_s:g} s)."
+                limit_s = f"{state.collector.timeout_s:g}"
+                state.problem = _Problem(
+                    f"It has not answered for {took_s:.0f} s (it may take {limit_s} s).",
+                    "It is asked again when it has; the other collectors go on.",
+                    "collector_late",
+                    {"seconds": round(took_s), "limit": limit_s},
                 )
-                state.remedy = "It is asked again when it has; the other collectors go on."
             if newly:
-                log.info("collector %s: %s", state.name, state.error)
+                log.info("collector %s: %s", state.name, state.problem.error)
                 self._append(state.asked_ns, [], state.name, [])
 
     def busy(self) -> bool:
@@ -110,7 +124,7 @@ class Runner:
         samples: list[Sample] = []
         families: list[Family] = []
         began, cpu = time.monotonic(), time.thread_time()
-        error, remedy, skipped = None, None, False
+        problem, skipped = _Problem(), False
         try:
             for item in state.collector.collect(cluster):
                 if isinstance(item, Family):
@@ -118,12 +132,16 @@ class Runner:
                 else:
                     samples.append(_checked(item, state.known))
                 if len(samples) > _MAX_SAMPLES:
-                    raise CollectorError(f"It tells more than {_MAX_SAMPLES} samples.", "Let it tell less.")
+                    raise CollectorError(
+                        f"It tells more than {_MAX_SAMPLES} samples.",
+                        "Let it tell less.",
+                        "collector_too_much",
+                        limit=_MAX_SAMPLES,
+                    )
         except NotDue:
             skipped = True
-        except Exception as problem:  # whatever a plug-in or the network does
-            error = str(getattr(problem, "message", "") or f"{type(problem).__name__}: {problem}")[:500]
-            remedy = str(getattr(problem, "remedy", "") or "It is tried again by itself.")[:500]
+        except Exception as error:  # whatever a plug-in or the network does
+            problem = _problem(error)
         with self._lock:
             if state.run is not run:
                 return
@@ -137,22 +155,21 @@ class Runner:
             if state.late:
                 state.run = None
                 return
-            if error is not None and error != state.error:
-                log.info("collector %s: %s", state.name, error)
-            state.ok = error is None
-            state.error, state.remedy = error, remedy
-            if error is None and cluster.warnings:
-                state.error = "; ".join(cluster.warnings)[:500]
+            failed = problem.error is not None
+            if failed and problem.error != state.problem.error:
+                log.info("collector %s: %s", state.name, problem.error)
+            state.ok = not failed
+            state.problem = problem if failed else _warned(cluster.warnings)
             state.left_out = cluster.left_out
         taken = 0
         try:
-            taken = self._append(time_ns, [] if error else samples, state.name, families)
+            taken = self._append(time_ns, [] if failed else samples, state.name, families)
         finally:
             with self._lock:
                 state.run = None
         with self._lock:
             state.samples = taken
-            if error is None:
+            if not failed:
                 state.last_ns = time_ns
             if len(state.known) > 2 * len(samples) + 1000:
                 state.known = set()
@@ -165,8 +182,7 @@ class Runner:
                     "name": state.name,
                     "target": state.target,
                     "ok": state.ok,
-                    "error": state.error,
-                    "remedy": state.remedy,
+                    **state.problem._asdict(),
                     "cost_s": round(state.cost_s, 6),
                     "took_s": round(state.took_s, 6),
                     "last_ns": state.last_ns or None,
@@ -177,6 +193,25 @@ class Runner:
                 }
                 for state in self._states
             ]
+
+
+def _problem(error: Exception) -> _Problem:
+    """What an exception of a collector says. Only our own have codes."""
+    ours = error if isinstance(error, (CollectorError, GcsError, StoreError)) else None
+    return _Problem(
+        str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")[:500],
+        str(getattr(error, "remedy", "") or "It is tried again by itself.")[:500],
+        ours.code if ours else None,
+        ours.params if ours else None,
+    )
+
+
+def _warned(warnings: Sequence[str | CollectorError]) -> _Problem:
+    """What went wrong in part; several things in one text, which has no code."""
+    if len(warnings) == 1 and isinstance(warnings[0], CollectorError):
+        return _problem(warnings[0])
+    texts = [one if isinstance(one, str) else one.message for one in warnings]
+    return _Problem("; ".join(texts)[:500] or None)
 
 
 class _Never:
@@ -206,5 +241,9 @@ def _checked(item: Any, known: set[tuple[str, Labels]]) -> Sample:
         return Sample(given.name, given.labels, float(given.value))
     except (TypeError, ValueError) as error:
         raise CollectorError(
-            f"{item!r:.200} is no sample: {error}.", "Make it with rayscope.metrics.collector.sample()."
+            f"{item!r:.200} is no sample: {error}.",
+            "Make it with rayscope.metrics.collector.sample().",
+            "collector_no_sample",
+            sample=f"{item!r:.200}",
+            reason=str(error),
         ) from None

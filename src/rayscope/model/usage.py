@@ -124,12 +124,15 @@ class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """The last account of each node that there was any of, dead nodes too.
 
-    ``error`` and ``remedy`` say why nothing (more) comes, else they are None. ``count``: accounts taken.
+    ``error`` and ``remedy`` say why nothing (more) comes, else they are None; ``code`` and ``params`` what
+    kind of error it is and what it names. ``count``: accounts taken.
     """
 
     nodes: Mapping[str, NodeStats] = {}
     error: str | None = None
     remedy: str | None = None
+    code: str | None = None
+    params: Mapping[str, str | int] | None = None
     count: int = 0
 
 

@@ -42,6 +42,7 @@ _ENDED_USAGES = 20
 _NO_USAGE = Usage(
     error="What this cluster's machines use is not heard of.",
     remedy="It is told by a cluster that lives and whose GCS this server reaches.",
+    code="usage_unheard",
 )
 #: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})

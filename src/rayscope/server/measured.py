@@ -63,6 +63,8 @@ WORKER_COLUMNS = {
     "gpu_percent": "DOUBLE",
     "num_fds": "BIGINT",
 }
+#: What a row of a node says where its use is not known.
+MISSING = ("usage_missing", "usage_remedy", "usage_code", "usage_params")
 _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
 
 
@@ -84,7 +86,7 @@ def usage_of(hub: Hub, session: str) -> Usage:
     if usage.nodes:
         return usage
     nodes = hub.cached(session, "usage_of_series", lambda _: _from_series(hub, session))
-    return Usage(nodes=nodes, error=usage.error, remedy=usage.remedy)
+    return msgspec.structs.replace(usage, nodes=nodes)
 
 
 def _from_series(hub: Hub, session: str) -> dict[str, NodeStats]:
@@ -223,11 +225,10 @@ def folded(row: dict[str, Any], usage: Usage) -> dict[str, Any]:
     node_id = row["node_id"]
     stats = usage.nodes.get(node_id)
     if stats is None and figures["object_store_total_bytes"] is None:
-        row["usage"] = None
-        row["usage_missing"], row["usage_remedy"] = missing(usage, row.get("state"))
+        row |= {"usage": None, **missing(usage, row.get("state"))}
         return row
     row["usage"] = {**figures, "current": is_current(stats, row.get("state"))}
-    row["usage_missing"] = row["usage_remedy"] = None
+    row |= dict.fromkeys(MISSING)
     return row
 
 
@@ -236,19 +237,26 @@ def is_current(stats: NodeStats | None, state: Any) -> bool:
     return stats is not None and state != "DEAD" and time.time_ns() - stats.time_ns < FRESH_NS
 
 
-def missing(usage: Usage, state: Any) -> tuple[str, str]:
-    """Why it is not known what a node uses, and what to do."""
+def missing(usage: Usage, state: Any) -> dict[str, Any]:
+    """The :data:`MISSING` of a node: why it is not known what it uses, what to do, and the code of that."""
+    why: tuple[str, str, str | None, Mapping[str, str | int] | None]
     if usage.error is not None:
-        return usage.error, usage.remedy or ""
-    if state == "DEAD":
-        return (
+        why = usage.error, usage.remedy or "", usage.code, usage.params
+    elif state == "DEAD":
+        why = (
             "It died before this server heard from it.",
             "What it used is kept from when this server listens, as long as it runs.",
+            "usage_died",
+            None,
         )
-    return (
-        "The node has told nothing yet.",
-        "Each node's agent tells every 5 s. Agents need ray[default]; see dashboard_agent.log there.",
-    )
+    else:
+        why = (
+            "The node has told nothing yet.",
+            "Each node's agent tells every 5 s. Agents need ray[default]; see dashboard_agent.log there.",
+            "usage_none_yet",
+            None,
+        )
+    return dict(zip(MISSING, why, strict=True))
 
 
 def is_agent(process: ProcessUse) -> bool:

@@ -24,6 +24,8 @@ class CollectorItem(BaseModel):
     ok: bool | None
     error: str | None
     remedy: str | None
+    code: str | None
+    params: dict[str, str | int] | None
     cost_s: float
     took_s: float
     last_ns: int | None

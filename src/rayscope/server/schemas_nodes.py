@@ -85,6 +85,8 @@ class CellsAnswer(BaseModel):
     measured: Measured
     usage_error: str | None
     usage_remedy: str | None
+    usage_code: str | None
+    usage_params: dict[str, str | int] | None
     dead: list[DeadNode]
     nodes_total: int
     workers_total: int

@@ -251,6 +251,8 @@ class UsageFeed:
             nodes=dict(self._nodes),
             error=None if error is None else error.message,
             remedy=None if error is None else error.remedy,
+            code=None if error is None else error.code,
+            params=None if error is None else error.params,
             count=self._count,
         )
 

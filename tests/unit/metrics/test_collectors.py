@@ -20,6 +20,7 @@ from rayscope.metrics.runner import Runner
 from rayscope.metrics.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import GpuUse, NodeStats, Usage
+from rayscope.sources.gcs import GcsError
 from rayscope.sources.node_table import NodeAddress
 from rayscope.sources.scrape import Endpoint, Scraper
 
@@ -61,12 +62,35 @@ def run(store: SeriesStore, *whats: tuple[str, Collector], steps: int = 1, step_
     return runner
 
 
+class Forbidden(Exception):
+    """A plug-in's own, whose code is none of ours."""
+
+    code = "busy"
+
+
+class Warned:
+    """Tells something, and that it is not all."""
+
+    interval_s = 0.0
+    timeout_s = 5.0
+
+    def collect(self, cluster: Cluster) -> Iterable[Any]:
+        cluster.warnings.append(CollectorError("Half of it.", "Wait.", "half", of=2))
+        return []
+
+
 def test_failing_slow_and_wrong_collectors_are_told_and_stop_no_other() -> None:
     store = SeriesStore()
     released = threading.Event()
 
     def fail() -> Iterable[Any]:
         raise CollectorError("The pump is dry.", "Fill it.")
+
+    def forbid() -> Iterable[Any]:
+        raise Forbidden("no")
+
+    def lose() -> Iterable[Any]:
+        raise GcsError("It is gone.", "Wait.", "unreachable", address="10.0.0.1:6379")
 
     def hang() -> Iterable[Any]:
         released.wait(30)
@@ -76,6 +100,9 @@ def test_failing_slow_and_wrong_collectors_are_told_and_stop_no_other() -> None:
         store,
         ("good", Telling(lambda: [Family("good", "gauge"), sample("good", 1, a="b")])),
         ("failing", Telling(fail)),
+        ("foreign", Telling(forbid)),
+        ("gone", Telling(lose)),
+        ("warned", Warned()),
         ("slow", Telling(hang, timeout_s=0.2)),
         ("wrong", Telling(lambda: [sample("right", 1), ("bad name", (), 1)])),
         ("unsorted", Telling(lambda: [Sample("x", (("b", "1"), ("a", "1")), 1)])),
@@ -86,8 +113,15 @@ def test_failing_slow_and_wrong_collectors_are_told_and_stop_no_other() -> None:
     assert (told["good"]["samples"], told["good"]["last_ns"]) == (1, T0 + 5 * S)
     assert (told["failing"]["ok"], told["failing"]["error"]) == (False, "The pump is dry.")
     assert told["failing"]["remedy"] == "Fill it."
+    assert (told["failing"]["code"], told["failing"]["params"]) == (None, {})
+    assert (told["foreign"]["error"], told["foreign"]["code"]) == ("Forbidden: no", None)
+    assert (told["gone"]["code"], told["gone"]["params"]) == ("unreachable", {"address": "10.0.0.1:6379"})
+    assert (told["warned"]["ok"], told["warned"]["error"]) == (True, "Half of it.")
+    assert (told["warned"]["code"], told["warned"]["params"]) == ("half", {"of": 2})
+    assert told["good"]["error"] is told["good"]["code"] is told["good"]["params"] is None
     assert told["slow"]["ok"] is False
     assert "has not answered" in told["slow"]["error"]
+    assert (told["slow"]["code"], told["slow"]["params"]["limit"]) == ("collector_late", "0.2")
     assert "is no sample" in told["wrong"]["error"]
     assert "not sorted" in told["unsorted"]["error"]
     assert [each.name for each in store.latest()] == ["good"]
@@ -256,7 +290,11 @@ def test_each_text_collector_tells_its_part_of_one_reading(agents: Callable[[str
     assert told(texts.Objects()) == {"ray_object_store_used_memorya": 7}
     rest = told(texts.Ray())
     assert (rest["ray_tasksa"], rest["rayscope_scrape_upa"], rest["rayscope_scrape_upb"]) == (8, 1, 0)
-    assert "1 of 2 nodes cannot be read" in cluster.warnings[0]
+    [warning] = cluster.warnings
+    assert isinstance(warning, CollectorError)
+    assert warning.message.startswith("1 of 2 nodes cannot be read; ")
+    assert (warning.code, warning.params["number"], warning.params["whole"]) == ("collector_some_nodes", 1, 2)
+    assert warning.message.endswith(f"{warning.params['said']}.")
     text.close()
     unreachable = RayText(5, 1000)
     cluster = context(nodes=lambda: nodes[1:], text=lambda: unreachable.read(T0, nodes[1:]))

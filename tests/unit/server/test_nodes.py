@@ -28,7 +28,7 @@ def tell(fresh: Running, accounts: dict[str, Any]) -> None:
     for time_ns, (node_id, account) in enumerate(accounts.items(), 1):
         feed.take(node_id, json.dumps(account), time_ns)
     fresh.server.hub.clusters._last_usage[SESSION] = Usage(
-        nodes=feed.usage().nodes, error="Gone.", remedy="None."
+        nodes=feed.usage().nodes, error="Gone.", remedy="None.", code="deadline", params={"seconds": 3}
     )
 
 
@@ -52,6 +52,8 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
     assert first["current"] is False
     # Of one nothing is known, and why is told.
     assert (last["usage"], last["usage_missing"], last["usage_remedy"]) == (None, "Gone.", "None.")
+    assert (last["usage_code"], last["usage_params"]) == ("deadline", {"seconds": 3})
+    assert everything[0]["usage_code"] is None
     assert [node["workers"] for node in everything] == [1] * 5
     pages, cursor = [], None
     while True:
@@ -177,3 +179,4 @@ def test_of_an_ended_session_the_metrics_say_the_last(fresh: Running) -> None:
     assert (usage["current"], usage["usage_ns"]) == (False, last_ns - 60 * 10**9)
     assert by_name["untold"]["usage"] is None
     assert by_name["untold"]["usage_missing"]
+    assert by_name["untold"]["usage_code"] == "usage_unheard"

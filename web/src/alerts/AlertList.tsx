@@ -8,6 +8,7 @@ import { Time } from '../components/small';
 import { duration, fullTime, shortId } from '../lib/format';
 import type { Alert } from './types';
 import { useActs } from './useActs';
+import { useAnnotations } from './useAnnotations';
 
 /** How severe it is, and whether it is certain yet. */
 export function toneOf(alert: { state: string; severity: string }): 'bad' | 'waiting' | 'quiet' {
@@ -36,6 +37,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
   const acts = useActs();
+  const { summary, description } = useAnnotations()(alert.rule, alert.annotations);
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;
   const over = alert.state === 'resolved';
@@ -60,15 +62,13 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
             className="rs-link-button"
             onClick={() => change((before) => ({ ...before, item: alert.rule }))}
           >
-            {alert.annotations.summary ?? alert.rule}
+            {summary ?? alert.rule}
           </button>
           <span className="rs-alert-severity" data-severity={alert.severity}>
             {alert.severity}
           </span>
         </div>
-        {alert.annotations.description && (
-          <div className="rs-dim rs-alert-description">{alert.annotations.description}</div>
-        )}
+        {description && <div className="rs-dim rs-alert-description">{description}</div>}
         <div className="rs-pairs rs-alert-labels">
           {Object.entries(alert.labels).map(([name, value]) => (
             <span key={name} className="rs-pair" title={value}>

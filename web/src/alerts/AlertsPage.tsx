@@ -12,6 +12,7 @@ import { RuleDrawer } from './RuleDrawer';
 import { RulesTab } from './RulesTab';
 import type { Alert } from './types';
 import { useAlerts, useChannels, useHistory, useRules, useSilences } from './useAlerts';
+import { useAnnotations } from './useAnnotations';
 
 const TABS = ['rules', 'history', 'silences', 'channels'] as const;
 
@@ -24,11 +25,12 @@ export default function AlertsPage() {
   const history = useHistory(url.session);
   const silences = useSilences();
   const channels = useChannels();
+  const annotations = useAnnotations();
   const search = url.filters.q ?? '';
   const chosen = TABS.find((name) => name === url.settings?.tab) ?? 'rules';
   const { data } = alerts;
   const fits = (alert: Alert) =>
-    `${alert.rule} ${Object.values(alert.labels).join(' ')} ${alert.annotations.summary ?? ''}`
+    `${alert.rule} ${Object.values(alert.labels).join(' ')} ${annotations(alert.rule, alert.annotations).summary ?? ''}`
       .toLowerCase()
       .includes(search.toLowerCase());
   // Ages count from the newest that the server said, so that they are right beside a wrong clock.

@@ -9,11 +9,13 @@ import { number } from './AlertList';
 import { Course } from './Course';
 import type { AlertEvent, Channel, Channels, Silence } from './types';
 import { useActs } from './useActs';
+import { useAnnotations } from './useAnnotations';
 
 /** What happened, the newest first, each with the values that caused it. */
 export function HistoryTab(props: { items: readonly AlertEvent[]; total: number; search: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
+  const annotations = useAnnotations();
   const wanted = props.search.toLowerCase();
   const shown = props.items.filter((event) =>
     `${event.rule} ${Object.values(event.labels).join(' ')} ${event.after}`.toLowerCase().includes(wanted),
@@ -44,7 +46,9 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                 >
                   {event.rule}
                 </button>
-                <div className="rs-dim rs-alert-small">{event.annotations.summary}</div>
+                <div className="rs-dim rs-alert-small">
+                  {annotations(event.rule, event.annotations).summary}
+                </div>
               </td>
               <td>
                 <span className="rs-state rs-alert-went">

@@ -6,6 +6,7 @@ import { MetricChart } from '../metrics/MetricChart';
 import { AlertList, number } from './AlertList';
 import { HistoryTab } from './OtherTabs';
 import type { Alert, AlertEvent, Rule } from './types';
+import { useAnnotations } from './useAnnotations';
 
 /** All of one rule: what it says, how its value went, its alerts and what happened to them. */
 export function RuleDrawer(props: {
@@ -18,6 +19,7 @@ export function RuleDrawer(props: {
   const { rule, alerts, events, now, live } = props;
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
+  const annotations = useAnnotations();
   return (
     <Drawer
       testId="rule-drawer"
@@ -51,11 +53,13 @@ export function RuleDrawer(props: {
           <Field name={t('alerts.from')}>
             {rule.source === 'shipped' ? t('alerts.shipped') : rule.source} · {rule.group}
           </Field>
-          {Object.entries({ ...rule.labels, ...rule.annotations }).map(([name, text]) => (
-            <Field key={name} name={name}>
-              {text}
-            </Field>
-          ))}
+          {Object.entries({ ...rule.labels, ...annotations(rule.name, rule.annotations) }).map(
+            ([name, text]) => (
+              <Field key={name} name={name}>
+                {text}
+              </Field>
+            ),
+          )}
         </Fields>
       </Section>
       <Section title={t('alerts.tab.history')}>

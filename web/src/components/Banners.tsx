@@ -10,7 +10,7 @@ import {
   IconRoute,
 } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Dropped, Lanes, Summary, Tracing } from '../api/types';
 import { clockTime, count, duration, shortId, time } from '../lib/format';
@@ -19,6 +19,8 @@ import { laneReason } from './Lane';
 
 /** Batches may wait this long before it is worth a word. ns. */
 const BEHIND = 5e9;
+/** A definition that comes later than its attempt mostly comes within this, ms. */
+const ON_ITS_WAY = 10_000;
 /** The reason of losses that cost no task, only spans inside of some. */
 const SPANS_LOST = 'profile_events_dropped';
 
@@ -36,6 +38,9 @@ export function Banners({ summary }: { summary: Summary }) {
   const unknown = Object.entries(ingest?.unknown ?? {});
   const explain = (code: string) =>
     i18n.exists(`banner.codes.${code}`) ? t(`banner.codes.${code}` as 'banner.codes.profile_spans') : code;
+  const lasts = useLasts((dropped?.unresolved_attempts ?? 0) > 0);
+  const isQuiet = Date.now() - (summary.last_ns ?? 0) / 1e6 > ON_ITS_WAY;
+  const unresolved = (dropped?.unresolved_attempts ?? 0) > 0 && (lasts || isQuiet);
   const lost = (dropped?.by ?? []).filter((drop) => drop.reason !== SPANS_LOST);
   const lostSpans = (dropped?.by ?? []).filter((drop) => drop.reason === SPANS_LOST);
   return (
@@ -60,7 +65,7 @@ export function Banners({ summary }: { summary: Summary }) {
           {t('banner.dropped', { n: count(dropped?.total) })} {repaired(dropped, t)}
         </Banner>
       )}
-      {(dropped?.unresolved_attempts ?? 0) > 0 && (
+      {unresolved && (
         <Banner testId="banner-unresolved" tone="waiting" icon={<IconHelpCircle size={16} />}>
           {t('banner.unresolved', { n: count(dropped?.unresolved_attempts) })}
         </Banner>
@@ -123,6 +128,18 @@ export function Banners({ summary }: { summary: Summary }) {
       )}
     </div>
   );
+}
+
+/** Whether something has been so for as long as what is on its way takes. */
+function useLasts(is: boolean): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    setLasts(false);
+    if (!is) return;
+    const timer = setTimeout(() => setLasts(true), ON_ITS_WAY);
+    return () => clearTimeout(timer);
+  }, [is]);
+  return lasts;
 }
 
 /** Processes whose objects and waits are not on record, and why. */

@@ -1,4 +1,4 @@
-import { bytes, shortId } from '../lib/format';
+import { bytes, duration, fullTime, shortId } from '../lib/format';
 import { CopyId, Dash, Duration, ItemState, Time } from './small';
 
 /** Any value of the API, as its name says it should be read. */
@@ -15,7 +15,7 @@ export function Value({ name, value }: { name: string; value: unknown }) {
   if (typeof value === 'string') {
     if (name.endsWith('_id') && /^[0-9a-f]{8,}$/i.test(value)) return <CopyId id={value} full />;
     if (typeof parse(value) !== 'string') return <Json value={value} />;
-    return <span className="rs-break">{value}</span>;
+    return <span className="rs-lines">{value.trim()}</span>;
   }
   return <Json value={value} />;
 }
@@ -31,8 +31,7 @@ export function Json({ value }: { value: unknown }) {
         <span className="rs-pairs">
           {entries.map(([name, item]) => (
             <span key={name} className="rs-pair">
-              <span className="rs-dim">{name}</span>{' '}
-              {isMemory(name, item) ? bytes(item as number) : String(item)}
+              <span className="rs-dim">{name}</span> {measured(name, item)}
             </span>
           ))}
         </span>
@@ -43,6 +42,19 @@ export function Json({ value }: { value: unknown }) {
     <pre className="rs-pre">{typeof parsed === 'string' ? parsed : JSON.stringify(parsed, null, 2)}</pre>
   );
 }
+
+/** A value with its unit, where Ray's name for it says that. */
+function measured(name: string, value: unknown): string {
+  if (typeof value !== 'number') return String(value);
+  if (isMemory(name, value)) return bytes(value);
+  const unit = /_(ns|us|ms)$/.exec(name)?.[1];
+  if (unit === undefined) return String(value);
+  const ns = value * { ns: 1, us: 1e3, ms: 1e6 }[unit as 'ns' | 'us' | 'ms'];
+  return ns > YEAR_NS ? fullTime(ns) : duration(ns);
+}
+
+/** What is longer is no duration but a time since 1970. */
+const YEAR_NS = 365 * 86_400e9;
 
 /** Structures and JSON texts short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`. */
 export function oneLine(value: unknown): string {
@@ -67,7 +79,8 @@ const bundle = ({ resources, node_id }: Bundle) =>
 const isMemory = (name: string, value: unknown) =>
   typeof value === 'number' && /^(memory|object_store_memory)$/.test(name);
 
-function parse(text: string): unknown {
+/** The structure that a text is, or the text. */
+export function parse(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.parse(text);

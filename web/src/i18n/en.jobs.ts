@@ -44,6 +44,7 @@ export const enJobs = {
     history: 'History',
     noHistory: 'No change of state is on record.',
     pending: 'Why it waits',
+    whatThereIs: 'What there is',
     bundles: 'Bundles',
     bundle: 'Bundle',
     resources: 'Resources',

@@ -9,6 +9,7 @@ export const enOverview = {
     jobs: 'Jobs that run',
     jobsEnded: 'Jobs',
     noJobs: 'No job runs now',
+    noTasks: 'It has submitted no tasks',
     tasksIn: 'Its tasks: {{state}}',
     whySlow: 'What holds it up?',
     path: 'Critical path',

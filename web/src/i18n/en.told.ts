@@ -85,6 +85,48 @@ export const enTold = {
         message: 'This server is not known by the name in the address bar.',
         remedy: 'Call it by its IP address or localhost, or allow the name with RAYSCOPE_ALLOWED_HOSTS.',
       },
+      usage_unheard: {
+        message: 'What this cluster’s machines use is not heard of.',
+        remedy: 'It is told by a cluster that lives and whose GCS this server reaches.',
+      },
+      usage_died: {
+        message: 'It died before this server heard from it.',
+        remedy: 'What it used is kept from when this server listens, as long as it runs.',
+      },
+      usage_none_yet: {
+        message: 'The node has told nothing yet.',
+        remedy: 'Each node’s agent tells every 5 s. Agents need ray[default]; see dashboard_agent.log there.',
+      },
+      collector_no_gcs: {
+        message: 'The cluster’s GCS is not being read.',
+        remedy: 'Name its address: rayscope attach ADDRESS',
+      },
+      collector_no_node: {
+        message: 'No node’s metrics can be read; {{said}}.',
+        remedy:
+          'Ray’s dashboard agent serves them on each node: check that it runs (dashboard_agent.log) and that this machine reaches the nodes’ metrics_export_port.',
+      },
+      collector_some_nodes: {
+        message: '{{number}} of {{whole}} nodes cannot be read; {{said}}.',
+        remedy:
+          'Ray’s dashboard agent serves them on each node: check that it runs (dashboard_agent.log) and that this machine reaches the nodes’ metrics_export_port.',
+      },
+      collector_late: {
+        message: 'It has not answered for {{seconds}} s (it may take {{limit}} s).',
+        remedy: 'It is asked again when it has; the other collectors go on.',
+      },
+      collector_too_much: {
+        message: 'It tells more than {{limit}} samples.',
+        remedy: 'Let it tell less.',
+      },
+      collector_no_sample: {
+        message: '{{sample}} is no sample: {{reason}}.',
+        remedy: 'Make it with rayscope.metrics.collector.sample().',
+      },
+      collector_broken: {
+        message: '{{reason}}',
+        remedy: 'Mend or uninstall the package that brings it, then restart the server.',
+      },
       http_502: {
         message: 'The proxy in between cannot reach the server.',
         remedy: 'Check that `rayscope` still runs. This page comes back by itself.',

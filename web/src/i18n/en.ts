@@ -6,6 +6,7 @@ import { enMetrics } from './en.metrics';
 import { enNodes } from './en.nodes';
 import { enOperator } from './en.operator';
 import { enOverview } from './en.overview';
+import { enShipped } from './en.shipped';
 import { enTold } from './en.told';
 
 export const en = {
@@ -910,6 +911,7 @@ export const en = {
   ...enMemory,
   ...enAlerts,
   ...enOperator,
+  ...enShipped,
   ...enTold,
   ...enLogs,
   ...enMetrics,

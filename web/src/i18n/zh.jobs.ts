@@ -42,6 +42,7 @@ export const zhJobs = {
     history: '历史',
     noHistory: '没有状态变化的记录。',
     pending: '等待原因',
+    whatThereIs: '查看集群资源',
     bundles: 'Bundle',
     bundle: '编号',
     resources: '资源',

@@ -67,6 +67,48 @@ export const zhTold = {
         message: '服务器不认识地址栏中的主机名。',
         remedy: '请用 IP 地址或 localhost 访问，或用 RAYSCOPE_ALLOWED_HOSTS 允许此名称。',
       },
+      usage_unheard: {
+        message: '没有听到此集群的机器使用了什么。',
+        remedy: '只有存活且本服务器能访问其 GCS 的集群才会告知。',
+      },
+      usage_died: {
+        message: '它在本服务器听到它的消息之前就已死亡。',
+        remedy: '从本服务器开始监听起，只要它在运行，节点的使用情况就会保留。',
+      },
+      usage_none_yet: {
+        message: '该节点还没有告知任何信息。',
+        remedy: '每个节点的 agent 每 5 秒告知一次。agent 需要 ray[default]；请看那里的 dashboard_agent.log。',
+      },
+      collector_no_gcs: {
+        message: '没有在读取该集群的 GCS。',
+        remedy: '请给出它的地址：rayscope attach ADDRESS',
+      },
+      collector_no_node: {
+        message: '所有节点的指标都无法读取；{{said}}。',
+        remedy:
+          '指标由每个节点上的 Ray dashboard agent 提供：请确认它在运行（dashboard_agent.log），且本机能访问各节点的 metrics_export_port。',
+      },
+      collector_some_nodes: {
+        message: '{{whole}} 个节点中有 {{number}} 个无法读取；{{said}}。',
+        remedy:
+          '指标由每个节点上的 Ray dashboard agent 提供：请确认它在运行（dashboard_agent.log），且本机能访问各节点的 metrics_export_port。',
+      },
+      collector_late: {
+        message: '它已有 {{seconds}} 秒没有应答（上限为 {{limit}} 秒）。',
+        remedy: '应答后会再次询问；其他采集器不受影响。',
+      },
+      collector_too_much: {
+        message: '它给出的样本超过 {{limit}} 个。',
+        remedy: '请让它少给一些。',
+      },
+      collector_no_sample: {
+        message: '{{sample}} 不是样本：{{reason}}。',
+        remedy: '请用 rayscope.metrics.collector.sample() 生成。',
+      },
+      collector_broken: {
+        message: '{{reason}}',
+        remedy: '请修复或卸载提供它的软件包，然后重启服务器。',
+      },
       http_502: {
         message: '中间的代理无法连接服务器。',
         remedy: '请确认 `rayscope` 仍在运行。恢复后本页会自动更新。',

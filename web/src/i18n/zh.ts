@@ -7,6 +7,7 @@ import { zhMetrics } from './zh.metrics';
 import { zhNodes } from './zh.nodes';
 import { zhOperator } from './zh.operator';
 import { zhOverview } from './zh.overview';
+import { zhShipped } from './zh.shipped';
 import { zhTold } from './zh.told';
 
 export const zh: Translation = {
@@ -883,6 +884,7 @@ export const zh: Translation = {
   ...zhMemory,
   ...zhAlerts,
   ...zhOperator,
+  ...zhShipped,
   ...zhTold,
   ...zhLogs,
   ...zhMetrics,

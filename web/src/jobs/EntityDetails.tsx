@@ -7,8 +7,8 @@ import { useSessionUrl } from '../app/useUrl';
 import { Section } from '../components/Drawer';
 import { ItemState, Time } from '../components/small';
 import { Json } from '../components/Value';
-import { useReasonText } from '../nodes/ClusterResources';
-import { useClusterStatus } from '../nodes/useNodes';
+import { headline } from '../lib/format';
+import { WhyPending } from '../nodes/WhyPending';
 import { EntityView } from '../pages/EntityView';
 import { ItemLink } from '../pages/ItemLink';
 import { ProgressSection } from './ProgressSection';
@@ -21,6 +21,8 @@ interface Told {
   death_message?: string;
   message?: string;
 }
+
+const said = (step: Told) => step.death_reason ?? step.death_message ?? step.message ?? '';
 
 /** Every change of state that was told. */
 function History({ path, id }: { path: string; id: string }) {
@@ -42,8 +44,8 @@ function History({ path, id }: { path: string; id: string }) {
           <li key={`${step.time_ns} ${step.state}`}>
             <Time ns={step.time_ns} exact />
             <ItemState state={step.state} />
-            <span className="rs-dim rs-break">
-              {step.death_reason ?? step.death_message ?? step.message ?? ''}
+            <span className="rs-dim rs-break" title={said(step)}>
+              {headline(said(step))}
               {step.node_id !== undefined && step.death_reason === undefined && (
                 <ItemLink view="nodes" id={step.node_id} />
               )}
@@ -51,21 +53,6 @@ function History({ path, id }: { path: string; id: string }) {
           </li>
         ))}
       </ol>
-    </Section>
-  );
-}
-
-/** Why an actor or placement group has no place yet, as the account of the cluster's resources has it. */
-function Pending({ id }: { id: string }) {
-  const [url] = useSessionUrl();
-  const { t } = useTranslation();
-  const reasonText = useReasonText();
-  const status = useClusterStatus(url.session);
-  const found = status.data?.pending.find((item) => item.id === id);
-  if (found === undefined) return null;
-  return (
-    <Section title={t('jobs.pending')} testId="item-pending">
-      <p className="rs-item-reason">{reasonText(found.reason)}</p>
     </Section>
   );
 }
@@ -82,7 +69,7 @@ export function ActorDetail({ actor }: { actor: Item }) {
   const id = String(actor.actor_id);
   return (
     <>
-      {WAITING.has(String(actor.state)) && <Pending id={id} />}
+      {WAITING.has(String(actor.state)) && <WhyPending is={(one) => one.id === id} />}
       <ProgressSection of="actors" id={id} filter="actor_id" />
       <History path="/actors" id={id} />
     </>
@@ -115,7 +102,7 @@ function GroupDetail({ group }: { group: Item }) {
   const bundles = parsed(group.bundles);
   return (
     <>
-      {WAITING.has(String(group.state)) && <Pending id={String(group.placement_group_id)} />}
+      {WAITING.has(String(group.state)) && <WhyPending is={(one) => one.id === group.placement_group_id} />}
       <Section title={t('jobs.bundles')}>
         <table className="rs-job-functions" data-testid="bundles">
           <thead>

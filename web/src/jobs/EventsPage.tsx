@@ -15,7 +15,7 @@ import { CopyId, Dash, Empty, Time } from '../components/small';
 import { count, time } from '../lib/format';
 import { SearchField } from '../pages/FilterBar';
 import { ItemLink } from '../pages/ItemLink';
-import { placeOf, SEVERITY_TONES } from './eventPlace';
+import { inShort, placeOf, SEVERITY_TONES } from './eventPlace';
 import {
   type EventsPage as Answer,
   type ClusterEvent,
@@ -47,19 +47,19 @@ export default function EventsPage() {
       {
         id: 'time',
         header: t('events.time'),
-        width: 132,
+        width: 112,
         cell: (event) => <Time ns={event.time_ns} exact />,
       },
       {
         id: 'event',
         header: t('events.what'),
-        width: 190,
+        width: 156,
         cell: (event) => <span className="rs-ellipsis">{eventName(event.event)}</span>,
       },
       {
         id: 'title',
         header: t('events.of'),
-        width: 190,
+        width: 156,
         cell: (event) => (
           <span className="rs-ellipsis" title={event.title ?? undefined}>
             {event.title ?? <Dash />}
@@ -69,7 +69,7 @@ export default function EventsPage() {
       {
         id: 'count',
         header: t('events.count'),
-        width: 74,
+        width: 62,
         align: 'right',
         cell: (event) => <span className="rs-num">{event.count > 1 ? count(event.count) : ''}</span>,
       },
@@ -80,7 +80,7 @@ export default function EventsPage() {
         grow: true,
         cell: (event) => (
           <span className="rs-ellipsis" title={event.message ?? undefined}>
-            {event.message ?? ''}
+            {inShort(event)}
           </span>
         ),
       },
@@ -190,7 +190,7 @@ function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => v
           )}
           {event.message !== null && (
             <Field name={t('events.message')} hint="message">
-              <span className="rs-event-message">{event.message}</span>
+              <span className="rs-lines">{event.message}</span>
             </Field>
           )}
           {event.node_id !== null && (

@@ -1,4 +1,5 @@
 import { type EntityView, type SessionUrl, toItem, toView, type Url } from '../app/url';
+import { headline } from '../lib/format';
 import type { Tone } from '../theme/tokens';
 import type { ClusterEvent, EventKind, Severity } from './types';
 
@@ -19,4 +20,13 @@ export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
     return toView(url, 'failures', { ...(id && { func_name: id }), ...(job_id && { job_id }) });
   const view = LISTED[event.kind];
   return view === undefined || id === null ? undefined : toItem(url, view, id);
+}
+
+/** The server cuts messages here, characters. */
+const MESSAGE_CHARS = 2000;
+
+/** A message in one line; of one that was cut the beginning: its end, where a traceback says most, is gone. */
+export function inShort({ message }: ClusterEvent): string {
+  const text = message ?? '';
+  return text.length < MESSAGE_CHARS ? headline(text) : text;
 }

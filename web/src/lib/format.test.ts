@@ -5,6 +5,7 @@ import {
   count,
   duration,
   fullTime,
+  headline,
   nanosBetween,
   shortId,
   time,
@@ -80,4 +81,12 @@ it('shortens ids to what tells them apart', () => {
   expect(shortId('01000000')).toBe('01000000');
   expect(shortId('d5228f1abd82cf4c7ee2c0d315ae18632f5639505a813524')).toBe('d5228f1a…');
   expect(shortId('ffffffffffffffff5c1a2b3c4d5e6f708192a3b401000000')).toBe('…a3b401000000');
+});
+
+it('tells the line of a message that matters', () => {
+  const frames =
+    'ray::f() (pid=7)\n  File "a.py", line 3, in f\n    raise ValueError(page)\nValueError: page 3\n';
+  expect(headline(`User exception:\n${frames}`)).toBe('ValueError: page 3');
+  expect(headline('The worker died.\nSee its log.')).toBe('The worker died.');
+  expect(headline('')).toBe('');
 });

@@ -124,3 +124,10 @@ export function shortId(id: string): string {
   if (id.length <= 12) return id;
   return id.startsWith('ffffffff') ? `…${id.slice(-12)}` : `${id.slice(0, 8)}…`;
 }
+
+/** Of a traceback the line that says most, its last; of other texts the first. */
+export function headline(text: string): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const first = lines[0]?.trim() ?? '';
+  return /^\s*(Traceback \(|File ")/m.test(text) ? (lines.at(-1)?.trim() ?? '') : first;
+}

@@ -1,6 +1,7 @@
 import { Tooltip } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../app/useUrl';
+import { useTold } from '../components/useTold';
 import { count, duration, wholeAge } from '../lib/format';
 import type { Tone } from '../theme/tokens';
 import { type Collector, useLatest } from './useMetrics';
@@ -14,9 +15,12 @@ export function Collectors() {
   const [url] = useSessionUrl();
   const latest = useLatest(url.session, NO_METRIC).data;
   const collectors = latest?.collectors ?? [];
-  const told = byError(collectors);
-  if (latest?.problem)
-    told.unshift([t('metricsPage.keeping'), latest.problem.message, latest.problem.remedy]);
+  const say = useTold();
+  const told = byError(collectors, say);
+  if (latest?.problem) {
+    const said = say(latest.problem);
+    told.unshift([t('metricsPage.keeping'), said.message, said.remedy]);
+  }
   if (latest?.note) told.push([t('metricsPage.keeping'), latest.note, null]);
   if (latest !== undefined && latest.left_out > 0)
     told.push([t('metricsPage.keeping'), t('metricsPage.noRoom', { n: count(latest.left_out) }), null]);
@@ -50,13 +54,17 @@ export function Collectors() {
 }
 
 /** Who says what is in the way, and what to do: those that say the same together. */
-function byError(collectors: Collector[]): [string, string, string | null][] {
+function byError(
+  collectors: Collector[],
+  say: ReturnType<typeof useTold>,
+): [string, string, string | null][] {
   const found = new Map<string, [string, string, string | null]>();
-  for (const { name, error, remedy } of collectors) {
+  for (const { name, error, remedy, code, params } of collectors) {
     if (error === null) continue;
-    const key = JSON.stringify([error, remedy]);
+    const said = say({ code, params, message: error, remedy });
+    const key = JSON.stringify(said);
     const names = found.get(key)?.[0];
-    found.set(key, [names === undefined ? name : `${names}, ${name}`, error, remedy]);
+    found.set(key, [names === undefined ? name : `${names}, ${name}`, said.message, said.remedy]);
   }
   return [...found.values()];
 }

@@ -117,6 +117,16 @@ describe('lines of a chart', () => {
     );
     expect(lines.map(({ name }) => name)).toEqual(['10.0.0.9', '10.0.0.10']);
     expect(drawn([{ expr: 'cpu' }], [answer([0], [[both, [1]]])]).lines[0]?.name).toBe('cpu');
+    // Two nodes of one machine.
+    const head = { ...both, IsHeadNode: 'true', node_id: 'a'.repeat(56) };
+    const other = { ...both, IsHeadNode: 'false', node_id: 'b'.repeat(56) };
+    const two = [
+      answer(
+        [0],
+        [head, other].map((labels) => [labels, [1]]),
+      ),
+    ];
+    expect(drawn([{ expr: 'cpu' }], two).lines.map(({ name }) => name)).toEqual(['aaaaaaaa', 'bbbbbbbb']);
     expect(fillLegend('{{node_id}} {{ GPU }}', { node_id: 'ab'.repeat(28) })).toBe('abababab');
   });
   it('of several queries lie on the same times; what is not there is a gap, no number', () => {

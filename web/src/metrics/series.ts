@@ -40,7 +40,17 @@ export interface Drawn {
 }
 
 /** Labels that name nothing a reader looks for. */
-const DULL = new Set(['__name__', 'SessionName', 'session', 'Version', 'job', 'instance']);
+const DULL = new Set([
+  '__name__',
+  'SessionName',
+  'session',
+  'Version',
+  'job',
+  'instance',
+  'IsHeadNode',
+  'RayNodeType',
+  'ip',
+]);
 
 function short(name: string, value: string): string {
   return /(_id|Id)$/.test(name) && /^[0-9a-f]{16,}$/i.test(value) ? value.slice(0, 8) : value;
@@ -61,9 +71,11 @@ export function tellingLabels(all: readonly Record<string, string>[]): string[] 
     .sort((a, b) => Number(DULL.has(a)) - Number(DULL.has(b)) || (a < b ? -1 : 1));
 }
 
-/** An id says nothing more where the address is shown. */
+/** An id says nothing more where the address tells. */
 function named(labels: Record<string, string>, telling: readonly string[], expr: string): string {
-  const shown = telling.filter((name) => labels[name] && !(name === 'node_id' && labels.node_ip));
+  const shown = telling.filter(
+    (name) => labels[name] && !(name === 'node_id' && telling.includes('node_ip')),
+  );
   const useful = shown.some((name) => !DULL.has(name)) ? shown.filter((name) => !DULL.has(name)) : shown;
   if (useful.length === 0) return labels.__name__ ?? expr;
   return useful.map((name) => short(name, labels[name] ?? '')).join(' · ');

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../api/connection';
 import { queryClient } from '../api/queries';
+import type { Told } from '../components/told';
 import type { CataloguePage, Dashboard, DashboardInShort } from './boards';
 
 /** One of those that read metrics, and how that goes. */
@@ -11,6 +12,8 @@ export interface Collector {
   ok: boolean | null;
   error: string | null;
   remedy: string | null;
+  code: string | null;
+  params: Told['params'];
   /** CPU and time of its last look, s. */
   cost_s: number;
   took_s: number;
@@ -42,7 +45,7 @@ interface Latest {
   total: number;
   /** Series that found no room, and what is wrong with or to know of the store. */
   left_out: number;
-  problem: { message: string; remedy: string } | null;
+  problem: { code: string; message: string; remedy: string } | null;
   note: string | null;
   collectors: Collector[];
 }

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { ErrorPanel } from '../components/small';
+import { useTold } from '../components/useTold';
 import { type Size, useCanvas, usePalette } from '../flow/canvas';
 import { type Box, NONE } from '../flow/physical';
 import { bytes, count } from '../lib/format';
@@ -44,6 +45,7 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
   const { cells, onOpen } = props;
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
+  const say = useTold();
   const palette = usePalette();
   const measure = MEASURES.find((one) => one === url.settings?.color) ?? 'cpu';
   const fullest = url.settings?.order === 'used';
@@ -138,7 +140,11 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
           data-testid="machine-order"
         />
       </div>
-      <p className="rs-dim rs-machine-note">{cells.usage_error ?? t(`nodes.shareOf.${measure}`)}</p>
+      <p className="rs-dim rs-machine-note">
+        {cells.usage_error === null
+          ? t(`nodes.shareOf.${measure}`)
+          : say({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error }).message}
+      </p>
       <div
         ref={box}
         className="rs-machine-box"

@@ -4,10 +4,11 @@ import type { LiveList } from '../api/useLiveList';
 import { useSessionUrl } from '../app/useUrl';
 import { NothingFound } from '../components/NothingFound';
 import { ErrorPanel, ItemState } from '../components/small';
+import { useTold } from '../components/useTold';
 import { count, time } from '../lib/format';
 import { Meter, ofText, rateText } from './Meter';
 import { HeadBadge, NoNodes, nodeTitle } from './NodesTable';
-import type { NodeRow } from './types';
+import { missingOf, type NodeRow } from './types';
 
 /** Each node as a card with all that is measured of it. */
 export function NodeCards(props: {
@@ -63,6 +64,7 @@ export function NodeCards(props: {
 function Card({ node }: { node: NodeRow }) {
   const { t } = useTranslation();
   const { usage } = node;
+  const missing = useTold()(missingOf(node));
   return (
     <>
       <span className="rs-node-card-head">
@@ -71,8 +73,8 @@ function Card({ node }: { node: NodeRow }) {
         <span className="rs-num rs-dim rs-node-card-id">{node.node_id.slice(0, 8)}</span>
       </span>
       {usage === null ? (
-        <span className="rs-dim rs-node-card-note" title={node.usage_remedy ?? undefined}>
-          {node.usage_missing}
+        <span className="rs-dim rs-node-card-note" title={missing.remedy ?? undefined}>
+          {missing.message}
         </span>
       ) : (
         <Figures node={node} />

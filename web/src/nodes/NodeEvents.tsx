@@ -9,6 +9,7 @@ import { toView } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Section } from '../components/Drawer';
 import { ErrorPanel, Time } from '../components/small';
+import { inShort } from '../jobs/eventPlace';
 import type { ClusterEvent } from '../jobs/types';
 import { count } from '../lib/format';
 import type { NodeDetail } from './types';
@@ -53,7 +54,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
             <span className="rs-break">
               {name(event.event)} <b>{event.title}</b>
               {event.count > 1 && <span className="rs-num"> × {count(event.count)}</span>}
-              {event.message && <span className="rs-dim"> {event.message.split('\n')[0]}</span>}
+              {event.message && <span className="rs-dim"> {inShort(event)}</span>}
             </span>
           </li>
         ))}

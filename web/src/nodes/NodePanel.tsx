@@ -7,6 +7,7 @@ import { useSessionUrl } from '../app/useUrl';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
 import { LaneName } from '../components/Lane';
 import { CopyId, ErrorPanel, ItemState, Time } from '../components/small';
+import { useTold } from '../components/useTold';
 import { isEmpty, Value } from '../components/Value';
 import { bytes, count, time } from '../lib/format';
 import { AmountTable, Holders } from './ClusterResources';
@@ -17,7 +18,7 @@ import { NodeEvents } from './NodeEvents';
 import { NodeGpus } from './NodeGpus';
 import { HeadBadge, nodeTitle } from './NodesTable';
 import { NodeWorkers } from './NodeWorkers';
-import type { NodeDetail } from './types';
+import { missingOf, type NodeDetail } from './types';
 import { useNodeDetail } from './useNodes';
 
 const TABS = ['workers', 'resources', 'gpus', 'charts', 'events', 'about'] as const;
@@ -109,6 +110,7 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
 function Top({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const { usage } = node;
+  const missing = useTold()(missingOf(node));
   return (
     <div className="rs-node-top" data-testid="node-top">
       {node.state === 'DEAD' && (
@@ -119,7 +121,7 @@ function Top({ node }: { node: NodeDetail }) {
       )}
       {usage === null ? (
         <p className="rs-dim">
-          {node.usage_missing} {node.usage_remedy}
+          {missing.message} {missing.remedy}
         </p>
       ) : (
         <>

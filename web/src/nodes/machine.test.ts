@@ -48,6 +48,8 @@ function cells(many: number, each: number): Cells {
     },
     usage_error: null,
     usage_remedy: null,
+    usage_code: null,
+    usage_params: null,
     dead: [{ id: 'dd', name: null, end_ns: 1, death_reason: 'LOST' }],
     nodes_total: many,
     workers_total: many * each,

@@ -1,3 +1,5 @@
+import type { Told } from '../components/told';
+
 /** What the server tells of nodes, and of what the cluster has to give. Bytes, percent, per second. */
 
 export interface NodeUsage {
@@ -48,6 +50,14 @@ export interface NodeRow {
   usage: NodeUsage | null;
   usage_missing: string | null;
   usage_remedy: string | null;
+  usage_code: string | null;
+  usage_params: Told['params'];
+}
+
+/** Why it is not known what a node uses. */
+export function missingOf(node: Omit<NodeRow, 'workers'>): Told {
+  const { usage_code: code, usage_params: params, usage_remedy: remedy } = node;
+  return { code, params, message: node.usage_missing ?? '', remedy };
 }
 
 export interface ProcessFigures {
@@ -210,6 +220,8 @@ export interface Cells {
   measured: Measured;
   usage_error: string | null;
   usage_remedy: string | null;
+  usage_code: string | null;
+  usage_params: Told['params'];
   dead: { id: string; name: string | null; end_ns: number | null; death_reason: string | null }[];
   nodes_total: number;
   workers_total: number;

@@ -7,6 +7,7 @@ import { useSessionUrl } from '../app/useUrl';
 import { orderedStates, StackedBar } from '../components/StackedBar';
 import { ItemState, Time, useStateName } from '../components/small';
 import { progressOf } from '../jobs/progress';
+import type { States } from '../jobs/types';
 import { count } from '../lib/format';
 import { stateColor } from '../theme/tokens';
 import { Panel, PanelBody, PanelText } from './Panel';
@@ -45,7 +46,6 @@ export function JobsPanel({ live }: { live: boolean }) {
 function Job({ job }: { job: Item }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const name = useStateName();
   const id = String(job.job_id ?? '');
   const progress = useProgress(url.session, id);
   const { all, ended } = progressOf(progress?.states ?? {});
@@ -68,10 +68,26 @@ function Job({ job }: { job: Item }) {
         </span>
         {share !== null && <b className="rs-num rs-ovjob-share">{percent(share)}</b>}
       </div>
-      <StackedBar states={progress?.states ?? {}} height={8} />
+      {progress !== undefined && all === 0 ? (
+        <span className="rs-dim rs-ovjob-states">{t('overview.noTasks')}</span>
+      ) : (
+        <JobProgress id={id} states={progress?.states ?? {}} />
+      )}
+    </li>
+  );
+}
+
+/** How far it is, by state, and the ways to what holds it up. */
+function JobProgress({ id, states }: { id: string; states: States }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const name = useStateName();
+  return (
+    <>
+      <StackedBar states={states} height={8} />
       <div className="rs-ovjob-foot">
         <span className="rs-ovjob-states">
-          {orderedStates(progress?.states ?? {}).map(([state, number]) => (
+          {orderedStates(states).map(([state, number]) => (
             <Link
               key={state}
               to={toView(url, 'tasks', { job_id: id, state })}
@@ -85,7 +101,7 @@ function Job({ job }: { job: Item }) {
         </span>
         <WhySlow job={id} />
       </div>
-    </li>
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Alert } from '../alerts/types';
+import { useAnnotations } from '../alerts/useAnnotations';
 import { isMissing } from '../api/client';
 import type { Summary } from '../api/types';
 import { Link } from '../app/Link';
@@ -7,7 +8,7 @@ import { toItem, toView, type Url, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Time, ToldLine } from '../components/small';
 import { oneLine } from '../components/Value';
-import { placeOf, SEVERITY_TONES } from '../jobs/eventPlace';
+import { inShort, placeOf, SEVERITY_TONES } from '../jobs/eventPlace';
 import { count, shortId } from '../lib/format';
 import { shapeText, useReasonText } from '../nodes/ClusterResources';
 import { useClusterStatus } from '../nodes/useNodes';
@@ -89,7 +90,7 @@ export function EventsPanel({ live }: { live: boolean }) {
                       ? t(`events.event.${event.event}` as 'overview.events')
                       : event.event
                   }
-                  text={[event.title, event.message].filter(Boolean).join(' · ')}
+                  text={[event.title, inShort(event)].filter(Boolean).join(' · ')}
                   times={event.count}
                 />
               ))}
@@ -106,6 +107,7 @@ export function AlertsPanel() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const alerts = useAlerts(url.session);
+  const annotations = useAnnotations();
   return (
     <Panel
       title={t('overview.alerts')}
@@ -133,7 +135,7 @@ export function AlertsPanel() {
                   ns={alert.active_ns}
                   to={toView(url, 'alerts', { q: alert.rule })}
                   name={alert.rule}
-                  text={alert.annotations.summary ?? alert.annotations.description ?? ''}
+                  text={whatFires(annotations(alert.rule, alert.annotations))}
                 />
               ))}
             </ul>
@@ -143,6 +145,8 @@ export function AlertsPanel() {
     </Panel>
   );
 }
+
+const whatFires = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
 
 /** It fires, and nobody said to leave it be. */
 export const isFiring = (alert: Alert) => alert.state === 'firing' && alert.silenced_by.length === 0;

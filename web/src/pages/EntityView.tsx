@@ -84,13 +84,13 @@ const KINDS: Record<
     id: 'job_id',
     first: [
       'state',
-      'job_id',
-      'submission_id',
-      'type',
       'entrypoint',
       'tasks',
       'start_ns',
       'duration',
+      'submission_id',
+      'job_id',
+      'type',
       'message',
     ],
     order: '-start_ns',
@@ -351,7 +351,7 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <Dash />;
   if (name === 'state') return <ItemState state={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
-  if (name.endsWith('_id') && typeof value === 'string') return <CopyId id={value} />;
+  if (isId(name, value)) return <CopyId id={value} />;
   if (typeof value === 'number') {
     const text = name.endsWith('_bytes') ? bytes(value) : name.endsWith('_percent') ? `${value}%` : value;
     return <span className="rs-num">{text}</span>;
@@ -364,6 +364,10 @@ function Cell({ name, value }: { name: string; value: unknown }) {
     </span>
   );
 }
+
+/** Not so what somebody called a job: that is read, and shown as long as there is room. */
+const isId = (name: string, value: unknown): value is string =>
+  name.endsWith('_id') && typeof value === 'string' && /^[0-9a-f-]{8,}$/i.test(value);
 
 function YesNo({ value }: { value: boolean }) {
   const { t } = useTranslation();

@@ -19,12 +19,14 @@ import {
   Time,
   useStateName,
 } from '../components/small';
-import { isEmpty, Json } from '../components/Value';
+import { isEmpty, Json, parse } from '../components/Value';
 import { stripAnsi } from '../lib/ansi';
 import { count, duration, fullTime, nanosBetween } from '../lib/format';
 import { percent } from '../lib/share';
 import { segments } from '../lib/timeline';
 import { LogPanel } from '../logs/LogPanel';
+import type { Pending } from '../nodes/types';
+import { WhyPending } from '../nodes/WhyPending';
 import { stateColor } from '../theme/tokens';
 import { ItemLink } from './ItemLink';
 import { Annotations, DataFlow, Scheduling, Waits } from './TaskFlow';
@@ -108,6 +110,24 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
   );
 }
 
+/** Whether it waits for what the attempt waits for: its actor's place, or that of tasks like it. */
+function waitsLike(attempt: TaskAttempt, one: Pending): boolean {
+  if (attempt.actor_id !== null) return one.kind === 'actor' && one.id === attempt.actor_id;
+  return (
+    one.kind === 'task' &&
+    one.name === (attempt.func_name ?? attempt.name ?? '') &&
+    one.job_id === attempt.job_id &&
+    sameAmounts(one.resources, attempt.required_resources)
+  );
+}
+
+function sameAmounts(shape: Record<string, number>, wanted: unknown): boolean {
+  const told = typeof wanted === 'string' ? parse(wanted) : wanted;
+  const asked = new Map(Object.entries((told ?? {}) as Record<string, number>));
+  const names = Object.keys(shape);
+  return asked.size === names.length && names.every((name) => asked.get(name) === shape[name]);
+}
+
 function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();
@@ -120,6 +140,8 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
     <>
       {(attempt.error !== null || attempt.state === 'FAILED') && <ErrorView attempt={attempt} />}
       {attempt.type === null && <p className="rs-note">{t('task.unresolved')}</p>}
+
+      {attempt.state === 'PENDING_NODE_ASSIGNMENT' && <WhyPending is={(one) => waitsLike(attempt, one)} />}
 
       <Section title={t('task.timeline')} testId="task-timeline">
         <Timeline attempt={attempt} />

@@ -71,7 +71,9 @@ class ResourceUse:
         resources = cluster.resources()
         if resources is None:
             raise CollectorError(
-                "The cluster's GCS is not being read.", "Name its address: rayscope attach ADDRESS"
+                "The cluster's GCS is not being read.",
+                "Name its address: rayscope attach ADDRESS",
+                "collector_no_gcs",
             )
         yield Family("rayscope_resources_total", "gauge", "A resource of a node, in Ray's units.")
         yield Family("rayscope_resources_available", "gauge", "What of a resource of a node is free.")

@@ -8,6 +8,7 @@ from rayscope.metrics.collector import Cluster, CollectorError, NotDue
 from rayscope.metrics.ray_text import Texts, TextsNotDue
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import NodeStats
+from rayscope.sources.scrape import Scraped
 
 _FRESH_NS = 30 * 10**9
 #: Processes that are told one by one, at most.
@@ -29,10 +30,17 @@ def _texts(cluster: Cluster) -> Texts:
     if texts.asked and all(told.error is not None for told in texts.asked):
         first = texts.asked[0]
         raise CollectorError(
-            f"No node's metrics can be read; {first.endpoint.host}:{first.endpoint.port}: {first.error}.",
+            f"No node's metrics can be read; {_said(first)}.",
             _NO_AGENT,
+            "collector_no_node",
+            said=_said(first),
         )
     return texts
+
+
+def _said(told: Scraped) -> str:
+    """The endpoint, and why it could not be read."""
+    return f"{told.endpoint.host}:{told.endpoint.port}: {told.error}"
 
 
 def _fresh(cluster: Cluster) -> list[NodeStats]:
@@ -85,9 +93,16 @@ class Ray(_Part):
             yield sample("rayscope_scrape_duration_seconds", told.took_s, **where)
         cluster.left_out += sum(told.left_out for told in texts.asked)
         if failed:
+            number, whole, said = len(failed), len(texts.asked), _said(failed[0])
             cluster.warnings.append(
-                f"{len(failed)} of {len(texts.asked)} nodes cannot be read; "
-                f"{failed[0].endpoint.host}:{failed[0].endpoint.port}: {failed[0].error}"
+                CollectorError(
+                    f"{number} of {whole} nodes cannot be read; {said}.",
+                    _NO_AGENT,
+                    "collector_some_nodes",
+                    number=number,
+                    whole=whole,
+                    said=said,
+                )
             )
 
 
@@ -106,7 +121,7 @@ class Node(_Part):
         try:
             yield from super().collect(cluster)
         except CollectorError as error:
-            cluster.warnings.append(error.message)
+            cluster.warnings.append(error)
 
 
 def _workers(cluster: Cluster) -> Iterator[Sample | Family]:

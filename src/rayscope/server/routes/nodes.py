@@ -55,6 +55,8 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
                 "measured": measured.measured_columns(told, usage, resources),
                 "usage_error": usage.error,
                 "usage_remedy": usage.remedy,
+                "usage_code": usage.code,
+                "usage_params": usage.params,
                 "dead": [node for node in query.dead_nodes(file) if node["id"] not in living],
                 "nodes_total": told.nodes_total,
                 "workers_total": told.workers_total,
@@ -155,8 +157,7 @@ def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
     folded = measured.folded(figures, usage)
     return {
         "usage": folded["usage"],
-        "usage_missing": folded["usage_missing"],
-        "usage_remedy": folded["usage_remedy"],
+        **{name: folded[name] for name in measured.MISSING},
         "measured": measured.whole(stats) if stats is not None else None,
         "gpus": _gpus(stats, told["workers"]),
         "processes": _processes(stats),
