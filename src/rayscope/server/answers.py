@@ -22,10 +22,11 @@ _LEAST_S, _MOST_S = 0.5, 60.0
 _PATIENCE_S = 60.0
 #: An answer that took at least so long, s, is given for so much longer, s, while a new one is made: who comes
 #: back to a page does not wait for it.
-SLOW_S = 0.05
+SLOW_S = 0.02
 _ONCE_MORE_S = 10.0
-#: Such answers are made anew before anybody asks again, for so long after they were asked for, s. After each
-#: we rest so many times as long as it took: at most a fifth of the time goes into all of them.
+#: Such answers are made anew: at once when they are asked for, and before that for so long after that, s.
+#: After each that nobody has asked for we rest so many times as long as it took: at most a fifth of the time
+#: goes into all of those.
 _ASKED_S = 60.0
 _REST = 4
 #: It is looked so often whether one is due, s.
@@ -48,6 +49,11 @@ class _Kept:
     is_slow: bool
     make: Callable[[], Any]
     asked: float
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it was asked for after it should have been made anew."""
+        return self.asked >= self.until
 
 
 def _bytes_of(question: tuple[str, str], body: bytes) -> int:
@@ -75,15 +81,18 @@ class Answers(Generic[Value]):
         self._making: dict[tuple[str, str], threading.Event] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
+        #: Somebody was given an answer that is late, or it is time to end.
+        self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rayscope-answers", daemon=True)
 
     def start(self) -> None:
-        """Begin to make slow answers anew before they are asked for again."""
+        """Begin to make slow answers anew, before they are asked for again if there is time."""
         self._thread.start()
 
     def stop(self) -> None:
         """End that."""
         self._stopping.set()
+        self._woken.set()
         if self._thread.is_alive():
             self._thread.join(5)
 
@@ -105,24 +114,17 @@ class Answers(Generic[Value]):
             with self._lock:
                 known = self._kept.get(question)
                 now = time.monotonic()
-                if known is not None and (now < known.until if stamp is None else known.stamp == stamp):
+                if known is not None and (now < known.last if stamp is None else known.stamp == stamp):
                     self._kept.move_to_end(question)
-                    known.asked = now
-                    return known.body, 0.0 if stamp is not None else now - known.begun
+                    known.asked, known.make = now, make
+                    if stamp is not None:
+                        return known.body, 0.0
+                    if known.is_late:
+                        self._woken.set()
+                    return known.body, now - known.begun
                 made = self._making.get(question)
                 if made is None:
                     self._making[question] = threading.Event()
-                if known is not None and stamp is None and now < known.last:
-                    if made is None:
-                        threading.Thread(
-                            target=self._refresh,
-                            args=(question, make, now),
-                            name="rayscope-answer",
-                            daemon=True,
-                        ).start()
-                    known.asked = now
-                    return known.body, now - known.begun
-                if made is None:
                     break
             if not made.wait(deadline - now):
                 return make(), 0.0
@@ -155,13 +157,22 @@ class Answers(Generic[Value]):
         return True
 
     def _run(self) -> None:
-        while not self._stopping.wait(_TURN_S):
+        rested = time.monotonic()
+        while not self._stopping.is_set():
+            self._woken.wait(_TURN_S)
+            self._woken.clear()
+            while not self._stopping.is_set() and self.renew(late=True):
+                pass
             began = time.monotonic()
-            if self.renew():
-                self._stopping.wait(_REST * (time.monotonic() - began))
+            if began >= rested and not self._stopping.is_set() and self.renew():
+                ended = time.monotonic()
+                rested = ended + _REST * (ended - began)
 
-    def renew(self) -> bool:
-        """Of the slow answers that were asked for of late make that anew which is due for longest, if any."""
+    def renew(self, *, late: bool = False) -> bool:
+        """Of the slow answers that were asked for of late make that anew which is due for longest, if any.
+
+        ``late``: only of those that were asked for since they are due.
+        """
         with self._lock:
             now = time.monotonic()
             due = [
@@ -169,7 +180,8 @@ class Answers(Generic[Value]):
                 for question, kept in self._kept.items()
                 if kept.is_slow
                 and kept.stamp is None
-                and kept.until <= now < kept.asked + _ASKED_S
+                and kept.until <= now
+                and (kept.is_late or (not late and now < kept.asked + _ASKED_S))
                 and question not in self._making
             ]
             if not due:
@@ -192,7 +204,7 @@ class Answers(Generic[Value]):
         ended = time.monotonic()
         until = ended + min(self._most_s, max(_LEAST_S, 10 * (ended - began)))
         is_slow = ended - began >= SLOW_S
-        last = until + (_ONCE_MORE_S if is_slow else 0.0)
+        last = until + (_ONCE_MORE_S if is_slow and stamp is None else 0.0)
         size = self._size_of(question, body)
         with self._lock:
             before = self._kept.pop(question, None)

@@ -27,7 +27,7 @@ OF_NODE, OF_ALL = 20_000, 100_000
 #: long as one took.
 ASKED_S, _HOLDS_S, _REST = 60.0, 5.0, 9
 #: How long the first question waits for a whole account, s.
-PATIENCE_S = 2.0
+PATIENCE_S = 1.0
 Makers = dict[str, query.Maker]
 
 

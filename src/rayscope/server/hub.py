@@ -252,14 +252,30 @@ class Hub:
         return self.dated(session, question, function)[0]
 
     def dated(
-        self, session: str, question: str, function: Callable[[SessionFile], bytes]
+        self,
+        session: str,
+        question: str,
+        function: Callable[[SessionFile], bytes],
+        *,
+        attends: bool = True,
     ) -> tuple[bytes, float]:
-        """The same, with the answer's age (s)."""
-        live = self.is_live(session)
-        written = self.read(session, lambda file: file.written)
-        return self._answers.dated(
-            (session, question), None if live else written, lambda: self.query(session, function)
-        )
+        """The same, with the answer's age (s).
+
+        ``attends``: after a quiet time an answer that is not at hand waits for what has just come. Without,
+        ``function`` does that itself, where it matters.
+        """
+        if not self.is_live(session):
+            written = self.read(session, lambda file: file.written)
+            return self._answers.dated((session, question), written, lambda: self.query(session, function))
+        self.recorder.note_reader()
+
+        def make() -> bytes:
+            if attends:
+                self.recorder.catch_up()
+            body: bytes = self.query(session, function)
+            return body
+
+        return self._answers.dated((session, question), None, make)
 
     def cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
         """The same, for costly questions of many viewers: at most a tenth of the time goes into each."""

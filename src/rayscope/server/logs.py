@@ -219,7 +219,7 @@ class Logs:
     def homes(self, session: str, worker_ids: Iterable[str | None]) -> dict[str, str]:
         """Worker -> its node, of those that the record knows; others may be among them."""
         known = self._homes.setdefault(session, {})
-        asked = {worker for worker in worker_ids if worker is not None} - known.keys()
+        asked = {worker for worker in worker_ids if worker is not None and worker not in known}
         if asked:
             if len(known) > 200_000:
                 known.clear()

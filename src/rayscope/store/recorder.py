@@ -120,6 +120,8 @@ class Recorder:
         self._put = self._taken = self._asked = self._written = 0
         self._next_flush = self._next_retention = 0.0
         self._attended = float("-inf")
+        #: Somebody began to read after a quiet time, and nobody has caught up yet.
+        self._is_behind = False
         self.error: StoreError | None = None
         self.rejected = 0
         self.last_batch_ns = 0
@@ -174,10 +176,19 @@ class Recorder:
 
     def attend(self) -> None:
         """See :class:`Recording`. The first call after a quiet time writes what waits, for 1 s at most."""
+        self.note_reader()
+        self.catch_up()
+
+    def note_reader(self) -> None:
+        """Somebody reads now, but need not see what has just come: the writer does not rest long any more."""
         now = time.monotonic()
-        first = now - self._attended >= _ATTENTION_S
+        self._is_behind |= now - self._attended >= _ATTENTION_S
         self._attended = now
-        if first:
+
+    def catch_up(self) -> None:
+        """The first call since somebody began to read writes what waits, for 1 s at most."""
+        if self._is_behind:
+            self._is_behind = False
             self.flush(_CATCH_UP_S)
 
     def flush(self, timeout_s: float = 10.0) -> bool:

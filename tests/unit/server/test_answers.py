@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -69,14 +71,40 @@ def test_a_slow_answer_is_given_once_more_while_a_new_one_is_made(monkeypatch: p
 
     assert answers.get(question, None, slow) == b"old"  # at 0.2 s; holds until 2.2 s
     now[0] = 3.0
+    assert not answers.renew(late=True)  # nobody waits for it
     assert answers.get(question, None, slower) == b"old"
-    assert begun.wait(30)
-    assert answers.get(question, None, slower) == b"old"  # and it is made once
-    now[0] = 12.5  # too old by now: waits for the one that is being made
-    with ThreadPoolExecutor(1) as threads:
+    with ThreadPoolExecutor(2) as threads:
+        renewed = threads.submit(answers.renew, late=True)
+        assert begun.wait(30)
+        assert answers.get(question, None, slow) == b"old"
+        assert not answers.renew(late=True)  # and it is made once
+        now[0] = 12.5  # too old by now: waits for the one that is being made
         asked = threads.submit(answers.get, question, None, slow)
         go.set()
+        assert renewed.result(30)
         assert asked.result(30) == b"new"
+
+
+def test_what_is_asked_for_late_is_made_anew_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rayscope.server.answers.SLOW_S", 0.0)
+    monkeypatch.setattr("rayscope.server.answers._LEAST_S", 0.0)
+    monkeypatch.setattr("rayscope.server.answers._ASKED_S", 0.0)  # but not before it is asked for
+    answers, again, number = Answers(), threading.Event(), itertools.count(1)
+
+    def make() -> bytes:
+        made = next(number)
+        if made == 2:
+            again.set()
+        return b"%d" % made
+
+    answers.start()
+    try:
+        assert answers.get(("session", "question"), None, make) == b"1"
+        time.sleep(0.05)  # longer than it holds
+        assert answers.get(("session", "question"), None, make) == b"1"
+        assert again.wait(30)
+    finally:
+        answers.stop()
 
 
 def test_what_nobody_asks_for_any_more_is_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:

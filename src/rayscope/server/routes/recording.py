@@ -11,6 +11,7 @@ from rayscope.server import lanes, schemas
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Session, answer
 from rayscope.store import query
+from rayscope.store.session_file import SessionFile
 
 _MAX_NODES = 1000
 
@@ -25,9 +26,13 @@ def lane_summary(hub: Hub, session: str) -> dict[str, Any]:
     return found
 
 
-def lane_items(hub: Hub, session: str) -> list[dict[str, Any]]:
-    """The nodes of a session, each with its lane."""
-    return lanes.lanes(hub.cached(session, "nodes", query.nodes), hub.catalog.about(session))
+def _figures(file: SessionFile) -> dict[str, Any]:
+    """What the record says: looked up together, so that all of it is at hand or none."""
+    return {
+        "nodes": query.nodes(file),
+        "spans": query.span_count(file),
+        "tracing": query.tracing(file),
+    }
 
 
 def add_recording(app: FastAPI, hub: Hub) -> None:
@@ -38,18 +43,19 @@ def add_recording(app: FastAPI, hub: Hub) -> None:
         """How this session's events come, node by node, and what of them was lost and read again."""
         name = hub.resolve(session)
         about = hub.catalog.about(name)
-        items = lane_items(hub, name)
+        figures = hub.cached(name, "recording", _figures)
+        items = lanes.lanes(figures["nodes"], about)
         return answer(
             {
                 "session": name,
                 "recording": hub.recording(name),
                 "events": about.events,
                 "batches": about.batches,
-                "spans": hub.cached(name, "span_count", query.span_count),
+                "spans": figures["spans"],
                 "lanes": lanes.summary(items),
                 "nodes": items[:_MAX_NODES],
                 "nodes_total": len(items),
-                "tracing": hub.cached(name, "tracing", query.tracing),
+                "tracing": figures["tracing"],
                 "dropped": hub.dropped(name),
                 "snapshots": hub.clusters.snapshots(name),
                 "cannot_see": hub.cannot_see(name),

@@ -18,6 +18,7 @@ from rayscope.store.query.pages import (
     Row,
     Where,
     check_limit,
+    count_and_edge,
     decode_cursor,
     direction_of,
     encode_cursor,
@@ -164,8 +165,8 @@ def list_attempts(
     where = attempt_filters(filters)
     order = "DESC" if descending else "ASC"
     with file.reader() as reader:
-        counted = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone()
-        total = counted[0] if counted else 0
+        reader.execute("BEGIN TRANSACTION")
+        after = Where([], [])
         if cursor:
             # A running attempt's duration is that of the first page, or rows would move between pages.
             _, value, high, low, attempt, last_ns = decode_cursor(
@@ -174,7 +175,7 @@ def list_attempts(
             if not (-1 <= last_ns < 2**63 and high >= 0 and 0 <= attempt < 2**31):
                 raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.")
             key = _SORTS[name].replace("$last", str(int(last_ns)))
-            where.add(
+            after.add(
                 f"({key}, task_hi, task_lo, attempt) {'<' if descending else '>'} "
                 "(?, ?::UBIGINT, ?, ?::INTEGER)",
                 value,
@@ -182,6 +183,7 @@ def list_attempts(
                 low,
                 attempt,
             )
+        total = count_and_edge(reader, "attempts", where, after, key, descending=descending, limit=limit)
         found = rows_of(
             reader.execute(
                 # First which rows, from the few columns that decide it; then all of those rows.

@@ -15,6 +15,7 @@ from rayscope.store.query.pages import (
     Row,
     Where,
     check_limit,
+    count_and_edge,
     decode_cursor,
     direction_of,
     encode_cursor,
@@ -39,7 +40,8 @@ _HISTORY = 1000
 class Beside(NamedTuple):
     """What is known beside the record: rows to be joined, as ``u``, to those of an entity, ``r``.
 
-    ``columns``: name -> DuckDB type of those that rows of the answer get; ``on``: SQL of constants alone.
+    ``columns``: name -> DuckDB type of those that rows of the answer get; ``on``: SQL of constants alone, by
+    which each row of an entity has one at most.
     """
 
     table: pa.Table
@@ -99,18 +101,23 @@ def list_entities(
         clauses = ["starts_with(id, ?)", *(f"{column} ILIKE ? ESCAPE '\\'" for column in text)]
         pattern = like(str(filters["q"]))
         where.add(f"({' OR '.join(clauses)})", str(filters["q"]).lower(), *([pattern] * len(text)))
-    for name_of, least in at_least(filters.get("at_least"), measured):
+    used = at_least(filters.get("at_least"), measured)
+    for name_of, least in used:
         where.add(f"{name_of} >= ?", least)
-    rows = f"{kind}_rows r"
+    rows = counted = f"{kind}_rows r"
     with file.reader() as reader:
         if beside is not None:
             reader.register("beside", beside.table)
             rows += f" LEFT JOIN beside u ON {beside.on}"
-        counted = reader.execute(f"SELECT count(*) FROM {rows}{where.sql}", where.values).fetchone()
+            if used or name in measured:
+                counted = rows
+        reader.execute("BEGIN TRANSACTION")
+        after = Where([], [])
         if cursor:
             kinds: list[list[type]] = [[float, str], [int, str]] if real else [[int if numeric else str, str]]
             _, value, last_id = decode_cursor(cursor, sort, *kinds)
-            where.add(f"({key}, id) {'<' if descending else '>'} (?, ?)", value, last_id)
+            after.add(f"({key}, id) {'<' if descending else '>'} (?, ?)", value, last_id)
+        total = count_and_edge(reader, counted, where, after, key, descending=descending, limit=limit)
         selected = ", ".join(column for column in columns if column != id_column)
         found = rows_of(
             reader.execute(
@@ -125,7 +132,7 @@ def list_entities(
         following = encode_cursor([sort, found[-1]["sort_key"], found[-1][id_column]])
     for row in found:
         del row["sort_key"]
-    return Page(found, following, counted[0] if counted else 0)
+    return Page(found, following, total)
 
 
 def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:

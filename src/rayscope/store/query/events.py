@@ -27,6 +27,8 @@ SEVERITIES = ("ERROR", "WARNING", "INFO")
 KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "loss")
 
 _MESSAGE_CHARS = 2000
+#: Later than every time, ns.
+_NEVER_NS = 2**63 - 1
 #: Why an actor died, where that is nobody's fault: its owner, its user or its job let it go.
 _ENDED = "'OWNER_DIED', 'RAY_KILL', 'OUT_OF_SCOPE', 'REF_DELETED'"
 _REASON = "death_cause->>'$.actor_died_error_context.reason'"
@@ -100,6 +102,7 @@ def list_events(
     check_limit(limit)
     where = Where(["time_ns IS NOT NULL"], [])
     severities = _chosen("severity", filters.get("severity"), SEVERITIES)
+    shown = severities or SEVERITIES
     kinds = _chosen("kind", filters.get("kind"), KINDS)
     if kinds:
         where.add("list_contains(?, kind)", kinds)
@@ -118,17 +121,24 @@ def list_events(
             *[pattern] * 3,
             str(filters["q"]),
         )
+    last: list[Any] = []
+    if cursor:
+        _, *last = decode_cursor(cursor, "-time_ns", [int, str, str, str])
     with file.reader() as reader:
-        counted = dict(
-            reader.execute(
-                f"SELECT severity, count(*) FROM ({_EVENTS}){where.sql} GROUP BY 1", where.values
-            ).fetchall()
-        )
+        reader.execute("BEGIN TRANSACTION")
+        # Of each severity the newest times, too: what is older than the page is not looked at again.
+        counted = reader.execute(
+            f"SELECT severity, count(*), max(time_ns, {limit + 1}) FILTER (time_ns < ?) FROM ({_EVENTS})"
+            f"{where.sql} GROUP BY 1",
+            [last[0] if last else _NEVER_NS, *where.values],
+        ).fetchall()
+        newest = [time_ns for severity, _, times in counted if severity in shown for time_ns in times or ()]
         if severities:
             where.add("list_contains(?, severity)", severities)
-        if cursor:
-            _, *last = decode_cursor(cursor, "-time_ns", [int, str, str, str])
-            where.add("(time_ns, kind, event, key) < (?, ?, ?, ?)", *last)
+        if last:
+            where.add("time_ns <= ? AND (time_ns, kind, event, key) < (?, ?, ?, ?)", last[0], *last)
+        if len(newest) > limit:
+            where.add("time_ns >= ?", sorted(newest, reverse=True)[limit])
         found = rows_of(
             reader.execute(
                 f"SELECT * FROM (SELECT *, concat_ws('|', id, title, message, job_id) AS key "
@@ -146,8 +156,8 @@ def list_events(
         del row["key"]
         if row["message"]:
             row["message"] = row["message"][:_MESSAGE_CHARS]
-    by_severity = {severity: counted.get(severity, 0) for severity in SEVERITIES}
-    total = sum(by_severity[severity] for severity in severities or SEVERITIES)
+    by_severity = dict.fromkeys(SEVERITIES, 0) | {severity: number for severity, number, _ in counted}
+    total = sum(by_severity[severity] for severity in shown)
     return Page(found, following, total), by_severity
 
 
