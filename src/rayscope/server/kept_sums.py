@@ -89,6 +89,10 @@ class _Made:
         rows = max(abs(now.attempts - self.state.attempts), now.rows_written - self.state.rows_written)
         return rows / max(1, self.state.attempts)
 
+    def is_of(self, file: SessionFile, at_ns: int) -> bool:
+        """Whether they are of what is on record now, at that time."""
+        return (self.state.writes, self.at_ns) == (file.writes, at_ns)
+
     def is_due(self, now: _State, *, asked: bool) -> bool:
         """Whether to make them anew."""
         age_s = (time.time_ns() - self.at_ns) / 1e9
@@ -151,7 +155,10 @@ class KeptSums:
         def make(file: SessionFile, last_ns: int) -> query.PathSums:
             return query.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
 
-        return self.get(session, "paths", (given(filters), list(baseline)), make, query.PathSums)
+        def part(file: SessionFile, whole: query.PathSums) -> query.PathSums | None:
+            return None if baseline else query.path_part(file, filters, whole)
+
+        return self.get(session, "paths", (given(filters), list(baseline)), make, query.PathSums, part=part)
 
     def logical(
         self, session: str, filters: Mapping[str, Any], expand: Sequence[str] = ()
@@ -161,7 +168,12 @@ class KeptSums:
         def make(file: SessionFile, last_ns: int) -> query.LogicalRows:
             return query.logical_rows(file, filters, last_ns=last_ns, expand=expand)
 
-        return self.get(session, "logical", (given(filters), list(expand)), make, query.LogicalRows)
+        def part(file: SessionFile, whole: query.LogicalRows) -> query.LogicalRows | None:
+            return None if expand else query.logical_part(file, filters, whole)
+
+        return self.get(
+            session, "logical", (given(filters), list(expand)), make, query.LogicalRows, part=part
+        )
 
     def get(
         self,
@@ -172,23 +184,31 @@ class KeptSums:
         kind: type[T],
         *,
         shares: bool = False,
+        part: Callable[[SessionFile, T], T | None] | None = None,
     ) -> Dated[T]:
         """Sums of what is ``asked`` for (nothing true: all of a session, which is followed by this name).
 
-        ``shares``: those of a session that is not large are kept as answers are, too.
+        ``shares``: those of a session that is not large are kept as answers are, too. ``part``: what is asked
+        for from the sums of all, or None if these cannot tell; it is tried where they are at hand.
         """
-        state: _State = self._hub.read(session, _state)
+        # Kept sums say until when they tell: no need to wait for what has just come.
+        state: _State = self._hub.query(session, _state)
         is_large = state.attempts > LARGE
-        if not is_large and not shares:
-            sums: T = self._hub.read(session, lambda file: make(file, self._hub.last_ns(session)))
-            return Dated(sums, None)
         is_live = self._hub.is_live(session)
         if is_live and is_large and not any(asked):
             made = self._last(session, name, state)
             return Dated(msgspec.json.decode(made.body, type=kind), made.at_ns)
+        if not is_large and not shares:
+            sums: T = self._hub.read(session, lambda file: make(file, self._hub.last_ns(session)))
+            return Dated(sums, None)
 
         def answer(file: SessionFile) -> bytes:
             last_ns = self._hub.last_ns(session)
+            known = self._at_hand(file, session, name, state, last_ns) if part and any(asked) else None
+            if part and known is not None:
+                found = part(file, msgspec.json.decode(known.body, type=kind))
+                if found is not None:
+                    return _dated(known.at_ns, msgspec.json.encode(found))
             if is_live or any(asked) or not is_large:
                 return _dated(last_ns, msgspec.json.encode(make(file, last_ns)))
             with self._interruptible(file):
@@ -197,6 +217,21 @@ class KeptSums:
         question = f"sums of {name} {msgspec.json.encode(asked).decode()}"
         at_ns, _, body = self._hub.answered(session, question, answer).partition(b"\n")
         return Dated(msgspec.json.decode(body, type=kind), int(at_ns) if is_live and is_large else None)
+
+    def _at_hand(
+        self, file: SessionFile, session: str, name: str, state: _State, last_ns: int
+    ) -> _Made | None:
+        """The sums of all of a session if they need not be made."""
+        if not self._hub.is_live(session):
+            known = _load(_place(file, name))
+            return known if known is not None and known.is_of(file, last_ns) else None
+        key = (session, name)
+        known = self._known(key)
+        if known is None or known.changed(state) > _OUTDATED:
+            return None
+        with self._lock:
+            self._asked.add(key)
+        return known
 
     # Of all of a live session.
 
@@ -378,7 +413,7 @@ def _store(path: Path, made: _Made) -> None:
 def _exact(file: SessionFile, name: str, at_ns: int, make: Callable[[SessionFile, int], Any]) -> _Made:
     """What stands beside the record if it was made of the same content, or else what is made now."""
     known = _load(_place(file, name))
-    if known is not None and (known.state.writes, known.at_ns) == (file.writes, at_ns):
+    if known is not None and known.is_of(file, at_ns):
         return known
     return _make(file, name, at_ns, make)
 

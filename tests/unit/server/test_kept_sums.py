@@ -16,6 +16,7 @@ from tests.unit.server.conftest import Running, start
 
 from rayscope.server import clusters, kept_sums
 from rayscope.store import query
+from rayscope.store.query import logical
 from rayscope.store.session_file import SessionFile
 
 #: Questions about all of a session, and one about a part.
@@ -101,6 +102,23 @@ def test_a_server_that_starts_later_finds_them(
         later.record(_story(4))
         assert _ask(later) == _direct(later, monkeypatch) != expected
         assert set(made) == {"path_sums", "logical_rows"}
+
+
+def test_they_answer_for_a_function_until_its_attempts_change(
+    fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    views = ("/api/flow/flame", "/api/flow/logical")
+    for trains in (3, 4):
+        fresh.record(_story(trains))
+        for path in views:
+            made.clear()
+            assert fresh.get(path, func_name="load")["attempts"] == trains
+            assert len(made) == 1  # those of all are not of what is on record now
+            fresh.get(path)
+            made.clear()
+            assert fresh.get(path, func_name="train")["attempts"] == trains
+            assert made == []
 
 
 @pytest.fixture

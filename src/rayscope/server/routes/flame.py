@@ -90,7 +90,7 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                 "folded": graph.tree.folded,
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(hub, chosen, request, find, attends=False)
 
 
 def _rest(filters: dict[str, Any]) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
                 by=by,
                 width=width,
                 last_ns=last_ns,
-                extent=(frame.origin_ns, frame.end_ns, frame.attempts),
+                extent=(frame.origin_ns, frame.end_ns),
                 lanes=[lane["lane"] for lane in frame.lanes],
                 lanes_total=frame.lanes_total,
                 levels=levels,

@@ -46,4 +46,4 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
                 "sums_at_ns": dated.at_ns,
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(hub, chosen, request, find, attends=False)

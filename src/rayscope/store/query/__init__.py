@@ -19,9 +19,9 @@ from rayscope.store.query.figures import (
     stored_attempts,
     time_range,
 )
-from rayscope.store.query.flame import PathSums, path_sums, paths_to
+from rayscope.store.query.flame import PathSums, path_part, path_sums, paths_to
 from rayscope.store.query.flow import scheduling, tracing
-from rayscope.store.query.logical import LogicalRows, logical_rows
+from rayscope.store.query.logical import LogicalRows, logical_part, logical_rows
 from rayscope.store.query.logs import (
     actors_of_workers,
     job_places,
@@ -69,12 +69,14 @@ __all__ = [
     "list_entities",
     "list_events",
     "log_nodes",
+    "logical_part",
     "logical_rows",
     "makers",
     "node_of_worker",
     "nodes",
     "nodes_of_workers",
     "orphans",
+    "path_part",
     "path_sums",
     "paths_to",
     "pending",

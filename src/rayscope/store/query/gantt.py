@@ -13,6 +13,7 @@ from rayscope.store.flow_sql import (
     END,
     REACHED,
     SUMMED,
+    TASK_ID,
     WAITS,
     hex_id,
     still_blocked,
@@ -26,11 +27,26 @@ from rayscope.store.session_file import SessionFile
 
 #: The lane of what has not come to a worker: no id begins so.
 NOT_PLACED = " not placed"
-MAX_BARS = 10_000
-MAX_SPANS = 5_000
+#: An answer of so many bars, spans and bars with phases has less than 1 MB.
+MAX_BARS = 7_500
+MAX_SPANS = 1_500
+MAX_DETAILED = 1_500
 BUCKETS = 400
 #: A bar of so many resolutions is told with its phases.
 _DETAILED = 6
+#: The resolution is doubled so often at most.
+_STEPS = 21
+
+
+_FAILED = f"({END} IS NOT NULL AND failed_ns IS NOT NULL)"
+#: When the phases of a bar with phases began: name -> SQL.
+_BEGINS = {
+    "created": CREATED,
+    "waiting_node": "pending_node_assignment_ns",
+    "queued": "submitted_to_worker_ns",
+    "executing": "coalesce(execute_begin_ns, running_ns)",
+    "storing": "execute_end_ns",
+}
 
 
 class Frame(NamedTuple):
@@ -101,35 +117,34 @@ def picture(
     by: str,
     width: int,
     last_ns: int,
-    extent: tuple[int, int, int],
+    extent: tuple[int, int],
     lanes: list[str],
     lanes_total: int,
     levels: int,
 ) -> Picture:
     """The bars of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery.
 
-    ``extent``: origin, end and number of the frame's attempts; ``lanes``: their ids.
+    ``extent``: origin and end of the frame; ``lanes``: the ids of its lanes.
     """
     since, until = filters.get("since_ns"), filters.get("until_ns")
     if since is not None and until is not None and until <= since:
         raise BadQuery("until_ns must be after since_ns.", "Give a window of at least 1 ns, or none.")
-    origin, end, attempts = extent
+    origin, end = extent
     begin, stop = origin if since is None else since, end if until is None else until
     grain = resolution(max(1, stop - begin), width)
     if not lanes:
         return Picture(grain, [], [], 0, 0)
     window = _Window(_base(filters, by, last_ns), lanes, len(lanes) == lanes_total, since, until)
-    in_window = None
     with file.reader() as reader:
         if by == "path":
             call_lanes.prepare(reader, levels)
-        if attempts > MAX_BARS:
-            in_window, grain = _fitting(reader, window, stop - begin, grain)
-        bars, lost = _bars(reader, window, origin, grain)
-        spans = _blocked(reader, bars, origin, grain, last_ns)
+        reader.execute("BEGIN TRANSACTION")  # rows are told by where they lie
+        in_window = _cells(reader, window, grain)
+        step, is_all_merged = _fitting(reader)
+        bars = _bars(reader, None if is_all_merged else window, lanes, origin, grain, step)
+        spans = _blocked(reader, bars, origin, grain << step, last_ns)
     told = sum(row["count"] for row in bars)
-    in_window = told + lost if in_window is None else max(told + lost, in_window)
-    return Picture(grain, bars, spans, in_window, in_window - told)
+    return Picture(grain << step, bars, spans, in_window, in_window - told)
 
 
 def _base(filters: Mapping[str, Any], by: str, last_ns: int) -> _Base:
@@ -220,99 +235,103 @@ def _lanes(
     return extent, lanes_total, rows
 
 
-def _fitting(reader: duckdb.DuckDBPyConnection, window: _Window, span: int, grain: int) -> tuple[int, int]:
-    """How many attempts are in a window of ``span`` ns, and the resolution (ns) that keeps to
-    :data:`MAX_BARS`: bars shorter than two of it are merged with those that begin in the same one.
+def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> int:
+    """Make the table ``cells``: the attempts of a window by lane, by the resolution ``grain`` (ns) in which
+    they begin, and by how often that has to be doubled (``steps``) until they are shorter than two of it;
+    ``longest``: the row of the longest. Returns how many attempts there are.
     """
-    attempts, values = window.select()
-    in_window = 0
-    for steps in (range(5), range(5, 22)):  # nearly always one of the first fits
-        grains = [grain << step for step in steps]
-        asked = []
-        for size in grains:
-            asked.append(f"count(*) FILTER (ended_ns - began_ns >= {2 * size})")
-            # So many can begin in it, or before it and reach into it.
-            most = len(window.lanes) * (span // size + 4)
-            short = f"CASE WHEN ended_ns - began_ns < {2 * size} THEN hash(lane, began_ns // {size}) END"
-            asked.append(str(most) if most <= MAX_BARS // 2 else f"approx_count_distinct({short})")
-        row = reader.execute(f"SELECT count(*), {', '.join(asked)} FROM ({attempts})", values).fetchone()
-        in_window, *found = row or (0,)
-        for size, long, few in zip(grains, found[::2], found[1::2], strict=True):
-            if long + few <= MAX_BARS:
-                return in_window, size
-    return in_window, grain << 21
+    attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
+    doubled = f"(took // {2 * grain})"
+    reader.execute(
+        f"CREATE TEMP TABLE cells AS SELECT lane, began_ns // {grain} AS cell, "
+        f"CASE WHEN {doubled} > 0 THEN floor(log2(least({doubled}, {1 << _STEPS})))::INTEGER + 1 ELSE 0 END "
+        "AS steps, count(*) AS n, min(began_ns) AS began, max(ended_ns) AS ended, "
+        f"{total('took')} AS busy, count(*) FILTER (has_failed) AS failed, "
+        "arg_max(place, took) AS longest, max(took) AS most "
+        f"FROM (SELECT *, ended_ns - began_ns AS took FROM ({attempts})) GROUP BY lane, cell, steps",
+        values,
+    )
+    found = reader.execute("SELECT coalesce(sum(n), 0)::BIGINT FROM cells").fetchone()
+    return found[0] if found else 0
+
+
+def _fitting(reader: duckdb.DuckDBPyConnection) -> tuple[int, bool]:
+    """How often the resolution is doubled to keep to :data:`MAX_BARS`: bars shorter than two of it are merged
+    with those that begin in the same one. And whether all are as short.
+    """
+    alone = dict(reader.execute("SELECT steps, sum(n)::BIGINT FROM cells GROUP BY steps").fetchall())
+    for step in range(_STEPS):
+        room = MAX_BARS - sum(n for steps, n in alone.items() if steps > step)
+        if room < 0:
+            continue
+        merged = reader.execute(
+            f"SELECT count(*) FROM (SELECT DISTINCT lane, cell >> {step} FROM cells WHERE steps <= {step})"
+        ).fetchone()
+        if merged and merged[0] <= room:
+            return step, room == MAX_BARS
+    return _STEPS, max(alone) <= _STEPS
 
 
 def _bars(
-    reader: duckdb.DuckDBPyConnection, window: _Window, origin: int, grain: int
-) -> tuple[list[Row], int]:
-    """The bars of a window at a resolution, the longer ones with when their phases began, from theirs; and
-    how many attempts are on lanes that nobody knew when the frame was made.
+    reader: duckdb.DuckDBPyConnection,
+    window: _Window | None,
+    lanes: list[str],
+    origin: int,
+    grain: int,
+    step: int,
+) -> list[Row]:
+    """The bars of a window at a resolution, ``grain`` doubled so often; the longer ones with when their
+    phases began, from theirs. None: there are only merged ones. What is on lanes that nobody knew when the
+    frame was made is left out.
     """
-    bucket = f"CASE WHEN ended_ns - began_ns < {2 * grain} THEN began_ns // {grain} END"
-    alone = f"CASE WHEN ended_ns - began_ns >= {2 * grain} THEN hash(task_hi, task_lo, attempt) END"
-    failed = "(told_end_ns IS NOT NULL AND failed_ns IS NOT NULL)"
-    state = f"CASE WHEN {failed} THEN 'failed' WHEN told_end_ns IS NULL THEN 'running' ELSE 'finished' END"
-    attempts, values = window.select("task_hi", "task_lo", "attempt", f"{NAME} AS shown", "failed_ns")
+    size = grain << step
+    alone = ""
+    values: list[Any] = []
+    if window is not None:
+        attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
+        alone = (
+            "UNION ALL SELECT lane, 1, began_ns, ended_ns, NULL, ended_ns - began_ns, has_failed::BIGINT, "
+            f"place FROM ({attempts}) WHERE ended_ns - began_ns >= {2 * size}"
+        )
+    state = (
+        f"CASE WHEN {_FAILED} THEN 'failed' WHEN {END} IS NULL THEN 'running' ELSE 'finished' END AS state"
+    )
+    begins = ", ".join(f"{column} - began_at AS {name}" for name, column in _BEGINS.items())
     rows = rows_of(
         reader.execute(
-            f"SELECT lane, n AS count, began - {int(origin)} AS begin, "
-            f"CASE WHEN n > 1 AND bucket IS NOT NULL THEN least(ended, (bucket + 1) * {grain}) "
-            f"ELSE ended END - {int(origin)} AS end, busy, failed, "
-            "lower(lpad(to_hex(longest[1]), 16, '0') || longest[2]) "
-            "AS task_id, longest[3] AS attempt, longest[4] AS name, longest[5] AS state FROM ("
-            f"SELECT lane, {bucket} AS bucket, {alone} AS alone, count(*) AS n, min(began_ns) AS began, "
-            f"max(ended_ns) AS ended, {total('ended_ns - began_ns')} AS busy, "
-            f"count(*) FILTER ({failed}) AS failed, "
-            f"arg_max(row(task_hi, task_lo, attempt, shown, {state}), ended_ns - began_ns) AS longest "
-            f"FROM ({attempts}) GROUP BY lane, bucket, alone) "
-            f"ORDER BY ended - began DESC, lane, began LIMIT {MAX_BARS + 500}",
+            f"""
+WITH bars AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT lane, sum(n)::BIGINT AS n, min(began) AS began_at, max(ended) AS ended_at,
+            (cell >> {step}) AS cell, {total("busy")} AS busy, sum(failed)::BIGINT AS failed,
+            arg_max(longest, most) AS place
+        FROM cells WHERE steps <= {step} GROUP BY lane, cell >> {step} {alone})
+    ORDER BY ended_at - began_at DESC, lane, began_at LIMIT {MAX_BARS})
+SELECT b.lane AS lane, n AS count, began_at - {int(origin)} AS begin,
+    CASE WHEN n > 1 AND cell IS NOT NULL THEN least(ended_at, (cell + 1) * {size}) ELSE ended_at END
+        - {int(origin)} AS end,
+    busy, failed, {TASK_ID} AS task_id, attempt, {NAME} AS name, {state}, {begins}
+FROM bars b JOIN attempts ON attempts.rowid = b.place
+ORDER BY ended_at - began_at DESC, b.lane, began_at""",
             values,
         )
     )
-    known = set(window.lanes)  # others may have come since the frame was made
-    lost = sum(row["count"] for row in rows if row["lane"] not in known)
+    known = set(lanes)  # others may have come since the frame was made
     rows = [row for row in rows if row["lane"] in known]
-    _add_phases(reader, window, rows, _DETAILED * grain)
-    return rows, lost
-
-
-def _add_phases(reader: duckdb.DuckDBPyConnection, window: _Window, rows: Sequence[Row], least: int) -> None:
-    """Add to each row when its phases began, ns from its begin; None where it is shorter than ``least``."""
-    begins = {
-        "created": "created_ns",
-        "waiting_node": "pending_node_assignment_ns",
-        "queued": "submitted_to_worker_ns",
-        "executing": "coalesce(execute_begin_ns, running_ns)",
-        "storing": "execute_end_ns",
-    }
-    told: dict[tuple[str, int], tuple[int | None, ...]] = {}
-    if any(row["count"] == 1 and row["end"] - row["begin"] >= least for row in rows):
-        attempts, values = window.select(
-            *("task_hi", "task_lo", "attempt", "pending_node_assignment_ns", "submitted_to_worker_ns"),
-            *("execute_begin_ns", "running_ns", "execute_end_ns"),
-        )
-        since = ", ".join(f"{column} - began_ns" for column in begins.values())
-        found = reader.execute(
-            f"SELECT {hex_id('task')}, attempt, {since} FROM ({attempts}) "
-            f"WHERE ended_ns - began_ns >= {least} ORDER BY ended_ns - began_ns DESC LIMIT {MAX_BARS + 500}",
-            values,
-        )
-        told = {(task_id, attempt): tuple(rest) for task_id, attempt, *rest in found.fetchall()}
-    nothing = (None,) * len(begins)
+    detailed = 0
     for row in rows:
-        row.update(zip(begins, told.get((row["task_id"], row["attempt"]), nothing), strict=True))
+        is_wide = row["count"] == 1 and row["end"] - row["begin"] >= _DETAILED * size
+        detailed += is_wide
+        if not is_wide or detailed > MAX_DETAILED:
+            row.update(dict.fromkeys(_BEGINS))
+    return rows
 
 
 def _blocked(
     reader: duckdb.DuckDBPyConnection, bars: Sequence[Row], origin: int, grain: int, last_ns: int
 ) -> list[tuple[int, int, int]]:
     """(index of the bar, begin, end) of the stretches in which the longer bars' attempts were blocked."""
-    wide = {
-        (bar["task_id"], bar["attempt"]): at
-        for at, bar in enumerate(bars)
-        if bar["count"] == 1 and bar["end"] - bar["begin"] >= _DETAILED * grain
-    }
+    wide = {(bar["task_id"], bar["attempt"]): at for at, bar in enumerate(bars) if bar["created"] is not None}
     if not wide:
         return []
     tasks = sorted({int(task_id[:16], 16) for task_id, _ in wide})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
@@ -10,6 +10,7 @@ import duckdb
 from rayscope.store.errors import BadQuery
 from rayscope.store.flow_sql import (
     CREATED,
+    DRIVER_HI,
     END,
     ENDS,
     FIRST_PUT,
@@ -35,6 +36,10 @@ MAX_INSTANCES = 50
 EXACT_QUANTILES = 200_000
 #: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
 MAX_EDGE_ROWS = 1_000_000
+#: Of fewer attempts than so many for each data edge the edges are looked for, else the attempts of all edges.
+FEW = 3
+#: Filters that may leave all attempts of a function.
+_BY_FUNCTION = frozenset({"func_name", "name", "job_id", "type", "since_ns", "until_ns"})
 _ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
 _KEY = "task_hi, task_lo, attempt"
 
@@ -49,18 +54,23 @@ def _named(of: str, select: str) -> str:
     return f"SELECT {select}, {function_name('p')} AS func FROM {of} p"
 
 
-def _tasks_named(which: str) -> str:
-    """SQL of task ids, each once, with their function and actor, of the attempts that ``which`` picks.
+def _tasks_named(which: str, mine: str | None = None) -> str:
+    """SQL of task ids, each once, with their function and actor, of the attempts that ``which`` picks; and
+    ``is_mine``: whether one of these attempts fulfils that condition.
 
     Nearly all tasks have a first attempt on record: only the others need to be grouped.
     """
-    key = "p.task_hi, p.task_lo, p.actor_id"
-    first = _named(f"(SELECT * FROM attempts WHERE attempt = 0 AND {which})", key)
-    later = _named(f"(SELECT * FROM attempts WHERE attempt != 0 AND {which})", key)
+    key = "p.task_hi, p.task_lo, p.actor_id, p.is_mine"
+    again = f"FROM attempts WHERE attempt != 0 AND {which}"
+    task = "hash(task_hi, task_lo)"
+    matches = "NULL" if mine is None else f"{mine} OR {task} IN (SELECT {task} {again} AND {mine})"
+    first = _named(f"(SELECT *, {matches} AS is_mine FROM attempts WHERE attempt = 0 AND {which})", key)
+    later = _named(f"(SELECT *, {mine or 'NULL'} AS is_mine {again})", key)
     return f"""
 {first}
 UNION ALL
-SELECT task_hi, task_lo, any_value(actor_id), any_value(func) FROM ({later}) l WHERE NOT EXISTS (
+SELECT task_hi, task_lo, any_value(actor_id), bool_or(is_mine), any_value(func) FROM ({later}) l
+WHERE NOT EXISTS (
     SELECT 1 FROM attempts f WHERE f.attempt = 0 AND f.task_hi = l.task_hi AND f.task_lo = l.task_lo
         AND f.task_hi IN (SELECT task_hi FROM attempts WHERE attempt != 0))
 GROUP BY task_hi, task_lo
@@ -146,17 +156,19 @@ SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL 
 """
 
 
-def _data(where: Where | None, share: int, is_unfolded: bool) -> str:
-    """SQL of the objects that moved, by both ends and their instances. ``?``: classes, actors, the filters'.
+def _data(mine: str | None, share: int, is_unfolded: bool, is_few: bool) -> str:
+    """SQL of the objects that moved, by both ends and their instances. Parameters: $classes, $actors, and
+    those of ``mine``, a condition on the attempts of which an end has to be one.
 
-    ``where``: an end has to be among these attempts. ``share``: of the objects every so manieth.
+    ``share``: of the objects every so manieth. ``is_few``: those attempts are few, and looked for first.
     """
     taken = [f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"] if share > 1 else []
-    looked_at = f"edge_rows WHERE {taken[0] if taken else 'true'}"
-    if where is not None:
+    few = ""
+    if is_few and mine is not None:
+        few = f"few AS MATERIALIZED (SELECT DISTINCT task_hi FROM attempts WHERE {mine}),"
         taken.append(
-            f"(object_index >= {FIRST_PUT} OR task_hi IN (SELECT task_hi FROM mine) "
-            "OR object_hi IN (SELECT task_hi FROM mine))"
+            f"(object_index >= {FIRST_PUT} OR task_hi IN (SELECT task_hi FROM few) "
+            "OR object_hi IN (SELECT task_hi FROM few))"
         )
     # Who made an object is in its id, but for those that were put.
     made = (
@@ -175,29 +187,20 @@ def _data(where: Where | None, share: int, is_unfolded: bool) -> str:
         )
 
     def join(name: str) -> str:
-        return f"LEFT JOIN names {name} ON {name}.task_hi = m.{name}_hi AND {name}.task_lo = m.{name}_lo"
+        return f"LEFT JOIN names {name} ON {name}.task = hash(m.{name}_hi, m.{name}_lo)"
 
-    mine = ""
-    matched = ""
-    if where is not None:
-        mine = (
-            f"mine AS MATERIALIZED (SELECT DISTINCT task_hi, hash(task_hi, task_lo) AS task "
-            f"FROM attempts{where.sql} AND task_hi IN "
-            f"(SELECT task_hi FROM {looked_at} UNION ALL SELECT object_hi FROM {looked_at})),"
-        )
-        either = " OR ".join(
-            f"hash(m.{name}_hi, m.{name}_lo) IN (SELECT task FROM mine)" for name in ("producer", "consumer")
-        )
-        matched = f" AND ({either})"
+    matched = "WHERE producer.is_mine OR consumer.is_mine" if mine is not None else ""
     return f"""
-WITH asked AS (SELECT ?::VARCHAR[] AS classes, ?::VARCHAR[] AS actors), {mine}
+WITH asked AS (SELECT $classes::VARCHAR[] AS classes, $actors::VARCHAR[] AS actors), {few}
 moved AS MATERIALIZED (
     SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, kind, bytes FROM ({edges}) m
-    WHERE kind IN ('argument', 'get') AND NOT coalesce(nested, false){matched}),
-names AS ({_tasks_named(f"{NOT_DRIVER} AND task_hi IN ({ENDS})")}),
+    WHERE kind IN ('argument', 'get') AND NOT coalesce(nested, false)),
+names AS (
+    SELECT hash(task_hi, task_lo) AS task, actor_id, func, is_mine
+    FROM ({_tasks_named(f"{NOT_DRIVER} AND task_hi IN ({ENDS})", mine)})),
 ends AS (
     SELECT {end("producer")}, {end("consumer")}, m.kind, m.bytes
-    FROM moved m {join("producer")} {join("consumer")})
+    FROM moved m {join("producer")} {join("consumer")} {matched})
 SELECT producer_kind, producer, producer_box, consumer_kind, consumer, consumer_box,
     count(*) FILTER (kind = 'argument') * {int(share)} AS arguments,
     {total(f"CASE kind WHEN 'argument' THEN bytes * {int(share)} END")} AS argument_bytes,
@@ -233,9 +236,7 @@ def logical_rows(
     """
     if len(expand) > MAX_EXPANDED:
         raise BadQuery(f"At most {MAX_EXPANDED} classes can be unfolded at once.", "Give fewer `expand`.")
-    where = attempt_filters(filters)
-    if filters.get("type") == "DRIVER_TASK":
-        where.add(NOT_DRIVER)  # drivers call, nobody calls them
+    where = _where(filters)
     is_filtered = any(value is not None and value != "" for value in filters.values())
     classes = list(dict.fromkeys(expand))
     with file.reader() as reader:
@@ -256,18 +257,10 @@ def logical_rows(
         else:
             found, counted = called(reader, where, int(last_ns), spans, _ACTOR, _tasks_named)
         states: dict[tuple[str | None, str | None], dict[str, int]] = {}
-        for func, box, state, many in counted:
-            states.setdefault((func, box), {})[state] = many
-        stored = reader.execute("SELECT count(*) FROM edge_rows").fetchone()
-        share = max(1, -(-(stored[0] if stored else 0) // MAX_EDGE_ROWS))
-        within = where if is_filtered else None
-        data = rows_of(
-            reader.execute(
-                _data(within, share, bool(classes)), [classes, actors, *(within.values if within else ())]
-            )
-        )
-        methods = {row["func"] for row in found if row["is_method"] and row["func"]}
-        methods |= _methods(reader, {row["func"] for row in found}, found, data)
+        for func, box, state, number in counted:
+            states.setdefault((func, box), {})[state] = number
+        share, data = _moved(reader, where if is_filtered else None, many, classes, actors)
+        methods = _methods(reader, found, data)
     functions = [row for row in found if row.pop("is_node")]
     for row in functions:
         row["states"] = states.get((row["func"], row["box"]), {})
@@ -281,6 +274,77 @@ def logical_rows(
         not is_exact,
         share,
     )
+
+
+def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRows) -> LogicalRows | None:
+    """What :func:`logical_rows` gives for a filter that leaves all attempts of some functions and none of the
+    others, taken from the sums of all. None where these cannot tell, for one because attempts came or changed
+    since. Raises BadQuery.
+    """
+    given = {name for name, value in filters.items() if value is not None and value != ""}
+    if not given or not given <= _BY_FUNCTION:
+        return None
+    where = _where(filters)
+    sums = {row["func"]: row for row in whole.functions}
+    with file.reader() as reader:
+        (many,) = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone() or (0,)
+        is_all = many == sum(row["attempts"] for row in sums.values())
+        if many <= EXACT_QUANTILES or (not is_all and given & {"since_ns", "until_ns"}):
+            return None
+        states: dict[str | None, dict[str, int]] = {}
+        for func, _, state, number in reader.execute(
+            _states(where, False), [[], [], *where.values]
+        ).fetchall():
+            states.setdefault(func, {})[state] = number
+        if any(func not in sums or sums[func]["states"] != told for func, told in states.items()):
+            return None
+        functions = [row for row in whole.functions if row["func"] in states]
+        calls = [row for row in whole.calls if row["func"] in states]
+        instances, _ = _instances(reader, where, [])
+        share, data = whole.sampled, [row for row in whole.data if _ends_in(row, states)]
+        if None in states or reader.execute(_MIXED).fetchone() != (0,):
+            share, data = _moved(reader, where, many, [], [])
+        methods = _methods(reader, [*functions, *calls], data)
+    return LogicalRows(functions, calls, data, methods, instances, whole.is_estimated, share)
+
+
+_AGAIN = (
+    f"(SELECT * FROM attempts WHERE {NOT_DRIVER} AND (task_hi = {DRIVER_HI} "
+    "OR task_hi IN (SELECT task_hi FROM attempts WHERE attempt != 0)))"
+)
+#: How many tasks the function of their first attempt does not tell all of: there are others, or it has a
+#: driver's id.
+_MIXED = f"""
+SELECT count(*) FROM (
+    SELECT 1 FROM ({_named(_AGAIN, "p.task_hi, p.task_lo")}) GROUP BY task_hi, task_lo
+    HAVING count(DISTINCT func) > 1 OR count(func) != count(*) OR bool_or({is_driver("task")}))
+"""
+
+
+def _ends_in(row: Row, functions: Collection[str | None]) -> bool:
+    """Whether one of the functions is at an end of a data edge."""
+    return any(row[f"{end}_kind"] == "function" and row[end] in functions for end in ("producer", "consumer"))
+
+
+def _where(filters: Mapping[str, Any]) -> Where:
+    where = attempt_filters(filters)
+    if filters.get("type") == "DRIVER_TASK":
+        where.add(NOT_DRIVER)  # drivers call, nobody calls them
+    return where
+
+
+def _moved(
+    reader: duckdb.DuckDBPyConnection, where: Where | None, many: int, classes: list[str], actors: list[str]
+) -> tuple[int, list[Row]]:
+    """Of how many objects one is told, and the data edges with an end among the ``many`` attempts of
+    ``where``.
+    """
+    stored = reader.execute("SELECT count(*) FROM edge_rows").fetchone()
+    edges = stored[0] if stored else 0
+    share = max(1, -(-edges // MAX_EDGE_ROWS))
+    mine, values = where.named() if where is not None else (None, {})
+    sql = _data(mine, share, bool(classes), many < FEW * edges)
+    return share, rows_of(reader.execute(sql, {"classes": classes, "actors": actors, **values}))
 
 
 def _instances(
@@ -309,20 +373,20 @@ def _instances(
     return dict(counted), [actor for (actor,) in shown]
 
 
-def _methods(
-    reader: duckdb.DuckDBPyConnection, known: set[str | None], called: list[Row], data: list[Row]
-) -> set[str]:
-    """Which of the callers and ends that no attempt told about are methods of actors."""
-    named = {row["caller"] for row in called if row["caller_kind"] == "function"}
+def _methods(reader: duckdb.DuckDBPyConnection, found: list[Row], data: list[Row]) -> set[str]:
+    """Which functions are methods of actors, those among them of which no attempt told: callers and ends."""
+    known = {row["func"] for row in found}
+    methods = {row["func"] for row in found if row["is_method"] and row["func"]}
+    named = {row["caller"] for row in found if row["caller_kind"] == "function"}
     for name in ("producer", "consumer"):
         named |= {row[name] for row in data if row[f"{name}_kind"] == "function"}
     asked = sorted(name for name in named - known if "." in name)
     if not asked:
-        return set()
-    found = reader.execute(
+        return methods
+    told = reader.execute(
         f"SELECT DISTINCT func_name FROM attempts WHERE {_ACTOR} "
         "AND func_name IN (SELECT unnest(?::VARCHAR[]))",
         [asked],
     ).fetchall()
     # A restart has no name of its own.
-    return {name for (name,) in found} | {name for name in asked if name.endswith(".__init__")}
+    return methods | {name for (name,) in told} | {name for name in asked if name.endswith(".__init__")}
