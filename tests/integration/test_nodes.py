@@ -137,5 +137,9 @@ def test_a_raylet_that_is_killed_is_dead_with_its_reason(cluster: Recorded) -> N
     assert told["resources"] is None
     listed = cluster.get("/api/nodes", state="DEAD", limit=1000)["items"]
     assert node.node_id in [one["node_id"] for one in listed]
-    assert node.node_id in [one["id"] for one in cluster.get("/api/nodes/cells")["dead"]]
+    # This answer is shared among all who ask: it may be some seconds old.
+    wait_until(
+        lambda: node.node_id in [one["id"] for one in cluster.get("/api/nodes/cells")["dead"]],
+        "it among the dead of the machine view",
+    )
     assert node.node_id not in cluster.get("/api/nodes/cells")["nodes"]["id"]

@@ -20,10 +20,10 @@ _EACH_BYTES = 500
 _LEAST_S, _MOST_S = 0.5, 60.0
 #: How long whoever asks the same as somebody else waits for that answer, s.
 _PATIENCE_S = 60.0
-#: An answer that took at least so long, s, is given for so much longer, s, while a new one is made: who comes
-#: back to a page does not wait for it.
+#: An answer that took at least so long, s, is given longer while a new one is made, so many times as long as
+#: it took and at most so long, s: who comes back to a page does not wait for it.
 SLOW_S = 0.02
-_ONCE_MORE_S = 10.0
+_ONCE_MORE, _ONCE_MORE_S = 100, 10.0
 #: Such answers are made anew: at once when they are asked for, and before that for so long after that, s.
 #: After each that nobody has asked for we rest so many times as long as it took: at most a fifth of the time
 #: goes into all of those.
@@ -202,9 +202,10 @@ class Answers(Generic[Value]):
         asked: float,
     ) -> None:
         ended = time.monotonic()
-        until = ended + min(self._most_s, max(_LEAST_S, 10 * (ended - began)))
-        is_slow = ended - began >= SLOW_S
-        last = until + (_ONCE_MORE_S if is_slow and stamp is None else 0.0)
+        took = ended - began
+        until = ended + min(self._most_s, max(_LEAST_S, 10 * took))
+        is_slow = took >= SLOW_S
+        last = until + (min(_ONCE_MORE_S, _ONCE_MORE * took) if is_slow and stamp is None else 0.0)
         size = self._size_of(question, body)
         with self._lock:
             before = self._kept.pop(question, None)

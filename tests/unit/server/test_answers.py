@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -88,6 +89,7 @@ def test_a_slow_answer_is_given_once_more_while_a_new_one_is_made(monkeypatch: p
 def test_what_is_asked_for_late_is_made_anew_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rayscope.server.answers.SLOW_S", 0.0)
     monkeypatch.setattr("rayscope.server.answers._LEAST_S", 0.0)
+    monkeypatch.setattr("rayscope.server.answers._ONCE_MORE", math.inf)
     monkeypatch.setattr("rayscope.server.answers._ASKED_S", 0.0)  # but not before it is asked for
     answers, again, number = Answers(), threading.Event(), itertools.count(1)
 

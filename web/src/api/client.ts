@@ -31,12 +31,15 @@ export { apiPath, type Params };
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
+  const settled = connectionEvents.asked();
   try {
     const early = init.method === undefined ? takeEarly(path) : undefined;
     response = await (early ?? fetch(path, { credentials: 'same-origin', ...init }));
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'AbortError')) connectionEvents.failed();
     throw error;
+  } finally {
+    settled();
   }
   // A proxy in between answers for a server that is away.
   if (response.status === 502 || response.status === 504) connectionEvents.failed();

@@ -6,6 +6,8 @@ export interface Connection {
   lastAnswer: number | null;
   /** Requests in a row that got no answer. */
   failures: number;
+  /** When the oldest request began that is still open, ms since the epoch; null if none is. */
+  waitingSince: number | null;
   /** The server answered 401: the login page takes over. */
   needsLogin: boolean;
 }
@@ -18,7 +20,9 @@ export const REFRESH_ENDED = 5_000;
 /** Older data than this is called stale. ms. */
 export const STALE_AFTER = 15_000;
 
-let connection: Connection = { lastAnswer: null, failures: 0, needsLogin: false };
+let connection: Connection = { lastAnswer: null, failures: 0, waitingSince: null, needsLogin: false };
+/** When the open requests began, in that order. */
+const open = new Map<symbol, number>();
 const listeners = new Set<() => void>();
 
 function set(next: Connection): void {
@@ -26,7 +30,19 @@ function set(next: Connection): void {
   for (const listener of listeners) listener();
 }
 
+function settle(request: symbol): void {
+  open.delete(request);
+  set({ ...connection, waitingSince: open.values().next().value ?? null });
+}
+
 export const connectionEvents = {
+  /** A request begins; what is returned is to be called when it has ended, in whatever way. */
+  asked(): () => void {
+    const request = Symbol();
+    open.set(request, Date.now());
+    if (connection.waitingSince === null) set({ ...connection, waitingSince: Date.now() });
+    return () => settle(request);
+  },
   answered(): void {
     set({ ...connection, lastAnswer: Date.now(), failures: 0 });
   },
@@ -40,6 +56,14 @@ export const connectionEvents = {
     set({ ...connection, needsLogin: false });
   },
 };
+
+/**
+ * Whether requests wait and nothing has come for so long that the server must be stuck: it takes connections,
+ * so nothing fails. An answer to any of them shows that only the others take their time.
+ */
+export function isSilent({ waitingSince, lastAnswer }: Connection, now: number): boolean {
+  return waitingSince !== null && now - Math.max(waitingSince, lastAnswer ?? 0) > STALE_AFTER;
+}
 
 /** 2 s while the server answers, then 4, 8, 10, 10, ... s. Several queries fail at once: count rounds. */
 export function refreshInterval(base: number = REFRESH, failures: number = connection.failures): number {

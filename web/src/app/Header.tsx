@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { STALE_AFTER, useConnection } from '../api/connection';
+import { isSilent, STALE_AFTER, useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
 import { setLanguage } from '../i18n';
@@ -115,20 +115,21 @@ function useNow(): number {
 
 function ConnectionState() {
   const { t } = useTranslation();
-  const { lastAnswer, failures } = useConnection();
+  const connection = useConnection();
+  const { lastAnswer, failures } = connection;
   const now = useNow();
+  const isThere = failures === 0 && !isSilent(connection, now);
   const age = lastAnswer === null ? null : Math.max(0, now - lastAnswer);
-  const state =
-    failures === 0
-      ? lastAnswer === null
-        ? 'connecting'
-        : 'connected'
-      : age === null || age > STALE_AFTER
-        ? 'stale'
-        : 'reconnecting';
+  const state = isThere
+    ? lastAnswer === null
+      ? 'connecting'
+      : 'connected'
+    : age === null || age > STALE_AFTER
+      ? 'stale'
+      : 'reconnecting';
   const ageText = wholeAge(age);
   const tone = { connecting: 'quiet', connected: 'good', reconnecting: 'waiting', stale: 'bad' }[state];
-  const hint = failures === 0 ? t('connection.hintConnected') : t('connection.hintAway', { age: ageText });
+  const hint = isThere ? t('connection.hintConnected') : t('connection.hintAway', { age: ageText });
   return (
     <Tooltip label={hint}>
       <span
