@@ -85,9 +85,11 @@ class PathReader:
             job_id = most[0] if most else None
         self.job_id = job_id
         of_job = f"{NOT_DRIVER} AND job_id IS NOT DISTINCT FROM $job"
+        # First which one, from the few columns that decide it.
         found = self._one(
-            f"SELECT {_ROW} FROM attempts a WHERE {of_job} AND {CREATED} IS NOT NULL "
-            f"ORDER BY {_END} DESC, {REACHED} IS NULL, {CREATED} LIMIT 1",
+            f"SELECT {_ROW} FROM attempts a WHERE rowid = (SELECT rowid FROM attempts "
+            f"WHERE {of_job} AND {CREATED} IS NOT NULL "
+            f"ORDER BY {_END} DESC, {REACHED} IS NULL, {CREATED} LIMIT 1)",
             job=job_id,
         )
         if found is None:
@@ -172,9 +174,10 @@ class PathReader:
             if known is not None and worker in self._whole_workers:
                 return None
             rows = self._reader.execute(
-                f"SELECT {_ROW} FROM attempts a WHERE worker_id = $worker AND {NOT_DRIVER} "
+                f"SELECT {_ROW} FROM attempts a WHERE rowid IN (SELECT rowid FROM attempts "
+                f"WHERE worker_id = $worker AND {NOT_DRIVER} "
                 f"AND {END} <= $before + {_SLACK_NS} AND {REACHED} < $before "
-                f"ORDER BY {END} DESC, attempt LIMIT {_WAITS}",
+                f"ORDER BY {END} DESC, attempt LIMIT {_WAITS}) ORDER BY {END} DESC, attempt",
                 {"worker": worker, "before": before_ns, "last": self._last_ns},
             ).fetchall()
             if len(rows) < _WAITS:
