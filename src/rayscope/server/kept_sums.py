@@ -158,7 +158,9 @@ class KeptSums:
         def part(file: SessionFile, whole: query.PathSums) -> query.PathSums | None:
             return None if baseline else query.path_part(file, filters, whole)
 
-        return self.get(session, "paths", (given(filters), list(baseline)), make, query.PathSums, part=part)
+        return self.get(
+            session, "paths", (query.given(filters), list(baseline)), make, query.PathSums, part=part
+        )
 
     def logical(
         self, session: str, filters: Mapping[str, Any], expand: Sequence[str] = ()
@@ -172,7 +174,7 @@ class KeptSums:
             return None if expand else query.logical_part(file, filters, whole)
 
         return self.get(
-            session, "logical", (given(filters), list(expand)), make, query.LogicalRows, part=part
+            session, "logical", (query.given(filters), list(expand)), make, query.LogicalRows, part=part
         )
 
     def get(
@@ -373,11 +375,6 @@ class KeptSums:
                     key,
                     known,
                 )
-
-
-def given(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters that are set."""
-    return {name: value for name, value in filters.items() if value is not None and value != ""}
 
 
 def _dated(at_ns: int, body: bytes) -> bytes:

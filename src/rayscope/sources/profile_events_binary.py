@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from rayscope.model import Attempt, RecordBatch, Span
+from rayscope.model import RecordBatch, Span
 from rayscope.sources import event_schema, tracing
 from rayscope.sources.common import RETURNED, STORE, TRACED, is_nil, phase_of
 from rayscope.sources.event_schema import compile_messages
-from rayscope.sources.task_events import TASK_ID_BYTES, WORKER_ID_BYTES, add_profile, hex_id, task_id_hex
+from rayscope.sources.task_events import TASK_ID_BYTES, add_profile, profiled, task_id_hex
 
 _SCHEMA = compile_messages(
     """
@@ -36,7 +36,7 @@ message Profiles {
   repeated bytes profile_events = 4;
 }
 message Components {
-  repeated bytes component_type = 1; repeated bytes component_id = 2; repeated bytes events = 4;
+  repeated string component_type = 1; repeated bytes component_id = 2; repeated bytes events = 4;
 }
 message Entries {
   repeated int64 start_time = 1; repeated int64 end_time = 2; repeated string extra_data = 3;
@@ -70,7 +70,7 @@ class _Columns(NamedTuple):
     task_ids: list[bytes]
     numbers: list[int]
     job_ids: list[bytes]
-    component_types: list[bytes]
+    component_types: list[str]
     component_ids: list[bytes]
 
     names: list[str]
@@ -108,23 +108,13 @@ def add(raws: Sequence[bytes], batch: RecordBatch) -> list[int]:
 def _columns(raws: Sequence[bytes]) -> _Columns:
     """Raises one of :data:`ERRORS` if the columns do not agree."""
     profiles = _Profiles.FromString(b"".join(raws))
-    numbers = profiles.attempt_number[:]
-    if len(numbers) != len(raws):  # protobuf does not write zeros
-        told = len(numbers)
-        numbers = (
-            [raw[_NUMBER_AT + 1] if raw[_NUMBER_AT] == _NUMBER else 0 for raw in raws]
-            if told
-            else [0] * len(raws)
-        )
-        if max(numbers) > 127 or len(numbers) - numbers.count(0) != told:
-            raise ValueError("numbers that one byte cannot hold, or that stand elsewhere")
     components = _Components.FromString(_MARK_ENTRY.join((*profiles.profile_events, b"")))
     entries = components.events[:]
     columns = _Entries.FromString(b"".join(entries))
     begins, ends, extras = columns.start_time[:], columns.end_time[:], columns.extra_data[:]
     read = _Columns(
         profiles.task_id[:],
-        numbers,
+        _numbers(raws, profiles.attempt_number[:]),
         profiles.job_id[:],
         components.component_type[:],
         components.component_id[:],
@@ -139,6 +129,18 @@ def _columns(raws: Sequence[bytes]) -> _Columns:
     ):
         raise ValueError("something comes twice, or is missing")
     return read
+
+
+def _numbers(raws: Sequence[bytes], told: list[int]) -> list[int]:
+    """The number of each attempt from those that are ``told``: protobuf does not write zeros."""
+    if not told:
+        return [0] * len(raws)
+    if len(told) == len(raws):
+        return told
+    numbers = [raw[_NUMBER_AT + 1] if raw[_NUMBER_AT] == _NUMBER else 0 for raw in raws]
+    if max(numbers) > 127 or len(numbers) - numbers.count(0) != len(told):
+        raise ValueError("numbers that one byte cannot hold, or that stand elsewhere")
+    return numbers
 
 
 def _add_all(read: _Columns, batch: RecordBatch) -> list[int]:
@@ -165,34 +167,24 @@ def _add_all(read: _Columns, batch: RecordBatch) -> list[int]:
                     task_id_hex(task_id),
                     number,
                     job_id,
-                    component_type.decode(),
+                    component_type,
                     component_id,
                     [_entry(read, at) for at in range(entries, end)],
                 )
             except ERRORS:
                 unread.append(position)
             continue
-        returned = cpu_ns = None
+        outcome = tracing.NOTHING_TOLD
         if end - entries == 5:
             told = _entry(read, last - 1)
-            returned, cpu_ns = tracing.add([told], task, number, component_id, batch)
-        of_worker = component_type == b"worker" and len(component_id) == WORKER_ID_BYTES
-        batch.attempts.append(
-            Attempt(
-                task,
-                number,
-                job_id=hex_id(job_id),
-                worker_id=hex_id(component_id) if of_worker else None,
-                cpu_ns=cpu_ns,
-                phases={
-                    "deserialize": intervals[entries],
-                    "execute": intervals[entries + 1],
-                    "store": intervals[entries + 2],
-                    "total": intervals[last],
-                },
-                returned=returned,
-            )
-        )
+            outcome = tracing.add([told], task, number, component_id, batch)
+        phases = {
+            "deserialize": intervals[entries],
+            "execute": intervals[entries + 1],
+            "store": intervals[entries + 2],
+            "total": intervals[last],
+        }
+        batch.attempts.append(profiled(task, number, job_id, component_type, component_id, phases, outcome))
     return unread
 
 

@@ -9,7 +9,7 @@ from rayscope.model import Attempt, Entity, RecordBatch, Span
 from rayscope.sources import tracing
 from rayscope.sources.common import TRACED, ProfileEntry, canonical_json, is_nil, split_profile
 
-WORKER_ID_BYTES = 28
+_WORKER_ID_BYTES = 28
 TASK_ID_BYTES = 24
 _DRIVER_TASK = "f" * 40
 _CREATION_TASK = "f" * 16
@@ -80,6 +80,28 @@ def dropped(task_id: bytes, number: int) -> Attempt:
     return attempt
 
 
+def profiled(
+    task_id: str,
+    number: int,
+    job_id: bytes,
+    component_type: str,
+    component_id: bytes,
+    phases: dict[str, tuple[int, int]],
+    outcome: tracing.Outcome,
+) -> Attempt:
+    """An attempt, with what its profile tells of it."""
+    of_worker = component_type == "worker" and len(component_id) == _WORKER_ID_BYTES
+    return Attempt(
+        task_id,
+        number,
+        job_id=hex_id(job_id),
+        worker_id=hex_id(component_id) if of_worker else None,
+        cpu_ns=outcome.cpu_ns,
+        phases=phases,
+        returned=outcome.returned,
+    )
+
+
 def add_profile(
     batch: RecordBatch,
     task_id: str,
@@ -106,20 +128,9 @@ def add_profile(
     phases, spans, told = split_profile(entries, task_id, number)
     if spans:
         batch.spans.extend(spans)
-    returned = cpu_ns = None
-    if told:
-        returned, cpu_ns = tracing.add(told, task_id, number, component_id, batch)
-    if phases or returned or cpu_ns is not None:
-        of_worker = component_type == "worker" and len(component_id) == WORKER_ID_BYTES
-        attempt = Attempt(
-            task_id,
-            number,
-            job_id=hex_id(job_id),
-            worker_id=hex_id(component_id) if of_worker else None,
-            cpu_ns=cpu_ns,
-            phases=phases,
-            returned=returned,
-        )
+    outcome = tracing.add(told, task_id, number, component_id, batch) if told else tracing.NOTHING_TOLD
+    if phases or outcome.returned or outcome.cpu_ns is not None:
+        attempt = profiled(task_id, number, job_id, component_type, component_id, phases, outcome)
         if task_id.startswith("ff"):
             attempt.type, attempt.actor_id = told_by(task_id)
             if number and attempt.type == "ACTOR_CREATION_TASK" and "total" in phases:

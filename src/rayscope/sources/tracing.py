@@ -81,6 +81,7 @@ class Outcome(NamedTuple):
     cpu_ns: int | None = None
 
 
+NOTHING_TOLD = Outcome()
 _decode = msgspec.json.Decoder(_Told).decode
 _decode_returned = msgspec.json.Decoder(_Returned).decode
 
@@ -92,7 +93,7 @@ def add(
 
     An event that does not look like ours is kept as the span that it is.
     """
-    outcome = Outcome()
+    outcome = NOTHING_TOLD
     for entry in entries:
         try:
             if entry.event_name == RETURNED:

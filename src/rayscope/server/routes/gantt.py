@@ -14,13 +14,14 @@ from rayscope.flow import critical_path as flow_path
 from rayscope.flow.gantt import mean_running, pack
 from rayscope.server import schemas_gantt
 from rayscope.server.hub import Hub
-from rayscope.server.kept_sums import Dated, given
+from rayscope.server.kept_sums import Dated
 from rayscope.server.routes.common import ERRORS, Session, TaskFilters, Text, answered
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query import gantt as query
 from rayscope.store.query.call_lanes import MAX_LEVELS
 from rayscope.store.query.critical_path import PathReader
 from rayscope.store.query.gantt import NOT_PLACED
+from rayscope.store.query.pages import given
 from rayscope.store.session_file import SessionFile
 
 #: More attempts at a time than this share the last row of a lane.

@@ -32,7 +32,7 @@ from rayscope.store.query.logs import (
     workers_of_job,
 )
 from rayscope.store.query.memory import Maker, makers
-from rayscope.store.query.pages import MAX_LIMIT, Page
+from rayscope.store.query.pages import MAX_LIMIT, Page, given
 from rayscope.store.query.physical import Housed, housed
 from rayscope.store.query.progress import functions_of, tasks_by_job
 from rayscope.store.query.range import RangeSums, range_sums
@@ -62,6 +62,7 @@ __all__ = [
     "functions_of",
     "get_entity",
     "get_task",
+    "given",
     "housed",
     "in_flight",
     "job_places",

@@ -23,7 +23,7 @@ from rayscope.store.flow_sql import (
 )
 from rayscope.store.quantile_sql import bucket, quantile, ranked
 from rayscope.store.query.attempts import attempt_filters
-from rayscope.store.query.pages import Where
+from rayscope.store.query.pages import Where, given
 from rayscope.store.session_file import SessionFile
 
 #: More different call paths than this are not put together at once.
@@ -170,8 +170,8 @@ def path_part(file: SessionFile, filters: Mapping[str, Any], whole: PathSums) ->
     others, taken from the sums of all. None where these cannot tell, for one because attempts came or changed
     since. Raises BadQuery.
     """
-    given = {name for name, value in filters.items() if value is not None and value != ""}
-    if not given or not given <= _BY_PATH:
+    asked = given(filters).keys()
+    if not asked or not asked <= _BY_PATH:
         return None
     where = attempt_filters(filters)
     sums = {row[:2]: row for row in whole.rows}

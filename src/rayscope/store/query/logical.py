@@ -26,7 +26,7 @@ from rayscope.store.flow_sql import (
 )
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.logical_sums import called
-from rayscope.store.query.pages import Row, Where, rows_of
+from rayscope.store.query.pages import Row, Where, given, rows_of
 from rayscope.store.session_file import SessionFile
 
 #: Unfolded classes of one question, and the instances that are shown of each: those with the most attempts.
@@ -237,7 +237,7 @@ def logical_rows(
     if len(expand) > MAX_EXPANDED:
         raise BadQuery(f"At most {MAX_EXPANDED} classes can be unfolded at once.", "Give fewer `expand`.")
     where = _where(filters)
-    is_filtered = any(value is not None and value != "" for value in filters.values())
+    is_filtered = bool(given(filters))
     classes = list(dict.fromkeys(expand))
     with file.reader() as reader:
         many, waits = (
@@ -281,15 +281,15 @@ def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRo
     others, taken from the sums of all. None where these cannot tell, for one because attempts came or changed
     since. Raises BadQuery.
     """
-    given = {name for name, value in filters.items() if value is not None and value != ""}
-    if not given or not given <= _BY_FUNCTION:
+    asked = given(filters).keys()
+    if not asked or not asked <= _BY_FUNCTION:
         return None
     where = _where(filters)
     sums = {row["func"]: row for row in whole.functions}
     with file.reader() as reader:
         (many,) = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone() or (0,)
         is_all = many == sum(row["attempts"] for row in sums.values())
-        if many <= EXACT_QUANTILES or (not is_all and given & {"since_ns", "until_ns"}):
+        if many <= EXACT_QUANTILES or (not is_all and asked & {"since_ns", "until_ns"}):
             return None
         states: dict[str | None, dict[str, int]] = {}
         for func, _, state, number in reader.execute(
