@@ -1,4 +1,4 @@
-"""One of everything that Ray can do with tasks, and 20,000 short tasks.
+"""One of everything that Ray can do with tasks, and thousands of short tasks.
 
 Run as a driver, ``everything.py RAY_ADDRESS DASHBOARD_URL SHORT_TASKS``, on a cluster whose second node has
 the resource ``second``. Prints ``ready`` once the workload has come to rest, then answers each line on stdin:

@@ -130,11 +130,12 @@ def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
     def check(file: SessionFile) -> None:
         for filters in FILTERS:
             found = []
-            for few in (0, 10**9):
+            for few, many in ((0, 0), (10**9, 10**9), (10**9, 0)):
                 monkeypatch.setattr(logical, "FEW", few)
+                monkeypatch.setattr(logical, "MANY", many)
                 rows = query.logical_rows(file, filters, last_ns=LAST_NS, expand=["Store"])
                 found.append(_sorted(rows.data))
-            assert found[0] == found[1], filters
+            assert found[0] == found[1] == found[2], filters
             if filters in ({"func_name": "load"}, {"state": "FAILED"}, {"since_ns": at(-1)}):
                 assert found[0]
 

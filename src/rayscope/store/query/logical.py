@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import duckdb
@@ -37,10 +38,16 @@ EXACT_QUANTILES = 200_000
 #: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
 MAX_EDGE_ROWS = 1_000_000
 #: Of fewer attempts than so many for each data edge the edges are looked for, else the attempts of all edges.
-FEW = 3
+FEW = 6
+#: Of more than so many for each data edge, only those are looked at that are an end of one.
+MANY = 1
+#: Data edges are looked for beside the sums of at most so many attempts: more would need too much memory.
+_MAX_BESIDE = 1_000_000
 #: Filters that may leave all attempts of a function.
 _BY_FUNCTION = frozenset({"func_name", "name", "job_id", "type", "since_ns", "until_ns"})
 _ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
+#: Rows of ``edge_rows`` of what a task was given or got.
+_TAKEN = "kind IN ('get', 'argument', 'nested', 'fetched')"
 _KEY = "task_hi, task_lo, attempt"
 
 
@@ -156,16 +163,21 @@ SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL 
 """
 
 
-def _data(mine: str | None, share: int, is_unfolded: bool, is_few: bool) -> str:
+def _data(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> str:
     """SQL of the objects that moved, by both ends and their instances. Parameters: $classes, $actors, and
     those of ``mine``, a condition on the attempts of which an end has to be one.
 
-    ``share``: of the objects every so manieth. ``is_few``: those attempts are few, and looked for first.
+    ``share``: of the objects every so manieth. ``for_each``: how many of those attempts there are for each
+    row of ``edge_rows``; if they are few, they are looked for first.
     """
     taken = [f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"] if share > 1 else []
     few = ""
-    if is_few and mine is not None:
-        few = f"few AS MATERIALIZED (SELECT DISTINCT task_hi FROM attempts WHERE {mine}),"
+    if mine is not None and for_each < FEW:
+        found = f"SELECT task_hi FROM attempts WHERE {mine}"
+        if for_each > MANY:
+            ends = f"FROM edge_rows WHERE {' AND '.join([_TAKEN, *taken])}"
+            found += f" AND task_hi IN (SELECT task_hi {ends} UNION ALL SELECT object_hi {ends})"
+        few = f"few AS MATERIALIZED ({found}),"
         taken.append(
             f"(object_index >= {FIRST_PUT} OR task_hi IN (SELECT task_hi FROM few) "
             "OR object_hi IN (SELECT task_hi FROM few))"
@@ -239,7 +251,7 @@ def logical_rows(
     where = _where(filters)
     is_filtered = bool(given(filters))
     classes = list(dict.fromkeys(expand))
-    with file.reader() as reader:
+    with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
         many, waits = (
             (reader.execute(f"SELECT count(*) FROM {of}", values).fetchone() or (0,))[0]
             for of, values in ((f"attempts{where.sql}", where.values), ("span_rows", []))
@@ -248,6 +260,9 @@ def logical_rows(
         # To look for the waits of most attempts would take longer than to take all.
         spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
         instances, actors = _instances(reader, where, classes)
+        mine = where if is_filtered else None
+        # It needs one core only for most of its time.
+        moving = beside.submit(_moved, file, mine, many, classes, actors) if many <= _MAX_BESIDE else None
         if is_exact or classes:
             values = [classes, actors, last_ns, *where.values]
             found = rows_of(reader.execute(_called(where, is_exact, bool(classes), spans), values))
@@ -259,7 +274,7 @@ def logical_rows(
         states: dict[tuple[str | None, str | None], dict[str, int]] = {}
         for func, box, state, number in counted:
             states.setdefault((func, box), {})[state] = number
-        share, data = _moved(reader, where if is_filtered else None, many, classes, actors)
+        share, data = moving.result() if moving else _moved(file, mine, many, classes, actors)
         methods = _methods(reader, found, data)
     functions = [row for row in found if row.pop("is_node")]
     for row in functions:
@@ -303,7 +318,7 @@ def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRo
         instances, _ = _instances(reader, where, [])
         share, data = whole.sampled, [row for row in whole.data if _ends_in(row, states)]
         if None in states or reader.execute(_MIXED).fetchone() != (0,):
-            share, data = _moved(reader, where, many, [], [])
+            share, data = _moved(file, where, many, [], [])
         methods = _methods(reader, [*functions, *calls], data)
     return LogicalRows(functions, calls, data, methods, instances, whole.is_estimated, share)
 
@@ -334,17 +349,17 @@ def _where(filters: Mapping[str, Any]) -> Where:
 
 
 def _moved(
-    reader: duckdb.DuckDBPyConnection, where: Where | None, many: int, classes: list[str], actors: list[str]
+    file: SessionFile, where: Where | None, many: int, classes: list[str], actors: list[str]
 ) -> tuple[int, list[Row]]:
     """Of how many objects one is told, and the data edges with an end among the ``many`` attempts of
     ``where``.
     """
-    stored = reader.execute("SELECT count(*) FROM edge_rows").fetchone()
-    edges = stored[0] if stored else 0
-    share = max(1, -(-edges // MAX_EDGE_ROWS))
     mine, values = where.named() if where is not None else (None, {})
-    sql = _data(mine, share, bool(classes), many < FEW * edges)
-    return share, rows_of(reader.execute(sql, {"classes": classes, "actors": actors, **values}))
+    with file.reader() as reader:
+        (edges,) = reader.execute("SELECT count(*) FROM edge_rows").fetchone() or (0,)
+        share = max(1, -(-edges // MAX_EDGE_ROWS))
+        sql = _data(mine, share, bool(classes), many / max(1, edges))
+        return share, rows_of(reader.execute(sql, {"classes": classes, "actors": actors, **values}))
 
 
 def _instances(

@@ -48,13 +48,13 @@ def called(
     actor; ``tasks_named``: SQL of ``task_hi``, ``task_lo`` and ``func`` of the tasks that a condition picks.
     """
     # One after the other: at once they would need too much memory.
-    keyed = _keyed(where, last, is_actor)
+    picked = f"WITH picked AS NOT MATERIALIZED (SELECT {_KEY}, {END} AS ended FROM attempts{where.sql})"
     lasted = f"SELECT {_KEY}, coalesce(ended, {last}) AS ended FROM picked"
     reader.execute(
-        f"CREATE TEMP TABLE waited AS {keyed} SELECT key, blocked FROM ({blocked_ns(spans, lasted)})",
+        f"CREATE TEMP TABLE waited AS {picked} SELECT key, blocked FROM ({blocked_ns(spans, lasted)})",
         where.values,
     )
-    reader.execute(f"CREATE TEMP TABLE sums AS {keyed} {_SUMS}", where.values)
+    reader.execute(f"CREATE TEMP TABLE sums AS {_keyed(where, last, is_actor)} {_SUMS}", where.values)
     states = reader.execute(
         f"SELECT coalesce(own, {creation_name('made')}) AS func, NULL, state, sum(n)::BIGINT FROM sums "
         "GROUP BY ALL ORDER BY state"
@@ -87,8 +87,8 @@ keyed AS NOT MATERIALIZED (
     FROM picked)"""
 
 
-def _counted(of: str) -> str:
-    return f"count({of}) AS {of}_n, min({of}) AS least_{of}, max({of}) AS most_{of}"
+def _bounds(of: str) -> str:
+    return f"min({of}) AS least_{of}, max({of}) AS most_{of}"
 
 
 #: SQL of the sums over ``keyed``, with the durations ``run`` and ``latency`` in buckets.
@@ -96,7 +96,7 @@ _SUMS = f"""
 SELECT {_GROUP}, state, {bucket("run")} AS run_in, {bucket("latency")} AS latency_in, count(*) AS n,
     {total("took")} AS took,
     {total("CASE WHEN w.blocked IS NOT NULL THEN least(took, w.blocked) END")} AS waited,
-    {total("output_bytes")} AS bytes, {_counted("run")}, {_counted("latency")}
+    {total("output_bytes")} AS bytes, {_bounds("run")}, {_bounds("latency")}
 FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key("k.")}
 GROUP BY {_GROUP}, state, run_in, latency_in
 """
@@ -105,8 +105,8 @@ GROUP BY {_GROUP}, state, run_in, latency_in
 def _spread(of: str) -> str:
     """SQL of the durations of one kind, by bucket."""
     return (
-        f"{_EDGE}, {of}_in AS bucket, sum({of}_n) AS took_n, min(least_{of}) AS least_took, "
-        f"max(most_{of}) AS most_took"
+        f"{_EDGE}, {of}_in AS bucket, coalesce(sum(n) FILTER ({of}_in IS NOT NULL), 0) AS took_n, "
+        f"min(least_{of}) AS least_took, max(most_{of}) AS most_took"
     )
 
 
