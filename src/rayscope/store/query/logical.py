@@ -34,7 +34,7 @@ from rayscope.store.session_file import SessionFile
 MAX_EXPANDED = 10
 MAX_INSTANCES = 50
 #: With more attempts than this, quantiles are estimated instead of exact (of unfolded classes by a sample).
-EXACT_QUANTILES = 200_000
+EXACT_QUANTILES = 100_000
 #: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
 MAX_EDGE_ROWS = 1_000_000
 #: Of fewer attempts than so many for each data edge the edges are looked for, else the attempts of all edges.
