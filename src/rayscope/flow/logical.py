@@ -23,10 +23,10 @@ Row = Mapping[str, Any]
 
 
 class Node(msgspec.Struct):
-    """A box. ``kind``: ``driver``, ``function``, ``class``, ``instance``, ``method``, ``unknown``, ``other``
-    or ``drivers``; ``parent`` is the id of the box around it.
+    """A box. ``kind``: ``driver``, ``function``, ``call``, ``class``, ``instance``, ``method``, ``unknown``,
+    ``other`` or ``drivers``; ``parent`` is the id of the box around it.
 
-    The figures are of its matching attempts (of a class or an instance: of the methods shown in it); one that
+    The figures are of its matching attempts (of what has others in it: of those shown in it); one that
     is only there because it calls or hands over something has none. ``actors`` counts instances.
     """
 
@@ -36,6 +36,7 @@ class Node(msgspec.Struct):
     parent: str | None = None
     class_name: str | None = None
     actor_id: str | None = None
+    task_id: str | None = None
     job_id: str | None = None
     actors: int | None = None
     is_expanded: bool = False
@@ -85,13 +86,14 @@ class Data(msgspec.Struct):
 
 
 class Folded(msgspec.Struct):
-    """What has no node of its own: functions, drivers, and by class its instances."""
+    """What has no node of its own: functions, drivers, by class its instances, by function its attempts."""
 
     functions: int = 0
     attempts: int = 0
     total_ns: int = 0
     drivers: int = 0
     instances: dict[str, int] = {}
+    calls: dict[str, int] = {}
 
 
 class Graph(msgspec.Struct):
@@ -122,8 +124,9 @@ def logical_graph(
 
     ``functions`` have ``func``, ``box`` and the figures of :class:`Node`; ``calls`` besides ``caller_kind``
     (driver, function, unknown), ``caller`` and ``caller_box``; ``data`` the same of ``producer`` and
-    ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded class, '' one of its
-    actors that is not shown. ``methods`` are the names that are methods, ``instances`` the actors by class.
+    ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded class or the task of an
+    unfolded function, '' one that is not shown. ``methods`` are the names that are methods, ``instances`` the
+    actors by class.
     """
     building = _Building(methods)
     for row in functions:
@@ -171,8 +174,10 @@ class _Building:
         return self.nodes.setdefault(node.id, node)
 
     def function(self, name: str | None, box: str | None) -> Node:
-        """The node of a function or a method; ``box``: the instance it is in."""
+        """The node of a function or a method; ``box``: the instance it is in, or the call that it is."""
         cls = class_of(name) if name is not None and name in self._methods else None
+        if cls is None and box is not None:
+            return self._node(Node(f"f:{name}@{box}", "call", name, f"f:{name}", task_id=box or None))
         if cls is None:
             return self._node(Node(f"f:{name or ''}", "function", name))
         if box is None:
@@ -215,7 +220,7 @@ def _fold(
 ) -> list[str]:
     """The functions that have to become one node for the graph to fit: as few as do, the smallest."""
     ranked = sorted(
-        (node for node in nodes.values() if node.kind in ("function", "method")),
+        (node for node in nodes.values() if node.kind in ("function", "method", "call")),
         key=lambda node: (node.total_ns, node.attempts, node.id),
     )
 
@@ -246,6 +251,8 @@ def _around(node: Node) -> list[str]:
     """The ids of the boxes around a node, the outer one first."""
     if node.parent is None:
         return []
+    if node.kind == "call":
+        return [node.parent]
     outer = f"c:{node.class_name}"
     return [outer] if node.parent == outer else [outer, node.parent]
 
@@ -276,18 +283,14 @@ def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) 
     shown: dict[str, set[str]] = {}
     for node in nodes:
         for identifier in _around(node):
-            cls = node.class_name or ""
-            outer = f"c:{cls}"
-            box = found.get(identifier)
-            if box is None and identifier == outer:
-                box = Node(identifier, "class", cls, class_name=cls, actors=instances.get(cls, 0))
-            elif box is None:
-                box = Node(identifier, "instance", None, outer, cls, node.actor_id)
+            box = found.get(identifier) or _box_around(node, identifier, instances)
             found[identifier] = box
-            if identifier != outer:
-                found[outer].is_expanded = True
-                shown.setdefault(cls, set()).update([node.actor_id] if node.actor_id else [])
+            if box.kind == "instance":
+                found[f"c:{box.class_name}"].is_expanded = True
+                shown.setdefault(box.class_name or "", set()).update([node.actor_id] if node.actor_id else [])
             _add(box, node)
+        if node.kind == "call" and node.task_id is None:
+            folded.calls[node.name or ""] = node.attempts
         found[node.id] = node
     for cls, actors in shown.items():
         rest = instances.get(cls, 0) - len(actors)
@@ -296,6 +299,17 @@ def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) 
             if f"i:{cls}@" in found:
                 found[f"i:{cls}@"].actors = rest
     return list(found.values())
+
+
+def _box_around(node: Node, identifier: str, instances: Mapping[str, int]) -> Node:
+    """One of the boxes of :func:`_around`."""
+    if node.kind == "call":
+        return Node(identifier, "function", node.name, is_expanded=True)
+    cls = node.class_name or ""
+    outer = f"c:{cls}"
+    if identifier == outer:
+        return Node(identifier, "class", cls, class_name=cls, actors=instances.get(cls, 0))
+    return Node(identifier, "instance", None, outer, cls, node.actor_id)
 
 
 def _edges(

@@ -21,7 +21,7 @@ class LogicalFigures(BaseModel):
 
 
 class LogicalNode(LogicalFigures):
-    """A function, a driver, or an actor's class or instance; ``parent`` is the box around a node."""
+    """A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around."""
 
     id: str
     kind: str
@@ -29,6 +29,7 @@ class LogicalNode(LogicalFigures):
     parent: str | None
     class_name: str | None
     actor_id: str | None
+    task_id: str | None
     job_id: str | None
     actors: int | None
     is_expanded: bool
@@ -58,13 +59,14 @@ class LogicalData(BaseModel):
 
 
 class LogicalFolded(BaseModel):
-    """What has no node of its own: functions, drivers, and by class its instances."""
+    """What has no node of its own: functions, drivers, by class its instances, by function its attempts."""
 
     functions: int
     attempts: int
     total_ns: int
     drivers: int
     instances: dict[str, int]
+    calls: dict[str, int]
 
 
 class LogicalAnswer(BaseModel):

@@ -97,6 +97,7 @@ def test_the_graph_is_what_ran(fresh: Running) -> None:
         "total_ns": 0,
         "drivers": 0,
         "instances": {},
+        "calls": {},
     }
 
 
@@ -148,6 +149,53 @@ def test_instances_are_told_apart(fresh: Running) -> None:
     assert nodes[f"m:Store.put@{second}"]["parent"] == f"i:Store@{second}"
     assert _data(found)[("f:load", f"m:Store.put@{second}")] == (1, 1000, 0, 0)
     assert found["attempts"] == 16
+
+
+def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logical, "MAX_CALLS", 3)
+    story = _story()
+    loads = [one.task_id for one in story.batch.attempts if one.func_name == "load"]
+    trains = [one.task_id for one in story.batch.attempts if one.func_name == "train"]
+    fresh.record(story)
+    found = fresh.get("/api/flow/logical", expand=["load", "train"])
+    # 10, 10, 10, 10, 40 and 10 ms: the longest, and of equals the first.
+    failed, (first, second, *others) = loads[4], sorted({*loads} - {loads[4]})
+    nodes = _nodes(found)
+    calls = {node["task_id"] for node in found["nodes"] if node["parent"] == "f:load"}
+    assert calls == {failed, first, second, None}
+    assert found["folded"]["calls"] == {"load": len(others)}
+    assert nodes["f:load@"]["attempts"] == len(others) == 3
+    one = nodes[f"f:load@{failed}"]
+    assert (one["kind"], one["name"], one["attempts"], one["states"]) == ("call", "load", 1, {"FAILED": 1})
+    assert (one["total_ns"], one["run_p50_ns"]) == (40 * MS, 40 * MS)
+    box = nodes["f:load"]
+    assert (box["kind"], box["is_expanded"], box["attempts"], box["failed"]) == ("function", True, 6, 1)
+    assert box["total_ns"] == 90 * MS
+    by = _calls(found)
+    assert by[(f"driver:{JOB}", f"f:load@{failed}")]["failed"] == 1
+    assert sum(edge["attempts"] for (source, _), edge in by.items() if source == f"f:train@{trains[0]}") == 3
+    assert {source for source, target in by if target.startswith("m:Store.put")} == {
+        f"f:train@{train}" for train in trains
+    }
+    # Whose values went where: each train got what its own loads returned.
+    names = {task: f"f:load@{task if task in calls else ''}" for task in loads}
+    got = {pair: sums[2] for pair, sums in _data(found).items() if pair[1].startswith("f:train@")}
+    expected: dict[tuple[str, str], int] = {}
+    for train, mine in zip(trains, (loads[:2], loads[2:4]), strict=True):
+        for load in mine:
+            pair = (names[load], f"f:train@{train}")
+            expected[pair] = expected.get(pair, 0) + 1
+    assert got == expected
+    assert found["attempts"] == sum(edge["attempts"] for edge in found["calls"]) == 16
+    folded = fresh.get("/api/flow/logical")
+    assert {(e["source"].split("@")[0], e["target"].split("@")[0]) for e in found["calls"]} == set(
+        _calls(folded)
+    )
+    only = fresh.get("/api/flow/logical", expand="load", state="FAILED")
+    assert {node["task_id"] for node in only["nodes"] if node["kind"] == "call"} == {failed}
+    # A method is told apart by its actors alone, and a name that nobody has unfolds nothing.
+    same = fresh.get("/api/flow/logical", expand=["Store.put", "nobody"])
+    assert set(_nodes(same)) == set(_nodes(folded))
 
 
 def test_filters_pick_the_callees(fresh: Running) -> None:

@@ -4,6 +4,7 @@ import { IconLayoutDistributeHorizontal, IconMaximize, IconMinus, IconPlus } fro
 import { type NodeChange, Panel, ReactFlow, ReactFlowProvider, useReactFlow } from '@xyflow/react';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSessionUrl } from '../app/useUrl';
 import { bytes, count, duration } from '../lib/format';
 import { type Box, edgeTypes, type Line, nodeTypes, Unfold } from './LogicalNodes';
 import { depthOf, EDGE_DEPTH, type Places } from './logicalLayout';
@@ -166,6 +167,7 @@ function useNodes(
 ): Box[] {
   const { t } = useTranslation();
   const ofTask = useSelectedFunction();
+  const [{ task }] = useSessionUrl();
   return useMemo(() => {
     const leaves = graph.nodes.filter((node) => !isBox(node));
     const most = leaves.reduce((sofar, node) => Math.max(sofar, weigh(node, weight)), 0);
@@ -181,10 +183,7 @@ function useNodes(
         width: place.width,
         height: place.height,
         measured: { width: place.width, height: place.height },
-        selected:
-          selected === undefined
-            ? ofTask !== null && node.name === ofTask && !isBox(node)
-            : node.id === selected,
+        selected: selected === undefined ? isOfTask(node, task, ofTask) : node.id === selected,
         zIndex: depthOf(node),
         ariaLabel: t('logical.nodeLabel', {
           name: nodeName(t, node, true),
@@ -200,7 +199,13 @@ function useNodes(
         },
       };
     });
-  }, [graph, places, weight, found, focus, selected, ofTask, t]);
+  }, [graph, places, weight, found, focus, selected, task, ofTask, t]);
+}
+
+/** Whether a node is the task that is looked at, or its function. */
+function isOfTask(node: LogicalNode, task: string | undefined, func: string | null): boolean {
+  if (node.kind === 'call') return task !== undefined && node.task_id === task;
+  return func !== null && node.name === func && (node.kind === 'function' || !isBox(node));
 }
 
 function toEdges(

@@ -16,7 +16,7 @@ import { useTranslation } from 'react-i18next';
 import { StackedBar } from '../components/StackedBar';
 import { bytes, count, duration } from '../lib/format';
 import { edgeShape, type Rect } from './logicalLayout';
-import { type LogicalNode, type Weight, weigh } from './logicalModel';
+import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
 import { nodeName } from './logicalNames';
 
 export interface NodeData extends Record<string, unknown> {
@@ -107,7 +107,10 @@ function Leaf({ data, selected }: NodeProps<Box>) {
       title={nodeName(t, node, true)}
     >
       <Ends />
-      <span className="rs-logical-name rs-ellipsis">{name}</span>
+      <span className="rs-logical-title">
+        <span className="rs-logical-name rs-ellipsis">{name}</span>
+        <UnfoldButton node={node} size={18} />
+      </span>
       {hasNumbers ? (
         <>
           <span className="rs-logical-figures rs-num">
@@ -145,12 +148,37 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   );
 }
 
+/** Unfolds a class or a function, or folds it again. */
+function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
+  const { t } = useTranslation();
+  const unfold = useContext(Unfold);
+  const name = unfoldsBy(node);
+  if (name === null) return null;
+  const action = node.is_expanded ? 'fold' : node.kind === 'class' ? 'unfold' : 'unfoldCalls';
+  const label = t(`logical.${action}`, { name });
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        size={size}
+        className="nodrag nopan"
+        aria-label={label}
+        aria-expanded={node.is_expanded}
+        data-testid={`logical-unfold-${name}`}
+        onClick={(event) => {
+          event.stopPropagation();
+          unfold(name);
+        }}
+        onKeyDown={(event) => event.stopPropagation()}
+      >
+        {node.is_expanded ? <IconFold size={15} /> : <IconPlus size={15} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
 function BoxNode({ data, selected }: NodeProps<Box>) {
   const { node } = data;
   const { t } = useTranslation();
-  const unfold = useContext(Unfold);
-  const className = node.class_name ?? '';
-  const label = t(node.is_expanded ? 'logical.fold' : 'logical.unfold', { name: className });
   return (
     <div
       className="rs-logical-box"
@@ -158,7 +186,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
       data-selected={selected || undefined}
       data-found={data.isFound || undefined}
       data-testid={`logical-node-${node.id}`}
-      title={node.actor_id ?? className}
+      title={node.actor_id ?? nodeName(t, node)}
     >
       <Ends />
       <div className="rs-logical-head-row">
@@ -176,24 +204,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
             <span className="rs-logical-time">{duration(node.total_ns)}</span>
           </span>
         </div>
-        {node.kind === 'class' && (
-          <Tooltip label={label}>
-            <ActionIcon
-              size={24}
-              className="nodrag nopan"
-              aria-label={label}
-              aria-expanded={node.is_expanded}
-              data-testid={`logical-unfold-${className}`}
-              onClick={(event) => {
-                event.stopPropagation();
-                unfold(className);
-              }}
-              onKeyDown={(event) => event.stopPropagation()}
-            >
-              {node.is_expanded ? <IconFold size={15} /> : <IconPlus size={15} />}
-            </ActionIcon>
-          </Tooltip>
-        )}
+        <UnfoldButton node={node} size={24} />
       </div>
     </div>
   );

@@ -25,7 +25,8 @@ export function LogicalPanel(props: {
   const { t } = useTranslation();
   const near = around(graph, node.id);
   const slowest = attemptsOf(url, node);
-  const isCalled = (node.kind === 'function' || node.kind === 'method') && node.name !== null;
+  const isCalled =
+    (node.kind === 'function' || node.kind === 'method' || node.kind === 'call') && node.name !== null;
   const narrowed = isCalled ? withFilter(url, 'func_name', node.name ?? undefined) : url;
   const quantiles = (which: 'run' | 'latency') => (
     <>
@@ -83,6 +84,11 @@ export function LogicalPanel(props: {
                   <CopyId id={node.actor_id} />
                 </Field>
               )}
+              {node.task_id !== null && (
+                <Field name="Task" hint="task_id">
+                  <CopyId id={node.task_id} />
+                </Field>
+              )}
               <Field name={t('logical.total')} hint="total_ns">
                 <Duration ns={node.total_ns} />
               </Field>
@@ -95,7 +101,7 @@ export function LogicalPanel(props: {
               <Field name={t('logical.output')} hint="output_bytes">
                 {bytes(node.output_bytes)}
               </Field>
-              {isCalled && (
+              {isCalled && !node.is_expanded && (node.kind !== 'call' || node.attempts > 1) && (
                 <>
                   <Field name={t('logical.run')} hint="run_p50_ns, run_p95_ns">
                     {quantiles('run')}
@@ -111,6 +117,11 @@ export function LogicalPanel(props: {
           (isCalled || node.kind === 'class') && <p className="rs-dim">{t('logical.context')}</p>
         )}
         <div className="rs-logical-links">
+          {node.task_id !== null && (
+            <Link to={{ ...url, task: node.task_id, attempt: undefined }} testId="logical-task">
+              {t('logical.toTask')}
+            </Link>
+          )}
           {slowest !== null && (
             <Link to={slowest} testId="logical-slowest">
               {t(node.kind === 'driver' ? 'logical.submitted' : 'logical.slowest')}

@@ -234,6 +234,7 @@ function Notes({ answer }: { answer: LogicalAnswer }) {
     ...Object.entries(folded.instances).map(([name, n]) =>
       t('logical.foldedInstances', { name, n: count(n) }),
     ),
+    ...Object.entries(folded.calls).map(([name, n]) => t('logical.foldedCalls', { name, n: count(n) })),
     ...(answer.data_sampled > 1 ? [t('logical.sampled', { n: count(answer.data_sampled) })] : []),
     ...(answer.is_estimated ? [t('logical.estimated')] : []),
   ];

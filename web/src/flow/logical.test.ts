@@ -13,6 +13,7 @@ import {
   structureOf,
   toggleShown,
   toggleUnfolded,
+  unfoldsBy,
 } from './logicalModel';
 
 const figures = {
@@ -36,6 +37,7 @@ const node = (id: string, kind: LogicalNode['kind'], parent: string | null = nul
   name: id,
   class_name: kind === 'class' ? id : null,
   actor_id: null,
+  task_id: null,
   job_id: null,
   actors: null,
   is_expanded: false,
@@ -74,7 +76,7 @@ const graph: LogicalAnswer = {
   ],
   calls: [call('driver', 'f', 2), call('f', 'C.x', 4), call('C.x', 'C.y', 3), call('f', 'f')],
   data: [data('f', 'C.x', 100), data('C.y', 'f', 900)],
-  folded: { functions: 0, attempts: 0, total_ns: 0, drivers: 0, instances: {} },
+  folded: { functions: 0, attempts: 0, total_ns: 0, drivers: 0, instances: {}, calls: {} },
   limit: 500,
   is_estimated: false,
   data_sampled: 1,
@@ -103,6 +105,18 @@ it('changes its structure with nodes and edges, not with their numbers or order'
   const busier = { ...graph, calls: graph.calls.map((edge) => ({ ...edge, attempts: 9 })).reverse() };
   expect(structureOf(busier)).toBe(structureOf(graph));
   expect(structureOf({ ...graph, data: [] })).not.toBe(structureOf(graph));
+});
+
+it('unfolds classes and functions that ran, into boxes', () => {
+  expect(graph.nodes.map(unfoldsBy)).toEqual([null, 'f', 'C', null, null]);
+  expect(unfoldsBy({ ...node('f', 'function'), attempts: 0 })).toBeNull();
+  const open = { ...node('f', 'function'), is_expanded: true };
+  const one = { ...node('f@1', 'call', 'f'), name: 'f', task_id: 'abc' };
+  const placed = toElk({ nodes: [open, one], calls: [], data: [] });
+  expect(placed.children?.map((box) => [box.id, box.children?.map((leaf) => leaf.id)])).toEqual([
+    ['f', ['f@1']],
+  ]);
+  expect(matches(one, 'ABC')).toBe(true);
 });
 
 it('marks the edges with the most, unless that is all of them', () => {

@@ -254,6 +254,6 @@ const head = (x: number, y: number, way: number) =>
   `M ${x} ${y} L ${x - 8 * way} ${y - 4.5} L ${x - 8 * way} ${y + 4.5} Z`;
 
 /** Who is on top of whom: boxes below what is in them. */
-export const depthOf = (node: LogicalNode) => (node.kind === 'class' ? 0 : node.kind === 'instance' ? 1 : 4);
+export const depthOf = (node: LogicalNode) => (node.kind === 'instance' ? 1 : isBox(node) ? 0 : 4);
 /** Edges pass behind nodes and in front of boxes. */
 export const EDGE_DEPTH = 3;

@@ -18,6 +18,7 @@ export interface Figures {
 export type NodeKind =
   | 'driver'
   | 'function'
+  | 'call'
   | 'class'
   | 'instance'
   | 'method'
@@ -32,6 +33,8 @@ export interface LogicalNode extends Figures {
   parent: string | null;
   class_name: string | null;
   actor_id: string | null;
+  /** Of one call of an unfolded function; null stands for the others. */
+  task_id: string | null;
   job_id: string | null;
   actors: number | null;
   is_expanded: boolean;
@@ -68,6 +71,7 @@ export interface LogicalAnswer {
     total_ns: number;
     drivers: number;
     instances: Record<string, number>;
+    calls: Record<string, number>;
   };
   limit: number;
   is_estimated: boolean;
@@ -91,12 +95,12 @@ export function weigh(node: Figures, weight: Weight): number {
   return 0;
 }
 
-/** The classes that are unfolded. */
+/** The classes and functions that are unfolded. */
 export function unfolded(settings: Settings | undefined): string[] {
   return [...new Set((settings?.expand ?? '').split(',').filter((name) => name !== ''))];
 }
 
-/** `expand` with one class unfolded or folded again. */
+/** `expand` with a class or function unfolded or folded again. */
 export function toggleUnfolded(settings: Settings | undefined, name: string): string | undefined {
   const names = unfolded(settings);
   const next = names.includes(name) ? names.filter((other) => other !== name) : [...names, name];
@@ -118,7 +122,14 @@ export function toggleShown(shown: Shown, kind: keyof Shown): string | undefined
   return kind;
 }
 
-export const isBox = (node: LogicalNode) => node.kind === 'class' || node.kind === 'instance';
+export const isBox = (node: LogicalNode) =>
+  node.kind === 'class' || node.kind === 'instance' || (node.kind === 'function' && node.is_expanded);
+
+/** What a node unfolds by, if it does: the name of a class, or of a function. */
+export function unfoldsBy(node: LogicalNode): string | null {
+  if (node.kind === 'class') return node.class_name;
+  return node.kind === 'function' && node.attempts > 0 && !node.name?.includes('.') ? node.name : null;
+}
 
 /** Equal for graphs of the same nodes and edges, whatever their numbers. */
 export function structureOf(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): string {
@@ -156,9 +167,13 @@ export function strokeOf(value: number, most: number): number {
 export function matches(node: LogicalNode, text: string): boolean {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return false;
-  return [node.name, node.actor_id, node.job_id, node.kind === 'class' ? node.class_name : null].some(
-    (told) => told?.toLowerCase().includes(wanted),
-  );
+  return [
+    node.name,
+    node.actor_id,
+    node.task_id,
+    node.job_id,
+    node.kind === 'class' ? node.class_name : null,
+  ].some((told) => told?.toLowerCase().includes(wanted));
 }
 
 /** A node and all that is inside it. */

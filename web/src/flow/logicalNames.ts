@@ -17,6 +17,10 @@ export function nodeName(t: TFunction, node: LogicalNode, whole = false): string
       return node.actor_id === null
         ? t('logical.otherInstances', { n: count(node.actors) })
         : `${whole ? `${node.class_name} ` : ''}${shortId(node.actor_id)}`;
+    case 'call':
+      return node.task_id === null
+        ? t('logical.otherCalls')
+        : `${whole ? `${node.name} ` : ''}${shortId(node.task_id)}`;
     case 'method':
       return whole ? (node.name ?? '') : (node.name ?? '').slice((node.class_name?.length ?? -1) + 1);
     default:

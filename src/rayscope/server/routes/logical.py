@@ -15,7 +15,7 @@ from rayscope.store.session_file import SessionFile
 
 Expand = Annotated[
     list[Annotated[str, Query(max_length=500)]] | None,
-    Query(description="An actor class to unfold into its instances; repeatable."),
+    Query(description="An actor class to unfold into its instances, or a function into its calls."),
 ]
 
 

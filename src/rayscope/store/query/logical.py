@@ -18,9 +18,11 @@ from rayscope.store.flow_sql import (
     FOREVER,
     NOT_DRIVER,
     START,
+    TASK_ID,
     attempt_key,
     blocked_ns,
     function_name,
+    hex_id,
     is_driver,
     moved,
     total,
@@ -30,9 +32,11 @@ from rayscope.store.query.logical_sums import called
 from rayscope.store.query.pages import Row, Where, given, rows_of
 from rayscope.store.session_file import SessionFile
 
-#: Unfolded classes of one question, and the instances that are shown of each: those with the most attempts.
+#: Unfolded classes and functions of one question, the instances that are shown of each class (those with the
+#: most attempts), and the calls of each function (the longest).
 MAX_EXPANDED = 10
 MAX_INSTANCES = 50
+MAX_CALLS = 50
 #: With more attempts than this, quantiles are estimated instead of exact (of unfolded classes by a sample).
 EXACT_QUANTILES = 100_000
 #: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
@@ -84,20 +88,35 @@ GROUP BY task_hi, task_lo
 """
 
 
-def _box(func: str, actor: str) -> str:
-    """SQL of the instance that a row belongs to: '' in one that is not shown; NULL if its class is folded."""
+def _box(func: str, actor: str, task: str) -> str:
+    """SQL of the instance or call that a row belongs to: '' in one that is not shown; NULL if its class or
+    function is folded.
+    """
     return (
-        f"CASE WHEN {_class_of(func)} IN (SELECT unnest(classes) FROM asked) THEN "
-        f"CASE WHEN {actor} IN (SELECT unnest(actors) FROM asked) THEN {actor} ELSE '' END END"
+        f"CASE WHEN {_class_of(func)} IN (SELECT unnest(unfolded) FROM asked) THEN "
+        f"CASE WHEN {actor} IN (SELECT unnest(actors) FROM asked) THEN {actor} ELSE '' END "
+        f"WHEN {func} IN (SELECT unnest(unfolded) FROM asked) AND NOT contains({func}, '.') THEN "
+        f"CASE WHEN {task} IN (SELECT unnest(tasks) FROM asked) THEN {task} ELSE '' END END"
     )
+
+
+class _Asked(NamedTuple):
+    """What is unfolded, and the actors and tasks that are shown of it."""
+
+    unfolded: list[str]
+    actors: list[str]
+    tasks: list[str]
+
+
+_ASKED = "asked AS (SELECT ?::VARCHAR[] AS unfolded, ?::VARCHAR[] AS actors, ?::VARCHAR[] AS tasks"
 
 
 _PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
 
 
 def _called(where: Where, is_exact: bool, is_unfolded: bool, spans: str) -> str:
-    """SQL of sums by function and by caller and function. ``?``: classes, actors, last_ns, the filters'.
-    ``spans``: whose waits are looked at, of ``picked``.
+    """SQL of sums by function and by caller and function. ``?``: :class:`_Asked`, last_ns, the
+    filters'. ``spans``: whose waits are looked at, of ``picked``.
 
     The caller of an attempt with a call path is told by the path; only for the others, and where instances
     are told apart, is the parent looked up.
@@ -113,12 +132,14 @@ def _called(where: Where, is_exact: bool, is_unfolded: bool, spans: str) -> str:
             for share in (0.5, 0.95)
         )
 
-    wanted = f"{_class_of('up.name')} IN (SELECT unnest(classes) FROM asked)" if is_unfolded else "false"
+    wanted = f"{_class_of('up.name')} IN (SELECT unnest(unfolded) FROM asked)" if is_unfolded else "false"
     lasted = f"SELECT {_KEY}, coalesce(ended, last) AS ended FROM picked, asked"
-    box = _box("n.func", "n.actor_id") if is_unfolded else "NULL::VARCHAR"
-    caller_box = _box("coalesce(c.func, n.up)", "c.actor_id") if is_unfolded else "NULL::VARCHAR"
+    box = caller_box = "NULL::VARCHAR"
+    if is_unfolded:
+        box = _box("n.func", "n.actor_id", hex_id("n.task"))
+        caller_box = _box("coalesce(c.func, n.up)", "c.actor_id", hex_id("n.parent"))
     return f"""
-WITH asked AS (SELECT ?::VARCHAR[] AS classes, ?::VARCHAR[] AS actors, ?::BIGINT AS last),
+WITH {_ASKED}, ?::BIGINT AS last),
 picked AS (
     SELECT {_PICKED}, {CREATED} AS created, {START} AS began, {END} AS ended FROM attempts{where.sql}),
 named AS ({_named("picked", "p.*")}),
@@ -151,21 +172,23 @@ GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box
 
 
 def _states(where: Where, is_unfolded: bool) -> str:
-    """SQL of how many attempts of each function are in each state. ``?``: classes, actors, the filters'."""
-    box = _box("func", "actor_id") if is_unfolded else "NULL::VARCHAR"
+    """SQL of how many attempts of each function are in each state. ``?``: :class:`_Asked`, the filters'."""
+    box = _box("func", "actor_id", "task") if is_unfolded else "NULL::VARCHAR"
+    task = f"CASE WHEN {TASK_ID} IN (SELECT unnest(tasks) FROM asked) THEN {TASK_ID} END"
     return f"""
-WITH asked AS (SELECT ?::VARCHAR[] AS classes, ?::VARCHAR[] AS actors),
+WITH {_ASKED}),
 picked AS (
-    SELECT func_name, name, type, actor_id, coalesce(state, 'NIL') AS state, count(*) AS attempts
+    SELECT func_name, name, type, actor_id, {task if is_unfolded else "NULL"} AS task,
+        coalesce(state, 'NIL') AS state, count(*) AS attempts
     FROM attempts{where.sql} GROUP BY ALL),
-named AS ({_named("picked", "p.actor_id, p.state, p.attempts")})
+named AS ({_named("picked", "p.actor_id, p.task, p.state, p.attempts")})
 SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL ORDER BY state
 """
 
 
 def _data(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> str:
-    """SQL of the objects that moved, by both ends and their instances. Parameters: $classes, $actors, and
-    those of ``mine``, a condition on the attempts of which an end has to be one.
+    """SQL of the objects that moved, by both ends and their instances. Parameters: those of :class:`_Asked`
+    and of ``mine``, a condition on the attempts of which an end has to be one.
 
     ``share``: of the objects every so manieth. ``for_each``: how many of those attempts there are for each
     row of ``edge_rows``; if they are few, they are looked for first.
@@ -190,7 +213,9 @@ def _data(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> s
     edges = moved(" AND ".join(taken) or "true", made)
 
     def end(name: str) -> str:
-        box = _box(f"{name}.func", f"{name}.actor_id") if is_unfolded else "NULL::VARCHAR"
+        box = "NULL::VARCHAR"
+        if is_unfolded:
+            box = _box(f"{name}.func", f"{name}.actor_id", hex_id(f"m.{name}"))
         return (
             f"CASE WHEN {is_driver(f'm.{name}')} THEN 'driver' WHEN {name}.func IS NULL THEN 'unknown' "
             f"ELSE 'function' END AS {name}_kind, "
@@ -203,7 +228,8 @@ def _data(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> s
 
     matched = "WHERE producer.is_mine OR consumer.is_mine" if mine is not None else ""
     return f"""
-WITH asked AS (SELECT $classes::VARCHAR[] AS classes, $actors::VARCHAR[] AS actors), {few}
+WITH asked AS (
+    SELECT $unfolded::VARCHAR[] AS unfolded, $actors::VARCHAR[] AS actors, $tasks::VARCHAR[] AS tasks), {few}
 moved AS MATERIALIZED (
     SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, kind, bytes FROM ({edges}) m
     WHERE kind IN ('argument', 'get') AND NOT coalesce(nested, false)),
@@ -247,10 +273,12 @@ def logical_rows(
     ``last_ns``: until when a running attempt has run. Times in ns, sizes in bytes. Raises BadQuery.
     """
     if len(expand) > MAX_EXPANDED:
-        raise BadQuery(f"At most {MAX_EXPANDED} classes can be unfolded at once.", "Give fewer `expand`.")
+        raise BadQuery(
+            f"At most {MAX_EXPANDED} classes and functions can be unfolded at once.", "Give fewer `expand`."
+        )
     where = _where(filters)
     is_filtered = bool(given(filters))
-    classes = list(dict.fromkeys(expand))
+    unfolded = list(dict.fromkeys(expand))
     with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
         many, waits = (
             (reader.execute(f"SELECT count(*) FROM {of}", values).fetchone() or (0,))[0]
@@ -259,22 +287,21 @@ def logical_rows(
         is_exact = many <= EXACT_QUANTILES
         # To look for the waits of most attempts would take longer than to take all.
         spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
-        instances, actors = _instances(reader, where, classes)
+        instances, actors = _instances(reader, where, unfolded)
+        asked = _Asked(unfolded, actors, _longest(reader, where, unfolded, last_ns))
         mine = where if is_filtered else None
         # It needs one core only for most of its time.
-        moving = beside.submit(_moved, file, mine, many, classes, actors) if many <= _MAX_BESIDE else None
-        if is_exact or classes:
-            values = [classes, actors, last_ns, *where.values]
-            found = rows_of(reader.execute(_called(where, is_exact, bool(classes), spans), values))
-            counted = reader.execute(
-                _states(where, bool(classes)), [classes, actors, *where.values]
-            ).fetchall()
+        moving = beside.submit(_moved, file, mine, many, asked) if many <= _MAX_BESIDE else None
+        if is_exact or unfolded:
+            values = [*asked, last_ns, *where.values]
+            found = rows_of(reader.execute(_called(where, is_exact, bool(unfolded), spans), values))
+            counted = reader.execute(_states(where, bool(unfolded)), [*asked, *where.values]).fetchall()
         else:
             found, counted = called(reader, where, int(last_ns), spans, _ACTOR, _tasks_named)
         states: dict[tuple[str | None, str | None], dict[str, int]] = {}
         for func, box, state, number in counted:
             states.setdefault((func, box), {})[state] = number
-        share, data = moving.result() if moving else _moved(file, mine, many, classes, actors)
+        share, data = moving.result() if moving else _moved(file, mine, many, asked)
         methods = _methods(reader, found, data)
     functions = [row for row in found if row.pop("is_node")]
     for row in functions:
@@ -308,7 +335,7 @@ def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRo
             return None
         states: dict[str | None, dict[str, int]] = {}
         for func, _, state, number in reader.execute(
-            _states(where, False), [[], [], *where.values]
+            _states(where, False), [*_FOLDED, *where.values]
         ).fetchall():
             states.setdefault(func, {})[state] = number
         if any(func not in sums or sums[func]["states"] != told for func, told in states.items()):
@@ -318,11 +345,12 @@ def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRo
         instances, _ = _instances(reader, where, [])
         share, data = whole.sampled, [row for row in whole.data if _ends_in(row, states)]
         if None in states or reader.execute(_MIXED).fetchone() != (0,):
-            share, data = _moved(file, where, many, [], [])
+            share, data = _moved(file, where, many, _FOLDED)
         methods = _methods(reader, [*functions, *calls], data)
     return LogicalRows(functions, calls, data, methods, instances, whole.is_estimated, share)
 
 
+_FOLDED = _Asked([], [], [])
 _AGAIN = (
     f"(SELECT * FROM attempts WHERE {NOT_DRIVER} AND (task_hi = {DRIVER_HI} "
     "OR task_hi IN (SELECT task_hi FROM attempts WHERE attempt != 0)))"
@@ -348,9 +376,7 @@ def _where(filters: Mapping[str, Any]) -> Where:
     return where
 
 
-def _moved(
-    file: SessionFile, where: Where | None, many: int, classes: list[str], actors: list[str]
-) -> tuple[int, list[Row]]:
+def _moved(file: SessionFile, where: Where | None, many: int, asked: _Asked) -> tuple[int, list[Row]]:
     """Of how many objects one is told, and the data edges with an end among the ``many`` attempts of
     ``where``.
     """
@@ -358,8 +384,8 @@ def _moved(
     with file.reader() as reader:
         (edges,) = reader.execute("SELECT count(*) FROM edge_rows").fetchone() or (0,)
         share = max(1, -(-edges // MAX_EDGE_ROWS))
-        sql = _data(mine, share, bool(classes), many / max(1, edges))
-        return share, rows_of(reader.execute(sql, {"classes": classes, "actors": actors, **values}))
+        sql = _data(mine, share, bool(asked.unfolded), many / max(1, edges))
+        return share, rows_of(reader.execute(sql, {**asked._asdict(), **values}))
 
 
 def _instances(
@@ -386,6 +412,22 @@ def _instances(
             [*where.values, classes],
         ).fetchall()
     return dict(counted), [actor for (actor,) in shown]
+
+
+def _longest(
+    reader: duckdb.DuckDBPyConnection, where: Where, functions: Sequence[str], last_ns: int
+) -> list[str]:
+    """The tasks with the longest matching attempts of each of ``functions``."""
+    took = f"CASE WHEN {START} IS NOT NULL THEN coalesce({END}, {int(last_ns)}) - {START} END"
+    return [
+        task
+        for function in functions
+        for (task,) in reader.execute(
+            f"SELECT {TASK_ID} AS task FROM attempts{where.sql} AND coalesce(func_name, name) = ? "
+            f"ORDER BY {took} DESC NULLS LAST, task LIMIT {MAX_CALLS}",
+            [*where.values, function],
+        ).fetchall()
+    ]
 
 
 def _methods(reader: duckdb.DuckDBPyConnection, found: list[Row], data: list[Row]) -> set[str]:
