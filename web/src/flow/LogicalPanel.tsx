@@ -39,7 +39,8 @@ export function LogicalPanel(props: {
       aria-label={t('common.details')}
       data-testid="logical-panel"
       onKeyDown={(event) => {
-        if (event.key !== 'Escape') return;
+        // A task's panel is in front of this one, and closes first.
+        if (event.key !== 'Escape' || url.task !== undefined) return;
         event.preventDefault();
         props.onSelect(undefined);
       }}
