@@ -242,9 +242,12 @@ def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
 
 
 def test_the_workload_was_worth_comparing(recorded: Recorded) -> None:
-    theirs = ray_tasks(recorded.cluster)
+    def theirs_with_all_states() -> dict[Key, Row] | None:
+        rows = ray_tasks(recorded.cluster)
+        return rows if {row["state"] for row in rows.values()} >= {"RUNNING", "FINISHED", "FAILED"} else None
+
+    theirs = wait_until(theirs_with_all_states, "tasks in every state")
     assert len(theirs) > SHORT_TASKS
-    assert {row["state"] for row in theirs.values()} >= {"RUNNING", "FINISHED", "FAILED"}
     types = {row["type"] for row in theirs.values()}
     assert types == {"NORMAL_TASK", "ACTOR_TASK", "ACTOR_CREATION_TASK"}
     errors = {row.get("error_type") for row in theirs.values()} - {None}
