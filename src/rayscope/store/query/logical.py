@@ -90,25 +90,39 @@ GROUP BY task_hi, task_lo
 
 def _box(func: str, actor: str, task: str) -> str:
     """SQL of the instance or call that a row belongs to: '' in one that is not shown; NULL if its class or
-    function is folded.
+    function is folded. ``task``: see :func:`_shown`.
     """
     return (
         f"CASE WHEN {_class_of(func)} IN (SELECT unnest(unfolded) FROM asked) THEN "
         f"CASE WHEN {actor} IN (SELECT unnest(actors) FROM asked) THEN {actor} ELSE '' END "
         f"WHEN {func} IN (SELECT unnest(unfolded) FROM asked) AND NOT contains({func}, '.') THEN "
-        f"CASE WHEN {task} IN (SELECT unnest(tasks) FROM asked) THEN {task} ELSE '' END END"
+        f"coalesce({task}, '') END"
+    )
+
+
+def _shown(task: str) -> str:
+    """SQL of a task's id if it is one of those that are shown, else NULL."""
+    # Put together for few tasks only: a subquery with IN would do so for all.
+    identifier = hex_id(task)
+    return (
+        f"CASE WHEN list_contains((SELECT highs FROM asked), {task}_hi) THEN "
+        f"CASE WHEN list_contains((SELECT tasks FROM asked), {identifier}) THEN {identifier} END END"
     )
 
 
 class _Asked(NamedTuple):
-    """What is unfolded, and the actors and tasks that are shown of it."""
+    """What is unfolded, the actors and tasks that are shown of it, and the first parts of the tasks' ids."""
 
     unfolded: list[str]
     actors: list[str]
     tasks: list[str]
+    highs: list[int]
 
 
-_ASKED = "asked AS (SELECT ?::VARCHAR[] AS unfolded, ?::VARCHAR[] AS actors, ?::VARCHAR[] AS tasks"
+_ASKED = (
+    "asked AS (SELECT ?::VARCHAR[] AS unfolded, ?::VARCHAR[] AS actors, ?::VARCHAR[] AS tasks, "
+    "?::UBIGINT[] AS highs"
+)
 
 
 _PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
@@ -136,8 +150,8 @@ def _called(where: Where, is_exact: bool, is_unfolded: bool, spans: str) -> str:
     lasted = f"SELECT {_KEY}, coalesce(ended, last) AS ended FROM picked, asked"
     box = caller_box = "NULL::VARCHAR"
     if is_unfolded:
-        box = _box("n.func", "n.actor_id", hex_id("n.task"))
-        caller_box = _box("coalesce(c.func, n.up)", "c.actor_id", hex_id("n.parent"))
+        box = _box("n.func", "n.actor_id", _shown("n.task"))
+        caller_box = _box("coalesce(c.func, n.up)", "c.actor_id", _shown("n.parent"))
     return f"""
 WITH {_ASKED}, ?::BIGINT AS last),
 picked AS (
@@ -174,11 +188,10 @@ GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box
 def _states(where: Where, is_unfolded: bool) -> str:
     """SQL of how many attempts of each function are in each state. ``?``: :class:`_Asked`, the filters'."""
     box = _box("func", "actor_id", "task") if is_unfolded else "NULL::VARCHAR"
-    task = f"CASE WHEN {TASK_ID} IN (SELECT unnest(tasks) FROM asked) THEN {TASK_ID} END"
     return f"""
 WITH {_ASKED}),
 picked AS (
-    SELECT func_name, name, type, actor_id, {task if is_unfolded else "NULL"} AS task,
+    SELECT func_name, name, type, actor_id, {_shown("task") if is_unfolded else "NULL"} AS task,
         coalesce(state, 'NIL') AS state, count(*) AS attempts
     FROM attempts{where.sql} GROUP BY ALL),
 named AS ({_named("picked", "p.actor_id, p.task, p.state, p.attempts")})
@@ -215,7 +228,7 @@ def _data(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> s
     def end(name: str) -> str:
         box = "NULL::VARCHAR"
         if is_unfolded:
-            box = _box(f"{name}.func", f"{name}.actor_id", hex_id(f"m.{name}"))
+            box = _box(f"{name}.func", f"{name}.actor_id", _shown(f"m.{name}"))
         return (
             f"CASE WHEN {is_driver(f'm.{name}')} THEN 'driver' WHEN {name}.func IS NULL THEN 'unknown' "
             f"ELSE 'function' END AS {name}_kind, "
@@ -229,7 +242,8 @@ def _data(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> s
     matched = "WHERE producer.is_mine OR consumer.is_mine" if mine is not None else ""
     return f"""
 WITH asked AS (
-    SELECT $unfolded::VARCHAR[] AS unfolded, $actors::VARCHAR[] AS actors, $tasks::VARCHAR[] AS tasks), {few}
+    SELECT $unfolded::VARCHAR[] AS unfolded, $actors::VARCHAR[] AS actors, $tasks::VARCHAR[] AS tasks,
+        $highs::UBIGINT[] AS highs), {few}
 moved AS MATERIALIZED (
     SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, kind, bytes FROM ({edges}) m
     WHERE kind IN ('argument', 'get') AND NOT coalesce(nested, false)),
@@ -288,7 +302,8 @@ def logical_rows(
         # To look for the waits of most attempts would take longer than to take all.
         spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
         instances, actors = _instances(reader, where, unfolded)
-        asked = _Asked(unfolded, actors, _longest(reader, where, unfolded, last_ns))
+        tasks = _longest(reader, where, unfolded, last_ns)
+        asked = _Asked(unfolded, actors, tasks, [int(task[:16], 16) for task in tasks])
         mine = where if is_filtered else None
         # It needs one core only for most of its time.
         moving = beside.submit(_moved, file, mine, many, asked) if many <= _MAX_BESIDE else None
@@ -350,7 +365,7 @@ def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRo
     return LogicalRows(functions, calls, data, methods, instances, whole.is_estimated, share)
 
 
-_FOLDED = _Asked([], [], [])
+_FOLDED = _Asked([], [], [], [])
 _AGAIN = (
     f"(SELECT * FROM attempts WHERE {NOT_DRIVER} AND (task_hi = {DRIVER_HI} "
     "OR task_hi IN (SELECT task_hi FROM attempts WHERE attempt != 0)))"
