@@ -23,10 +23,19 @@ def _paths(node: dict[str, Any]) -> dict[tuple[str, ...], int]:
     return {names[frame["id"]]: frame["own"] for frame in node["frames"] if frame["own"]}
 
 
-def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:  # noqa: F811
+def _framed_stack(live: Live) -> tuple[Any, dict[str, str]] | None:  # noqa: F811
+    """Frames, and the name of each node; None where they are of two states of the stack.
+
+    What blocks becomes a node anew, and a stack may be some seconds old.
+    """
     told = live.frames()
-    assert told["problems"] == []
     name_of = {node["id"]: node["name"] for node in live.stack()}
+    return (told, name_of) if all(node["node"] in name_of for node in told["nodes"]) else None
+
+
+def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:  # noqa: F811
+    told, name_of = wait_for(lambda: _framed_stack(live), "frames of a stack that stands still")
+    assert told["problems"] == []
     found = {name_of[node["node"]]: _paths(node) for node in told["nodes"]}
     assert found["sleeper"] == {("sleeper", "outer", "inner"): 2}
     assert found["Threaded.work"] == {("Threaded.work", "outer", "inner"): 2}

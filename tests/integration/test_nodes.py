@@ -54,10 +54,11 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
     try:
         assert driver.stdout is not None
         pid = int(next(line for line in driver.stdout if line.strip().isdecimal()))
-        wait_until(
-            lambda: (found := node_of(cluster, pid)) and found[1]["actor_class"], "the class of the actor"
+        # Its class comes with Ray's events, after the first account.
+        node, worker = wait_until(
+            lambda: (found := node_of(cluster, pid)) and found[1]["actor_class"] and found,
+            "an account of the worker, and its class",
         )
-        node, worker = wait_until(lambda: node_of(cluster, pid), "an account of the worker")
         rss = psutil.Process(pid).memory_info().rss
         assert worker["memory_bytes"] == pytest.approx(rss, rel=0.2)
         assert worker["actor_class"] == "Holder"

@@ -69,6 +69,8 @@ def function_name(of: str) -> str:
 
 #: Objects of ``ray.put`` have indices from here on, and the attempt in the first byte of their task's id.
 FIRST_PUT = 100_000_001
+#: Rows of ``edge_rows`` of what a task was given or got.
+TAKEN = "kind IN ('get', 'argument', 'nested', 'fetched')"
 
 
 def object_id(prefix: str) -> str:
@@ -127,7 +129,7 @@ taken AS (
         CASE kind WHEN 'get' THEN 'get' ELSE 'argument' END AS taken_as, bool_and(kind = 'nested') AS nested,
         max(bytes) AS bytes, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns,
         count(*) FILTER (kind = 'get') AS gets, sum(end_ns - begin_ns) FILTER (kind = 'get') AS blocked_ns
-    FROM edge_rows WHERE kind IN ('get', 'argument', 'nested', 'fetched') AND {taken_if}
+    FROM edge_rows WHERE {TAKEN} AND {taken_if}
     GROUP BY task_hi, task_lo, taken_by, object_hi, object_lo, object_index, taken_as)
 SELECT CASE WHEN made.task_hi IS NOT NULL THEN made.task_hi
         WHEN taken.object_index < {FIRST_PUT} THEN taken.object_hi END AS producer_hi,

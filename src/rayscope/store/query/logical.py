@@ -18,6 +18,7 @@ from rayscope.store.flow_sql import (
     FOREVER,
     NOT_DRIVER,
     START,
+    TAKEN,
     TASK_ID,
     attempt_key,
     blocked_ns,
@@ -50,8 +51,6 @@ _MAX_BESIDE = 1_000_000
 #: Filters that may leave all attempts of a function.
 _BY_FUNCTION = frozenset({"func_name", "name", "job_id", "type", "since_ns", "until_ns"})
 _ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
-#: Rows of ``edge_rows`` of what a task was given or got.
-_TAKEN = "kind IN ('get', 'argument', 'nested', 'fetched')"
 _KEY = "task_hi, task_lo, attempt"
 
 
@@ -211,7 +210,7 @@ def _data(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> s
     if mine is not None and for_each < FEW:
         found = f"SELECT task_hi FROM attempts WHERE {mine}"
         if for_each > MANY:
-            ends = f"FROM edge_rows WHERE {' AND '.join([_TAKEN, *taken])}"
+            ends = f"FROM edge_rows WHERE {' AND '.join([TAKEN, *taken])}"
             found += f" AND task_hi IN (SELECT task_hi {ends} UNION ALL SELECT object_hi {ends})"
         few = f"few AS MATERIALIZED ({found}),"
         taken.append(
