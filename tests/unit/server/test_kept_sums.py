@@ -15,10 +15,13 @@ from tests.story import Story, at
 from tests.unit.server.conftest import Running, start
 
 from rayscope.server import clusters, kept_sums
+from rayscope.server.routes.gantt import FOLLOWED
 from rayscope.store import query
-from rayscope.store.query import logical
+from rayscope.store.query import gantt, logical
 from rayscope.store.session_file import SessionFile
 
+#: How many sums of a session are kept.
+KEPT = 2 + len(FOLLOWED)
 #: Questions about all of a session, and one about a part.
 QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/api/flow/flame", {}),
@@ -121,6 +124,38 @@ def test_they_answer_for_a_function_until_its_attempts_change(
             assert made == []
 
 
+def test_lanes_are_laid_out_once_and_those_of_a_filter_share_what_ran_when(
+    fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, turns = gantt.frame, gantt.turns
+
+    def lay_out(*values: Any, **more: Any) -> gantt.Frame:
+        made.append(more["by"])
+        return frame(*values, **more)
+
+    def count(*values: Any, **more: Any) -> gantt.Turns:
+        made.append("turns")
+        return turns(*values, **more)
+
+    monkeypatch.setattr(gantt, "frame", lay_out)
+    monkeypatch.setattr(gantt, "turns", count)
+    lanes = ("worker", "function", "node")
+    fresh.record(_story(3))
+    for by in lanes:
+        made.clear()
+        told = [fresh.get("/api/flow/gantt", by=by, width=str(width)) for width in (400, 800)]
+        assert made in ([by, "turns"], [])  # as soon as the session ends, or when it is asked for
+        assert [lane["kind"] for answer in told for lane in answer["lanes"]] == [by] * len(
+            told[0]["lanes"]
+        ) * 2
+    made.clear()
+    loads = [fresh.get("/api/flow/gantt", by=by, func_name="load") for by in lanes]
+    assert sorted(made) == sorted([*lanes, "turns"])
+    means = [answer["utilisation"]["running"] for answer in loads]
+    assert means[0] == means[1] == means[2] != told[0]["utilisation"]["running"]
+    assert [answer["attempts"] for answer in loads] == [3, 3, 3]
+
+
 @pytest.fixture
 def lives(made: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """All sessions live, until this is undone."""
@@ -148,10 +183,10 @@ def test_they_are_made_when_a_session_ends(
     fresh.record(_story(2))
     assert fresh.server.hub is not None
     hub = fresh.server.hub
-    _until(lambda: len(_heads(fresh.folder)) == 3)
+    _until(lambda: len(_heads(fresh.folder)) == KEPT)
     lives.undo()
     last_ns = str(hub.last_ns(hub.resolve(None)))
-    _until(lambda: sum(head[1] == last_ns for head in _heads(fresh.folder)) == 3)
+    _until(lambda: sum(head[1] == last_ns for head in _heads(fresh.folder)) == KEPT)
     made.clear()
     _ask(fresh)
     assert made == ["logical_rows"]  # of a part of the session
@@ -162,7 +197,7 @@ def test_of_a_live_session_they_are_made_before_anybody_asks_and_say_until_when_
     fresh: Running, made: list[str], lives: pytest.MonkeyPatch
 ) -> None:
     fresh.record(_story(2))
-    _until(lambda: len(_heads(fresh.folder)) == 3)
+    _until(lambda: len(_heads(fresh.folder)) == KEPT)
     asked_ns = time.time_ns()
     for path in ("/api/flow/flame", "/api/flow/logical", "/api/flow/gantt"):
         answer = fresh.get(path)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -30,6 +31,8 @@ MAX_ROWS = 20
 MAX_LANES = 500
 MAX_LINKS = 3_000
 PATH_TIME_S = 10.0
+#: Under which name the lanes of all of a large session are kept.
+FOLLOWED = {"worker": "lanes", "function": "lanes-function", "node": "lanes-node"}
 STATES = ("finished", "failed", "running")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 By = Annotated[str, Query(max_length=20, description="worker, actor, function, node or path")]
@@ -38,7 +41,8 @@ Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes b
 
 def add_gantt(app: FastAPI, hub: Hub) -> None:
     """Both answers."""
-    hub.sums.follow("lanes", lambda file, last_ns: _lay_out(file, {}, last_ns))
+    for by, name in FOLLOWED.items():
+        hub.sums.follow(name, partial(_lay_out, filters={}, by=by))
 
     @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas_gantt.GanttAnswer}})
     def bars(
@@ -97,8 +101,15 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         )
 
 
+class _Running(msgspec.Struct):
+    """How many attempts ran, on average, in each bucket."""
+
+    bucket_ns: int
+    running: list[float]
+
+
 class _Frame(msgspec.Struct):
-    """What is kept of a frame; ``running``: how many attempts ran, on average, in each bucket."""
+    """What is kept of a frame, with what a ``_Running`` tells."""
 
     origin_ns: int
     end_ns: int
@@ -109,16 +120,25 @@ class _Frame(msgspec.Struct):
     running: list[float]
 
 
+def _running(file: SessionFile, last_ns: int, filters: Mapping[str, Any], origin: int, end: int) -> _Running:
+    found = query.turns(file, filters, origin, end, last_ns=last_ns)
+    buckets = -(-max(1, end - origin) // found.bucket_ns)
+    means = mean_running(found.begins, found.ends, buckets, found.bucket_ns)
+    return _Running(found.bucket_ns, [round(mean, 3) for mean in means])
+
+
 def _lay_out(
     file: SessionFile,
-    filters: Mapping[str, Any],
     last_ns: int,
+    filters: Mapping[str, Any],
     *,
     by: str = "worker",
     levels: int = MAX_LEVELS,
     lanes_from: int = 0,
     lanes: int = MAX_LANES,
+    running: Callable[[int, int], _Running] | None = None,
 ) -> _Frame:
+    """``running``: how that of a frame from origin to end is told, if other lanes may share it."""
     found = query.frame(
         file,
         filters,
@@ -128,17 +148,9 @@ def _lay_out(
         last_ns=last_ns,
         levels=levels,
     )
-    buckets = -(-max(1, found.end_ns - found.origin_ns) // found.bucket_ns)
-    means = mean_running(found.begins, found.ends, buckets, found.bucket_ns)
-    return _Frame(
-        found.origin_ns,
-        found.end_ns,
-        found.attempts,
-        found.lanes,
-        found.lanes_total,
-        found.bucket_ns,
-        [round(mean, 3) for mean in means],
-    )
+    origin, end = found.origin_ns, found.end_ns
+    told = running(origin, end) if running else _running(file, last_ns, filters, origin, end)
+    return _Frame(*found, *msgspec.structs.astuple(told))
 
 
 def _frame(
@@ -150,13 +162,20 @@ def _frame(
     """
     is_first = lanes_from + lanes <= MAX_LANES
     laid: dict[str, Any] = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
-    if by != "worker":
+    if by not in FOLLOWED:
         laid |= {"by": by, "levels": levels}
+    chosen = given(filters)
+
+    def running(origin: int, end: int) -> _Running:
+        def count(file: SessionFile, last_ns: int) -> _Running:
+            return _running(file, last_ns, filters, origin, end)
+
+        return hub.sums.get(session, "running", (chosen, origin, end), count, _Running, shares=True).sums
 
     def make(file: SessionFile, last_ns: int) -> _Frame:
-        return _lay_out(file, filters, last_ns, **laid)
+        return _lay_out(file, last_ns, filters, **{"by": by, **laid}, running=running if chosen else None)
 
-    dated = hub.sums.get(session, "lanes", (given(filters), laid), make, _Frame, shares=True)
+    dated = hub.sums.get(session, FOLLOWED.get(by, "lanes"), (chosen, laid), make, _Frame, shares=True)
     if is_first:
         shown = dated.sums.lanes[lanes_from : lanes_from + lanes]
         dated = Dated(msgspec.structs.replace(dated.sums, lanes=shown), dated.at_ns)

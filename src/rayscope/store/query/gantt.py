@@ -50,15 +50,18 @@ _BEGINS = {
 
 
 class Frame(NamedTuple):
-    """What stays when the window moves: when all begins and ends, some lanes, and by ``bucket_ns`` from
-    ``origin_ns`` on how many attempts began and ended at their workers, and the sums of these times.
-    """
+    """What stays when the window moves: when all begins and ends, and some lanes."""
 
     origin_ns: int
     end_ns: int
     attempts: int
     lanes: list[Row]
     lanes_total: int
+
+
+class Turns(NamedTuple):
+    """By ``bucket_ns``, how many attempts began and ended at their workers, and the sums of these times."""
+
     bucket_ns: int
     begins: list[tuple[int, int, int]]
     ends: list[tuple[int, int, int]]
@@ -96,18 +99,22 @@ def frame(
 
     ``levels``: down to which depth lanes by call path are told apart.
     """
-    base = _base(filters, by, last_ns)
-    _, label, order = lanes_by(by)
+    lane, label, order = lanes_by(by)
+    base = _base(filters, lane, last_ns)
     with file.reader() as reader:
         calls = call_lanes.prepare(reader, levels) if by == "path" else {}
         extent, lanes_total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
         call_lanes.label(shown, calls)
-        if extent is None:
-            return Frame(last_ns, last_ns, 0, [], 0, 1, [], [])
-        origin, end, attempts = extent
-        bucket = max(1, -(-(end - origin) // BUCKETS))
-        events = _events(reader, base, origin, bucket)
-    return Frame(origin, end, attempts, shown, lanes_total, bucket, *events)
+    if extent is None:
+        return Frame(last_ns, last_ns, 0, [], 0)
+    return Frame(*extent, shown, lanes_total)
+
+
+def turns(file: SessionFile, filters: Mapping[str, Any], origin: int, end: int, *, last_ns: int) -> Turns:
+    """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are."""
+    bucket = max(1, -(-(end - origin) // BUCKETS))
+    with file.reader() as reader:
+        return Turns(bucket, *_events(reader, _base(filters, "''", last_ns), origin, bucket))
 
 
 def picture(
@@ -134,7 +141,7 @@ def picture(
     grain = resolution(max(1, stop - begin), width)
     if not lanes:
         return Picture(grain, [], [], 0, 0)
-    window = _Window(_base(filters, by, last_ns), lanes, len(lanes) == lanes_total, since, until)
+    window = _Window(_base(filters, lanes_by(by)[0], last_ns), lanes, len(lanes) == lanes_total, since, until)
     with file.reader() as reader:
         if by == "path":
             call_lanes.prepare(reader, levels)
@@ -147,8 +154,7 @@ def picture(
     return Picture(grain << step, bars, spans, in_window, in_window - told)
 
 
-def _base(filters: Mapping[str, Any], by: str, last_ns: int) -> _Base:
-    lane, _, _ = lanes_by(by)
+def _base(filters: Mapping[str, Any], lane: str, last_ns: int) -> _Base:
     where = attempt_filters({**filters, "since_ns": None, "until_ns": None})
     where.add(f"{CREATED} IS NOT NULL")
     return _Base(where, lane, last_ns)
@@ -236,14 +242,15 @@ def _lanes(
 
 
 def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> int:
-    """Make the table ``cells``: the attempts of a window by lane, by the resolution ``grain`` (ns) in which
-    they begin, and by how often that has to be doubled (``steps``) until they are shorter than two of it;
-    ``longest``: the row of the longest. Returns how many attempts there are.
+    """Make the table ``cells``: the attempts of a window by lane, by the resolution ``grain`` (ns, a power of
+    two) in which they begin, and by how often that has to be doubled (``steps``) until they are shorter than
+    two of it; ``longest``: the row of the longest. Returns how many attempts there are.
     """
     attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
-    doubled = f"(took // {2 * grain})"
+    exponent = grain.bit_length() - 1  # shifts are cheaper than divisions
+    doubled = f"(took >> {exponent + 1})"
     reader.execute(
-        f"CREATE TEMP TABLE cells AS SELECT lane, began_ns // {grain} AS cell, "
+        f"CREATE TEMP TABLE cells AS SELECT lane, began_ns >> {exponent} AS cell, "
         f"CASE WHEN {doubled} > 0 THEN floor(log2(least({doubled}, {1 << _STEPS})))::INTEGER + 1 ELSE 0 END "
         "AS steps, count(*) AS n, min(began_ns) AS began, max(ended_ns) AS ended, "
         f"{total('took')} AS busy, count(*) FILTER (has_failed) AS failed, "
@@ -296,7 +303,11 @@ def _bars(
     state = (
         f"CASE WHEN {_FAILED} THEN 'failed' WHEN {END} IS NULL THEN 'running' ELSE 'finished' END AS state"
     )
-    begins = ", ".join(f"{column} - began_at AS {name}" for name, column in _BEGINS.items())
+    longest = reader.execute("SELECT max(most) FROM cells").fetchone()
+    any_wide = longest is not None and (longest[0] or 0) >= _DETAILED * size
+    begins = ", ".join(
+        f"{f'{column} - began_at' if any_wide else 'NULL'} AS {name}" for name, column in _BEGINS.items()
+    )
     rows = rows_of(
         reader.execute(
             f"""
