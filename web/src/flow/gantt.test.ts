@@ -17,6 +17,7 @@ import {
 } from './gantt';
 
 const SECOND = 1e9;
+const HOUR = 3600 * SECOND;
 
 describe('windows', () => {
   it('keep what is under the pointer where it is', () => {
@@ -57,6 +58,9 @@ describe('ticks', () => {
     [1e6, '200 µs'],
     [SECOND, '200 ms'],
     [600 * SECOND, '0:02:00'],
+    [40 * HOUR, '8:00:00'],
+    [6 * 24 * HOUR, '1d'],
+    [417 * 24 * HOUR, '100d'],
   ])('are round and readable in a window of %d ns', (length, first) => {
     const { step, at } = ticksOf({ begin: 0, end: length }, 600);
     expect(at.length).toBeGreaterThan(2);
@@ -68,6 +72,15 @@ describe('ticks', () => {
     const { step, at } = ticksOf({ begin, end: begin + 1e6 }, 900);
     const labels = at.map((tick) => tickLabel(tick, step));
     expect(new Set(labels).size).toBe(labels.length);
+  });
+  it.each([
+    [50 * HOUR, 8 * HOUR, '2d 2:00'],
+    [-50 * HOUR, 8 * HOUR, '-2d 2:00'],
+    [50 * HOUR + 61 * SECOND, SECOND, '2d 2:01:01'],
+    [50 * HOUR + 61.5 * SECOND, SECOND / 2, '2d 2:01:01.5'],
+    [3 * HOUR, 60 * SECOND, '3:00:00'],
+  ])('at %d ns are told as a clock does, after whole days', (at, step, label) => {
+    expect(tickLabel(at, step)).toBe(label);
   });
 });
 

@@ -48,6 +48,8 @@ export function panned(window: Span, by: number): Span {
   return { begin: window.begin + by, end: window.end + by };
 }
 
+const DAY = 86_400e9;
+
 /** What to fetch for a window: quantised, with room at both sides, so that small moves fetch nothing new. */
 export function tileOf(window: Span, pixels: number): Span & { width: number } {
   const unit = powerOfTwo(window.end - window.begin);
@@ -58,15 +60,21 @@ export function tileOf(window: Span, pixels: number): Span & { width: number } {
   return { begin, end, width: Math.min(8192, Math.ceil((end - begin) / grain)) };
 }
 
+/** The next 1, 2 or 5 with zeros. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.ceil(Math.log10(value) - 1e-9);
+  return power * ([0.2, 0.5].find((part) => power * part >= value) ?? 1);
+}
+
 /** Round steps of time, so that labels are at least `room` pixels apart. */
 export function ticksOf(window: Span, pixels: number, room = 90): { step: number; at: number[] } {
   const least = ((window.end - window.begin) * room) / Math.max(1, pixels);
-  let step = 10 ** Math.ceil(Math.log10(Math.max(1, least)));
-  if (step >= 60e9 || least > 10e9) {
-    const clock = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
-    step = (clock.find((seconds) => seconds * 1e9 >= least) ?? Math.ceil(least / 86_400e9) * 86_400) * 1e9;
-  } else if (step / 5 >= least) step /= 5;
-  else if (step / 2 >= least) step /= 2;
+  let step: number;
+  if (least > 10e9) {
+    const clock = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200];
+    const seconds = clock.find((some) => some * 1e9 >= least);
+    step = seconds === undefined ? roundUp(least / DAY) * DAY : seconds * 1e9;
+  } else step = roundUp(Math.max(1, least));
   const at: number[] = [];
   for (let tick = Math.ceil(window.begin / step) * step; tick <= window.end; tick += step) at.push(tick);
   return { step, at };
@@ -79,10 +87,16 @@ export function tickLabel(ns: number, step: number): string {
   if (size < 1e6) return `${(ns / 1e3).toFixed(digits(1e3))} µs`;
   if (size < 1e9) return `${(ns / 1e6).toFixed(digits(1e6))} ms`;
   if (size < 120e9) return `${(ns / 1e9).toFixed(digits(1e9))} s`;
+  if (ns < 0) return `-${tickLabel(-ns, step)}`;
   const seconds = Math.floor(ns / 1e9);
   const two = (value: number) => String(value).padStart(2, '0');
   const rest = step < 1e9 ? (ns / 1e9 - seconds).toFixed(digits(1e9)).slice(1) : '';
-  return `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}${rest}`;
+  const days = Math.floor(ns / DAY);
+  if (step >= DAY) return `${days}d`;
+  const hours = Math.floor(seconds / 3600) - days * 24;
+  const minutes = `${hours}:${two(Math.floor(seconds / 60) % 60)}`;
+  if (days === 0) return `${minutes}:${two(seconds % 60)}${rest}`;
+  return `${days}d ${minutes}${step < 60e9 ? `:${two(seconds % 60)}${rest}` : ''}`;
 }
 
 /** Where lanes are, from the first one's top: `tops` has one more than there are lanes. */

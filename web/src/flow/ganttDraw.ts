@@ -308,9 +308,10 @@ function drawAxis(
 ): void {
   context.fillStyle = look.muted;
   for (const tick of ticks) {
-    const x = xOf(scene, size, tick);
-    if (x >= scene.left && x < size.width - 40)
-      context.fillText(tickLabel(tick - scene.zero, step), x + 4, AXIS / 2);
+    const x = xOf(scene, size, tick) + 4;
+    const label = tickLabel(tick - scene.zero, step);
+    if (x >= scene.left && x + context.measureText(label).width <= size.width)
+      context.fillText(label, x, AXIS / 2);
   }
   context.strokeStyle = look.line;
   context.lineWidth = 1;
