@@ -117,6 +117,7 @@ def logical_graph(
     data: Iterable[Row],
     methods: Collection[str],
     instances: Mapping[str, int],
+    names: Mapping[str, str],
     *,
     limit: int = MAX_ELEMENTS,
 ) -> Graph:
@@ -126,7 +127,7 @@ def logical_graph(
     (driver, function, unknown), ``caller`` and ``caller_box``; ``data`` the same of ``producer`` and
     ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded class or the task of an
     unfolded function, '' one that is not shown. ``methods`` are the names that are methods, ``instances`` the
-    actors by class.
+    number of actors by class, ``names`` what actors are called.
     """
     building = _Building(methods)
     for row in functions:
@@ -154,6 +155,9 @@ def logical_graph(
         into[identifier] = OTHER
     shown = _merged(nodes, into)
     boxed = _boxed(shown, instances, folded)
+    for node in boxed:
+        if node.kind == "instance":
+            node.name = names.get(node.actor_id or "")
     return Graph(
         sum(row["attempts"] for _, _, row in called),
         boxed,

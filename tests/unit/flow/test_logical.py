@@ -76,7 +76,7 @@ def _graph(calls: list[Any], moved: list[Any], limit: int, unfolded: bool = Fals
         }
         for kind, producer, consumer, many, size in moved
     ]
-    return logical_graph(of.values(), edges.values(), data, _METHODS, {"A": 3, "B": 1}, limit=limit)
+    return logical_graph(of.values(), edges.values(), data, _METHODS, {"A": 3, "B": 1}, {}, limit=limit)
 
 
 @settings(max_examples=200)

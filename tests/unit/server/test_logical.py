@@ -129,9 +129,13 @@ def test_every_edge_of_the_record_is_in_the_graph(fresh: Running) -> None:
 
 
 def test_instances_are_told_apart(fresh: Running) -> None:
-    fresh.record(_story())
-    found = fresh.get("/api/flow/logical", expand=["Store", "NoSuchClass"])
     first, second = (f"{actor}{JOB}" for actor in ACTORS)
+    story = _story()
+    for attempt in story.batch.attempts:
+        if attempt.actor_id == first and attempt.func_name == "Store.put":
+            attempt.actor_repr_name = "Store(1)"
+    fresh.record(story)
+    found = fresh.get("/api/flow/logical", expand=["Store", "NoSuchClass"])
     calls = {pair: edge["attempts"] for pair, edge in _calls(found).items() if "Store" in "".join(pair)}
     assert calls == {
         (f"driver:{JOB}", f"m:Store.__init__@{first}"): 1,
@@ -145,7 +149,8 @@ def test_instances_are_told_apart(fresh: Running) -> None:
     nodes = _nodes(found)
     assert nodes["c:Store"]["is_expanded"]
     box = nodes[f"i:Store@{first}"]
-    assert (box["parent"], box["actor_id"], box["attempts"]) == ("c:Store", first, 4)
+    assert (box["parent"], box["actor_id"], box["name"], box["attempts"]) == ("c:Store", first, "Store(1)", 4)
+    assert nodes[f"i:Store@{second}"]["name"] is None
     assert nodes[f"m:Store.put@{second}"]["parent"] == f"i:Store@{second}"
     assert _data(found)[("f:load", f"m:Store.put@{second}")] == (1, 1000, 0, 0)
     assert found["attempts"] == 16

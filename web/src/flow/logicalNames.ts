@@ -16,7 +16,7 @@ export function nodeName(t: TFunction, node: LogicalNode, whole = false): string
     case 'instance':
       return node.actor_id === null
         ? t('logical.otherInstances', { n: count(node.actors) })
-        : `${whole ? `${node.class_name} ` : ''}${shortId(node.actor_id)}`;
+        : (node.name ?? `${whole ? `${node.class_name} ` : ''}${shortId(node.actor_id)}`);
     case 'call':
       return node.task_id === null
         ? t('logical.otherCalls')

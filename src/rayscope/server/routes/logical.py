@@ -32,7 +32,9 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
         def find(_: SessionFile) -> dict[str, Any]:
             dated = hub.sums.logical(chosen, filters, expand or ())
             rows = dated.sums
-            graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances)
+            graph = logical_graph(
+                rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names
+            )
             return {
                 "session": chosen,
                 "attempts": graph.attempts,

@@ -262,7 +262,7 @@ FROM ends GROUP BY ALL
 
 
 class LogicalRows(NamedTuple):
-    """What a logical graph is made of: the fields of ``rayscope.flow.logical.Rows``."""
+    """What a logical graph is made of: what ``rayscope.flow.logical.logical_graph`` takes."""
 
     functions: list[Row]
     calls: list[Row]
@@ -271,6 +271,8 @@ class LogicalRows(NamedTuple):
     instances: dict[str, int]
     is_estimated: bool
     sampled: int
+    #: What actors that are shown are called, by id: their name, or else what their ``__repr__`` gives.
+    names: dict[str, str] = {}  # noqa: RUF012 - of a tuple, which nobody changes
 
 
 def logical_rows(
@@ -317,6 +319,7 @@ def logical_rows(
             states.setdefault((func, box), {})[state] = number
         share, data = moving.result() if moving else _moved(file, mine, many, asked)
         methods = _methods(reader, found, data)
+        names = _names(reader, actors)
     functions = [row for row in found if row.pop("is_node")]
     for row in functions:
         row["states"] = states.get((row["func"], row["box"]), {})
@@ -329,6 +332,7 @@ def logical_rows(
         instances,
         not is_exact,
         share,
+        names,
     )
 
 
@@ -426,6 +430,20 @@ def _instances(
             [*where.values, classes],
         ).fetchall()
     return dict(counted), [actor for (actor,) in shown]
+
+
+def _names(reader: duckdb.DuckDBPyConnection, actors: list[str]) -> dict[str, str]:
+    """What they are called, by id; of those that have no name at all nothing."""
+    if not actors:
+        return {}
+    return dict(
+        reader.execute(
+            "SELECT actor_id, coalesce(max(nullif(a.name, '')), max(nullif(actor_repr_name, ''))) AS told "
+            "FROM attempts LEFT JOIN actor_rows a ON a.id = actor_id "
+            "WHERE actor_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY actor_id HAVING told IS NOT NULL",
+            [actors],
+        ).fetchall()
+    )
 
 
 def _longest(
