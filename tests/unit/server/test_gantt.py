@@ -10,6 +10,9 @@ from tests.conftest import wait_for
 from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story, at
 from tests.unit.server.conftest import Running
 
+from rayscope.flow.gantt import mean_running
+from rayscope.store.query import gantt
+
 A, B, C, D = ("a" * 56, "b" * 56, "c" * 56, "d" * 56)
 
 
@@ -159,6 +162,22 @@ def test_utilisation_is_the_mean_number_of_running_attempts(fresh: Running) -> N
     assert told["bucket_ns"] == MS
     assert told["running"] == [1.0] * 200 + [2.0] * 200
     assert fresh.get("/api/flow/gantt", overview=False)["utilisation"] is None
+
+
+def test_what_has_happened_since_the_lanes_were_laid_out_does_not_show_as_use(fresh: Running) -> None:
+    story = Story()
+    story.task("whole", 0, 0, 400)
+    story.task("runs", 0, 100, worker=C)
+    story.task("longer", 0, 200, 600, worker=D)
+    story.task("after", 0, 500, 600, worker=D)
+    fresh.record(story)
+    assert fresh.server.hub is not None
+    told = fresh.server.hub.query(
+        fresh.server.hub.resolve(None),
+        lambda file: gantt.turns(file, {}, at(0), at(400), last_ns=at(10_000)),
+    )
+    assert told.bucket_ns == MS
+    assert mean_running(told.begins, told.ends, 400, MS) == [1.0] * 100 + [2.0] * 100 + [3.0] * 200
 
 
 def test_bad_questions_are_refused(fresh: Running, two_workers: Story) -> None:

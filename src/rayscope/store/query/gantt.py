@@ -111,10 +111,13 @@ def frame(
 
 
 def turns(file: SessionFile, filters: Mapping[str, Any], origin: int, end: int, *, last_ns: int) -> Turns:
-    """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are."""
+    """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are.
+
+    What has happened since the frame was made is as if it happened at its end.
+    """
     bucket = max(1, -(-(end - origin) // BUCKETS))
     with file.reader() as reader:
-        return Turns(bucket, *_events(reader, _base(filters, "''", last_ns), origin, bucket))
+        return Turns(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
 
 
 def picture(
@@ -367,10 +370,10 @@ def _blocked(
 
 
 def _events(
-    reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, bucket: int
+    reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, over: int, bucket: int
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
     """By bucket, how many attempts began and ended at their workers, and the sums of these times."""
-    begin, end = f"(began_ns - {int(origin)})", f"(ended_ns - {int(origin)})"
+    begin, end = (f"(least({at}, {int(over)}) - {int(origin)})" for at in ("began_ns", "ended_ns"))
     found = reader.execute(
         f"WITH cells AS MATERIALIZED (SELECT {begin} // {int(bucket)} AS began_in, "
         f"{end} // {int(bucket)} AS ended_in, count(*) AS n, sum({begin}) AS begins, sum({end}) AS ends "

@@ -14,7 +14,7 @@ _OF_ACTOR = (
     "max(node_id) AS node_id, max(worker_pid) AS pid, max(actor_id) AS actor_id, "
     "max(actor_repr_name) AS repr_name"
 )
-#: All attempts of a worker tell the same, or nothing: a third cheaper than to compare all of them.
+#: All attempts of a worker tell the same, or nothing: there is no need to compare them.
 _OF_WORKER = _OF_ACTOR.replace("max(", "any_value(")
 _OF_NOBODY = "NULL AS node_id, NULL AS pid, NULL AS actor_id, NULL AS repr_name"
 #: By -> (SQL of the lane, of what its label is made of, order of lanes).
