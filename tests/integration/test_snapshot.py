@@ -143,7 +143,8 @@ def ours_task(attempt: Attempt, spans: Counter[tuple[str, int]]) -> Row:
         "task_log_info": log or None,
         "error_type": failed.type if failed else None,
         "error_message": failed.message if failed else None,
-        "events": sorted((state, time_ns // 10**6) for state, time_ns in attempt.states.items()),
+        # As Ray does: its division is one of floats, which rounds ...999,999 ns up.
+        "events": sorted((state, int(time_ns // 1e6)) for state, time_ns in attempt.states.items()),
         "spans": spans[(attempt.task_id, attempt.attempt)],
         "phases": {name: [begin / 1e6, end / 1e6] for name, (begin, end) in attempt.phases.items()},
     }
