@@ -48,8 +48,6 @@ export function panned(window: Span, by: number): Span {
   return { begin: window.begin + by, end: window.end + by };
 }
 
-const DAY = 86_400e9;
-
 /** What to fetch for a window: quantised, with room at both sides, so that small moves fetch nothing new. */
 export function tileOf(window: Span, pixels: number): Span & { width: number } {
   const unit = powerOfTwo(window.end - window.begin);
@@ -59,6 +57,8 @@ export function tileOf(window: Span, pixels: number): Span & { width: number } {
   const grain = unit / Math.min(2048, powerOfTwo(Math.max(256, pixels)));
   return { begin, end, width: Math.min(8192, Math.ceil((end - begin) / grain)) };
 }
+
+const DAY = 86_400e9;
 
 /** The next 1, 2 or 5 with zeros. */
 function roundUp(value: number): number {

@@ -132,7 +132,7 @@ def _lay_out(
     last_ns: int,
     filters: Mapping[str, Any],
     *,
-    by: str = "worker",
+    by: str,
     levels: int = MAX_LEVELS,
     lanes_from: int = 0,
     lanes: int = MAX_LANES,
@@ -163,8 +163,8 @@ def _frame(
     is_first = lanes_from + lanes <= MAX_LANES
     laid: dict[str, Any] = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
     if by not in FOLLOWED:
-        laid |= {"by": by, "levels": levels}
-    chosen = given(filters)
+        laid["levels"] = levels
+    chosen, other = given(filters), None if by in FOLLOWED else by
 
     def running(origin: int, end: int) -> _Running:
         def count(file: SessionFile, last_ns: int) -> _Running:
@@ -173,9 +173,9 @@ def _frame(
         return hub.sums.get(session, "running", (chosen, origin, end), count, _Running, shares=True).sums
 
     def make(file: SessionFile, last_ns: int) -> _Frame:
-        return _lay_out(file, last_ns, filters, **{"by": by, **laid}, running=running if chosen else None)
+        return _lay_out(file, last_ns, filters, by=by, **laid, running=running if chosen else None)
 
-    dated = hub.sums.get(session, FOLLOWED.get(by, "lanes"), (chosen, laid), make, _Frame, shares=True)
+    dated = hub.sums.get(session, FOLLOWED.get(by, "lanes"), (chosen, other, laid), make, _Frame, shares=True)
     if is_first:
         shown = dated.sums.lanes[lanes_from : lanes_from + lanes]
         dated = Dated(msgspec.structs.replace(dated.sums, lanes=shown), dated.at_ns)

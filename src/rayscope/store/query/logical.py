@@ -271,7 +271,8 @@ class LogicalRows(NamedTuple):
     instances: dict[str, int]
     is_estimated: bool
     sampled: int
-    #: What actors that are shown are called, by id: their name, or else what their ``__repr__`` gives.
+    #: What actors that are shown are called, by id: their name, or else what their ``__repr__`` gives. (Sums
+    #: that were kept before have none.)
     names: dict[str, str] = {}  # noqa: RUF012 - of a tuple, which nobody changes
 
 
