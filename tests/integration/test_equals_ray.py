@@ -22,6 +22,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.cluster import RayCluster, wait_until
+from tests.state_api import sane_ms, state_ms
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -135,8 +136,7 @@ def known(value: Any) -> Any:
 
 
 def ms(time_ns: int | None) -> int | None:
-    # Ray's own arithmetic: a float holds such a number to 256 ns, so one in 4,000 is rounded up.
-    return None if time_ns is None else int(time_ns // 1e6)
+    return None if time_ns is None else state_ms(time_ns)
 
 
 def parsed(text: str | None) -> Any:
@@ -291,11 +291,6 @@ def test_no_secret_is_on_record(recorded: Recorded) -> None:
     everything = "".join(str(recorded.rows(f"FROM {view}")) for view in ("tasks", "actors", "jobs", "spans"))
     assert "PASSWORD" in everything  # the environment is there, its values are not
     assert "s3cret-of-the-workload" not in everything
-
-
-def sane_ms(value: Any) -> int | None:
-    """Ray's lists give 0, -1 and -1 as 64 bits for a time that they do not know."""
-    return None if value in (None, 0, -1, 2**64 - 1) else int(value)
 
 
 def whole_ms(time_ns: int | None) -> int | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.state_api import sane_ms, state_ms
 
 from rayscope.model import Attempt, Entity, RecordBatch
 from rayscope.sources import snapshot
@@ -105,11 +106,6 @@ def ms(time_ns: Any) -> int | None:
     return None if not time_ns else int(time_ns) // 1_000_000
 
 
-def sane_ms(value: Any) -> int | None:
-    """Ray's list gives 0, -1 and -1 as 64 bits for a time that it does not know."""
-    return None if value in (None, 0, -1, 2**64 - 1) else int(value)
-
-
 def parsed(text: Any) -> Any:
     return None if text is None else json.loads(text)
 
@@ -143,8 +139,7 @@ def ours_task(attempt: Attempt, spans: Counter[tuple[str, int]]) -> Row:
         "task_log_info": log or None,
         "error_type": failed.type if failed else None,
         "error_message": failed.message if failed else None,
-        # As Ray does: its division is one of floats, which rounds ...999,999 ns up.
-        "events": sorted((state, int(time_ns // 1e6)) for state, time_ns in attempt.states.items()),
+        "events": sorted((state, state_ms(time_ns)) for state, time_ns in attempt.states.items()),
         "spans": spans[(attempt.task_id, attempt.attempt)],
         "phases": {name: [begin / 1e6, end / 1e6] for name, (begin, end) in attempt.phases.items()},
     }

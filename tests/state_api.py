@@ -1,0 +1,16 @@
+"""How Ray's state API tells times, for those who compare ours with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def state_ms(time_ns: int) -> int:
+    """The time (ms since the epoch) that the API gives for when a task came into a state, from ours in ns."""
+    # Ray's own arithmetic: a float holds such a number to 256 ns, so one in 4,000 is rounded up.
+    return int(time_ns // 1e6)
+
+
+def sane_ms(value: Any) -> int | None:
+    """Ray's lists give 0, -1 and -1 as 64 bits for a time that they do not know."""
+    return None if value in (None, 0, -1, 2**64 - 1) else int(value)
