@@ -106,8 +106,9 @@ def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
     explained = sum(link["end_ns"] - link["begin_ns"] for link in links if link["task_id"] in slow)
     # Its ten calls follow one another, and everybody waits for the last.
     assert explained >= CALLS * BOTTLENECK_MS * 10**6 * 0.95
-    (longest, *_) = sorted(path["functions"], key=lambda function: -function["total_ns"])
-    assert longest["name"].endswith("process")
+    # Of what ran: how long the workers' processes took to start is the machine's affair, and on the path too.
+    busiest = max(path["functions"], key=lambda function: function["by_phase"].get("executing", 0))
+    assert busiest["name"] == "Worker.process"
 
 
 def test_the_stack_says_what_the_job_waits_for(tree: Tree) -> None:
