@@ -29,7 +29,7 @@ from rayscope.server.settings import Settings
 from rayscope.sources.common import clean_error, is_nil, redact_runtime_env, redact_text
 from rayscope.store.sql import query
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
 
 WORKLOAD = Path(__file__).parent / "workloads" / "everything.py"
 TOKEN = "token-of-this-tests-cluster-00000000"

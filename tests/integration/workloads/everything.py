@@ -24,6 +24,8 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 warnings.simplefilter("ignore")  # num_returns="dynamic" is deprecated, and still there
 
+#: What many quick tasks at once need: a tenth of it would start ten times as many workers, 1 s of CPU each.
+QUICK = 0.5
 SECRET = "s3cret-of-the-workload"
 # A driver of its own that ends while one of its tasks still runs.
 SHORT_LIVED = """
@@ -44,22 +46,22 @@ def short(x: int) -> int:
     return x
 
 
-@ray.remote(num_cpus=0.1)
+@ray.remote(num_cpus=QUICK)
 def plain(x: int) -> int:
     return x + 1
 
 
-@ray.remote(num_cpus=0.1)
+@ray.remote(num_cpus=QUICK)
 def level_three(x: int) -> int:
     return x
 
 
-@ray.remote(num_cpus=0.1)
+@ray.remote(num_cpus=QUICK)
 def level_two(x: int) -> int:
     return sum(ray.get([level_three.remote(i) for i in range(x)]))
 
 
-@ray.remote(num_cpus=0.1)
+@ray.remote(num_cpus=QUICK)
 def level_one(x: int) -> int:
     return sum(ray.get([level_two.remote(i) for i in range(x)]))
 
@@ -289,7 +291,7 @@ def placement_groups() -> list[Any]:
     group = placement_group([{"CPU": 0.1}, {"CPU": 0.1}], strategy="SPREAD", name="kept")
     ray.get(group.ready(), timeout=60)
     strategy = PlacementGroupSchedulingStrategy(group)
-    ray.get(plain.options(scheduling_strategy=strategy).remote(1))
+    ray.get(plain.options(scheduling_strategy=strategy, num_cpus=0.1).remote(1))
     removed = placement_group([{"CPU": 0.1}], name="removed")
     ray.get(removed.ready(), timeout=60)
     remove_placement_group(removed)
