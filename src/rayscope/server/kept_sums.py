@@ -120,6 +120,8 @@ class KeptSums:
         }
         self._made: OrderedDict[tuple[str, str], _Made] = OrderedDict()
         self._asked: set[tuple[str, str]] = set()
+        #: Sessions that have ended, of which a filter was asked for.
+        self._to_lay_out: set[str] = set()
         #: What our thread could not make the last time.
         self._failed: set[tuple[str, str]] = set()
         self._making: dict[tuple[str, str], threading.Lock] = {}
@@ -171,7 +173,13 @@ class KeptSums:
             return query.logical_rows(file, filters, last_ns=last_ns, expand=expand)
 
         def part(file: SessionFile, whole: query.LogicalRows) -> query.LogicalRows | None:
-            return None if expand else query.logical_part(file, filters, whole)
+            if expand:
+                return None
+            found = query.logical_laid_out(file, filters, self._hub.last_ns(session))
+            if found is None and query.can_lay_out(filters) and not self._hub.is_live(session):
+                with self._lock:
+                    self._to_lay_out.add(session)
+            return found or query.logical_part(file, filters, whole)
 
         return self.get(
             session, "logical", (query.given(filters), list(expand)), make, query.LogicalRows, part=part
@@ -312,13 +320,18 @@ class KeptSums:
 
     def prepare(self) -> None:
         """Make the sums of the sessions that have ended since the last call, and those of live ones that are
-        due.
+        due; and lay out attempts where that helps who asks for filters.
         """
         live = {name for name in self._hub.catalog.names() if self._hub.is_live(name)}
         ended, self._live = self._live - live, live
         for session in ended:
             with self._told(session):
                 self._finish(session)
+        with self._lock:
+            to_lay_out, self._to_lay_out = self._to_lay_out - live, set()
+        for session in to_lay_out:
+            with self._told(session):
+                self._lay_out(session)
         self._follow(live)
 
     @contextlib.contextmanager
@@ -339,6 +352,23 @@ class KeptSums:
         if self._hub.query(session, query.stored_attempts) > LARGE:
             for name, make in self._makers.items():
                 self.get(session, name, (), make, msgspec.Raw)
+            self._lay_out(session)
+
+    def _lay_out(self, session: str) -> None:
+        """See :func:`rayscope.store.query.lay_out`. What fails is not tried again until the session has lived
+        on.
+        """
+        key, last_ns = (session, "laid out"), self._hub.last_ns(session)
+
+        def lay_out(file: SessionFile) -> None:
+            if not query.is_laid_out(file, last_ns):
+                self._failed.add(key)
+                with self._interruptible(file):
+                    query.lay_out(file, last_ns)
+
+        if key not in self._failed:
+            self._hub.query(session, lay_out)
+            self._failed.discard(key)
 
     def _follow(self, sessions: set[str]) -> None:
         """Those of live sessions that are due, the oldest first."""

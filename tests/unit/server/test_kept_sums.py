@@ -124,6 +124,26 @@ def test_they_answer_for_a_function_until_its_attempts_change(
             assert made == []
 
 
+def test_after_a_filter_was_asked_for_others_are_answered_from_what_is_laid_out(
+    fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    assert fresh.server.hub is not None
+    hub = fresh.server.hub
+    session = ""
+    for trains in (3, 4):
+        fresh.record(_story(trains))
+        session = hub.resolve(None)
+        fresh.get("/api/flow/logical")  # the sums of all are at hand
+        made.clear()
+        assert fresh.get("/api/flow/logical", until_ns=str(at(150)))["attempts"] == 4
+        assert made == ["logical_rows"]
+        _until(lambda: hub.query(session, lambda file: query.is_laid_out(file, hub.last_ns(session))))
+        assert fresh.get("/api/flow/logical", since_ns=str(at(195)))["attempts"] == 2 * trains - 4
+        assert fresh.get("/api/flow/logical", until_ns=str(at(150)), state="FINISHED")["attempts"] == 4
+        assert made == ["logical_rows"]
+
+
 def test_lanes_are_laid_out_once_and_those_of_a_filter_share_what_ran_when(
     fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

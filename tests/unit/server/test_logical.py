@@ -9,7 +9,7 @@ from tests.story import JOB, MS, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.model import Edge, Entity
-from rayscope.store.query import logical
+from rayscope.store.query import data_edges, logical
 
 ACTORS = ["c" * 24, "d" * 24]
 Graph = dict[str, Any]
@@ -314,7 +314,7 @@ def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
 
 
 def test_a_large_record_is_estimated_and_says_so(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logical, "MAX_EDGE_ROWS", 250)
+    monkeypatch.setattr(data_edges, "MAX_EDGE_ROWS", 250)
     monkeypatch.setattr(logical, "EXACT_QUANTILES", 10)
     story = Story()
     train = story.task("train", 0, 1, 900)

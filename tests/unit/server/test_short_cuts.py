@@ -14,7 +14,7 @@ from tests.unit.server.conftest import Running
 from rayscope.model import Edge
 from rayscope.store import query
 from rayscope.store.flow_sql import CREATED, END, REACHED
-from rayscope.store.query import gantt, logical
+from rayscope.store.query import data_edges, gantt, logical
 from rayscope.store.session_file import SessionFile
 
 LAST_NS = at(10_000)
@@ -124,6 +124,44 @@ def test_a_filter_that_leaves_whole_functions_is_answered_from_the_sums_of_all(
     _read(fresh, _story(seed, is_mixed=is_mixed), check)
 
 
+@pytest.mark.parametrize(("seed", "is_mixed"), [(1, False), (3, True)])
+def test_what_is_laid_out_tells_of_filters_what_attempts_tell(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch, seed: int, is_mixed: bool
+) -> None:
+    monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    filters_of = (
+        *FILTERS,
+        {"state": "FAILED,FINISHED"},
+        {"state": "NIL"},
+        {"node_id": "d" * 56, "job_id": JOB},
+        {"node_id": "a" * 56, "since_ns": at(300), "until_ns": at(600), "type": "ACTOR_TASK"},
+    )
+
+    def check(file: SessionFile) -> None:
+        assert query.logical_laid_out(file, {"job_id": JOB}, LAST_NS) is None
+        query.lay_out(file, LAST_NS)
+        assert query.is_laid_out(file, LAST_NS)
+        assert not query.is_laid_out(file, LAST_NS + 1)
+        told = 0
+        for filters in filters_of:
+            found = query.logical_laid_out(file, filters, LAST_NS)
+            expected = query.logical_rows(file, filters, last_ns=LAST_NS)
+            assert (found is not None) == (query.can_lay_out(filters) and len(expected.functions) > 0)
+            if found is not None:
+                told += 1
+                assert _sorted(found) == _sorted(expected), filters
+                assert expected.data, filters
+        assert told > 8
+
+    _read(fresh, _story(seed, is_mixed=is_mixed), check)
+
+    def check_later(file: SessionFile) -> None:
+        assert not query.is_laid_out(file, LAST_NS)
+        check(file)
+
+    _read(fresh, _story(seed + 10, is_mixed=is_mixed), check_later)
+
+
 def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,8 +169,8 @@ def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
         for filters in FILTERS:
             found = []
             for few, many in ((0, 0), (10**9, 10**9), (10**9, 0)):
-                monkeypatch.setattr(logical, "FEW", few)
-                monkeypatch.setattr(logical, "MANY", many)
+                monkeypatch.setattr(data_edges, "FEW", few)
+                monkeypatch.setattr(data_edges, "MANY", many)
                 rows = query.logical_rows(file, filters, last_ns=LAST_NS, expand=["Store"])
                 found.append(_sorted(rows.data))
             assert found[0] == found[1] == found[2], filters

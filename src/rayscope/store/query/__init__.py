@@ -22,6 +22,7 @@ from rayscope.store.query.figures import (
 from rayscope.store.query.flame import PathSums, path_part, path_sums, paths_to
 from rayscope.store.query.flow import scheduling, tracing
 from rayscope.store.query.logical import LogicalRows, logical_part, logical_rows
+from rayscope.store.query.logical_laid_out import can_lay_out, is_laid_out, lay_out, logical_laid_out
 from rayscope.store.query.logs import (
     actors_of_workers,
     job_places,
@@ -54,6 +55,7 @@ __all__ = [
     "Transfers",
     "activity",
     "actors_of_workers",
+    "can_lay_out",
     "counts",
     "dead_nodes",
     "dropped",
@@ -65,11 +67,14 @@ __all__ = [
     "given",
     "housed",
     "in_flight",
+    "is_laid_out",
     "job_places",
+    "lay_out",
     "list_attempts",
     "list_entities",
     "list_events",
     "log_nodes",
+    "logical_laid_out",
     "logical_part",
     "logical_rows",
     "makers",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import duckdb
 
 from rayscope.store.flow_sql import (
@@ -19,59 +17,66 @@ from rayscope.store.flow_sql import (
     total,
 )
 from rayscope.store.quantile_sql import bucket, quantile, ranked
+from rayscope.store.query.logical_names import IS_ACTOR, tasks_named
 from rayscope.store.query.pages import Row, Where, rows_of
 
 _KEY = "task_hi, task_lo, attempt"
 #: What tells function and caller; ``made``: the actor of an attempt without a name, ``up``: its parent, if
 #: neither its path nor the parent's id tells the caller.
-_GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
+GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
+#: What an attempt of ``keyed`` waited, ns; ``w`` is its row of :func:`wait_sums`.
+WAITED = "CASE WHEN w.blocked IS NOT NULL THEN least(took, w.blocked) END"
 #: Call paths with the name of their caller.
 _KNOWN = (
-    "SELECT own.path_id AS path_id, up.name AS name "
-    "FROM paths own JOIN paths up ON up.path_id = own.parent_path_id"
+    "known AS (SELECT own.path_id AS path_id, up.name AS name "
+    "FROM paths own JOIN paths up ON up.path_id = own.parent_path_id)"
 )
 _EDGE = "is_node, func, caller_kind, caller"
 
 
 def called(
-    reader: duckdb.DuckDBPyConnection,
-    where: Where,
-    last: int,
-    spans: str,
-    is_actor: str,
-    tasks_named: Callable[[str], str],
+    reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str
 ) -> tuple[list[Row], list[tuple[str | None, None, str, int]]]:
     """One row for each function (``is_node``), and for each caller and function, with estimated quantiles;
     and rows (function, None, state, how many), in the order of states.
 
-    ``spans``: whose waits are looked at, of ``picked``. ``is_actor``: SQL of whether an attempt is one of an
-    actor; ``tasks_named``: SQL of ``task_hi``, ``task_lo`` and ``func`` of the tasks that a condition picks.
+    ``spans``: whose waits are looked at, of ``picked``.
     """
     # One after the other: at once they would need too much memory.
+    wait_sums(reader, where, last, spans)
+    buckets = f"{bucket('run')} AS run_in, {bucket('latency')} AS latency_in"
+    reader.execute(
+        f"CREATE TEMP TABLE sums AS {keyed(where, last)} {sums(GROUP, buckets, WAITED)} "
+        f"FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key('k.')} GROUP BY ALL",
+        where.values,
+    )
+    states = reader.execute(
+        f"SELECT coalesce(own, {creation_name('made')}) AS func, NULL, state, sum(n)::BIGINT FROM sums "
+        "GROUP BY ALL ORDER BY state"
+    ).fetchall()
+    return rows_of(reader.execute(by_edge(named_groups("sums")))), states
+
+
+def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str) -> None:
+    """Make the table ``waited``: what attempts waited, by their key."""
     picked = f"WITH picked AS NOT MATERIALIZED (SELECT {_KEY}, {END} AS ended FROM attempts{where.sql})"
     lasted = f"SELECT {_KEY}, coalesce(ended, {last}) AS ended FROM picked"
     reader.execute(
         f"CREATE TEMP TABLE waited AS {picked} SELECT key, blocked FROM ({blocked_ns(spans, lasted)})",
         where.values,
     )
-    reader.execute(f"CREATE TEMP TABLE sums AS {_keyed(where, last, is_actor)} {_SUMS}", where.values)
-    states = reader.execute(
-        f"SELECT coalesce(own, {creation_name('made')}) AS func, NULL, state, sum(n)::BIGINT FROM sums "
-        "GROUP BY ALL ORDER BY state"
-    ).fetchall()
-    return rows_of(reader.execute(_called(tasks_named))), states
 
 
-def _keyed(where: Where, last: int, is_actor: str) -> str:
+def keyed(where: Where, last: int) -> str:
     """SQL of the CTEs ``known`` (paths with the name of the caller), ``picked`` and ``keyed``: attempts with
     what they are summed up by. ``?``: the filters'.
     """
     return f"""
-WITH known AS ({_KNOWN}),
+WITH {_KNOWN},
 picked AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, coalesce(func_name, name) AS own, coalesce(state, 'NIL') AS state, output_bytes,
-        parent_hi, parent_lo, {MADE} AS made,
-        coalesce({is_actor}, false) AS is_method,
+        parent_hi, parent_lo, type, job_id, node_id, {MADE} AS made,
+        coalesce({IS_ACTOR}, false) AS is_method,
         CASE WHEN {is_driver("parent")} THEN right(parent_lo, 8) END AS job,
         coalesce(path_id IN (SELECT path_id FROM known), false) AS is_known,
         {CREATED} AS created, {START} AS began, {END} AS ended
@@ -87,18 +92,31 @@ keyed AS NOT MATERIALIZED (
     FROM picked)"""
 
 
-def _bounds(of: str) -> str:
-    return f"min({of}) AS least_{of}, max({of}) AS most_{of}"
+def sums(group: str, buckets: str, waited: str) -> str:
+    """SQL of what is summed up of attempts with ``took``, ``run``, ``latency`` and ``output_bytes``.
+
+    ``group``: by what, besides their state and their ``buckets`` (``run_in``, ``latency_in``).
+    """
+    bounds = ", ".join(f"min({of}) AS least_{of}, max({of}) AS most_{of}" for of in ("run", "latency"))
+    return (
+        f"SELECT {group}, state, {buckets}, count(*) AS n, {total('took')} AS took, "
+        f"{total(waited)} AS waited, {total('output_bytes')} AS bytes, {bounds}"
+    )
 
 
-#: SQL of the sums over ``keyed``, with the durations ``run`` and ``latency`` in buckets.
-_SUMS = f"""
-SELECT {_GROUP}, state, {bucket("run")} AS run_in, {bucket("latency")} AS latency_in, count(*) AS n,
-    {total("took")} AS took,
-    {total("CASE WHEN w.blocked IS NOT NULL THEN least(took, w.blocked) END")} AS waited,
-    {total("output_bytes")} AS bytes, {_bounds("run")}, {_bounds("latency")}
-FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key("k.")}
-GROUP BY {_GROUP}, state, run_in, latency_in
+def named_groups(of: str) -> str:
+    """SQL of the rows of ``of``, with their function and caller instead of :data:`GROUP`."""
+    callers = tasks_named(f"task_hi IN (SELECT up_hi FROM {of} WHERE up_hi IS NOT NULL)")
+    return f"""
+WITH {_KNOWN},
+callers AS ({callers})
+SELECT coalesce(own, {creation_name("made")}) AS func,
+    CASE WHEN job IS NOT NULL THEN 'driver' WHEN coalesce(k.name, c.func) IS NULL THEN 'unknown'
+        ELSE 'function' END AS caller_kind,
+    CASE WHEN job IS NOT NULL THEN job ELSE coalesce(k.name, c.func) END AS caller,
+    s.* EXCLUDE (path_id, own, made, job, up_hi, up_lo)
+FROM {of} s LEFT JOIN known k ON k.path_id = s.path_id
+LEFT JOIN callers c ON c.task_hi = s.up_hi AND c.task_lo = s.up_lo
 """
 
 
@@ -110,25 +128,17 @@ def _spread(of: str) -> str:
     )
 
 
-def _called(tasks_named: Callable[[str], str]) -> str:
-    """SQL of the rows of :func:`called`, from the table ``sums``."""
-    callers = tasks_named("task_hi IN (SELECT up_hi FROM sums WHERE up_hi IS NOT NULL)")
+def by_edge(named: str) -> str:
+    """SQL of the first rows of :func:`called`, from ``named``: SQL of rows of :func:`sums` with ``func``,
+    ``caller_kind``, ``caller`` and ``is_method``.
+    """
     quantiles = ", ".join(
         f"{quantile(share, f'is_run = {is_run}')} AS {name}_p{share * 100:.0f}_ns"
         for name, is_run in (("latency", "false"), ("run", "true"))
         for share in (0.5, 0.95)
     )
     return f"""
-WITH known AS ({_KNOWN}),
-callers AS ({callers}),
-named AS MATERIALIZED (
-    SELECT coalesce(own, {creation_name("made")}) AS func,
-        CASE WHEN job IS NOT NULL THEN 'driver' WHEN coalesce(k.name, c.func) IS NULL THEN 'unknown'
-            ELSE 'function' END AS caller_kind,
-        CASE WHEN job IS NOT NULL THEN job ELSE coalesce(k.name, c.func) END AS caller,
-        s.* EXCLUDE (path_id, own, made, job, up_hi, up_lo)
-    FROM sums s LEFT JOIN known k ON k.path_id = s.path_id
-    LEFT JOIN callers c ON c.task_hi = s.up_hi AND c.task_lo = s.up_lo),
+WITH named AS MATERIALIZED ({named}),
 every AS (
     SELECT false AS is_node, * FROM named
     UNION ALL SELECT true, * REPLACE (NULL AS caller_kind, NULL AS caller) FROM named),
