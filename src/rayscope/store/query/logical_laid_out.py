@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from rayscope import __version__
-from rayscope.store.flow_sql import FOREVER, NOT_DRIVER, attempt_key
+from rayscope.store.flow_sql import FOREVER, MADE, NOT_DRIVER, attempt_key, total
 from rayscope.store.quantile_sql import bucket
 from rayscope.store.query import logical
 from rayscope.store.query.data_edges import ends_of, share_of, summed
@@ -32,16 +32,26 @@ from rayscope.store.query.pages import Row, Where, given, rows_of
 from rayscope.store.schema import SCHEMA_VERSION
 from rayscope.store.session_file import SessionFile
 
-#: The filters that it tells of: each is a column of what is laid out.
-_FILTERS = frozenset({"job_id", "type", "node_id", "state", "since_ns", "until_ns"})
+#: The filters that it tells of: those by name are told of by the labels of attempts, each other is a column.
+_BY_LABEL = frozenset({"func_name", "name"})
+_FILTERS = _BY_LABEL | {"job_id", "type", "node_id", "state", "since_ns", "until_ns"}
 _VERSION = f"{__version__}-{SCHEMA_VERSION}"
 #: Columns of attempts that filters ask for, as they are called there: of ``keyed``, and of attempts.
 _FILTERED = "state, type, job_id, node_id, created AS created_at_ns, ended AS ended_at_ns"
 _METHODS = "SELECT func FROM laid_out_calls WHERE is_method"
 _FILTERED_ENDS = "coalesce(state, 'NIL') AS state, type, job_id, node_id, created_at_ns, ended_at_ns"
 _CALL = "func, caller_kind, caller, is_method"
+#: What filters by name look at.
+_LABEL = "type, name, func_name, actor_repr_name, made"
 #: What is laid out; the last says of what it was made.
-_TABLES = ("laid_out_calls", "laid_out_attempts", "laid_out_moves", "laid_out_ends", "laid_out")
+_TABLES = (
+    "laid_out_calls",
+    "laid_out_labels",
+    "laid_out_attempts",
+    "laid_out_moves",
+    "laid_out_ends",
+    "laid_out",
+)
 
 
 def can_lay_out(filters: Mapping[str, Any]) -> bool:
@@ -77,29 +87,39 @@ def lay_out(file: SessionFile, last_ns: int) -> None:
 
 
 def _lay_out_attempts(reader: duckdb.DuckDBPyConnection, where: Where, last_ns: int) -> None:
-    """Make the tables of calls, each a function and who calls it, and of attempts with their call."""
-    with_keyed, group = keyed(where, last_ns), f"hash({GROUP})"
+    """Make the tables of calls, each a function and who calls it, of labels, and of attempts with both."""
+    with_keyed, columns = keyed(where, last_ns), f"{GROUP}, type, name, func_name, actor_repr_name"
+    key = f"hash({columns})"
     reader.execute(
-        f"CREATE TEMP TABLE groups AS {with_keyed} SELECT DISTINCT {group} AS key, {GROUP} FROM keyed",
+        f"CREATE TEMP TABLE groups AS {with_keyed} "
+        f"SELECT DISTINCT {key} AS key, made AS restarted, {columns} FROM keyed",
         where.values,
     )
-    reader.execute(f"CREATE TEMP TABLE named AS {named_groups('groups')}")
     reader.execute(
-        f"CREATE TABLE laid_out_calls AS SELECT row_number() OVER ()::INTEGER AS call, {_CALL} "
-        f"FROM (SELECT DISTINCT {_CALL} FROM named)"
+        f"CREATE TEMP TABLE named AS SELECT * RENAME (restarted AS made) FROM ({named_groups('groups')})"
     )
-    same = " AND ".join(f"c.{name} IS NOT DISTINCT FROM n.{name}" for name in _CALL.split(", "))
+    for table, number, of in (("calls", "call", _CALL), ("labels", "label", _LABEL)):
+        reader.execute(
+            f"CREATE TABLE laid_out_{table} AS SELECT row_number() OVER ()::INTEGER AS {number}, {of} "
+            f"FROM (SELECT DISTINCT {of} FROM named)"
+        )
     reader.execute(
-        f"CREATE TEMP TABLE of_group AS SELECT key, call FROM named n JOIN laid_out_calls c ON {same}"
+        "CREATE TEMP TABLE numbers AS SELECT key, call, label FROM named n "
+        f"JOIN laid_out_calls c ON {_same('c', 'n', _CALL)} "
+        f"JOIN laid_out_labels l ON {_same('l', 'n', _LABEL)}"
     )
     reader.execute(
-        f"CREATE TABLE laid_out_attempts AS {with_keyed} SELECT call, {_FILTERED}, took, "
+        f"CREATE TABLE laid_out_attempts AS {with_keyed} SELECT call, label, {_FILTERED}, took, "
         f"{bucket('run')}::SMALLINT AS run_in, {bucket('latency')}::SMALLINT AS latency_in, "
         f"{WAITED} AS waited, output_bytes "
-        f"FROM keyed k JOIN of_group g ON g.key = {group} "
+        f"FROM keyed k JOIN numbers n ON n.key = {key} "
         f"LEFT JOIN waited w ON w.key = {attempt_key('k.')}",
         where.values,
     )
+
+
+def _same(one: str, other: str, columns: str) -> str:
+    return " AND ".join(f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in columns.split(", "))
 
 
 def _lay_out_edges(reader: duckdb.DuckDBPyConnection, share: int) -> None:
@@ -117,8 +137,10 @@ def _lay_out_edges(reader: duckdb.DuckDBPyConnection, share: int) -> None:
         f"SELECT move, {end}_hi AS hi, {end}_lo AS lo FROM placed" for end in ("producer", "consumer")
     )
     reader.execute(
-        f"CREATE TABLE laid_out_ends AS SELECT move, {_FILTERED_ENDS} FROM ({ends}) "
-        f"JOIN attempts ON task_hi = hi AND task_lo = lo WHERE {NOT_DRIVER}"
+        f"CREATE TABLE laid_out_ends AS SELECT label, a.* EXCLUDE ({_LABEL}), a.type FROM ("
+        f"SELECT move, {_FILTERED_ENDS}, name, func_name, actor_repr_name, {MADE} AS made FROM ({ends}) "
+        f"JOIN attempts ON task_hi = hi AND task_lo = lo WHERE {NOT_DRIVER}) a "
+        f"JOIN laid_out_labels l ON {_same('l', 'a', _LABEL)}"
     )
 
 
@@ -138,43 +160,72 @@ def logical_laid_out(
     file: SessionFile, filters: Mapping[str, Any], last_ns: int
 ) -> logical.LogicalRows | None:
     """What ``logical_rows`` gives for a filter, from what was laid out. None where that is not at hand or
-    cannot tell, and of so few attempts that their quantiles are exact. Raises BadQuery.
+    cannot tell. Raises BadQuery.
     """
     if not can_lay_out(filters):
         return None
-    where = logical.attempts_where(filters)
+    where = _where(filters)
     with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
         share = _share(reader, file, last_ns)
         if share is None:
             return None
+        moving = beside.submit(_moves, file, where, share)
         (many,) = reader.execute(
             f"SELECT count(*) FROM laid_out_attempts{where.sql}", where.values
         ).fetchone() or (0,)
-        if many <= logical.EXACT_QUANTILES:
-            return None
-        moving = beside.submit(_moves, file, where, share)
-        reader.execute(f"CREATE TEMP TABLE sums AS {_sums(where)}", where.values)
-        with_call = (
-            "SELECT c.* EXCLUDE (call), s.* EXCLUDE (call) FROM sums s JOIN laid_out_calls c USING (call)"
-        )
-        found = rows_of(reader.execute(by_edge(with_call)))
+        is_exact = many <= logical.EXACT_QUANTILES
+        by_call = f"SELECT *, 1 AS n FROM ({_picked(where)})" if is_exact else _sums(where)
+        reader.execute(f"CREATE TEMP TABLE sums AS {by_call}", where.values)
+        found = rows_of(reader.execute(_EXACT if is_exact else by_edge(_WITH_CALL)))
         states = reader.execute(
-            f"SELECT func, NULL, state, sum(n)::BIGINT FROM ({with_call}) GROUP BY ALL ORDER BY state"
+            f"SELECT func, NULL, state, sum(n)::BIGINT FROM ({_WITH_CALL}) GROUP BY ALL ORDER BY state"
         ).fetchall()
-        instances, _ = logical.instances_of(reader, where, [])
+        instances, _ = logical.instances_of(reader, logical.attempts_where(filters), [])
         data = moving.result()
         methods = logical.methods_of(reader, found, data, _METHODS)
     rows = logical.with_states(found, states)
-    return logical.LogicalRows(*rows, data, methods, instances, True, share)
+    return logical.LogicalRows(*rows, data, methods, instances, not is_exact, share)
+
+
+def _where(filters: Mapping[str, Any]) -> Where:
+    """The condition on what is laid out."""
+    where = logical.attempts_where({name: of for name, of in filters.items() if name not in _BY_LABEL})
+    by_label = {name: filters[name] for name in given(filters) if name in _BY_LABEL}
+    if by_label:
+        labels = logical.attempts_where(by_label)
+        picked = f"SELECT label FROM (SELECT *, made AS actor_id FROM laid_out_labels){labels.sql}"
+        where.add(f"label IN ({picked})", *labels.values)
+    return where
+
+
+def _picked(where: Where) -> str:
+    """SQL of what is laid out of attempts, with ``run`` and ``latency``, ns."""
+    run = f"CASE WHEN run_in IS NOT NULL THEN least(took, {FOREVER}) END"
+    took = f"least(greatest(0, ended_at_ns - created_at_ns), {FOREVER})"
+    latency = f"CASE WHEN latency_in IS NOT NULL THEN {took} END"
+    return f"SELECT *, {run} AS run, {latency} AS latency FROM laid_out_attempts{where.sql}"
 
 
 def _sums(where: Where) -> str:
     """SQL of the sums over attempts, by call."""
-    run = f"CASE WHEN run_in IS NOT NULL THEN least(took, {FOREVER}) END"
-    took = f"least(greatest(0, ended_at_ns - created_at_ns), {FOREVER})"
-    latency = f"CASE WHEN latency_in IS NOT NULL THEN {took} END"
-    picked = f"SELECT *, {run} AS run, {latency} AS latency FROM laid_out_attempts{where.sql}"
-    return f"{sums('call', 'run_in, latency_in', 'waited')} FROM ({picked}) GROUP BY ALL"
+    return f"{sums('call', 'run_in, latency_in', 'waited')} FROM ({_picked(where)}) GROUP BY ALL"
+
+
+_WITH_CALL = "SELECT c.* EXCLUDE (call), s.* EXCLUDE (call) FROM sums s JOIN laid_out_calls c USING (call)"
+_QUANTILES = ", ".join(
+    f"quantile_cont({of}, {share})::BIGINT AS {of}_p{share * 100:.0f}_ns"
+    for of in ("latency", "run")
+    for share in (0.5, 0.95)
+)
+#: SQL of what ``by_edge`` gives, with exact quantiles, where each row of ``sums`` is one attempt.
+_EXACT = f"""
+SELECT func, NULL::VARCHAR AS box, caller_kind, caller, NULL::VARCHAR AS caller_box,
+    grouping(caller_kind) = 1 AS is_node, bool_or(is_method) AS is_method, count(*) AS attempts,
+    count(*) FILTER (state = 'FAILED') AS failed, {total("took")} AS total_ns,
+    {total("took - coalesce(waited, 0)")} AS self_ns, {total("waited")} AS blocked_ns,
+    {total("output_bytes")} AS output_bytes, {_QUANTILES}
+FROM ({_WITH_CALL}) GROUP BY GROUPING SETS ((func), (func, caller_kind, caller))
+"""
 
 
 def _moves(file: SessionFile, where: Where, share: int) -> list[Row]:

@@ -75,7 +75,7 @@ def keyed(where: Where, last: int) -> str:
 WITH {_KNOWN},
 picked AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, coalesce(func_name, name) AS own, coalesce(state, 'NIL') AS state, output_bytes,
-        parent_hi, parent_lo, type, job_id, node_id, {MADE} AS made,
+        parent_hi, parent_lo, type, name, func_name, actor_repr_name, job_id, node_id, {MADE} AS made,
         coalesce({IS_ACTOR}, false) AS is_method,
         CASE WHEN {is_driver("parent")} THEN right(parent_lo, 8) END AS job,
         coalesce(path_id IN (SELECT path_id FROM known), false) AS is_known,
