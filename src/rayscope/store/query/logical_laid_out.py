@@ -35,7 +35,9 @@ from rayscope.store.session_file import SessionFile
 #: The filters that it tells of: those by name are told of by the labels of attempts, each other is a column.
 _BY_LABEL = frozenset({"func_name", "name"})
 _FILTERS = _BY_LABEL | {"job_id", "type", "node_id", "state", "since_ns", "until_ns"}
-_VERSION = f"{__version__}-{SCHEMA_VERSION}"
+#: Another number for other tables; what another version laid out is not read.
+_LAYOUT = 1
+_VERSION = f"{__version__}-{SCHEMA_VERSION}-{_LAYOUT}"
 #: Columns of attempts that filters ask for, as they are called there: of ``keyed``, and of attempts.
 _FILTERED = "state, type, job_id, node_id, created AS created_at_ns, ended AS ended_at_ns"
 _METHODS = "SELECT func FROM laid_out_calls WHERE is_method"
