@@ -120,8 +120,9 @@ class KeptSums:
         }
         self._made: OrderedDict[tuple[str, str], _Made] = OrderedDict()
         self._asked: set[tuple[str, str]] = set()
-        #: Sessions that have ended, of which a filter was asked for.
+        #: Sessions that are to be laid out, and those live ones that were, with no body.
         self._to_lay_out: set[str] = set()
+        self._laid_out: dict[str, _Made] = {}
         #: What our thread could not make the last time.
         self._failed: set[tuple[str, str]] = set()
         self._making: dict[tuple[str, str], threading.Lock] = {}
@@ -157,8 +158,8 @@ class KeptSums:
         def make(file: SessionFile, last_ns: int) -> query.PathSums:
             return query.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
 
-        def part(file: SessionFile, whole: query.PathSums) -> query.PathSums | None:
-            return None if baseline else query.path_part(file, filters, whole)
+        def part(file: SessionFile, whole: query.PathSums) -> tuple[query.PathSums | None, int | None]:
+            return None if baseline else query.path_part(file, filters, whole), None
 
         return self.get(
             session, "paths", (query.given(filters), list(baseline)), make, query.PathSums, part=part
@@ -170,16 +171,20 @@ class KeptSums:
         """See :func:`rayscope.store.query.logical_rows`. Raises BadQuery and StoreError."""
 
         def make(file: SessionFile, last_ns: int) -> query.LogicalRows:
-            return query.logical_rows(file, filters, last_ns=last_ns, expand=expand)
+            rows = query.logical_rows(file, filters, last_ns=last_ns, expand=expand)
+            if (
+                not expand
+                and query.can_lay_out(filters)
+                and (rows.is_estimated or not self._hub.is_live(session))
+            ):
+                self._want_laid_out(session)
+            return rows
 
-        def part(file: SessionFile, whole: query.LogicalRows) -> query.LogicalRows | None:
+        def part(file: SessionFile, whole: query.LogicalRows) -> tuple[query.LogicalRows | None, int | None]:
             if expand:
-                return None
-            found = query.logical_laid_out(file, filters, self._hub.last_ns(session))
-            if found is None and query.can_lay_out(filters) and not self._hub.is_live(session):
-                with self._lock:
-                    self._to_lay_out.add(session)
-            return found or query.logical_part(file, filters, whole)
+                return None, None
+            found, at_ns = self._from_laid_out(file, session, filters)
+            return (found, at_ns) if found else (query.logical_part(file, filters, whole), None)
 
         return self.get(
             session, "logical", (query.given(filters), list(expand)), make, query.LogicalRows, part=part
@@ -194,12 +199,13 @@ class KeptSums:
         kind: type[T],
         *,
         shares: bool = False,
-        part: Callable[[SessionFile, T], T | None] | None = None,
+        part: Callable[[SessionFile, T], tuple[T | None, int | None]] | None = None,
     ) -> Dated[T]:
         """Sums of what is ``asked`` for (nothing true: all of a session, which is followed by this name).
 
         ``shares``: those of a session that is not large are kept as answers are, too. ``part``: what is asked
-        for from the sums of all, or None if these cannot tell; it is tried where they are at hand.
+        for from the sums of all, or None if these cannot tell, and until when it tells if not until when they
+        do; it is tried where they are at hand.
         """
         # Kept sums say until when they tell: no need to wait for what has just come.
         state: _State = self._hub.query(session, _state)
@@ -216,17 +222,17 @@ class KeptSums:
             last_ns = self._hub.last_ns(session)
             known = self._at_hand(file, session, name, state, last_ns) if part and any(asked) else None
             if part and known is not None:
-                found = part(file, msgspec.json.decode(known.body, type=kind))
+                found, at_ns = part(file, msgspec.json.decode(known.body, type=kind))
                 if found is not None:
-                    return _dated(known.at_ns, msgspec.json.encode(found))
+                    return _dated(at_ns or known.at_ns, msgspec.json.encode(found))
             if is_live or any(asked) or not is_large:
                 return _dated(last_ns, msgspec.json.encode(make(file, last_ns)))
             with self._interruptible(file):
                 return _dated(last_ns, _exact(file, name, last_ns, make).body)
 
         question = f"sums of {name} {msgspec.json.encode(asked).decode()}"
-        at_ns, _, body = self._hub.answered(session, question, answer).partition(b"\n")
-        return Dated(msgspec.json.decode(body, type=kind), int(at_ns) if is_live and is_large else None)
+        made_ns, _, body = self._hub.answered(session, question, answer).partition(b"\n")
+        return Dated(msgspec.json.decode(body, type=kind), int(made_ns) if is_live and is_large else None)
 
     def _at_hand(
         self, file: SessionFile, session: str, name: str, state: _State, last_ns: int
@@ -306,6 +312,55 @@ class KeptSums:
             while sum(len(one.body) for one in self._made.values()) > MAX_BYTES:
                 self._made.popitem(last=False)
 
+    # Filters of the logical graph.
+
+    def _from_laid_out(
+        self, file: SessionFile, session: str, filters: Mapping[str, Any]
+    ) -> tuple[query.LogicalRows | None, int]:
+        """What was laid out tells of them, and until when it tells; None if it cannot."""
+        if not self._hub.is_live(session):
+            last_ns = self._hub.last_ns(session)
+            return query.logical_laid_out(file, filters, last_ns), last_ns
+        made = self._laid_out.get(session)
+        if made is None or made.changed(_state(file)) > _OUTDATED:
+            return None, 0
+        since_ns, until_ns = filters.get("since_ns"), filters.get("until_ns")
+        is_past = until_ns is not None and until_ns <= made.at_ns
+        if not is_past and (since_ns is not None or until_ns is not None):
+            return None, 0  # of what happens now, now is told
+        found = query.logical_laid_out(file, filters, made.at_ns, is_live=True, is_past=is_past)
+        if found is not None:
+            self._want_laid_out(session)
+        return found, made.at_ns
+
+    def _want_laid_out(self, session: str) -> None:
+        with self._lock:
+            self._to_lay_out.add(session)
+
+    def _lay_out(self, session: str) -> None:
+        """See :func:`rayscope.store.query.lay_out`. What fails is not tried again until the session has lived
+        on.
+        """
+        key, at_ns = (session, "laid out"), self._hub.last_ns(session)
+        state: _State = self._hub.query(session, _state)
+        if state.attempts <= LARGE or key in self._failed:
+            return
+        is_live, known = self._hub.is_live(session), self._laid_out.get(session)
+        if is_live and known is not None and not known.is_due(state, asked=True):
+            self._want_laid_out(session)  # later
+            return
+
+        def lay_out(file: SessionFile) -> None:
+            if is_live or not query.is_laid_out(file, at_ns):
+                began = time.monotonic()
+                with self._interruptible(file):
+                    query.lay_out(file, at_ns)
+                self._laid_out[session] = _Made(at_ns, state, time.monotonic() - began, b"")
+
+        self._failed.add(key)
+        self._hub.query(session, lay_out)
+        self._failed.discard(key)
+
     # Before anybody asks.
 
     def _run(self) -> None:
@@ -328,8 +383,8 @@ class KeptSums:
             with self._told(session):
                 self._finish(session)
         with self._lock:
-            to_lay_out, self._to_lay_out = self._to_lay_out - live, set()
-        for session in to_lay_out:
+            wanted, self._to_lay_out = self._to_lay_out, set()
+        for session in wanted:
             with self._told(session):
                 self._lay_out(session)
         self._follow(live)
@@ -349,26 +404,11 @@ class KeptSums:
                 self._asked.discard(key)
                 self._making.pop(key, None)
         self._failed = {key for key in self._failed if key[0] != session}
+        self._laid_out.pop(session, None)
         if self._hub.query(session, query.stored_attempts) > LARGE:
             for name, make in self._makers.items():
                 self.get(session, name, (), make, msgspec.Raw)
             self._lay_out(session)
-
-    def _lay_out(self, session: str) -> None:
-        """See :func:`rayscope.store.query.lay_out`. What fails is not tried again until the session has lived
-        on.
-        """
-        key, last_ns = (session, "laid out"), self._hub.last_ns(session)
-
-        def lay_out(file: SessionFile) -> None:
-            if not query.is_laid_out(file, last_ns):
-                self._failed.add(key)
-                with self._interruptible(file):
-                    query.lay_out(file, last_ns)
-
-        if key not in self._failed:
-            self._hub.query(session, lay_out)
-            self._failed.discard(key)
 
     def _follow(self, sessions: set[str]) -> None:
         """Those of live sessions that are due, the oldest first."""

@@ -224,6 +224,34 @@ def test_of_a_live_session_they_are_made_before_anybody_asks_and_say_until_when_
         assert later.get("/api/flow/logical")["sums_at_ns"] < began_ns
 
 
+def test_filters_of_a_live_session_are_told_of_one_moment_and_what_happens_now_anew(
+    fresh: Running, made: list[str], lives: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    monkeypatch.setattr(kept_sums, "_OUTDATED", 10)  # stories are written whole
+    assert fresh.server.hub is not None
+    sums, path = fresh.server.hub.sums, "/api/flow/logical"
+    fresh.record(_story(3))
+    session = fresh.server.hub.resolve(None)
+    _until(lambda: len(_heads(fresh.folder)) == KEPT)
+    assert fresh.get(path, func_name="load", node_id="a" * 56)["attempts"] == 3
+    _until(lambda: session in sums._laid_out)
+    with monkeypatch.context() as still:
+        still.setattr(kept_sums._Made, "is_due", lambda *_, **__: False)
+        at_ns = sums._laid_out[session].at_ns
+        fresh.record(_story(4))
+        made.clear()
+        answer = fresh.get(path, node_id="a" * 56)
+        assert (answer["attempts"], answer["sums_at_ns"]) == (6, at_ns)
+        assert fresh.get(path, until_ns=str(at(150)))["attempts"] == 4
+        assert made == []
+        assert fresh.get(path, since_ns=str(at(0)))["attempts"] == 8
+        assert fresh.get(path, until_ns=str(time.time_ns()))["attempts"] == 8
+        assert made == ["logical_rows"] * 2
+    _until(lambda: fresh.get(path, func_name="train", node_id="a" * 56)["attempts"] == 4)
+    _until(lambda: sums._laid_out[session].at_ns > at_ns)
+
+
 def test_while_more_is_recorded_they_are_of_one_moment_and_catch_up(
     fresh: Running, made: list[str], lives: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

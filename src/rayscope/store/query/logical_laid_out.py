@@ -146,36 +146,47 @@ def _lay_out_edges(reader: duckdb.DuckDBPyConnection, share: int) -> None:
     )
 
 
-def _share(reader: duckdb.DuckDBPyConnection, file: SessionFile, last_ns: int) -> int | None:
-    """Of how many objects one is laid out; None if nothing is of what is on record now."""
+def _share(
+    reader: duckdb.DuckDBPyConnection, file: SessionFile, last_ns: int, *, is_live: bool = False
+) -> int | None:
+    """Of how many objects one is laid out; None if nothing is of what is on record now (or was then)."""
+    of = [_VERSION, last_ns] if is_live else [_VERSION, last_ns, file.writes]
+    which = "version = ? AND last_ns = ?" if is_live else "version = ? AND last_ns = ? AND writes = ?"
     try:
-        found = reader.execute(
-            "SELECT share FROM laid_out WHERE (version, writes, last_ns) = (?, ?, ?)",
-            [_VERSION, file.writes, last_ns],
-        ).fetchone()
+        found = reader.execute(f"SELECT share FROM laid_out WHERE {which}", of).fetchone()
     except duckdb.CatalogException:
         return None
     return found[0] if found else None
 
 
 def logical_laid_out(
-    file: SessionFile, filters: Mapping[str, Any], last_ns: int
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    last_ns: int,
+    *,
+    is_live: bool = False,
+    is_past: bool = True,
 ) -> logical.LogicalRows | None:
     """What ``logical_rows`` gives for a filter, from what was laid out. None where that is not at hand or
     cannot tell. Raises BadQuery.
+
+    ``is_live``: what was laid out at ``last_ns`` is told though more was recorded since. Not ``is_past``: but
+    not of so few attempts that their quantiles are exact, as these are soon read anew.
     """
     if not can_lay_out(filters):
         return None
     where = _where(filters)
     with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
-        share = _share(reader, file, last_ns)
+        share = _share(reader, file, last_ns, is_live=is_live)
         if share is None:
             return None
-        moving = beside.submit(_moves, file, where, share)
         (many,) = reader.execute(
             f"SELECT count(*) FROM laid_out_attempts{where.sql}", where.values
         ).fetchone() or (0,)
         is_exact = many <= logical.EXACT_QUANTILES
+        if is_exact and not is_past:
+            return None
+        moving = beside.submit(_moves, file, where, share)
         by_call = f"SELECT *, 1 AS n FROM ({_picked(where)})" if is_exact else _sums(where)
         reader.execute(f"CREATE TEMP TABLE sums AS {by_call}", where.values)
         found = rows_of(reader.execute(_EXACT if is_exact else by_edge(_WITH_CALL)))
