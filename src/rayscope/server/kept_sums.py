@@ -13,22 +13,20 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from rayscope import __version__
+from rayscope.server.laid_out import LaidOut
+from rayscope.server.made_sums import Made, State, exact, load, make_and_store, place, state_of
 from rayscope.store import query
 from rayscope.store.errors import StoreError
-from rayscope.store.schema import SCHEMA_VERSION
 from rayscope.store.session_file import SessionFile
 
 if TYPE_CHECKING:
     from rayscope.server.hub import Hub
 
 log = logging.getLogger("rayscope.server")
-_VERSION = f"{__version__}-{SCHEMA_VERSION}"
 
 #: Sums over fewer attempts are made anew each time: they take a few hundredths of a second.
 LARGE = 200_000
@@ -37,11 +35,6 @@ _TURN_S = 1.0
 #: After sums of a live session that nobody asked for we rest so many times as long as they took: with two
 #: threads at most a twentieth of a core goes into all of them.
 REST = 40
-#: Then those are made anew of whose session this part has come or was written anew, or that are so old, s
-#: (and so many times as old as they took).
-_CHANGED, _OLD_S, _OLD = 0.02, 300.0, 100
-#: Those that were asked for since they were made: once they are so many times as old as they took.
-_ASKED = 10
 #: Of a session of which more than this part has, nobody is given the last ones.
 _OUTDATED = 0.5
 #: What is kept of live sessions, bytes.
@@ -61,48 +54,6 @@ class Dated(Generic[T]):
     at_ns: int | None
 
 
-class _State(NamedTuple):
-    """Of a record: how often it was written to, its attempts, and rows of such that this server wrote."""
-
-    writes: int
-    attempts: int
-    rows_written: int
-
-
-def _state(file: SessionFile) -> _State:
-    return _State(file.writes, query.stored_attempts(file), file.rows_written)
-
-
-@dataclass(frozen=True)
-class _Made:
-    """Encoded sums of a whole session: made at ``at_ns`` in ``cost_s``, of a record in such a state."""
-
-    at_ns: int
-    state: _State
-    cost_s: float
-    body: bytes
-
-    def changed(self, now: _State) -> float:
-        """Which part of the attempts has come or was written anew since; of what another server wrote, only
-        how many more there are is known.
-        """
-        rows = max(abs(now.attempts - self.state.attempts), now.rows_written - self.state.rows_written)
-        return rows / max(1, self.state.attempts)
-
-    def is_of(self, file: SessionFile, at_ns: int) -> bool:
-        """Whether they are of what is on record now, at that time."""
-        return (self.state.writes, self.at_ns) == (file.writes, at_ns)
-
-    def is_due(self, now: _State, *, asked: bool) -> bool:
-        """Whether to make them anew."""
-        age_s = (time.time_ns() - self.at_ns) / 1e9
-        if asked:
-            return age_s >= _ASKED * self.cost_s
-        if now.writes == self.state.writes:
-            return False
-        return self.changed(now) >= _CHANGED or age_s >= max(_OLD_S, _OLD * self.cost_s)
-
-
 class KeptSums:
     """The sums that views ask for. Those of a filter or a range are shared as answers are (see ``answers``).
 
@@ -118,11 +69,9 @@ class KeptSums:
             "paths": lambda file, last_ns: query.path_sums(file, {}, last_ns=last_ns),
             "logical": lambda file, last_ns: query.logical_rows(file, {}, last_ns=last_ns),
         }
-        self._made: OrderedDict[tuple[str, str], _Made] = OrderedDict()
+        self._made: OrderedDict[tuple[str, str], Made] = OrderedDict()
         self._asked: set[tuple[str, str]] = set()
-        #: Sessions that are to be laid out, and those live ones that were, with no body.
-        self._to_lay_out: set[str] = set()
-        self._laid_out: dict[str, _Made] = {}
+        self.laid_out = LaidOut(hub, self._interruptible)
         #: What our thread could not make the last time.
         self._failed: set[tuple[str, str]] = set()
         self._making: dict[tuple[str, str], threading.Lock] = {}
@@ -177,13 +126,13 @@ class KeptSums:
                 and query.can_lay_out(filters)
                 and (rows.is_estimated or not self._hub.is_live(session))
             ):
-                self._want_laid_out(session)
+                self.laid_out.want(session)
             return rows
 
         def part(file: SessionFile, whole: query.LogicalRows) -> tuple[query.LogicalRows | None, int | None]:
             if expand:
                 return None, None
-            found, at_ns = self._from_laid_out(file, session, filters)
+            found, at_ns = self.laid_out.told(file, session, filters)
             return (found, at_ns) if found else (query.logical_part(file, filters, whole), None)
 
         return self.get(
@@ -208,7 +157,7 @@ class KeptSums:
         do; it is tried where they are at hand.
         """
         # Kept sums say until when they tell: no need to wait for what has just come.
-        state: _State = self._hub.query(session, _state)
+        state: State = self._hub.query(session, state_of)
         is_large = state.attempts > LARGE
         is_live = self._hub.is_live(session)
         if is_live and is_large and not any(asked):
@@ -228,18 +177,16 @@ class KeptSums:
             if is_live or any(asked) or not is_large:
                 return _dated(last_ns, msgspec.json.encode(make(file, last_ns)))
             with self._interruptible(file):
-                return _dated(last_ns, _exact(file, name, last_ns, make).body)
+                return _dated(last_ns, exact(file, name, last_ns, make).body)
 
         question = f"sums of {name} {msgspec.json.encode(asked).decode()}"
         made_ns, _, body = self._hub.answered(session, question, answer).partition(b"\n")
         return Dated(msgspec.json.decode(body, type=kind), int(made_ns) if is_live and is_large else None)
 
-    def _at_hand(
-        self, file: SessionFile, session: str, name: str, state: _State, last_ns: int
-    ) -> _Made | None:
+    def _at_hand(self, file: SessionFile, session: str, name: str, state: State, last_ns: int) -> Made | None:
         """The sums of all of a session if they need not be made."""
         if not self._hub.is_live(session):
-            known = _load(_place(file, name))
+            known = load(place(file, name))
             return known if known is not None and known.is_of(file, last_ns) else None
         key = (session, name)
         known = self._known(key)
@@ -251,7 +198,7 @@ class KeptSums:
 
     # Of all of a live session.
 
-    def _last(self, session: str, name: str, state: _State) -> _Made:
+    def _last(self, session: str, name: str, state: State) -> Made:
         """The last ones, or those that are made now if there are none, or too much has changed."""
         key = (session, name)
         known = self._known(key)
@@ -261,7 +208,7 @@ class KeptSums:
             self._asked.add(key)
         return known
 
-    def _known(self, key: tuple[str, str]) -> _Made | None:
+    def _known(self, key: tuple[str, str]) -> Made | None:
         """Those in memory, or those that stand beside the record."""
         with self._lock:
             found = self._made.get(key)
@@ -269,12 +216,12 @@ class KeptSums:
                 self._made.move_to_end(key)
                 return found
         session, name = key
-        stored: _Made | None = self._hub.query(session, lambda file: _load(_place(file, name)))
+        stored: Made | None = self._hub.query(session, lambda file: load(place(file, name)))
         if stored is not None:
             self._keep(key, stored)
         return stored
 
-    def _make(self, key: tuple[str, str], before: _Made | None) -> _Made:
+    def _make(self, key: tuple[str, str], before: Made | None) -> Made:
         """Make them, unless another thread just does: then those, if they are others than ``before``."""
         session, name = key
         with self._lock:
@@ -284,11 +231,11 @@ class KeptSums:
             if known is not None and known is not before:
                 return known
 
-            def make(file: SessionFile) -> _Made:
+            def make(file: SessionFile) -> Made:
                 with self._interruptible(file):
-                    return _make(file, name, time.time_ns(), self._makers[name])
+                    return make_and_store(file, name, time.time_ns(), self._makers[name])
 
-            made: _Made = self._hub.query(session, make)
+            made: Made = self._hub.query(session, make)
             self._keep(key, made)
             return made
 
@@ -304,62 +251,13 @@ class KeptSums:
             if is_ours:
                 self._reading = None
 
-    def _keep(self, key: tuple[str, str], made: _Made) -> None:
+    def _keep(self, key: tuple[str, str], made: Made) -> None:
         with self._lock:
             self._made[key] = made
             self._made.move_to_end(key)
             self._asked.discard(key)
             while sum(len(one.body) for one in self._made.values()) > MAX_BYTES:
                 self._made.popitem(last=False)
-
-    # Filters of the logical graph.
-
-    def _from_laid_out(
-        self, file: SessionFile, session: str, filters: Mapping[str, Any]
-    ) -> tuple[query.LogicalRows | None, int]:
-        """What was laid out tells of them, and until when it tells; None if it cannot."""
-        if not self._hub.is_live(session):
-            last_ns = self._hub.last_ns(session)
-            return query.logical_laid_out(file, filters, last_ns), last_ns
-        made = self._laid_out.get(session)
-        if made is None or made.changed(_state(file)) > _OUTDATED:
-            return None, 0
-        since_ns, until_ns = filters.get("since_ns"), filters.get("until_ns")
-        is_past = until_ns is not None and until_ns <= made.at_ns
-        if not is_past and (since_ns is not None or until_ns is not None):
-            return None, 0  # of what happens now, now is told
-        found = query.logical_laid_out(file, filters, made.at_ns, is_live=True, is_past=is_past)
-        if found is not None:
-            self._want_laid_out(session)
-        return found, made.at_ns
-
-    def _want_laid_out(self, session: str) -> None:
-        with self._lock:
-            self._to_lay_out.add(session)
-
-    def _lay_out(self, session: str) -> None:
-        """See :func:`rayscope.store.query.lay_out`. What fails is not tried again until the session has lived
-        on.
-        """
-        key, at_ns = (session, "laid out"), self._hub.last_ns(session)
-        state: _State = self._hub.query(session, _state)
-        if state.attempts <= LARGE or key in self._failed:
-            return
-        is_live, known = self._hub.is_live(session), self._laid_out.get(session)
-        if is_live and known is not None and not known.is_due(state, asked=True):
-            self._want_laid_out(session)  # later
-            return
-
-        def lay_out(file: SessionFile) -> None:
-            if is_live or not query.is_laid_out(file, at_ns):
-                began = time.monotonic()
-                with self._interruptible(file):
-                    query.lay_out(file, at_ns)
-                self._laid_out[session] = _Made(at_ns, state, time.monotonic() - began, b"")
-
-        self._failed.add(key)
-        self._hub.query(session, lay_out)
-        self._failed.discard(key)
 
     # Before anybody asks.
 
@@ -382,9 +280,7 @@ class KeptSums:
         for session in ended:
             with self._told(session):
                 self._finish(session)
-        with self._lock:
-            wanted, self._to_lay_out = self._to_lay_out, set()
-        for session in wanted:
+        for session in self.laid_out.wanted():
             with self._told(session):
                 self._lay_out(session)
         self._follow(live)
@@ -404,15 +300,22 @@ class KeptSums:
                 self._asked.discard(key)
                 self._making.pop(key, None)
         self._failed = {key for key in self._failed if key[0] != session}
-        self._laid_out.pop(session, None)
+        self.laid_out.forget(session)
         if self._hub.query(session, query.stored_attempts) > LARGE:
             for name, make in self._makers.items():
                 self.get(session, name, (), make, msgspec.Raw)
             self._lay_out(session)
 
+    def _lay_out(self, session: str) -> None:
+        """Lay it out if it is large."""
+        state: State = self._hub.query(session, state_of)
+        if state.attempts > LARGE and self.laid_out.make(session, state) and not self._hub.is_live(session):
+            # What is laid out is looked at where the sums of all are at hand.
+            self.get(session, "logical", (), self._makers["logical"], msgspec.Raw)
+
     def _follow(self, sessions: set[str]) -> None:
         """Those of live sessions that are due, the oldest first."""
-        due: list[tuple[bool, int, tuple[str, str], _Made | None]] = []
+        due: list[tuple[bool, int, tuple[str, str], Made | None]] = []
         for session in sessions:
             with self._told(session):
                 due += self._due(session)
@@ -428,9 +331,9 @@ class KeptSums:
                 self._asked.discard(key)
             self._rest_until = time.monotonic() + REST * (time.monotonic() - began)
 
-    def _due(self, session: str) -> Iterator[tuple[bool, int, tuple[str, str], _Made | None]]:
+    def _due(self, session: str) -> Iterator[tuple[bool, int, tuple[str, str], Made | None]]:
         """Whether they are missing or were asked for, when the last ones were made, and what they are."""
-        state: _State = self._hub.query(session, _state)
+        state: State = self._hub.query(session, state_of)
         if state.attempts <= LARGE:
             return
         for name in self._makers:
@@ -449,46 +352,3 @@ class KeptSums:
 
 def _dated(at_ns: int, body: bytes) -> bytes:
     return b"%d\n" % at_ns + body
-
-
-def _place(file: SessionFile, name: str) -> Path:
-    return file.path.with_name(f"{name}.sums")
-
-
-def _load(path: Path) -> _Made | None:
-    """What stands at ``path`` if this version made it, of a record of this layout."""
-    with contextlib.suppress(OSError, ValueError):
-        head, _, body = path.read_bytes().partition(b"\n")
-        version, at_ns, writes, attempts, cost_s = head.decode().split(" ")
-        if version == _VERSION:
-            return _Made(int(at_ns), _State(int(writes), int(attempts), 0), float(cost_s), body)
-    return None
-
-
-def _store(path: Path, made: _Made) -> None:
-    """Put it at ``path``; while that fails, it is not there."""
-    head = f"{_VERSION} {made.at_ns} {made.state.writes} {made.state.attempts} {made.cost_s:.6f}\n"
-    beside = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    try:
-        beside.write_bytes(head.encode() + made.body)
-        beside.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-
-
-def _exact(file: SessionFile, name: str, at_ns: int, make: Callable[[SessionFile, int], Any]) -> _Made:
-    """What stands beside the record if it was made of the same content, or else what is made now."""
-    known = _load(_place(file, name))
-    if known is not None and known.is_of(file, at_ns):
-        return known
-    return _make(file, name, at_ns, make)
-
-
-def _make(file: SessionFile, name: str, at_ns: int, make: Callable[[SessionFile, int], Any]) -> _Made:
-    """Make sums, and put them beside the record."""
-    state, began = _state(file), time.monotonic()  # before: what comes meanwhile may not be in them
-    body = msgspec.json.encode(make(file, at_ns))
-    made = _Made(at_ns, state, time.monotonic() - began, body)
-    _store(_place(file, name), made)
-    return made

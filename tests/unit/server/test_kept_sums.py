@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from tests.story import Story, at
 from tests.unit.server.conftest import Running, start
 
-from rayscope.server import clusters, kept_sums
+from rayscope.server import clusters, kept_sums, laid_out, made_sums
+from rayscope.server.made_sums import load, place
 from rayscope.server.routes.gantt import FOLLOWED
 from rayscope.store import query
 from rayscope.store.query import gantt, logical
@@ -111,6 +113,7 @@ def test_they_answer_for_a_function_until_its_attempts_change(
     fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    monkeypatch.setattr(query, "can_lay_out", lambda _: False)
     views = ("/api/flow/flame", "/api/flow/logical")
     for trains in (3, 4):
         fresh.record(_story(trains))
@@ -129,17 +132,48 @@ def test_after_a_filter_was_asked_for_others_are_answered_from_what_is_laid_out(
 ) -> None:
     assert fresh.server.hub is not None
     hub = fresh.server.hub
+
+    def has_sums(file: SessionFile) -> bool:
+        found = load(place(file, "logical"))
+        return found is not None and found.is_of(file, hub.last_ns(session))
+
     for trains in (3, 4):
         fresh.record(_story(trains))
         session = hub.resolve(None)
-        fresh.get("/api/flow/logical")  # the sums of all are at hand
         made.clear()
         assert fresh.get("/api/flow/logical", until_ns=str(at(150)))["attempts"] == 4
-        assert made == ["logical_rows"]
-        _until(lambda: hub.query(session, lambda file: query.is_laid_out(file, hub.last_ns(session))))
+        # And then the sums of all.
+        _until(lambda: hub.query(session, has_sums))
         assert fresh.get("/api/flow/logical", since_ns=str(at(195)))["attempts"] == 2 * trains - 4
         assert fresh.get("/api/flow/logical", until_ns=str(at(150)), state="FINISHED")["attempts"] == 4
-        assert made == ["logical_rows"]
+        assert made == ["logical_rows"] * 2
+
+
+def test_where_laying_out_fails_attempts_are_read_and_it_is_tried_again_later(
+    fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def fail(file: SessionFile, last_ns: int) -> None:
+        tried.append(last_ns)
+        raise duckdb.OutOfMemoryException("no room")
+
+    def ask(when: float) -> None:
+        assert fresh.get("/api/flow/logical", until_ns=str(at(when)))["attempts"] == 4
+        sums.prepare()
+
+    assert fresh.server.hub is not None
+    sums = fresh.server.hub.sums
+    monkeypatch.setattr(query, "lay_out", fail)
+    fresh.record(_story(3))
+    ask(150)
+    _until(lambda: len(tried) == 1)
+    ask(160)
+    assert len(tried) == 1
+    monkeypatch.setattr(laid_out, "_PATIENCE_S", 0)
+    sums.laid_out.forget(fresh.server.hub.resolve(None))
+    ask(170)
+    _until(lambda: len(tried) == 2)
 
 
 def test_lanes_are_laid_out_once_and_those_of_a_filter_share_what_ran_when(
@@ -228,17 +262,18 @@ def test_filters_of_a_live_session_are_told_of_one_moment_and_what_happens_now_a
     fresh: Running, made: list[str], lives: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
-    monkeypatch.setattr(kept_sums, "_OUTDATED", 10)  # stories are written whole
+    for module in (kept_sums, laid_out):
+        monkeypatch.setattr(module, "_OUTDATED", 10)  # stories are written whole
     assert fresh.server.hub is not None
     sums, path = fresh.server.hub.sums, "/api/flow/logical"
     fresh.record(_story(3))
     session = fresh.server.hub.resolve(None)
     _until(lambda: len(_heads(fresh.folder)) == KEPT)
-    assert fresh.get(path, func_name="load", node_id="a" * 56)["attempts"] == 3
-    _until(lambda: session in sums._laid_out)
     with monkeypatch.context() as still:
-        still.setattr(kept_sums._Made, "is_due", lambda *_, **__: False)
-        at_ns = sums._laid_out[session].at_ns
+        still.setattr(made_sums.Made, "is_due", lambda *_, **__: False)
+        assert fresh.get(path, func_name="load", node_id="a" * 56)["attempts"] == 3
+        _until(lambda: session in sums.laid_out._made)
+        at_ns = sums.laid_out._made[session].at_ns
         fresh.record(_story(4))
         made.clear()
         answer = fresh.get(path, node_id="a" * 56)
@@ -249,7 +284,7 @@ def test_filters_of_a_live_session_are_told_of_one_moment_and_what_happens_now_a
         assert fresh.get(path, until_ns=str(time.time_ns()))["attempts"] == 8
         assert made == ["logical_rows"] * 2
     _until(lambda: fresh.get(path, func_name="train", node_id="a" * 56)["attempts"] == 4)
-    _until(lambda: sums._laid_out[session].at_ns > at_ns)
+    _until(lambda: sums.laid_out._made[session].at_ns > at_ns)
 
 
 def test_while_more_is_recorded_they_are_of_one_moment_and_catch_up(
@@ -318,5 +353,5 @@ def test_to_stop_ends_what_is_being_made(fresh: Running, made: list[str], lives:
 def test_which_are_due(
     writes: int, attempts: int, rows_written: int, age_s: int, asked: bool, is_due: bool
 ) -> None:
-    made = kept_sums._Made(time.time_ns() - age_s * 10**9, kept_sums._State(9, 1000, 500), 2.0, b"")
-    assert made.is_due(kept_sums._State(writes, attempts, rows_written), asked=asked) is is_due
+    made = made_sums.Made(time.time_ns() - age_s * 10**9, made_sums.State(9, 1000, 500), 2.0, b"")
+    assert made.is_due(made_sums.State(writes, attempts, rows_written), asked=asked) is is_due

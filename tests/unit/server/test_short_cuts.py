@@ -75,6 +75,8 @@ def _story(seed: int, tasks: int = 120, *, is_mixed: bool = False) -> Story:
             story.batch.edges.append(Edge(task, 0, "get", put, 100_000_001, None, at(begin), at(begin + 1)))
         story.get(DRIVER, task, begin, ended)
         made.append(task)
+    for job in (JOB, OTHER_JOB):
+        story.entity("actor", ACTOR + job, 0, class_name="Store")
     return story
 
 
@@ -159,9 +161,30 @@ def test_what_is_laid_out_tells_of_filters_what_attempts_tell(
 
     def check_later(file: SessionFile) -> None:
         assert not query.is_laid_out(file, LAST_NS)
+        monkeypatch.setattr(data_edges, "MAX_EDGE_ROWS", 100)
         check(file)
 
     _read(fresh, _story(seed + 10, is_mixed=is_mixed), check_later)
+
+
+def test_what_is_laid_out_anew_meanwhile_is_not_told(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    methods_of, later = logical.methods_of, LAST_NS + 1
+
+    def check(file: SessionFile) -> None:
+        def meanwhile(*values: Any) -> Any:
+            query.lay_out(file, later)
+            return methods_of(*values)
+
+        query.lay_out(file, LAST_NS)
+        filters = {"state": "FINISHED"}
+        expected = query.logical_laid_out(file, filters, LAST_NS)
+        assert expected is not None
+        with monkeypatch.context() as during:
+            during.setattr(logical, "methods_of", meanwhile)
+            assert query.logical_laid_out(file, filters, LAST_NS, is_live=True) is None
+        assert _sorted(query.logical_laid_out(file, filters, later)) == _sorted(expected)
+
+    _read(fresh, _story(1), check)
 
 
 def test_data_edges_are_the_same_whichever_end_is_looked_for_first(

@@ -13,14 +13,12 @@ from rayscope.store.flow_sql import (
     CREATED,
     DRIVER_HI,
     END,
-    FOREVER,
     NOT_DRIVER,
     START,
     TASK_ID,
     attempt_key,
     blocked_ns,
     is_driver,
-    total,
 )
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.data_edges import data_edges
@@ -35,7 +33,7 @@ from rayscope.store.query.logical_names import (
     tasks_named,
     with_function,
 )
-from rayscope.store.query.logical_sums import called
+from rayscope.store.query.logical_sums import called, lasted, one_by_one
 from rayscope.store.query.pages import Row, Where, given, rows_of
 from rayscope.store.session_file import SessionFile
 
@@ -61,19 +59,9 @@ def _called(where: Where, is_exact: bool, is_unfolded: bool, spans: str) -> str:
     The caller of an attempt with a call path is told by the path; only for the others, and where instances
     are told apart, is the parent looked up.
     """
-    quantile, sample = ("quantile_cont", "") if is_exact else ("reservoir_quantile", ", 8192")
-
-    def quantiles(since: str, name: str) -> str:
-        # (greatest() takes no notice of a NULL.)
-        took = f"least(greatest(0, ended - {since}), {FOREVER})"
-        lasted = f"CASE WHEN ended IS NOT NULL AND {since} IS NOT NULL THEN {took} END"
-        return ", ".join(
-            f"{quantile}({lasted}, {share}{sample})::BIGINT AS {name}_p{share * 100:.0f}_ns"
-            for share in (0.5, 0.95)
-        )
-
+    estimated = () if is_exact else ("reservoir_quantile", ", 8192")
     wanted = f"{class_of('up.name')} IN (SELECT unnest(unfolded) FROM asked)" if is_unfolded else "false"
-    lasted = f"SELECT {_KEY}, coalesce(ended, last) AS ended FROM picked, asked"
+    ended = f"SELECT {_KEY}, coalesce(ended, last) AS ended FROM picked, asked"
     box = caller_box = "NULL::VARCHAR"
     if is_unfolded:
         box = box_of("n.func", "n.actor_id", shown_id("n.task"))
@@ -97,18 +85,12 @@ called AS (
         CASE WHEN of_driver THEN right(parent_lo, 8) ELSE coalesce(n.up, c.func) END AS caller,
         CASE WHEN NOT of_driver THEN {caller_box} END AS caller_box,
         CASE WHEN began IS NULL THEN 0 ELSE greatest(0, coalesce(ended, last) - began) END AS took,
-        least(took, coalesce(b.blocked, 0)) AS waited
+        least(took, coalesce(b.blocked, 0)) AS waited,
+        {lasted("began")} AS run, {lasted("created")} AS latency
     FROM asked, placed n
     LEFT JOIN callers c ON n.look_up AND c.task_hi = n.parent_hi AND c.task_lo = n.parent_lo
-    LEFT JOIN ({blocked_ns(spans, lasted)}) b ON b.key = {attempt_key("n.")})
-SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
-    bool_or({IS_ACTOR}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
-    {total("took")} AS total_ns, {total("took - waited")} AS self_ns,
-    {total("waited")} AS blocked_ns, {total("output_bytes")} AS output_bytes,
-    {quantiles("created", "latency")}, {quantiles("began", "run")}
-FROM called
-GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box))
-"""
+    LEFT JOIN ({blocked_ns(spans, ended)}) b ON b.key = {attempt_key("n.")})
+{one_by_one("called", IS_ACTOR, *estimated)}"""
 
 
 def _states(where: Where, is_unfolded: bool) -> str:

@@ -1,8 +1,8 @@
-"""What the logical graph of a filter is summed up from, laid out beforehand: of a large session that has
-ended, each attempt with its function, its caller and what it waited, and each data edge with its ends.
+"""What the logical graph of a filter is summed up from, laid out beforehand: each attempt of a large session
+with its function, its caller and what it waited, and each data edge with its ends.
 
 It is kept in the record itself, in tables that nobody else reads, with the state of the record that they are
-made of.
+made of. They stay until others are made.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from typing import Any
 import duckdb
 
 from rayscope import __version__
-from rayscope.store.flow_sql import FOREVER, MADE, NOT_DRIVER, attempt_key, total
+from rayscope.store.flow_sql import FOREVER, NOT_DRIVER, attempt_key
 from rayscope.store.quantile_sql import bucket
 from rayscope.store.query import logical
 from rayscope.store.query.data_edges import ends_of, share_of, summed
 from rayscope.store.query.logical_names import FOLDED
 from rayscope.store.query.logical_sums import (
     GROUP,
+    RESTARTED,
     WAITED,
     by_edge,
     keyed,
+    lasted,
     named_groups,
+    one_by_one,
     sums,
     wait_sums,
 )
@@ -38,13 +41,14 @@ _FILTERS = _BY_LABEL | {"job_id", "type", "node_id", "state", "since_ns", "until
 #: Another number for other tables; what another version laid out is not read.
 _LAYOUT = 1
 _VERSION = f"{__version__}-{SCHEMA_VERSION}-{_LAYOUT}"
-#: Columns of attempts that filters ask for, as they are called there: of ``keyed``, and of attempts.
+#: Columns that filters ask for, as attempts call them: of ``keyed``, and of attempts.
 _FILTERED = "state, type, job_id, node_id, created AS created_at_ns, ended AS ended_at_ns"
-_METHODS = "SELECT func FROM laid_out_calls WHERE is_method"
 _FILTERED_ENDS = "coalesce(state, 'NIL') AS state, type, job_id, node_id, created_at_ns, ended_at_ns"
-_CALL = "func, caller_kind, caller, is_method"
 #: What filters by name look at.
-_LABEL = "type, name, func_name, actor_repr_name, made"
+_LABEL = "type, name, func_name, actor_repr_name, restarted"
+#: What tells a function and its caller.
+_CALL = "func, caller_kind, caller, is_method"
+_METHODS = "SELECT func FROM laid_out_calls WHERE is_method"
 #: What is laid out; the last says of what it was made.
 _TABLES = (
     "laid_out_calls",
@@ -69,7 +73,11 @@ def is_laid_out(file: SessionFile, last_ns: int) -> bool:
 
 
 def lay_out(file: SessionFile, last_ns: int) -> None:
-    """Do it. ``last_ns``: until when a running attempt has run. Some 15 s for ten million attempts."""
+    """Do it: some 15 s for ten million attempts. ``last_ns``: until when a running attempt has run.
+
+    What was laid out before is there until then, on disk too. Meanwhile nothing is moved from the log into
+    the file.
+    """
     writes = file.writes
     with file.reader() as reader:
         reader.execute("BEGIN")
@@ -90,16 +98,13 @@ def lay_out(file: SessionFile, last_ns: int) -> None:
 
 def _lay_out_attempts(reader: duckdb.DuckDBPyConnection, where: Where, last_ns: int) -> None:
     """Make the tables of calls, each a function and who calls it, of labels, and of attempts with both."""
-    with_keyed, columns = keyed(where, last_ns), f"{GROUP}, type, name, func_name, actor_repr_name"
+    with_keyed, columns = keyed(where, last_ns), f"{GROUP}, {_LABEL}"
     key = f"hash({columns})"
     reader.execute(
-        f"CREATE TEMP TABLE groups AS {with_keyed} "
-        f"SELECT DISTINCT {key} AS key, made AS restarted, {columns} FROM keyed",
+        f"CREATE TEMP TABLE groups AS {with_keyed} SELECT DISTINCT {key} AS key, {columns} FROM keyed",
         where.values,
     )
-    reader.execute(
-        f"CREATE TEMP TABLE named AS SELECT * RENAME (restarted AS made) FROM ({named_groups('groups')})"
-    )
+    reader.execute(f"CREATE TEMP TABLE named AS {named_groups('groups')}")
     for table, number, of in (("calls", "call", _CALL), ("labels", "label", _LABEL)):
         reader.execute(
             f"CREATE TABLE laid_out_{table} AS SELECT row_number() OVER ()::INTEGER AS {number}, {of} "
@@ -140,8 +145,8 @@ def _lay_out_edges(reader: duckdb.DuckDBPyConnection, share: int) -> None:
     )
     reader.execute(
         f"CREATE TABLE laid_out_ends AS SELECT label, a.* EXCLUDE ({_LABEL}), a.type FROM ("
-        f"SELECT move, {_FILTERED_ENDS}, name, func_name, actor_repr_name, {MADE} AS made FROM ({ends}) "
-        f"JOIN attempts ON task_hi = hi AND task_lo = lo WHERE {NOT_DRIVER}) a "
+        f"SELECT move, {_FILTERED_ENDS}, name, func_name, actor_repr_name, {RESTARTED} AS restarted "
+        f"FROM ({ends}) JOIN attempts ON task_hi = hi AND task_lo = lo WHERE {NOT_DRIVER}) a "
         f"JOIN laid_out_labels l ON {_same('l', 'a', _LABEL)}"
     )
 
@@ -168,7 +173,8 @@ def logical_laid_out(
     is_past: bool = True,
 ) -> logical.LogicalRows | None:
     """What ``logical_rows`` gives for a filter, from what was laid out. None where that is not at hand or
-    cannot tell. Raises BadQuery.
+    cannot tell, or is laid out anew just then. How many actors each class has is told of now. Raises
+    BadQuery.
 
     ``is_live``: what was laid out at ``last_ns`` is told though more was recorded since. Not ``is_past``: but
     not of so few attempts that their quantiles are exact, as these are soon read anew.
@@ -196,6 +202,8 @@ def logical_laid_out(
         instances, _ = logical.instances_of(reader, logical.attempts_where(filters), [])
         data = moving.result()
         methods = logical.methods_of(reader, found, data, _METHODS)
+        if _share(reader, file, last_ns, is_live=is_live) is None:
+            return None  # these may be of two
     rows = logical.with_states(found, states)
     return logical.LogicalRows(*rows, data, methods, instances, not is_exact, share)
 
@@ -206,7 +214,7 @@ def _where(filters: Mapping[str, Any]) -> Where:
     by_label = {name: filters[name] for name in given(filters) if name in _BY_LABEL}
     if by_label:
         labels = logical.attempts_where(by_label)
-        picked = f"SELECT label FROM (SELECT *, made AS actor_id FROM laid_out_labels){labels.sql}"
+        picked = f"SELECT label FROM (SELECT *, restarted AS actor_id FROM laid_out_labels){labels.sql}"
         where.add(f"label IN ({picked})", *labels.values)
     return where
 
@@ -214,9 +222,10 @@ def _where(filters: Mapping[str, Any]) -> Where:
 def _picked(where: Where) -> str:
     """SQL of what is laid out of attempts, with ``run`` and ``latency``, ns."""
     run = f"CASE WHEN run_in IS NOT NULL THEN least(took, {FOREVER}) END"
-    took = f"least(greatest(0, ended_at_ns - created_at_ns), {FOREVER})"
-    latency = f"CASE WHEN latency_in IS NOT NULL THEN {took} END"
-    return f"SELECT *, {run} AS run, {latency} AS latency FROM laid_out_attempts{where.sql}"
+    return (
+        f"SELECT * REPLACE (coalesce(waited, 0) AS waited), {run} AS run, "
+        f"{lasted('created_at_ns', 'ended_at_ns')} AS latency FROM laid_out_attempts{where.sql}"
+    )
 
 
 def _sums(where: Where) -> str:
@@ -225,20 +234,10 @@ def _sums(where: Where) -> str:
 
 
 _WITH_CALL = "SELECT c.* EXCLUDE (call), s.* EXCLUDE (call) FROM sums s JOIN laid_out_calls c USING (call)"
-_QUANTILES = ", ".join(
-    f"quantile_cont({of}, {share})::BIGINT AS {of}_p{share * 100:.0f}_ns"
-    for of in ("latency", "run")
-    for share in (0.5, 0.95)
+#: Where each row of ``sums`` is one attempt.
+_EXACT = one_by_one(
+    f"(SELECT *, NULL::VARCHAR AS box, NULL::VARCHAR AS caller_box FROM ({_WITH_CALL}))", "is_method"
 )
-#: SQL of what ``by_edge`` gives, with exact quantiles, where each row of ``sums`` is one attempt.
-_EXACT = f"""
-SELECT func, NULL::VARCHAR AS box, caller_kind, caller, NULL::VARCHAR AS caller_box,
-    grouping(caller_kind) = 1 AS is_node, bool_or(is_method) AS is_method, count(*) AS attempts,
-    count(*) FILTER (state = 'FAILED') AS failed, {total("took")} AS total_ns,
-    {total("took - coalesce(waited, 0)")} AS self_ns, {total("waited")} AS blocked_ns,
-    {total("output_bytes")} AS output_bytes, {_QUANTILES}
-FROM ({_WITH_CALL}) GROUP BY GROUPING SETS ((func), (func, caller_kind, caller))
-"""
 
 
 def _moves(file: SessionFile, where: Where, share: int) -> list[Row]:

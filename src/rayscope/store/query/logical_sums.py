@@ -24,6 +24,8 @@ _KEY = "task_hi, task_lo, attempt"
 #: What tells function and caller; ``made``: the actor of an attempt without a name, ``up``: its parent, if
 #: neither its path nor the parent's id tells the caller.
 GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
+#: The actor of an attempt that filters by name find by its class: Ray's restarts of actors have no name.
+RESTARTED = "CASE WHEN name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
 #: What an attempt of ``keyed`` waited, ns; ``w`` is its row of :func:`wait_sums`.
 WAITED = "CASE WHEN w.blocked IS NOT NULL THEN least(took, w.blocked) END"
 #: Call paths with the name of their caller.
@@ -76,6 +78,7 @@ WITH {_KNOWN},
 picked AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, coalesce(func_name, name) AS own, coalesce(state, 'NIL') AS state, output_bytes,
         parent_hi, parent_lo, type, name, func_name, actor_repr_name, job_id, node_id, {MADE} AS made,
+        {RESTARTED} AS restarted,
         coalesce({IS_ACTOR}, false) AS is_method,
         CASE WHEN {is_driver("parent")} THEN right(parent_lo, 8) END AS job,
         coalesce(path_id IN (SELECT path_id FROM known), false) AS is_known,
@@ -85,11 +88,36 @@ keyed AS NOT MATERIALIZED (
     SELECT *, CASE WHEN job IS NULL AND NOT is_known THEN parent_hi END AS up_hi,
         CASE WHEN job IS NULL AND NOT is_known THEN parent_lo END AS up_lo,
         CASE WHEN began IS NULL THEN 0 ELSE greatest(0, coalesce(ended, {last}) - began) END AS took,
-        CASE WHEN ended IS NOT NULL AND began IS NOT NULL
-            THEN least(greatest(0, ended - began), {FOREVER}) END AS run,
-        CASE WHEN ended IS NOT NULL AND created IS NOT NULL
-            THEN least(greatest(0, ended - created), {FOREVER}) END AS latency
+        {lasted("began")} AS run, {lasted("created")} AS latency
     FROM picked)"""
+
+
+def lasted(since: str, until: str = "ended") -> str:
+    """SQL of how long an attempt took since then, ns, not negative; NULL if one of the times is not known."""
+    # (greatest() takes no notice of a NULL.)
+    took = f"least(greatest(0, {until} - {since}), {FOREVER})"
+    return f"CASE WHEN {until} IS NOT NULL AND {since} IS NOT NULL THEN {took} END"
+
+
+def one_by_one(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
+    """SQL of rows as :func:`by_edge` gives them, also by box, from ``of``: attempts with their function,
+    caller and boxes, ``took``, ``waited``, ``run`` and ``latency``.
+
+    ``is_method``: SQL of whether an attempt is one of an actor. ``quantile`` and ``sample``: the function
+    that quantiles are made with, and its last parameter.
+    """
+    quantiles = ", ".join(
+        f"{quantile}({name}, {share}{sample})::BIGINT AS {name}_p{share * 100:.0f}_ns"
+        for name in ("latency", "run")
+        for share in (0.5, 0.95)
+    )
+    return f"""
+SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
+    bool_or({is_method}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
+    {total("took")} AS total_ns, {total("took - waited")} AS self_ns, {total("waited")} AS blocked_ns,
+    {total("output_bytes")} AS output_bytes, {quantiles}
+FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box))
+"""
 
 
 def sums(group: str, buckets: str, waited: str) -> str:
