@@ -120,7 +120,7 @@ class RayCluster:
         path.write_text(f"import ray\nray.init({self.gcs!r}, log_to_driver=False)\n{script}")
         process = subprocess.Popen(
             [sys.executable, str(path), *arguments],
-            env=self.env,
+            env={**self.env, "RAY_ADDRESS": self.gcs},  # else it looks for clusters on all of the machine
             cwd=self.home,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

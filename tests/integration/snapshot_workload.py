@@ -129,13 +129,20 @@ def submit_jobs(address: str, headers: dict[str, str]) -> None:
         ("bad-job", f'{sys.executable} -c "{script}; raise SystemExit(3)"'),
         ("shell-job", "echo https://user:pass@example.org/"),
     ]:
-        client.submit_job(
-            entrypoint=entrypoint,
-            submission_id=name,
-            runtime_env={"env_vars": {"TOKEN": "very-secret"}},
-            metadata={"team": "tests"},
-        )
         deadline = time.monotonic() + 120
+        while True:
+            try:
+                client.submit_job(
+                    entrypoint=entrypoint,
+                    submission_id=name,
+                    runtime_env={"env_vars": {"TOKEN": "very-secret"}},
+                    metadata={"team": "tests"},
+                )
+                break
+            except RuntimeError as error:  # the node's agent may not have come up yet
+                if "No available agent" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(1)
         while client.get_job_status(name) in (JobStatus.PENDING, JobStatus.RUNNING):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{name} did not end")
