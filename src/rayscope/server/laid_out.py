@@ -15,8 +15,8 @@ from rayscope.store.session_file import SessionFile
 if TYPE_CHECKING:
     from rayscope.server.hub import Hub
 
-#: Of a live session nobody is told from what is older, s, or twice as old as is made anew while it is asked
-#: for; or if more than this part of its attempts has come or was written anew since.
+#: Of a live session nobody is told from what was laid out before more than this part of its attempts came or
+#: was written anew.
 _OUTDATED = 0.1
 #: What failed is tried again after so long, s.
 _PATIENCE_S = 600.0
@@ -78,6 +78,7 @@ class LaidOut:
 
     @staticmethod
     def _is_outdated(made: Made, now: State) -> bool:
+        """Or so old that it cannot have been asked for meanwhile: it would have been made anew by now."""
         age_s = (time.time_ns() - made.at_ns) / 1e9
         return made.changed(now) > _OUTDATED or age_s > max(OLD_S, 2 * ASKED * made.cost_s)
 

@@ -35,6 +35,7 @@ class State(NamedTuple):
 
 
 def state_of(file: SessionFile) -> State:
+    """That of a record now."""
     return State(file.writes, query.stored_attempts(file), file.rows_written)
 
 
@@ -69,6 +70,7 @@ class Made:
 
 
 def place(file: SessionFile, name: str) -> Path:
+    """Where sums of that name stand beside a record."""
     return file.path.with_name(f"{name}.sums")
 
 

@@ -9,12 +9,17 @@ from rayscope.store.query.logical_names import Unfolded, box_of, shown_id, tasks
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
 
-#: With more rows of ``edge_rows`` than this, data edges are those of a share of the objects.
+#: With more rows of ``edge_rows`` than this, a share of the objects is looked at.
 MAX_EDGE_ROWS = 1_000_000
 #: Of fewer attempts than so many for each data edge the edges are looked for, else the attempts of all edges.
 FEW = 6
 #: Of more than so many for each data edge, only those are looked at that are an end of one.
 MANY = 1
+
+
+def one_in(share: int) -> str:
+    """SQL of whether a row of ``edge_rows`` is of one of those objects that are told of in a sample."""
+    return f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"
 
 
 def ends_of(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> str:
@@ -25,7 +30,7 @@ def ends_of(mine: str | None, share: int, is_unfolded: bool, for_each: float) ->
     ``share``: of the objects every so manieth. ``for_each``: how many of those attempts there are for each
     row of ``edge_rows``; if they are few, they are looked for first.
     """
-    taken = [f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"] if share > 1 else []
+    taken = [one_in(share)] if share > 1 else []
     few = ""
     if mine is not None and for_each < FEW:
         found = f"SELECT task_hi FROM attempts WHERE {mine}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rayscope.store.flow_sql import ENDS, FIRST_PUT, NOT_DRIVER, moved, nodes_of, total
+from rayscope.store.query.data_edges import one_in, share_of
 from rayscope.store.query.pages import Row, rows_of
 from rayscope.store.session_file import SessionFile
 
-#: Rows about objects that are looked at; of more a sample of the objects.
-_MAX_EDGE_ROWS = 1_000_000
 MAX_PAIRS = 200
 
 _TAKEN = "kind IN ('get', 'fetched') AND end_ns > {since} AND end_ns <= {until}"
@@ -18,7 +17,7 @@ _TAKEN = "kind IN ('get', 'fetched') AND end_ns > {since} AND end_ns <= {until}"
 def _pairs(since: int, until: int, share: int) -> str:
     taken = _TAKEN.format(since=since, until=until)
     if share > 1:
-        taken += f" AND hash(object_hi, object_lo, object_index) % {share} = 0"
+        taken += f" AND {one_in(share)}"
     # Who made an object is in its id, but for those that were put.
     made = (
         f"{{}}_hi IN (SELECT object_hi FROM edge_rows WHERE {taken} "
@@ -74,8 +73,7 @@ def transfers(file: SessionFile, since_ns: int, until_ns: int) -> Transfers:
     attempt ran; of a task that made one, or that took one in an attempt not on record, the last one counts.
     """
     with file.reader() as reader:
-        stored = reader.execute("SELECT count(*) FROM edge_rows").fetchone()
-        share = max(1, -(-(stored[0] if stored else 0) // _MAX_EDGE_ROWS))
+        share, _ = share_of(reader)
         pairs = rows_of(reader.execute(_pairs(int(since_ns), int(until_ns), share)))
     every = (0, 0, 0)
     for row in pairs:
