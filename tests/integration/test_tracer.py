@@ -93,6 +93,13 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     )
     assert gets == [2]
 
+    # Ray's own workers, which spill objects and restore them, are left alone.
+    (spilled,) = lab.sql(
+        "SELECT count(*), count(*) FILTER (e.bytes > 10_000_000) FROM data_edges e "
+        "JOIN tasks t ON t.task_id = e.consumer_task_id WHERE t.func_name = 'total' AND e.kind = 'argument'"
+    )
+    assert spilled == [50, 50]
+
     # Phases add up to what Ray's own times say, for each of thousands of attempts.
     (sums,) = lab.sql(
         "SELECT count(*), max(abs(waiting_args_ns + waiting_node_ns + queued_ns + fetching_ns + executing_ns + "

@@ -35,6 +35,8 @@ _OBJECTS_AN_EVENT = 8
 _SUMS_TOLD, _SUMS_KEPT = 500, 2000
 _DEFAULT_MAX_SPANS = 1000
 _DRIVER = b"\xff" * 20
+#: Ray's SCRIPT_MODE and WORKER_MODE.
+_TRACED_MODES = (0, 1)
 _encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 log = logging.getLogger("rayscope.tracer")
 
@@ -166,10 +168,15 @@ class _State:
 
     @property
     def connected(self) -> bool:
-        """Whether this process is a driver or a worker of a cluster now."""
-        if not self.on:
+        """Whether this process is a driver or a task worker of a cluster now.
+
+        All that asks Ray's core worker for anything looks here first. The workers that spill objects and
+        restore them run Ray's Python code too, but there the core worker aborts the process when asked.
+        """
+        worker = self.worker.global_worker if self.on else None
+        if worker is None or worker.mode not in _TRACED_MODES:
             return False
-        core = self.core = getattr(self.worker.global_worker, "core_worker", None)
+        core = self.core = getattr(worker, "core_worker", None)
         return core is not None and core is not self.closed
 
 

@@ -15,6 +15,8 @@ import ray
 import rayscope
 
 CALLS = 6000
+#: Objects that the store has no room for by far: Ray spills them, and restores them when they are used.
+SPILLED, SPILLED_BYTES, STORE_BYTES = 50, 10_000_000, 80_000_000
 
 
 def setup() -> None:
@@ -36,6 +38,16 @@ def fails(number: int) -> None:
 @ray.remote
 def parent(number: int) -> int:
     return sum(ray.get([work.remote(i) for i in range(number)]))
+
+
+@ray.remote
+def total(values: Any) -> int:
+    return int(values.sum())
+
+
+def spill() -> int:
+    refs = [ray.put(np.full(SPILLED_BYTES // 8, number)) for number in range(SPILLED)]
+    return sum(ray.get([total.remote(ref) for ref in refs])) + sum(int(ray.get(ref)[0]) for ref in refs)
 
 
 @ray.remote
@@ -123,12 +135,14 @@ def main() -> None:
         _temp_dir=sys.argv[1],
         include_dashboard=False,
         log_to_driver=False,
+        object_store_memory=STORE_BYTES,
         runtime_env={"worker_process_setup_hook": setup},
     )
     rayscope.annotate(run="nightly")
     assert ray.get([work.remote(i) for i in range(2500)]) == list(range(2500))
     ray.wait([fails.remote(i) for i in range(50)], num_returns=50)
     ray.get([parent.remote(20) for _ in range(10)])
+    assert spill() == sum(range(SPILLED)) * (SPILLED_BYTES // 8 + 1)
     ref = ray.put(1)
     first = ray.get(environment.remote([ref]))
     second = environment.options(runtime_env={"env_vars": {"SECOND": "2"}}).remote([ref])
