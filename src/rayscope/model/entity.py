@@ -2,7 +2,9 @@
 
 All five merge in the same way (see :mod:`rayscope.model.attempt` for why): fixed fields keep the least
 known value, transitions are a set keyed by (time, state), and a snapshot, which says what something is
-*now* and not when it became so, is a register that keeps the newest observation.
+*now* and not when it became so, is a register that keeps the newest observation. What has died is dead
+from then on, so of several accounts of a death the earliest holds: Ray marks all actors of a job dead once
+more, with a new time and reason, when the job ends.
 """
 
 from __future__ import annotations
@@ -47,22 +49,35 @@ class Entity:
     def current(self) -> dict[str, Value]:
         """Everything known, latest account on top; ``state`` is present once any is known.
 
-        The order of accounts: fixed fields, then transitions by time, then the newest snapshot if it is
-        newer than the last transition; and a final state stays.
+        The order of accounts: fixed fields, then transitions and the snapshot by time; and a final state
+        stays, see :func:`_rank`.
         """
-        final = FINAL_STATES[self.kind]
-        # (is final, time, state) orders accounts, so that a late or clock-skewed report revives nobody.
         accounts: list[tuple[tuple[bool, int, str], dict[str, Value]]] = [
-            ((state in final, time_ns, state), {**extra, "state": state})
+            (_rank(self.kind, time_ns, state), {**extra, "state": state})
             for (time_ns, state), extra in self.transitions.items()
         ]
         if self.observed:
-            state = str(self.observed.get("state", ""))
-            accounts.append(((state in final, self.observed_ns, state), self.observed))
+            accounts.append((_rank_observed(self), self.observed))
         merged: dict[str, Value] = dict(self.fields)
         for _, account in sorted(accounts, key=lambda item: item[0]):
             merged.update(account)
         return merged
+
+
+def _rank(kind: Kind, time_ns: int, state: str) -> tuple[bool, int, str]:
+    """The account with the greatest rank holds: a final state, so that a late or clock-skewed report revives
+    nobody, and then the newest; but of deaths the earliest. (Of a job the newest, too: that its driver has
+    ended is known before how.)
+    """
+    is_final = state in FINAL_STATES[kind]
+    return is_final, -time_ns if is_final and kind != "job" else time_ns, state
+
+
+def _rank_observed(entity: Entity) -> tuple[bool, int, str]:
+    state = str(entity.observed.get("state", ""))
+    # A death was before it was observed, where Ray says when.
+    died_ns = entity.observed.get("end_ns") if entity.kind != "job" else None
+    return _rank(entity.kind, died_ns if isinstance(died_ns, int) and died_ns else entity.observed_ns, state)
 
 
 def _least(into: dict[str, Value], other: Mapping[str, Value]) -> None:
@@ -86,10 +101,14 @@ def merge_entities(into: Entity, other: Entity) -> Entity:
             into.transitions[key] = dict(extra)
         else:
             _least(seen, extra)
-    if (other.observed_ns, _canonical(other.observed)) > (into.observed_ns, _canonical(into.observed)):
+    if other.observed and (not into.observed or _order_observed(other) > _order_observed(into)):
         into.observed_ns = other.observed_ns
         into.observed = dict(other.observed)
     return into
+
+
+def _order_observed(entity: Entity) -> tuple[tuple[bool, int, str], int, str]:
+    return _rank_observed(entity), entity.observed_ns, _canonical(entity.observed)
 
 
 def _canonical(values: Mapping[str, Any]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import random
 from functools import reduce
-from itertools import product
+from itertools import permutations, product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.model import PHASES, STATES, Attempt, Entity, TaskError, merge_attempts, merge_entities
+from rayscope.model import PHASES, STATES, Attempt, Entity, Kind, TaskError, merge_attempts, merge_entities
 from rayscope.model.attempt import SCALARS
 from rayscope.model.entity import FINAL_STATES
 
@@ -32,7 +33,8 @@ def attempts(draw: st.DrawFn) -> Attempt:
 
 # 1, 1.0 and True are equal and differ in JSON: a field has one type, as in Ray's messages.
 FIELDS = st.fixed_dictionaries(
-    {}, optional={"name": TEXTS, "pid": TIMES, "start_ns": TIMES, "is_detached": st.booleans()}
+    {},
+    optional={"name": TEXTS, "pid": TIMES, "start_ns": TIMES, "end_ns": TIMES, "is_detached": st.booleans()},
 )
 
 
@@ -128,6 +130,31 @@ def test_a_snapshot_counts_where_it_is_newer_than_the_last_transition() -> None:
     newer = Entity("actor", "a", observed_ns=20, observed={"state": "RESTARTING"})
     assert merged([alive, older], merge_entities).current() == {"state": "ALIVE", "pid": 1}
     assert merged([alive, newer, older], merge_entities).current() == {"state": "RESTARTING", "pid": 1}
+
+
+@pytest.mark.parametrize("kind", ["actor", "node", "worker"])
+def test_the_dead_keep_their_time_and_cause_of_death(kind: Kind) -> None:
+    """When a job ends Ray marks all its actors dead, those too that died long before."""
+
+    def snapshot(observed_ns: int, end_ns: int, reason: str) -> Entity:
+        observed = {"state": "DEAD", "end_ns": end_ns, "death_reason": reason}
+        return Entity(kind, "a", observed_ns=observed_ns, observed=observed)
+
+    alive = Entity(kind, "a", observed_ns=1, observed={"state": "ALIVE", "pid": 7})
+    crashed, again = snapshot(12, 10, "crashed"), snapshot(52, 50, "its owner has died")
+    event = Entity(
+        kind, "a", transitions={(50, "DEAD"): {"end_ns": 50, "death_reason": "its owner has died"}}
+    )
+    for parts in permutations([alive, crashed, again, event]):
+        current = merged(parts, merge_entities).current()
+        assert (current["state"], current["end_ns"], current["death_reason"]) == ("DEAD", 10, "crashed")
+
+
+def test_how_a_job_ended_is_what_was_learnt_last() -> None:
+    ended = Entity("job", "01", transitions={(10, "SUCCEEDED"): {"end_ns": 10}})
+    how = Entity("job", "01", observed_ns=12, observed={"state": "FAILED", "end_ns": 11, "exit_code": 3})
+    for parts in permutations([ended, how]):
+        assert merged(parts, merge_entities).current() == {"state": "FAILED", "end_ns": 11, "exit_code": 3}
 
 
 def test_how_it_failed_is_not_hidden_by_a_bare_account_of_it() -> None:
