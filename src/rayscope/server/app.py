@@ -35,7 +35,7 @@ from rayscope.server.routes.recording import add_recording
 from rayscope.server.routes.sessions import add_sessions
 from rayscope.server.routes.stack import add_stack
 from rayscope.server.routes.tasks import add_tasks
-from rayscope.server.security import Guard
+from rayscope.server.security import BodyRefused, Guard
 from rayscope.sources.gcs import GcsError
 from rayscope.sources.jobs import JobApiError
 from rayscope.store.errors import BadQuery, NotFound, StoreError
@@ -54,6 +54,13 @@ def _store_error(_: Request, problem: Exception) -> Response:
             status, problem.code, problem.message, problem.remedy, {"Retry-After": "2"}, problem.params
         )
     raise problem
+
+
+def _body_refused(_: Request, problem: Exception) -> Response:
+    if not isinstance(problem, BodyRefused):
+        raise problem
+    headers = dict(problem.headers or {})
+    return error(problem.status_code, problem.code, problem.detail, problem.remedy, headers)
 
 
 def _invalid(_: Request, problem: Exception) -> Response:
@@ -75,6 +82,7 @@ def create_app(hub: Hub) -> FastAPI:
     for kind in (StoreError, GcsError, JobApiError):
         app.add_exception_handler(kind, _store_error)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(BodyRefused, _body_refused)
     for add in (
         add_ingest,
         add_sessions,
@@ -104,5 +112,11 @@ def create_app(hub: Hub) -> FastAPI:
     ):
         add(app, hub)
     ui.add_ui(app)
-    app.add_middleware(Guard, token=hub.settings.token, allowed_hosts=hub.settings.allowed_hosts)
+    app.add_middleware(
+        Guard,
+        token=hub.settings.token,
+        allowed_hosts=hub.settings.allowed_hosts,
+        max_batch_bytes=hub.settings.max_batch_bytes,
+        refused=hub.refused_bodies,
+    )
     return app

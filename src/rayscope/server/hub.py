@@ -23,6 +23,7 @@ from rayscope.server.kept_sums import KeptSums
 from rayscope.server.logs import Logs
 from rayscope.server.metrics_service import Metrics
 from rayscope.server.realtime import Realtime
+from rayscope.server.security import RefusedBodies
 from rayscope.server.settings import Settings, ingest_key, operator_token
 from rayscope.server.topics import provide_topics
 from rayscope.sources.gcs import GcsClient
@@ -50,6 +51,7 @@ class Hub:
         folder.mkdir(parents=True, exist_ok=True)
         self.key = ingest_key(folder)
         self.operator_token = operator_token(folder)
+        self.refused_bodies = RefusedBodies()
         self.catalog = Catalog(folder, memory_limit=settings.memory_limit)
         self.spool = Spool(
             folder / "spool",

@@ -4,27 +4,40 @@
   that points its own name at our address (DNS rebinding) is turned away.
 - *Origin*, where a browser sends one, must be our own: no page of another site can act through a visitor.
   An export, which costs much, is not even begun for one (*Sec-Fetch-Site*: a link or image has no Origin).
+- *Body*: has a limit of bytes and of time: nobody fills our memory or keeps a request waiting for ever.
 - *Token*: everything under ``/api`` and ``/ws``, and ``/metrics``, but health, login and ingest (whose key
   is in its path) needs it, if the server has one; it has to have one on any address but loopback.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from starlette.exceptions import HTTPException
 
 COOKIE = "rayscope_token"
 _OPEN_PATHS = ("/api/health", "/api/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
 _COSTLY_PATHS = ("/api/export", "/api/logs/download", "/api/logs/search", "/api/memory")
 _TOKEN_PATHS = ("/api/", "/ws/", "/metrics")
+
+#: How long we wait for more of a body, and for all of it. Ray's agents give up after 3 s, ours after 15 s.
+BODY_IDLE_S, BODY_TIMEOUT_S = 10.0, 60.0
+_MAX_BODY_BYTES = 1 << 20
+#: Anybody may send these, without a token.
+_MAX_OPEN_BODY_BYTES = 16 << 10
+_MAX_REPORT_BYTES = 64 << 10
+_BODILESS = ("GET", "HEAD", "OPTIONS")
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -55,12 +68,40 @@ def matches(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode(), secret.encode())
 
 
+class BodyRefused(HTTPException):
+    """A body that is too large or comes too slowly. Raised where a route reads it."""
+
+    def __init__(self, status: int, code: str, message: str, remedy: str) -> None:
+        # Close: the rest of the body may never come.
+        super().__init__(status, message, {"Connection": "close"})
+        self.code = code
+        self.remedy = remedy
+
+
+@dataclass
+class RefusedBodies:
+    """How many bodies were refused since the server started, by reason."""
+
+    stalled: int = 0
+    too_large: int = 0
+
+
 class Guard:
     """ASGI middleware; see the module's docstring."""
 
-    def __init__(self, app: App, *, token: str | None, allowed_hosts: str = "") -> None:
+    def __init__(
+        self,
+        app: App,
+        *,
+        token: str | None,
+        allowed_hosts: str = "",
+        max_batch_bytes: int = _MAX_BODY_BYTES,
+        refused: RefusedBodies | None = None,
+    ) -> None:
         self._app = app
         self._token = token
+        self._max_batch_bytes = max_batch_bytes
+        self._refused = refused or RefusedBodies()
         names = {"localhost", socket.gethostname().lower()}
         self._names = names | {name.strip().lower() for name in allowed_hosts.split(",") if name.strip()}
 
@@ -70,6 +111,14 @@ class Guard:
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         refused = self._refuse(scope, headers)
+        if refused is None and scope["type"] == "http" and scope["method"] not in _BODILESS:
+            limit = self._max_body_bytes(scope["path"])
+            declared = headers.get(b"content-length", b"")
+            if declared.isdigit() and (len(declared) > 18 or int(declared) > limit):
+                self._refused.too_large += 1
+                refused = _too_large(limit)
+            else:
+                receive = _limited(receive, limit, self._refused)
         if refused is None:
             await self._app(scope, receive, _with_headers(send))
             return
@@ -129,6 +178,11 @@ class Guard:
             "Send `Authorization: Bearer TOKEN`, or log in; the server printed its token at its start.",
         )
 
+    def _max_body_bytes(self, path: str) -> int:
+        if path.startswith("/api/ingest/"):
+            return self._max_batch_bytes if path.endswith("/ray-events") else _MAX_REPORT_BYTES
+        return _MAX_OPEN_BODY_BYTES if path in _OPEN_PATHS else _MAX_BODY_BYTES
+
     def _host_allowed(self, host: str) -> bool:
         try:
             name = urlsplit(f"//{host}").hostname
@@ -155,6 +209,39 @@ class Guard:
         except CookieError:
             return False
         return cookie is not None and matches(cookie.value, token)
+
+
+def _too_large(limit: int) -> tuple[int, str, str, str]:
+    return 413, "too_large", f"The body of this request may have {limit} bytes.", "Send less at a time."
+
+
+def _limited(receive: Receive, limit: int, refused: RefusedBodies) -> Receive:
+    """``receive`` that raises :class:`BodyRefused` once a body is too large or too slow."""
+    size = 0
+    deadline: float | None = None
+    complete = False
+
+    async def wrapped() -> MutableMapping[str, Any]:
+        nonlocal size, deadline, complete
+        if complete:
+            return await receive()
+        now = time.monotonic()
+        deadline = deadline or now + BODY_TIMEOUT_S
+        try:
+            message = await asyncio.wait_for(receive(), min(BODY_IDLE_S, deadline - now))
+        except asyncio.TimeoutError:
+            refused.stalled += 1
+            raise BodyRefused(
+                408, "too_slow", "The body of this request did not come in time.", "Send it again."
+            ) from None
+        size += len(message.get("body", b""))
+        if size > limit:
+            refused.too_large += 1
+            raise BodyRefused(*_too_large(limit))
+        complete = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    return wrapped
 
 
 def _same_origin(origin: str, host: str) -> bool:

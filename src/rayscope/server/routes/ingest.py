@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import zlib
+from collections.abc import AsyncIterator
 
 import msgspec
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
+from starlette.requests import ClientDisconnect
 
 from rayscope.model import AgentReport
 from rayscope.server.hub import Hub
@@ -17,8 +20,9 @@ from rayscope.server.security import matches
 from rayscope.sources.event_batch import Format, MalformedBatch
 from rayscope.store.errors import SpoolFull, StoreError
 
-_MAX_REPORT_BYTES = 64 << 10
 _AT_ONCE = 16
+#: Bodies that are read or wait to be taken in may have so many bytes together.
+_MAX_BODIES_BYTES = 256 << 20
 _FORMATS = {
     "application/json": Format.JSON,
     "application/x-protobuf": Format.BINARY,
@@ -35,7 +39,62 @@ class Drain(BaseModel):
 
 
 class _TooLarge(Exception):
-    """A body beyond the limit, as it came or unpacked."""
+    """A body beyond the limit, unpacked."""
+
+
+class _Busy(Exception):
+    """More bodies come at once than memory holds."""
+
+
+class _Body:
+    """A body as far as it has come."""
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self.size = 0
+        self.dropped = False
+
+
+class _Bodies:
+    """All bodies that are held now, at most ``limit`` bytes together.
+
+    Beyond that the unfinished one that began first is dropped: it is the one whose sender stalls.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._unfinished: dict[_Body, None] = {}
+
+    @contextlib.asynccontextmanager
+    async def read(self, request: Request) -> AsyncIterator[bytes]:
+        """The whole body; its memory counts until the end of the block. Raises :class:`_Busy`."""
+        body = _Body()
+        self._unfinished[body] = None
+        try:
+            async for chunk in request.stream():
+                if not body.dropped:
+                    body.chunks.append(chunk)
+                    body.size += len(chunk)
+                    self._size += len(chunk)
+                    self._keep_limit()
+                if body.dropped:
+                    raise _Busy
+            if body.dropped:
+                raise _Busy
+            del self._unfinished[body]
+            yield b"".join(body.chunks)
+        finally:
+            self._drop(body)
+
+    def _keep_limit(self) -> None:
+        while self._size > self._limit and self._unfinished:
+            self._drop(next(iter(self._unfinished)))
+
+    def _drop(self, body: _Body) -> None:
+        self._unfinished.pop(body, None)
+        self._size -= body.size
+        body.chunks, body.size, body.dropped = [], 0, True
 
 
 def add_ingest(app: FastAPI, hub: Hub) -> None:
@@ -43,6 +102,7 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
     limit = hub.settings.max_batch_bytes
     # After an outage all agents of a cluster come at once, each with megabytes.
     at_once = asyncio.Semaphore(_AT_ONCE)
+    bodies = _Bodies(_MAX_BODIES_BYTES + limit)
 
     @app.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
     async def ingest(key: str, request: Request) -> Response:
@@ -58,8 +118,8 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
                 "Send application/json or application/x-protobuf, as it is or deflated.",
             )
         try:
-            async with at_once:
-                body = await _read(request, limit)
+            # No slot is held while a body comes: it may never come whole.
+            async with bodies.read(request) as body, at_once:
                 if packing == "deflate":
                     body = await asyncio.to_thread(_unpack, body, limit)
                 await asyncio.to_thread(hub.recorder.submit, body, form)
@@ -70,6 +130,12 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
                 f"A batch may have {limit} bytes.",
                 "Lower Ray's send batch size, or raise the limit.",
             )
+        except _Busy:
+            return error(
+                503, "busy", "Too many batches come at once.", "Send it again.", {"Retry-After": "2"}
+            )
+        except ClientDisconnect:
+            return _cut_off()
         except zlib.error as problem:
             return error(400, "malformed", f"The batch cannot be unpacked: {problem}.", "Send it again.")
         except MalformedBatch as problem:
@@ -83,10 +149,10 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
         if not matches(key, hub.key):
             return _bad_key()
         try:
-            report = _REPORTS.decode(await _read(request, _MAX_REPORT_BYTES))
+            report = _REPORTS.decode(await request.body())
             await asyncio.to_thread(hub.take_report, report)
-        except _TooLarge:
-            return error(413, "too_large", f"A report may have {_MAX_REPORT_BYTES} bytes.", "Send less.")
+        except ClientDisconnect:
+            return _cut_off()
         except msgspec.MsgspecError as problem:
             return error(400, "malformed", f"This is no agent's report: {problem}", "See docs/api.md.")
         except StoreError as problem:
@@ -104,19 +170,8 @@ def _bad_key() -> Response:
     return error(404, "bad_key", "This is not the ingest key.", "`rayscope env` prints the right URL.")
 
 
-async def _read(request: Request, limit: int) -> bytes:
-    """The body as it came. Raises :class:`_TooLarge`; never holds more than ``limit``."""
-    declared = request.headers.get("content-length") or "0"
-    if declared.isdigit() and int(declared) > limit:
-        raise _TooLarge
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > limit:
-            raise _TooLarge
-        chunks.append(chunk)
-    return b"".join(chunks)
+def _cut_off() -> Response:
+    return error(400, "cut_off", "The body did not come whole.", "Send it again.")  # nobody reads this
 
 
 def _unpack(body: bytes, limit: int) -> bytes:

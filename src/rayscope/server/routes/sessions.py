@@ -81,6 +81,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                 "version": __version__,
                 "sessions": len(hub.catalog.names()),
                 "pending_batches": hub.recorder.pending_batches,
+                "stalled_bodies": hub.refused_bodies.stalled,
                 "error": _said(hub.recorder.error),
             }
         )

@@ -1,0 +1,95 @@
+"""Bodies of requests that are too large or never come whole."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from rayscope.server import security
+from rayscope.server.routes import ingest
+from rayscope.server.runner import Server
+
+MORE_THAN_ALLOWED = 1_100_000
+
+
+def begin_body(url: str, length: int = 1000, sent: bytes = b"[") -> socket.socket:
+    """A POST whose head promises ``length`` bytes and of which only ``sent`` comes."""
+    parts = urlsplit(url)
+    connection = socket.create_connection((parts.hostname, parts.port), timeout=30)
+    head = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {length}\r\n\r\n"
+    connection.sendall(head.encode() + sent)
+    return connection
+
+
+def test_agents_that_stall_do_not_stop_ingest(fresh: Any, bodies: list[bytes]) -> None:
+    """More of them than batches that are taken in at a time."""
+    with ExitStack() as stack:
+        for _ in range(40):
+            stack.enter_context(closing(begin_body(fresh.server.ingest_url)))
+        assert fresh.client.post(fresh.server.ingest_url, content=bodies[0]).status_code == 204
+
+
+def test_a_body_that_does_not_come_is_given_up(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(security, "BODY_IDLE_S", 0.2)
+    server = serve()
+    for url in (server.ingest_url, f"{server.url}/api/sql"):
+        with closing(begin_body(url)) as connection:
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert b'"too_slow"' in answer
+    assert httpx.get(f"{server.url}/api/health").json()["stalled_bodies"] == 2
+
+
+def test_a_body_that_drips_is_given_up(serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "BODY_TIMEOUT_S", 0.5)
+    server = serve()
+    with closing(begin_body(server.ingest_url)) as connection:
+        connection.settimeout(0.1)
+        answer = b""
+        while not answer:
+            connection.sendall(b" ")
+            try:
+                answer = connection.recv(65536)
+            except TimeoutError:
+                continue
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_stalled_bodies_make_room_for_those_that_come(
+    serve: Callable[..., Server], bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_MAX_BODIES_BYTES", 0)  # room for one of the largest
+    server = serve(max_batch_bytes=100_000)
+    with ExitStack() as stack:
+        for _ in range(20):
+            stack.enter_context(closing(begin_body(server.ingest_url, 90_000, b"[" + b" " * 50_000)))
+        assert httpx.post(server.ingest_url, content=bodies[0]).status_code == 204
+
+
+@pytest.mark.parametrize("path", ["/api/login", "/api/sql", "/api/nothing", "/api/alerts/test"])
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_large_body_is_refused(running: Any, path: str, declared: bool) -> None:
+    def pieces() -> Iterator[bytes]:
+        for _ in range(MORE_THAN_ALLOWED // 1000):
+            yield b" " * 1000
+
+    content = b" " * MORE_THAN_ALLOWED if declared else pieces()
+    answer = running.client.post(path, content=content, headers={"Content-Type": "application/json"})
+    if path == "/api/nothing" and not declared:
+        assert answer.status_code == 404  # nobody reads it
+    else:
+        assert running.error(answer, 413)["code"] == "too_large"
+
+
+def test_what_anybody_may_send_is_small(serve: Callable[..., Server]) -> None:
+    server = serve(token="a-long-token-of-the-tests")
+    answer = httpx.post(f"{server.url}/api/login", json={"token": "x" * 20_000})
+    assert answer.status_code == 413
