@@ -179,7 +179,9 @@ class KeptSums:
             with self._interruptible(file):
                 return _dated(last_ns, exact(file, name, last_ns, make).body)
 
-        question = f"sums of {name} {msgspec.json.encode(asked).decode()}"
+        # Whoever wants all of it asks the same, in whatever words: it is made once.
+        wanted = msgspec.json.encode(asked if any(asked) else ()).decode()
+        question = f"sums of {name} {wanted}"
         made_ns, _, body = self._hub.answered(session, question, answer).partition(b"\n")
         return Dated(msgspec.json.decode(body, type=kind), int(made_ns) if is_live and is_large else None)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ def _direct(running: Running, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_they_are_made_once_and_anew_when_more_is_recorded(
     fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Nothing but these questions asks for any.
+    monkeypatch.setattr(query, "can_lay_out", lambda _: False)
     for trains in (2, 3):
         fresh.record(_story(trains))
         expected = _direct(fresh, monkeypatch)
@@ -91,6 +94,33 @@ def test_they_are_made_once_and_anew_when_more_is_recorded(
         assert sorted(made) == ["logical_rows", "logical_rows", "path_sums"]
     (train,) = (frame for frame in expected[1]["frames"] if frame["name"] == "train")
     assert train["attempts"] == 3
+
+
+def test_who_wants_all_of_them_at_the_same_time_shares_them(
+    fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, began, asked_again = query.logical_rows, threading.Event(), threading.Event()
+
+    def slow(*values: Any, **more: Any) -> Any:
+        began.set()
+        asked_again.wait(60)
+        time.sleep(0.5)  # the second question is on its way
+        return counted(*values, **more)
+
+    def ask_again() -> None:
+        asked_again.set()
+        sums.get(session, "logical", (), lambda file, last_ns: slow(file, {}, last_ns=last_ns), Any)
+
+    fresh.record(_story(2))
+    assert fresh.server.hub is not None
+    session, sums = fresh.server.hub.resolve(None), fresh.server.hub.sums
+    monkeypatch.setattr(query, "logical_rows", slow)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(sums.logical, session, {})
+        assert began.wait(60)
+        pool.submit(ask_again).result()
+        first.result()
+    assert made == ["logical_rows"]
 
 
 def test_a_server_that_starts_later_finds_them(
