@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-_IN_GROUP = re.compile(r"(.+)_group_(?:(\d+)_)?([0-9a-f]{36})")
+_IN_GROUP = re.compile(r"(.+)_group_(?:(\d{1,18})_)?([0-9a-f]{36})")
 #: Resources of Ray's own: marks of a node and of a bundle, not anything that is used up.
 _MARK = re.compile(r"node:|bundle$")
 

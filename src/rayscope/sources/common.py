@@ -52,9 +52,9 @@ _PHASES = {
 _ANSI = re.compile(r"\x1b[^m]*m")
 # ``user:password@`` or ``token@`` in a URL; ``git@`` is the name that every Git host uses, no secret.
 _USERINFO = re.compile(r"(://)(?!git@)[^/@\s\"'?#]+@")
-_URL_SECRET = re.compile(
-    r"([?&](?:[\w-]*(?:token|signature|secret|password|credential|api[_-]?key)[\w-]*|sig)=)[^&#\s\"']+", re.I
-)
+_URL_PARAMETER = re.compile(r"[?&]([\w-]+)=")
+_URL_VALUE = re.compile(r"[^&#\s\"']+")
+_SECRET_NAME = re.compile(r"token|signature|secret|password|credential|api[_-]?key|^sig$", re.I)
 
 
 def is_nil(id_hex: str) -> bool:
@@ -67,7 +67,11 @@ def is_nil(id_hex: str) -> bool:
 
 def clean_error(text: str) -> str:
     """An error text without ANSI escapes, as Ray's state API shows it."""
-    return _ANSI.sub("", text) if "\x1b" in text else text
+    if "\x1b" not in text:
+        return text
+    # Behind the last "m" nothing can match, but each escape there would be followed to the end.
+    end = text.rfind("m") + 1
+    return _ANSI.sub("", text[:end]) + text[end:]
 
 
 @lru_cache(maxsize=4096)
@@ -155,7 +159,21 @@ def redact_text(text: str) -> str:
     """``text`` with credentials in URLs (user info, token-like query parameters) replaced."""
     if "://" not in text:
         return text
-    return _URL_SECRET.sub(rf"\1{REDACTED}", _USERINFO.sub(rf"\1{REDACTED}@", text))
+    return _redact_parameters(_USERINFO.sub(rf"\1{REDACTED}@", text))
+
+
+def _redact_parameters(text: str) -> str:
+    """``text`` with the values of secret query parameters replaced, in one pass: users write it."""
+    pieces = []
+    begin = 0
+    for parameter in _URL_PARAMETER.finditer(text):
+        if parameter.start() < begin or not _SECRET_NAME.search(parameter[1]):
+            continue
+        value = _URL_VALUE.match(text, parameter.end())
+        if value is not None:
+            pieces += [text[begin : value.start()], REDACTED]
+            begin = value.end()
+    return "".join([*pieces, text[begin:]])
 
 
 def _redact(value: Any) -> Any:

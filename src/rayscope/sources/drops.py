@@ -96,8 +96,7 @@ def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
 
 def _loss(name: str) -> str | None:
     """The loss that a metric counts. Exporters append ``_total`` to a counter's name, some twice."""
-    while name.endswith("_total"):
-        name = name[: -len("_total")]
+    name = name.removesuffix("_total").removesuffix("_total")
     if name.endswith("task_metadata_buffer_dropped_attempts"):
         return name  # one for each publisher
     return name if name in _LOSSES else None

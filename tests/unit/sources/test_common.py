@@ -85,3 +85,35 @@ def test_signed_urls_lose_their_signature() -> None:
     assert (
         signed == "s3 at https://h/x?X-Amz-Signature=<redacted>&X-Amz-Date=1 and https://h/y?sig=<redacted>"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[31mred",
+        "\x1b[0",
+        "a\x1b\x1b[1mb\x1b",
+        "m\x1bm\x1b",
+        "\x1b" * 5,
+        "plain m",
+        "\x1b[1;31mx\x1b[0m tail\x1b[K",
+    ],
+)
+def test_escapes_go_as_in_rays_own_answers(text: str) -> None:
+    from ray.util.state.common import remove_ansi_escape_codes
+
+    assert clean_error(text) == remove_ansi_escape_codes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("s3://b?a=1&X-Amz-Signature=hunter2&b=2", "s3://b?a=1&X-Amz-Signature=<redacted>&b=2"),
+        ("s3://b?SIG=hunter2 s3://c?sig=hunter2#x", "s3://b?SIG=<redacted> s3://c?sig=<redacted>#x"),
+        ("s3://b?a=1?my_api-key=hunter2?token=hunter2", "s3://b?a=1?my_api-key=<redacted>"),
+        ("s3://b?design=1&sigma=2", "s3://b?design=1&sigma=2"),
+        ("s3://b?token=", "s3://b?token="),
+    ],
+)
+def test_secrets_in_queries(text: str, shown: str) -> None:
+    assert redact_text(text) == shown
