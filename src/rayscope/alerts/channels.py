@@ -12,10 +12,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import yaml
-
 from rayscope.alerts.rules import duration_ns
 from rayscope.alerts.state import Alert
+from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
 from rayscope.store.errors import BadQuery, NotFound
 
 GROUP = "rayscope.channels"
@@ -24,7 +23,6 @@ _OURS = {
     "apprise": "rayscope.alerts.channel_apprise:AppriseChannel",
     "alertmanager": "rayscope.alerts.channel_alertmanager:AlertmanagerChannel",
 }
-_MAX_BYTES = 256 << 10
 _MAX_CHANNELS = 50
 _ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
 
@@ -142,16 +140,14 @@ def _kind(name: str) -> Any:
 
 def load_channels(path: Path) -> Config:
     """Read the file; what is wrong with one channel is its own problem."""
-    try:
-        text = path.read_text()
-    except FileNotFoundError:
+    if not path.exists():
         return Config()
-    except (OSError, UnicodeDecodeError) as error:
+    try:
+        text = read_text(path)
+    except (OSError, ValueError) as error:
         return Config(problem=f"channels.yml cannot be read: {error}", remedy="See that it is UTF-8 text.")
     try:
-        if len(text) > _MAX_BYTES:
-            raise BadQuery("channels.yml is too large.", "At most 256 KiB.")
-        document = yaml.safe_load(text) or {}
+        document = parse_yaml(text) or {}
         if not isinstance(document, dict) or not set(document) <= {"route", "channels"}:
             raise BadQuery("channels.yml is a mapping with `channels` and `route`.", "See docs/alerts.md.")
         route = _route(document.get("route") or {}, Route())
@@ -162,9 +158,12 @@ def load_channels(path: Path) -> Config:
         names = [each.name for each in channels]
         if len(set(names)) < len(names):
             raise BadQuery("Two channels have one name.", "Give each its own.")
-    except yaml.YAMLError:
-        # Its text could hold a secret.
-        return Config(problem="channels.yml is no YAML.", remedy="Mend it; `python -c` with yaml says where.")
+    except BadYaml:
+        # Why it is not could quote a secret.
+        return Config(
+            problem="channels.yml cannot be read as YAML, or is too large or nested too deep.",
+            remedy="Correct it; `python -c` with yaml says where.",
+        )
     except BadQuery as problem:
         return Config(problem=problem.message, remedy=problem.remedy)
     return Config(channels)

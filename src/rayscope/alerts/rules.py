@@ -17,13 +17,15 @@ import promql_parser
 import yaml
 
 from rayscope.alerts.templates import Template
+from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
+from rayscope.metrics.promql import parsed
 from rayscope.store.errors import BadQuery
 
 SHIPPED = Path(__file__).with_name("shipped.yml")
 SEVERITIES = ("critical", "warning", "info")
 _OPERATORS = (">", ">=", "<", "<=", "==", "!=")
-_MAX_BYTES = 256 << 10
 _MAX_RULES = 500
+_MAX_NAME = 200
 _LONGEST_S = 366 * 86400
 #: How often rules are evaluated whose group does not say so, and how often at most.
 INTERVAL_NS = 10 * 10**9
@@ -90,16 +92,6 @@ class RuleSet(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class _Loader(yaml.SafeLoader):
-    """Without aliases: a few hundred bytes of those can stand for more than fits into memory."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """As the base class; raises YAMLError for an alias."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases (`*name`) are not taken here")
-        return super().compose_node(parent, index)
-
-
 def duration_ns(text: Any) -> int:
     """``1m30s`` in ns. Raises BadQuery."""
     if re.fullmatch(r"0+(ms|s|m|h|d|w|y)?", str(text).strip()):
@@ -120,12 +112,10 @@ def duration_text(ns: int) -> str:
 
 def parse_rules(text: str, source: str) -> tuple[list[Rule], list[str]]:
     """The rules of a file, and the names that it disables. Raises BadQuery."""
-    if len(text) > _MAX_BYTES:
-        raise BadQuery(f"It is larger than {_MAX_BYTES >> 10} KiB.", "Split it.")
     try:
-        document = yaml.load(text, _Loader)  # noqa: S506  it is a safe one
-    except yaml.YAMLError as error:
-        raise BadQuery(f"It is no YAML: {str(error)[:300]}", "Mend it, or take it away.") from error
+        document = parse_yaml(text)
+    except BadYaml as error:
+        raise BadQuery(f"It cannot be read as YAML: {error}.", "Correct or remove it.") from error
     document = {} if document is None else document
     if not isinstance(document, dict) or not set(document) <= {"groups", "disable"}:
         raise BadQuery("It has to be a mapping with `groups` (and `disable`).", "See docs/alerts.md.")
@@ -152,6 +142,8 @@ def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
             "See docs/alerts.md.",
         )
     name = given["alert"]
+    if len(name) > _MAX_NAME:
+        raise BadQuery(f"The name {name[:60]!r}… is too long.", f"At most {_MAX_NAME} characters.")
     unknown = set(given) - _RULE_KEYS
     if unknown:
         raise BadQuery(
@@ -191,31 +183,23 @@ def _comparison(given: Mapping[str, Any], name: str) -> tuple[str | None, str | 
                 "It needs `expr`, or `metric`, `op` and `threshold`.",
                 f"`metric` is a selector, `op` one of {' '.join(_OPERATORS)}, `threshold` a number.",
             )
-        _parsed(metric)
-        return metric.strip(), op, float(threshold or 0)
+        parsed(metric)
+        try:
+            return metric.strip(), op, float(threshold or 0)
+        except OverflowError as error:
+            raise BadQuery("The threshold is too large.", "Write it as 1e300.") from error
     if not isinstance(given["expr"], str) or {"metric", "op", "threshold"} & set(given):
         raise BadQuery("`expr` is a text, and takes the place of the shorthand.", "Give one of the two.")
-    parsed = _parsed(given["expr"])
-    while isinstance(parsed, promql_parser.ParenExpr):
-        parsed = parsed.expr
-    if isinstance(parsed, promql_parser.BinaryExpr) and str(parsed.op) in _OPERATORS:
-        right = parsed.rhs
+    tree = parsed(given["expr"])
+    while isinstance(tree, promql_parser.ParenExpr):
+        tree = tree.expr
+    if isinstance(tree, promql_parser.BinaryExpr) and str(tree.op) in _OPERATORS:
+        right = tree.rhs
         if isinstance(right, promql_parser.NumberLiteral) and not isinstance(
-            parsed.lhs, promql_parser.NumberLiteral
+            tree.lhs, promql_parser.NumberLiteral
         ):
-            return parsed.lhs.prettify(), str(parsed.op), float(right.val)
+            return tree.lhs.prettify(), str(tree.op), float(right.val)
     return None, None, None
-
-
-def _parsed(expr: str) -> Any:
-    if len(expr) > 5000:
-        raise BadQuery("The expression is too long.", "At most 5,000 characters.")
-    try:
-        return promql_parser.parse(expr)
-    except ValueError as error:
-        raise BadQuery(
-            f"The expression {expr[:100]!r} cannot be read: {str(error)[:200]}", "Write it in PromQL."
-        ) from error
 
 
 def _are_texts(given: Any) -> bool:
@@ -239,8 +223,8 @@ def load_rules(folder: Path) -> RuleSet:
     problems: list[Problem] = []
     for path in rule_files(folder):
         try:
-            found, disable = parse_rules(path.read_text(), path.name)
-        except (OSError, UnicodeDecodeError) as error:
+            found, disable = parse_rules(read_text(path), path.name)
+        except (OSError, ValueError) as error:
             problems.append(Problem(path.name, f"It cannot be read: {error}", "See that it is UTF-8 text."))
             continue
         except BadQuery as problem:

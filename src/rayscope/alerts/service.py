@@ -123,6 +123,8 @@ class AlertService:
                 told[name] = self._of(name).of(State.FIRING, State.RESOLVED)
             except StoreError as problem:  # retention has just dropped the session, for one
                 log.info("alerts of %s: %s", name, problem.message)
+            except Exception:
+                log.exception("alerts of %s", name)
         self.notifier.tick(told, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
 
     def _of(self, name: str) -> Session:
@@ -174,13 +176,20 @@ class AlertService:
                 changes = self._machine(rule).step(alerts, vector, now_ns)
                 session.errors.pop(rule.name, None)
                 session.matched[rule.name] = len(vector)
+            courses = Courses(rule, store)
+            events = [event_of(rule, change, courses) for change in changes]
         except StoreError as problem:
             session.errors[rule.name] = f"{problem.message} {problem.remedy}"
             return False
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of native code is no Exception; the other rules go on
+            if rule.name not in session.errors:
+                log.exception("the alert rule %s", rule.name)
+            session.errors[rule.name] = f"It cannot be evaluated: {type(error).__name__}: {str(error)[:300]}"
+            return False
         finally:
             session.cost_s[rule.name] = time.monotonic() - began
-        courses = Courses(rule, store)
-        events = [event_of(rule, change, courses) for change in changes]
         with self._lock:
             session.events.extend(events)
         return bool(changes)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 
 from rayscope.store.errors import BadQuery
 
-_ACTION = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
 _VALUE = re.compile(r"\$value|\.Value")
 _LABEL = re.compile(r"(?:\$labels|\.Labels)\.([A-Za-z_][A-Za-z0-9_]*)")
 _PRINTF = re.compile(r'printf\s+"((?:[^%"\\]|%%)*)%(?:\.(\d{1,2}))?([fgsv])((?:[^%"\\]|%%)*)"')
@@ -21,54 +20,69 @@ _REMEDY = (
     'humanizeDuration, toUpper, toLower or printf "%.1f".'
 )
 
-Part = Callable[[Mapping[str, str], float], str | float]
+#: Of a template, and of what it becomes: labels are as long as users make them.
+MAX_CHARS = 2000
+_MAX_FILLED = 4000
+
+Operand = Callable[[Mapping[str, str], float], str | float]
+Function = Callable[[str | float], str]
 
 
 class Template:
     """A text with places to fill in. Raises BadQuery for what is not understood."""
 
     def __init__(self, text: str) -> None:
-        self._parts: list[str | Part] = []
+        if len(text) > MAX_CHARS:
+            raise BadQuery(f"A template has more than {MAX_CHARS:,} characters.", "Shorten it.")
+        self._parts: list[str | _Pipeline] = []
         at = 0
-        for match in _ACTION.finditer(text):
-            self._parts += [text[at : match.start()], _pipeline(match.group(1))]
-            at = match.end()
-        rest = text[at:]
-        if "{{" in rest:
-            raise BadQuery(f"The template {text[:100]!r} has a {{{{ without an end.", _REMEDY)
-        self._parts.append(rest)
+        while (begin := text.find("{{", at)) >= 0:
+            end = text.find("}}", begin + 2)
+            if end < 0:
+                raise BadQuery(f"The template {text[:100]!r} has a {{{{ without an end.", _REMEDY)
+            action = text[begin + 2 : end].removeprefix("-").removesuffix("-").strip()
+            self._parts += [text[at:begin], _Pipeline(action)]
+            at = end + 2
+        self._parts.append(text[at:])
 
     def fill(self, labels: Mapping[str, str], value: float) -> str:
         """The text for an alert with these labels and this value."""
-        return "".join(part if isinstance(part, str) else _text(part(labels, value)) for part in self._parts)
+        filled = "".join(
+            part if isinstance(part, str) else part.text(labels, value)[:_MAX_FILLED] for part in self._parts
+        )
+        return filled if len(filled) <= _MAX_FILLED else filled[: _MAX_FILLED - 1] + "…"
 
 
-def _pipeline(text: str) -> Part:
-    # A | inside a printf's text is none of ours; rules do not need it.
-    first, *rest = (piece.strip() for piece in text.split("|"))
-    part = _operand(first)
-    for piece in rest:
-        part = _applied(_function(piece), part)
-    return part
+class _Pipeline:
+    """What stands between ``{{`` and ``}}``: an operand, and the functions that it goes through."""
+
+    def __init__(self, action: str) -> None:
+        # A | inside a printf's text is none of ours; rules do not need it.
+        first, *rest = (piece.strip() for piece in action.split("|"))
+        self._operand, before = _operand(first)
+        self._functions = [*before, *map(_function, rest)]
+
+    def text(self, labels: Mapping[str, str], value: float) -> str:
+        told = self._operand(labels, value)
+        for function in self._functions:
+            told = function(told)
+        return _text(told)
 
 
-def _operand(text: str) -> Part:
+def _operand(text: str) -> tuple[Operand, list[Function]]:
+    """``$value``, ``$labels.x`` or ``FUNCTION $value``."""
     if _VALUE.fullmatch(text):
-        return lambda _, value: value
+        return (lambda _, value: value), []
     if match := _LABEL.fullmatch(text):
         name = match.group(1)
-        return lambda labels, _: labels.get(name, "")
+        return (lambda labels, _: labels.get(name, "")), []
     function, _, argument = text.rpartition(" ")
     if function and (_VALUE.fullmatch(argument) or _LABEL.fullmatch(argument)):
-        return _applied(_function(function.strip()), _operand(argument))
+        return _operand(argument)[0], [_function(function.strip())]
     raise BadQuery(f"The template {{{{ {text[:100]} }}}} is not understood.", _REMEDY)
 
 
-def _applied(function: Callable[[str | float], str], part: Part) -> Part:
-    return lambda labels, value: function(part(labels, value))
-
-
-def _function(text: str) -> Callable[[str | float], str]:
+def _function(text: str) -> Function:
     if text in _FUNCTIONS:
         return _FUNCTIONS[text]
     if match := _PRINTF.fullmatch(text):
@@ -165,7 +179,7 @@ def _short(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else number(value)
 
 
-_FUNCTIONS: dict[str, Callable[[str | float], str]] = {
+_FUNCTIONS: dict[str, Function] = {
     "humanize": _humanize,
     "humanize1024": _humanize1024,
     "humanizeDuration": _duration,

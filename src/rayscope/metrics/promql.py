@@ -120,7 +120,7 @@ def parsed(expr: str) -> parser.Expr:
     """An expression's tree. Raises BadQuery that says where it goes wrong."""
     if len(expr) > MAX_EXPR_CHARS:
         raise BadQuery(f"The expression is longer than {MAX_EXPR_CHARS} characters.", "Shorten it.")
-    _check_depth(expr)
+    _check_bounds(expr)
     try:
         return parser.parse(expr)
     except ValueError as error:
@@ -128,8 +128,11 @@ def parsed(expr: str) -> parser.Expr:
         raise BadQuery(f"{str(error)[:300]} (at character {at + 1})", _remedy(expr, at)) from error
 
 
-def _check_depth(expr: str) -> None:
-    """Raises BadQuery for what is nested too deep: before it is parsed, since a deep tree is slow to walk."""
+def _check_bounds(expr: str) -> None:
+    """Raises BadQuery for what is nested too deep: before it is parsed, since a deep tree is slow to walk.
+
+    And for a time before 1970, which the parser takes for 1970.
+    """
     bare = re.sub(r"\{[^{}]*\}", "", re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`", "", expr))
     depth = deepest = 0
     for sign in bare:
@@ -140,6 +143,8 @@ def _check_depth(expr: str) -> None:
             f"It has more than {_MAX_OPERATORS} operators, or is nested more than {_MAX_DEPTH} deep.",
             "Split it in several.",
         )
+    if re.search(r"@\s*-", bare):
+        raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
 
 
 def check(expr: str) -> None:

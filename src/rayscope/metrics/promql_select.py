@@ -31,6 +31,8 @@ LOOKBACK_NS = 300 * 10**9
 MAX_SERIES = 20_000
 _MAX_NAMES = 100
 _LONGEST = timedelta(days=20 * 365)
+#: The latest time after an @, so that an offset and a range beyond it still are times.
+_LAST_S = (2**63 - 1) / 1e9 - _LONGEST.total_seconds()
 #: Samples further apart than this are rolled up: windows are made wide enough to have two of them.
 _ROLLED_NS = 15 * 10**9
 _OPS = (
@@ -152,19 +154,26 @@ def _ends(context: Context, selector: parser.VectorSelector) -> Times:
         elif selector.at.type == parser.AtModifierType.End:
             fixed = int(times[-1])
         else:
-            fixed = round(selector.at.at.timestamp() * 1000) * 1_000_000 if selector.at.at else 0
+            # As text: asking for the time itself panics where it fits no datetime.
+            seconds = float(str(selector.at).removeprefix("@ "))
+            if not seconds <= _LAST_S:
+                raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
+            fixed = round(seconds * 1000) * 1_000_000
         times = np.full(len(times), fixed, np.int64)
-    if selector.offset is not None:
-        times = times - _ns(selector.offset)
-    return times
+    return times - _length_ns(selector, "offset")
 
 
-def _ns(length: timedelta) -> int:
-    """Raises BadQuery for more than times can be reckoned with."""
+def _length_ns(selector: parser.VectorSelector | parser.MatrixSelector, name: str) -> int:
+    """A selector's ``offset`` or ``range``. Raises BadQuery for more than times can be reckoned with."""
+    too_long = BadQuery(f"The {name} is longer than {_LONGEST.days} days.", "Take a shorter one.")
+    try:
+        length: timedelta | None = getattr(selector, name)
+    except ValueError as error:
+        raise too_long from error
+    if length is None:
+        return 0
     if abs(length) > _LONGEST:
-        raise BadQuery(
-            f"{abs(length).days} days are more than {_LONGEST.days}.", "Take a shorter range or offset."
-        )
+        raise too_long
     return round(length.total_seconds() * 1000) * 1_000_000
 
 
@@ -209,7 +218,7 @@ def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -
     """The samples of each series in the range before each step, with both ends (as before Prometheus 3)."""
     selector = matrix.vector_selector
     ends = _ends(context, selector)
-    range_ns = _ns(matrix.range)
+    range_ns = _length_ns(matrix, "range")
     groups, resolution_ns = context.find(selector, int(ends[0]) - range_ns, int(ends[-1]), take)
     rolled = resolution_ns > _ROLLED_NS
     if rolled and range_ns < 2 * resolution_ns:

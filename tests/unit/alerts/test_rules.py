@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rayscope.alerts.rules import load_rules, parse_rules
+from rayscope.alerts.templates import Template
 from rayscope.store.errors import BadQuery
 
 S = 10**9
@@ -51,13 +52,18 @@ def test_a_file_overrides_disables_and_adds(tmp_path: Path) -> None:
     )
     (tmp_path / "broken.yml").write_text("groups: [")
     (tmp_path / "channels.yml").write_text("channels: []")
+    (tmp_path / "date.yml").write_text("groups: 9999-99-99")
+    (tmp_path / "deep.yml").write_text("[" * 5000)
+    (tmp_path / "latin.yml").write_bytes(b"groups: \xff")
+    (tmp_path / "folder.yml").mkdir()
     found = load_rules(tmp_path)
     named = {each.name: each for each in found.rules}
     assert (named["NodeCpuHigh"].expr, named["NodeCpuHigh"].source) == ("cpu >= 50", "mine.yml")
     assert named["NodeCpuHigh"].for_ns == 90 * S
     assert [each.name for each in found.disabled] == ["NodeMemoryHigh"]
     assert "NodeDead" in named
-    assert [problem.file for problem in found.problems] == ["broken.yml", ""]
+    broken = ["broken.yml", "date.yml", "deep.yml", "folder.yml", "latin.yml", ""]
+    assert [problem.file for problem in found.problems] == broken
 
 
 def test_what_a_threshold_bounds_is_known() -> None:
@@ -91,9 +97,32 @@ def test_what_a_threshold_bounds_is_known() -> None:
         rule("{alert: A, expr: a, unless: b}"),
         "disable: [{}]",
         "a: !!python/object/apply:os.system [id]",
+        "[" * 60_000,
+        "- " * 30_000,
+        "{a: " * 15_000,
+        "9" * 60_000,
+        "9999-99-99",
+        "1" + ":59" * 20_000 + ".0",
+        "!!timestamp soon",
+        "!!bool perhaps",
+        "groups: [" + "a, " * 60_000 + "]",
+        rule("{alert: A, metric: a, op: '>', threshold: 1" + "0" * 400 + "}"),
+        rule(f"{{alert: {'A' * 300}, expr: a}}"),
+        rule("{alert: A, expr: '" + "(" * 4000 + "'}"),
+        # These took days: whoever may look could stop the server with one.
+        rule("{alert: A, expr: a, annotations: {s: '{{" + " " * 60_000 + "'}}"),
+        rule("{alert: A, expr: a, annotations: {s: '" + "{{" * 30_000 + "'}}"),
     ],
+    ids=lambda text: text[:70],
 )
 def test_what_is_refused_says_what_to_do(text: str) -> None:
     with pytest.raises(BadQuery) as refused:
         parse_rules(text, "f")
     assert refused.value.remedy
+
+
+def test_a_template_grows_no_further_than_its_bounds() -> None:
+    texts = Template("{{ $labels.a }}" * 100).fill({"a": "x" * 100_000}, 1)
+    assert len(texts) <= 4000
+    piped = Template("{{ $labels.a" + "|toUpper" * 240 + " }}")
+    assert piped.fill({"a": "deep"}, 1) == "DEEP"

@@ -124,6 +124,27 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_spoils_no_other(world: Worl
     assert "NodeDead" not in about
 
 
+def test_whatever_a_rule_raises_is_its_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Panic(BaseException):
+        """As native code raises it."""
+
+    def panicking(store: SeriesStore, expr: str, *rest: int) -> Result:
+        if expr == "panics":
+            raise Panic("index out of bounds")
+        return evaluate(store, expr, *rest)
+
+    monkeypatch.setattr(service, "evaluate", panicking)
+    rules = "{alert: Panics, expr: panics}, {alert: Far, expr: up @ 1e300 > 0}, {alert: Hot, expr: temperature > 80}"
+    (world.folder / "alerts" / "mine.yml").write_text(f"groups: [{{name: g, rules: [{rules}]}}]")
+    (world.folder / "alerts" / "z.yml").write_text("groups: 9999-99-99")
+    world.pass_time(15, 95)
+    about = world.service.about_rules("s")
+    assert "index out of bounds" in about["Panics"]["error"]
+    assert "1970" in about["Far"]["error"]
+    assert world.states() == {"Hot": State.FIRING}
+    assert [problem.file for problem in world.service.rules.problems] == ["z.yml"]
+
+
 def test_a_file_that_changes_counts_from_then_on(world: World) -> None:
     world.pass_time(90, 95)
     (world.folder / "alerts" / "mine.yml").write_text("groups: []   # nothing of mine")

@@ -119,6 +119,12 @@ def test_where_a_long_expression_goes_wrong_is_not_looked_for_all_day() -> None:
         "load" + " " * 5000,
         "load offset 300000y",
         "rate(load[9999999d])",
+        "load offset 999999999y",
+        "rate(load[999999999y])",
+        "load @ 1e300",
+        "load @ -1e18",
+        "rate(load[1m] @ 9e18)",
+        "sum(load @ -1)",
     ],
 )
 def test_what_is_not_supported_is_refused_with_a_remedy(expr: str) -> None:
