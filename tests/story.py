@@ -79,6 +79,11 @@ class Story:
         for task_id in [of] if isinstance(of, str) else of:
             self.batch.edges.append(Edge(by, attempt, "get", task_id, 1, 100, at(begin), at(end)))
 
+    def times_out(self, by: str, of: str, begin: float, end: float) -> None:
+        """``by`` is blocked in ray.get on ``of``, and gives up at ``end``."""
+        self.batch.spans.append(Span(by, 0, "ray.get", at(begin), at(end)))
+        self.batch.edges.append(Edge(by, 0, "wait", of, 1, None, at(begin), at(end)))
+
     def blocks(self, by: str, of: str, since: float, *, attempt: int = 0) -> None:
         """``by`` is blocked in ray.get on ``of`` since then, and nobody told the end."""
         self.batch.edges.append(Edge(by, attempt, "blocked:ray.get", of, 1, None, at(since), at(since)))

@@ -1,4 +1,4 @@
-"""The chain of work and waits that decided how long an execution took: walked back from its end.
+"""The chain of work and waits that decided how long a job took: walked back from the end of its driver.
 
 The walk asks a :class:`Record` for one task after the other, so it needs of a large record only what lies on
 the path.
@@ -13,6 +13,12 @@ from typing import NamedTuple, Protocol, TypeVar
 #: A task's end is told by another clock than the wait for it, and a little later than its value arrived.
 SLACK_NS = 50_000_000
 MAX_STEPS = 20_000
+#: What an attempt does by itself, between its waits. The time of a driver without a tracer is ``unknown``.
+_OWN = ("executing", "unknown")
+#: Phases in which an attempt keeps no worker busy.
+_BEFORE_RUN = ("waiting_args", "waiting_node", "starting_worker", "queued", "retrying", "unknown")
+#: Task ids of actor creations begin so.
+_CREATION = "f" * 16
 
 
 class Attempt(Protocol):
@@ -35,7 +41,7 @@ class Attempt(Protocol):
 
 
 class Wait(Protocol):
-    """A stretch in which an attempt waited, and the attempt that ended last of those that it waited for."""
+    """A stretch in which an attempt waited for others."""
 
     @property
     def begin_ns(self) -> int: ...
@@ -60,7 +66,9 @@ class Record(Protocol[A, W]):
         """Of the waits of an attempt that began before a time the one that ended last, not after it."""
 
     def awaited(self, attempt: A, wait: W, before_ns: int) -> A | None:
-        """Of the tasks that a wait was for, the attempt that ended last, not after a time."""
+        """The attempt that ended a wait: of those it was for the one that ended last, not after a time; or
+        one that yielded what was waited for and runs on. None if the wait timed out.
+        """
 
     def argument(self, attempt: A, before_ns: int) -> A | None:
         """Of the tasks that made an attempt's arguments, the attempt that ended last, not after a time."""
@@ -70,7 +78,11 @@ class Record(Protocol[A, W]):
 
 
 class Link(NamedTuple):
-    """A stretch of the path: what happened in it, in which attempt."""
+    """A stretch of the path: what happened in it, in which attempt.
+
+    ``held_ns``: how much of it a later attempt on the path was ready to run and waited for the worker or
+    actor that this one kept busy.
+    """
 
     task_id: str
     attempt: int
@@ -78,6 +90,7 @@ class Link(NamedTuple):
     phase: str
     begin_ns: int
     end_ns: int
+    held_ns: int = 0
 
 
 class Path(NamedTuple):
@@ -97,31 +110,36 @@ def walk(
     steps: int = MAX_STEPS,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Path:
-    """The path back from the end of ``last`` to ``begin_ns``.
+    """The path back from the end of ``last``, the driver, to ``begin_ns``.
 
     Within an attempt: its waits lead to what it waited for, the rest it ran itself. Before it ran: waiting
     for arguments leads to who made the last of them, waiting for a node or in a queue to who held the worker
-    until then, and its submission to the attempt that submitted it. What nobody can tell is a link
-    ``unknown``; after ``steps`` attempts, or when ``out_of_time``, everything before is (``truncated``).
+    until then, and its submission to the attempt that submitted it. Of an attempt whose known submitter was
+    over by then, that is whoever awaited it, if that ran already. What nobody can tell is a link ``unknown``;
+    after ``steps`` attempts, or when ``out_of_time``, everything before is (``truncated``).
     """
     links: list[Link] = []
     end = now = max(last.end_ns, begin_ns)
     attempt: A | None = last
     seen: set[tuple[str, int]] = set()
+    waiters: dict[tuple[str, int], A] = {}
+    held_since: dict[tuple[str, int], int] = {}
     truncated = False
 
-    def link(of: A, phase: str, since: int) -> None:
+    def link(of: A | None, phase: str, since: int) -> None:
         """One link from ``since`` until now; now is ``since`` then."""
         nonlocal now
         since = max(since, begin_ns)
         if since >= now:
             return
         seen.clear()
+        key = ("", 0, "") if of is None else (of.task_id, of.attempt, of.name)
+        held = 0 if phase in _BEFORE_RUN else max(0, now - max(since, held_since.get(key[:2], now)))
         following = links[-1] if links else None
-        if following and following[:4] == (of.task_id, of.attempt, of.name, phase):
-            links[-1] = following._replace(begin_ns=since)
+        if following and following[:4] == (*key, phase):
+            links[-1] = following._replace(begin_ns=since, held_ns=following.held_ns + held)
         else:
-            links.append(Link(of.task_id, of.attempt, of.name, phase, since, now))
+            links.append(Link(*key, phase, since, now, held))
         now = since
 
     def fresh(found: A | None) -> A | None:
@@ -137,30 +155,49 @@ def walk(
         link(of, phase, found.end_ns)
         return found
 
-    def executing(of: A, since: int) -> A | None:
+    def run(of: A, phase: str, since: int) -> A | None:
+        """What an attempt did by itself, and its waits."""
         while now > max(since, begin_ns):
             wait = record.wait(of, now)
             if wait is None or wait.end_ns <= since:
                 break
-            link(of, "executing", wait.end_ns)
+            link(of, phase, wait.end_ns)
             begun = max(wait.begin_ns, since)
             found = follow(of, "blocked", record.awaited(of, wait, now + SLACK_NS), begun)
             if found is not None:
+                if found.begins and found.begins[0][1] <= wait.begin_ns:
+                    waiters[found.task_id, found.attempt] = of
                 return found
-        link(of, "executing", since)
+        link(of, phase, since)
         return None
+
+    def submitter(of: A) -> A | None:
+        parent = record.running(of.parent_task_id, now) if of.parent_task_id else None
+        if parent is not None and parent.end_ns >= now:
+            return fresh(parent)
+        # Ray names the creation of an actor as the parent of what its coroutines and threads submit.
+        waiter = waiters.get((of.task_id, of.attempt))
+        if waiter is not None and any(name in _OWN and begin <= now for name, begin in waiter.begins):
+            return fresh(waiter)
+        if parent is not None:
+            link(None, "unknown", parent.end_ns)
+        return fresh(parent)
 
     def back(of: A) -> A | None:
         """Explain the time in which this attempt was there; who it leads to, if to anybody."""
         for phase, since in reversed(_stretches(of)):
             if since >= now:
                 continue
-            if phase == "executing":
-                found = executing(of, since)
+            if phase in _OWN:
+                found = run(of, phase, since)
             elif phase == "waiting_args":
                 found = follow(of, phase, record.argument(of, now + SLACK_NS), since)
             elif phase in ("waiting_node", "queued"):
                 found = follow(of, phase, record.before(of, now), since)
+                # What waits for its own actor to be created waits for no slot.
+                if found is not None and not found.task_id.startswith(_CREATION):
+                    ready = (begin for name, begin in _stretches(of) if name in ("waiting_node", "queued"))
+                    held_since[found.task_id, found.attempt] = next(ready)
             else:
                 found = None
                 link(of, phase, since)
@@ -169,7 +206,7 @@ def walk(
         if of.attempt > 0 and (earlier := fresh(record.retried(of))) is not None:
             link(of, "retrying", earlier.end_ns)
             return earlier
-        return fresh(record.running(of.parent_task_id, now)) if of.parent_task_id else None
+        return submitter(of)
 
     while attempt is not None and now > begin_ns:
         if steps <= 0 or out_of_time():
@@ -178,8 +215,7 @@ def walk(
         steps -= 1
         seen.add((attempt.task_id, attempt.attempt))
         attempt = back(attempt)
-    if now > begin_ns:
-        links.append(Link("", 0, "", "unknown", begin_ns, now))
+    link(None, "unknown", begin_ns)
     return Path(links[::-1], begin_ns, end, truncated)
 
 
@@ -194,13 +230,14 @@ def _stretches(of: Attempt) -> list[tuple[str, int]]:
 
 
 class Share(NamedTuple):
-    """What of the path is one function's."""
+    """What of the path is one function's; ``held_ns`` as of :class:`Link`."""
 
     name: str
     is_driver: bool
     links: int
     total_ns: int
     by_phase: dict[str, int]
+    held_ns: int
 
 
 def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
@@ -210,9 +247,13 @@ def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
     """
     phases: dict[tuple[str, bool], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     links: dict[tuple[str, bool], int] = defaultdict(int)
+    held: dict[tuple[str, bool], int] = defaultdict(int)
     for link in path.links:
         key = (link.name, is_driver(link.task_id))
         phases[key][link.phase] += link.end_ns - link.begin_ns
         links[key] += 1
-    found = [Share(*key, links[key], sum(spent.values()), dict(spent)) for key, spent in phases.items()]
+        held[key] += link.held_ns
+    found = [
+        Share(*key, links[key], sum(spent.values()), dict(spent), held[key]) for key, spent in phases.items()
+    ]
     return sorted(found, key=lambda share: (-share.total_ns, share.name, share.is_driver))

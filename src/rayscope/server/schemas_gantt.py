@@ -100,6 +100,7 @@ class PathLink(BaseModel):
     phase: str
     begin_ns: int
     end_ns: int
+    held_ns: int
     share: float
 
 
@@ -112,6 +113,7 @@ class PathFunction(BaseModel):
     total_ns: int
     share: float
     by_phase: dict[str, int]
+    held_ns: int
     without_ns: int
 
 
@@ -128,4 +130,7 @@ class CriticalPathAnswer(BaseModel):
     left_out_ns: int
     functions: list[PathFunction]
     phases: dict[str, int]
+    held_ns: int
+    so_far: bool
+    driver_traced: bool
     truncated: bool

@@ -130,3 +130,49 @@ def test_a_path_that_is_cut_off_says_so() -> None:
     assert path.truncated
     assert [link.phase for link in path.links] == ["unknown", "executing", "executing", "executing"]
     assert walk(Known(tasks), tasks[-1], 0, out_of_time=lambda: True).links[0].phase == "unknown"
+
+
+def test_time_after_the_end_of_the_known_submitter_is_not_its_own() -> None:
+    """Ray names the creation of an actor as the submitter of what the actor's coroutines submit."""
+    creation = Task("creation", [("waiting_node", 0), ("executing", 5), ("storing", 10)], 12)
+    step = Task("step", [("waiting_args", 60), ("executing", 70)], 90, "creation", 2)
+    links = walk(Known([creation, step]), step, 0).links
+    assert [link[2:6] for link in links] == [
+        ("creation", "waiting_node", 0, 5),
+        ("creation", "executing", 5, 10),
+        ("creation", "storing", 10, 12),
+        ("", "unknown", 12, 60),
+        ("step", "waiting_args", 60, 70),
+        ("step", "executing", 70, 90),
+    ]
+    # A coroutine that waited for it and ran when it was submitted is where it came from.
+    run = Task("run", [("queued", 12), ("executing", 15)], 100, "creation", 0, waits=[Wait(61, 91, ["step"])])
+    links = walk(Known([creation, step, run]), run, 0).links
+    assert [link[2:6] for link in links][3:] == [
+        ("run", "queued", 12, 15),
+        ("run", "executing", 15, 60),
+        ("step", "waiting_args", 60, 70),
+        ("step", "executing", 70, 90),
+        ("run", "blocked", 90, 91),
+        ("run", "executing", 91, 100),
+    ]
+
+
+def test_time_for_which_the_next_one_waited_for_the_slot_is_told() -> None:
+    first = Task("first", [("waiting_node", 0), ("executing", 10)], 40, "driver")
+    second = Task("second", [("waiting_node", 20), ("executing", 42)], 60, "driver")
+    other = Task("other", [("waiting_node", 30), ("executing", 62)], 90, "driver")
+    path = walk(Known([first, second, other]), other, 0)
+    assert [(link.name, link.phase, link.held_ns) for link in path.links] == [
+        ("first", "waiting_node", 0),
+        ("first", "executing", 20),
+        ("second", "waiting_node", 0),
+        ("second", "executing", 18),
+        ("other", "waiting_node", 0),
+        ("other", "executing", 0),
+    ]
+    assert {share.name: share.held_ns for share in shares(path, lambda task_id: False)} == {
+        "first": 20,
+        "second": 18,
+        "other": 0,
+    }

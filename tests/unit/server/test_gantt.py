@@ -11,6 +11,7 @@ from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.flow.gantt import mean_running
+from rayscope.model import Edge, Span
 from rayscope.store.query import gantt
 
 A, B, C, D = ("a" * 56, "b" * 56, "c" * 56, "d" * 56)
@@ -198,6 +199,8 @@ def test_the_critical_path_adds_up_to_the_duration(fresh: Running) -> None:
     holds = story.task("holds", 305, 306, 330, worker=D)
     last = story.task("last", 310, 332, 400, worker=D)
     story.task("aside", 0, 10, 390, worker=A)
+    story.get(DRIVER, last, 311, 402)
+    story.entity("job", JOB, 0, 420)
     fresh.record(story)
     path = fresh.get("/api/flow/critical_path")
     told = [
@@ -216,14 +219,19 @@ def test_the_critical_path_adds_up_to_the_duration(fresh: Running) -> None:
         ("holds", "executing", 306, 330),
         ("last", "waiting_node", 330, 332),
         ("last", "executing", 332, 400),
+        ("driver", "blocked", 400, 402),
+        ("driver", "executing", 402, 420),
     ]
-    assert [link["task_id"] for link in path["links"]][-3:] == [holds, last, last]
-    assert (path["duration_ns"], path["job_id"], path["truncated"]) == (400 * MS, JOB, False)
-    assert sum(share["total_ns"] for share in path["functions"]) == 400 * MS
+    assert [link["task_id"] for link in path["links"]][-5:] == [holds, last, last, DRIVER, DRIVER]
+    assert (path["duration_ns"], path["job_id"], path["truncated"]) == (420 * MS, JOB, False)
+    assert (path["so_far"], path["driver_traced"]) == (False, True)
+    assert sum(share["total_ns"] for share in path["functions"]) == 420 * MS
     use_share = path["functions"][0]
-    assert (use_share["name"], use_share["total_ns"], use_share["without_ns"]) == ("use", 190 * MS, 210 * MS)
+    assert (use_share["name"], use_share["total_ns"], use_share["without_ns"]) == ("use", 190 * MS, 230 * MS)
     assert use_share["by_phase"] == {"executing": 180 * MS, "waiting_args": 2 * MS, "waiting_node": 8 * MS}
-    assert path["phases"]["executing"] == (90 + 180 + 5 + 24 + 68) * MS
+    assert path["phases"]["executing"] == (90 + 180 + 5 + 24 + 68 + 18) * MS
+    # `last` was ready from 310 on, and waited for the worker that `holds` kept busy.
+    assert path["held_ns"] == 20 * MS
 
 
 def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running) -> None:
@@ -232,6 +240,8 @@ def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running)
     inner = story.task("inner", 10, 20, 100, worker=B, parent=outer, failed=True)
     story.task("inner", 110, 120, 250, worker=B, parent=outer, task_id=inner, attempt=1)
     story.get(outer, inner, 15, 255)
+    story.get(DRIVER, outer, 1, 300)
+    story.entity("job", JOB, 0, 300)
     fresh.record(story)
     path = fresh.get("/api/flow/critical_path", job_id=JOB)
     told = [
@@ -256,6 +266,7 @@ def test_a_long_path_tells_its_longest_links(fresh: Running, monkeypatch: pytest
     story = Story()
     for number in range(12):
         story.task("queued", 0, 10 * number + 1, 10 * number + 10)
+    story.entity("job", JOB, 0, 120)
     fresh.record(story)
     path = fresh.get("/api/flow/critical_path")
     assert (path["links_total"], path["duration_ns"]) == (24, 120 * MS)
@@ -265,11 +276,21 @@ def test_a_long_path_tells_its_longest_links(fresh: Running, monkeypatch: pytest
     assert path["phases"] == {"waiting_node": 12 * MS, "executing": 108 * MS}
 
 
-def test_a_running_attempt_ends_the_path_while_it_is_blocked(fresh: Running) -> None:
+def _path(running: Running, **params: Any) -> list[tuple[str, str, float, float]]:
+    """(name, phase, begin, end) of each link, in ms of the story."""
+    return [
+        (link["name"], link["phase"], (link["begin_ns"] - ORIGIN_NS) / MS, (link["end_ns"] - ORIGIN_NS) / MS)
+        for link in running.get("/api/flow/critical_path", **params)["links"]
+    ]
+
+
+def test_the_path_of_a_job_that_runs_ends_at_what_its_driver_waits_for(fresh: Running) -> None:
     story = Story()
+    story.task("Gateway.forever", 0, 1, worker=D)
     outer = story.task("outer", 0, 0, worker=A)
     inner = story.task("inner", 10, 20, worker=B, parent=outer)
     story.blocks(outer, inner, 15)
+    story.blocks(DRIVER, outer, 5)
     fresh.record(story)
     path = fresh.get("/api/flow/critical_path")
     assert [(link["name"], link["phase"]) for link in path["links"]] == [
@@ -278,6 +299,92 @@ def test_a_running_attempt_ends_the_path_while_it_is_blocked(fresh: Running) -> 
         ("inner", "executing"),
     ]
     assert path["links"][-1]["task_id"] == inner
+    assert path["so_far"]
+
+
+def test_the_path_of_a_job_whose_driver_runs_ends_at_the_driver(fresh: Running) -> None:
+    story = Story()
+    story.task("Gateway.forever", 0, 1, worker=D)
+    work = story.task("work", 0, 5, 50, worker=A)
+    story.get(DRIVER, work, 1, 52)
+    fresh.record(story)
+    path = fresh.get("/api/flow/critical_path")
+    assert [(link["name"], link["phase"]) for link in path["links"]] == [
+        ("work", "waiting_node"),
+        ("work", "executing"),
+        ("driver", "blocked"),
+        ("driver", "executing"),
+    ]
+    assert path["so_far"]
+
+
+def test_what_never_ended_takes_nothing_of_the_path(fresh: Running) -> None:
+    """One was awaited for a while in vain, of another only the begin is known, and neither ever ended."""
+    story = Story()
+    load = story.task("load", 0, 5, 50)
+    story.get(DRIVER, load, 1, 52)
+    infeasible = story.task("infeasible", 60)
+    story.times_out(DRIVER, infeasible, 60, 160)
+    story.task("", 10, 20, worker=D)
+    story.batch.attempts[-1].name = story.batch.attempts[-1].func_name = None
+    # The last wait ends with the driver, and so do they.
+    story.times_out(DRIVER, infeasible, 980, 995)
+    story.entity("job", JOB, 0, 1000)
+    fresh.record(story)
+    assert _path(fresh) == [
+        ("load", "waiting_node", 0, 5),
+        ("load", "executing", 5, 50),
+        ("driver", "blocked", 50, 52),
+        ("driver", "executing", 52, 60),
+        ("driver", "blocked", 60, 160),
+        ("driver", "executing", 160, 980),
+        ("driver", "blocked", 980, 995),
+        ("driver", "executing", 995, 1000),
+    ]
+
+
+def test_what_a_generator_yields_is_waited_for_while_it_runs(fresh: Running) -> None:
+    story = Story()
+    stream = story.task("stream", 0, 10, 200)
+    for number in range(3):
+        begin, end = 50 * number + 1, 50 * number + 40
+        story.batch.spans.append(Span(DRIVER, 0, "ray.wait", at(begin), at(end), '{"ready":1}'))
+        story.batch.edges.append(Edge(DRIVER, 0, "wait", stream, number + 2, None, at(begin), at(end)))
+    story.entity("job", JOB, 0, 150)
+    fresh.record(story)
+    assert _path(fresh) == [
+        ("stream", "waiting_node", 0, 10),
+        ("stream", "executing", 10, 140),
+        ("driver", "executing", 140, 150),
+    ]
+
+
+def test_of_more_objects_than_are_named_the_last_one_counts(fresh: Running) -> None:
+    story = Story()
+    named = story.task("many", 0, 5, 10, worker=B)
+    story.task("many", 0, 10, 90, worker=B)
+    story.batch.spans.append(Span(DRIVER, 0, "ray.get", at(1), at(92), '{"objects":2000,"bytes":2000}'))
+    story.batch.edges.append(Edge(DRIVER, 0, "get", named, 1, 1, at(1), at(92)))
+    story.entity("job", JOB, 0, 100)
+    fresh.record(story)
+    assert ("many", "executing", 10, 90) in _path(fresh)
+
+
+def test_a_driver_without_a_tracer_is_taken_to_wait_for_what_it_submits(fresh: Running) -> None:
+    story = Story()
+    story.task("first", 0, 10, 50)
+    story.task("second", 60, 65, 90)
+    story.entity("job", JOB, 0, 200)
+    fresh.record(story)
+    assert _path(fresh) == [
+        ("first", "waiting_node", 0, 10),
+        ("first", "executing", 10, 50),
+        ("driver", "unknown", 50, 60),
+        ("second", "waiting_node", 60, 65),
+        ("second", "executing", 65, 90),
+        ("driver", "unknown", 90, 200),
+    ]
+    assert not fresh.get("/api/flow/critical_path")["driver_traced"]
 
 
 def test_no_time_at_all_and_clocks_that_differ_are_drawn_whole(fresh: Any) -> None:

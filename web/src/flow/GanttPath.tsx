@@ -45,7 +45,16 @@ export function GanttPath(props: {
       ) : (
         <>
           <p className="rs-dim rs-gantt-path-text">
-            {t('gantt.pathHint', { job: path.job_id ?? '–', links: count(path.links_total) })}
+            {t(path.so_far ? 'gantt.pathSoFar' : 'gantt.pathHint', {
+              job: path.job_id ?? '–',
+              links: count(path.links_total),
+            })}
+            {path.held_ns > path.duration_ns * HELD_SHARE &&
+              ` ${t('gantt.pathHeld', {
+                held: duration(path.held_ns),
+                share: percent(path.held_ns / path.duration_ns),
+              })}`}
+            {!path.driver_traced && ` ${t('gantt.pathUntraced')}`}
             {path.truncated && <b> {t('gantt.pathCut')}</b>}
           </p>
           <ul>
@@ -89,6 +98,8 @@ export function GanttPath(props: {
 }
 
 const SHOWN = 60;
+/** A smaller share of the path that waited for busy workers is not worth a sentence. */
+const HELD_SHARE = 0.05;
 
 /** The parts of a path by function and phase; the driver cannot take no time. */
 export function pathParts(path: Pick<CriticalPath, 'functions'>) {

@@ -95,6 +95,10 @@ export interface CriticalPath {
     by_phase: Record<string, number>;
     without_ns: number;
   }[];
+  /** For so long the next one on the path was ready, and waited for a worker or actor that was busy. */
+  held_ns: number;
+  so_far: boolean;
+  driver_traced: boolean;
   truncated: boolean;
 }
 

@@ -835,8 +835,13 @@ export const en = {
     walking: 'Walking back from the end…',
     reading: 'Reading the record…',
     pathHint:
-      'What decided how long job {{job}} took, in {{links}} links from its end back. Shortening anything else changes nothing.',
-    pathCut: 'The path is long: its beginning is not explained.',
+      'The {{links}} steps that decided how long job {{job}} took, from the start to the end of its driver.',
+    pathSoFar:
+      'The {{links}} steps that decided how long job {{job}} has taken so far. The last one is what it waits for now.',
+    pathHeld:
+      'For {{held}} of it ({{share}}%) the next step was ready, but waited for a busy worker or actor. More CPUs or actors would help there.',
+    pathUntraced: 'The driver is not traced: the path assumes that it waited for everything it submitted.',
+    pathCut: 'The path is too long: its first part is not explained.',
     without: 'If {{name}} took no time on this path, the job would take {{without}} at best.',
     unexplained: 'Not known',
     retrying: 'Before the retry',

@@ -93,11 +93,13 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         "/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas_gantt.CriticalPathAnswer}}
     )
     def critical_path(request: Request, session: Session = None, job_id: Text = None) -> Response:
-        """The chain of work and waits that decided how long a job took, back from its last attempt."""
+        """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
+        job that runs, how long it has taken so far.
+        """
         chosen = hub.resolve(session)
-        last_ns = hub.last_ns(chosen)
+        last_ns, live = hub.last_ns(chosen), hub.is_live(chosen)
         return answered(
-            hub, chosen, request, lambda file: {"session": chosen, **_path(file, last_ns, job_id)}
+            hub, chosen, request, lambda file: {"session": chosen, **_path(file, last_ns, job_id, live)}
         )
 
 
@@ -247,13 +249,13 @@ def _is_driver(task_id: str) -> bool:
     return task_id.startswith(DRIVER_PREFIX)
 
 
-def _path(file: SessionFile, last_ns: int, job_id: str | None) -> dict[str, Any]:
+def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
     """The path, its longest links in the order of time, and its shares."""
     until = time.monotonic() + PATH_TIME_S
     with file.reader() as reader:
-        record = PathReader(reader, last_ns, job_id)
+        record = PathReader(reader, last_ns, job_id, live=live)
         path = flow_path.walk(
-            record, record.last, record.begin_ns, out_of_time=lambda: time.monotonic() > until
+            record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
         )
     duration = path.end_ns - path.begin_ns
     kept = path.links
@@ -282,5 +284,8 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None) -> dict[str, Any]
             for share in flow_path.shares(path, _is_driver)[:200]
         ],
         "phases": phases,
+        "held_ns": sum(link.held_ns for link in path.links),
+        "so_far": not record.ended,
+        "driver_traced": record.traced,
         "truncated": path.truncated,
     }

@@ -8,6 +8,7 @@ import duckdb
 
 from rayscope.store.errors import NotFound
 from rayscope.store.flow_sql import (
+    BEGINS,
     CREATED,
     END,
     FIRST_PUT,
@@ -28,13 +29,15 @@ _KNOWN = 300_000
 #: States of one attempt may be told by two clocks.
 _SLACK_NS = 50_000_000
 _END = f"coalesce({END}, $last)"
+_BEGINS = ", ".join(begin for _, begin in BEGINS)
 _FIELDS = (
     f"a.task_hi, a.task_lo, a.attempt, coalesce({function_name('a')}, ''), a.parent_hi, a.parent_lo, "
-    f"a.worker_id, {CREATED}, a.pending_node_assignment_ns, a.submitted_to_worker_ns, {REACHED}, "
-    f"coalesce(a.execute_begin_ns, a.running_ns), a.execute_end_ns, {_END}"
+    f"a.worker_id, {REACHED}, {_BEGINS}, {_END}"
 )
 _ROW = f"row({_FIELDS})"
-_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "storing")
+_PHASES = tuple(name for name, _ in BEGINS)
+#: Of those that have not ended: first what runs, the oldest of it.
+_LONGEST = f"{_END} DESC, {REACHED} NULLS LAST, {CREATED}"
 
 
 class PathAttempt(NamedTuple):
@@ -61,11 +64,16 @@ class PathWait(NamedTuple):
 class PathReader:
     """The record of one job, asked step by step. ``last_ns``: until when a running attempt has run.
 
-    ``job_id`` is the given one or that with the most attempts, ``last`` the attempt that ended last, and
-    ``begin_ns`` when the job's driver began. Raises NotFound where nothing is on record.
+    ``job_id`` is the given one or that with the most attempts, ``driver`` its driver as an attempt, which
+    begins with the job at ``begin_ns``. ``ended``: whether the job has; one that has not ends at ``last_ns``
+    in a ``live`` session, else when the last of it was heard of. ``traced``: whether it is known when the
+    driver waited, and for whom; another one is taken to have waited for each attempt that it submitted.
+    Raises NotFound where nothing is on record.
     """
 
-    def __init__(self, reader: duckdb.DuckDBPyConnection, last_ns: int, job_id: str | None) -> None:
+    def __init__(
+        self, reader: duckdb.DuckDBPyConnection, last_ns: int, job_id: str | None, *, live: bool
+    ) -> None:
         self._reader = reader
         self._last_ns = last_ns
         self._waits: dict[tuple[str, int], list[PathWait]] = {}
@@ -82,32 +90,52 @@ class PathReader:
                 f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "
                 "ORDER BY count(*) DESC, job_id LIMIT 1"
             ).fetchone()
-            job_id = most[0] if most else None
+            if most is None:
+                raise NotFound("No task is on record yet.", "GET /api/jobs lists the jobs.")
+            job_id = most[0]
         self.job_id = job_id
-        of_job = f"{NOT_DRIVER} AND job_id IS NOT DISTINCT FROM $job"
-        # First which one, from the few columns that decide it.
-        found = self._one(
-            f"SELECT {_ROW} FROM attempts a WHERE rowid = (SELECT rowid FROM attempts "
-            f"WHERE {of_job} AND {CREATED} IS NOT NULL "
-            f"ORDER BY {_END} DESC, {REACHED} IS NULL, {CREATED} LIMIT 1)",
-            job=job_id,
+        self._driver_id = DRIVER_PREFIX + (job_id or "")
+        self.ended, self.begin_ns, end_ns = self._extent(live)
+        self.traced = self._is_traced()
+        own = "executing" if self.traced else "unknown"
+        self.driver = PathAttempt(
+            self._driver_id, 0, "driver", [(own, self.begin_ns)], end_ns, None, None, self.begin_ns
         )
-        if found is None:
+
+    def _extent(self, live: bool) -> tuple[bool, int, int]:
+        """Whether the job has ended, when it began and when it ended."""
+        high, low = split_id(self._driver_id)
+        of_job = {"job": self.job_id, "high": high, "low": low}
+        begun, heard, driver_end, job_end = self._reader.execute(
+            f"SELECT least(min({CREATED}), min(coalesce(running_ns, {CREATED})), "
+            "(SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0)), "
+            f"greatest(max(greatest({END}, {REACHED}, {CREATED})), "
+            "(SELECT max(end_ns) FROM span_rows WHERE task_hi = $high AND task_lo = $low)), "
+            f"max({END}) FILTER (type = 'DRIVER_TASK'), "
+            "(SELECT max(end_ns) FROM job_rows WHERE id = $job AND end_ns > 0) "
+            "FROM attempts WHERE job_id IS NOT DISTINCT FROM $job",
+            of_job,
+        ).fetchall()[0]
+        if begun is None:
             raise NotFound(
-                f"No task of job {(job_id or '')[:80]!r} is on record."
-                if job_id
-                else "No task is on record yet.",
-                "GET /api/jobs lists the jobs.",
+                f"No task of job {(self.job_id or '')[:80]!r} is on record.", "GET /api/jobs lists the jobs."
             )
-        self.last = found
-        begun = reader.execute(
-            f"SELECT least((SELECT min({CREATED}) FROM attempts WHERE {of_job}), "
-            f"(SELECT min(coalesce(running_ns, {CREATED})) FROM attempts "
-            "WHERE type = 'DRIVER_TASK' AND job_id = $job), "
-            "(SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0))",
-            {"job": job_id},
+        ended = driver_end if driver_end is not None else job_end
+        if ended is not None:
+            return True, begun, max(begun, ended)
+        return False, begun, self._last_ns if live else max(begun, heard or begun)
+
+    def _is_traced(self) -> bool:
+        """Whether the tracer was in the driver: it said so, or told of a wait."""
+        high, low = split_id(self._driver_id)
+        found = self._reader.execute(
+            "SELECT EXISTS (SELECT 1 FROM worker_rows WHERE worker_type = 'DRIVER' AND job_id = $job "
+            "AND starts_with(tracer, 'on')) OR EXISTS (SELECT 1 FROM span_rows WHERE task_hi = $high "
+            f"AND task_lo = $low AND {WAITS}) OR EXISTS (SELECT 1 FROM edge_rows WHERE task_hi = $high "
+            "AND task_lo = $low AND starts_with(kind, 'blocked:'))",
+            {"job": self.job_id, "high": high, "low": low},
         ).fetchone()
-        self.begin_ns: int = begun[0] if begun and begun[0] is not None else found.begins[0][1]
+        return bool(found and found[0])
 
     def _one(self, sql: str, **values: Any) -> PathAttempt | None:
         row = self._reader.execute(sql, {**values, "last": self._last_ns}).fetchone()
@@ -121,8 +149,7 @@ class PathReader:
     def running(self, task_id: str, at_ns: int) -> PathAttempt | None:
         """The attempt of a task that ran at a time, or the last that began before it."""
         if task_id.startswith(DRIVER_PREFIX):
-            begin = [("executing", min(self.begin_ns, at_ns))]
-            return PathAttempt(task_id, 0, "driver", begin, self._last_ns, None, None, 0)
+            return self.driver if task_id == self._driver_id else None
         high, low = split_id(task_id)
         return self._one(
             f"SELECT {_ROW} FROM attempts a WHERE task_hi = $high AND task_lo = $low "
@@ -186,12 +213,16 @@ class PathReader:
 
     def wait(self, attempt: PathAttempt, before_ns: int) -> PathWait | None:
         """Of the waits of an attempt that began before a time the one that ended last, not after it."""
-        if self._waiting is not None and split_id(attempt.task_id)[0] not in self._waiting:
+        is_guessed = attempt is self.driver and not self.traced
+        if not is_guessed and self._waiting is not None and split_id(attempt.task_id)[0] not in self._waiting:
             return None
         key = (attempt.task_id, attempt.attempt)
+        load = self._guess if is_guessed else self._load
         known = self._waits.get(key)
         if known is None:
-            known = self._waits[key] = self._load(attempt, before_ns) + self._still_blocked(attempt)
+            known = self._waits[key] = load(attempt, before_ns)
+            if not is_guessed:
+                known += self._still_blocked(attempt)
         while True:
             while known and (known[-1].end_ns > before_ns or known[-1].begin_ns >= before_ns):
                 known.pop()
@@ -199,18 +230,33 @@ class PathReader:
                 return known[-1]
             if key in self._whole:
                 return None
-            known.extend(self._load(attempt, before_ns))
+            known.extend(load(attempt, before_ns))
 
     def awaited(self, attempt: PathAttempt, wait: PathWait, before_ns: int) -> PathAttempt | None:
-        """Of the tasks that a wait was for, the attempt that ended last."""
+        """The attempt that ended a wait; None if it timed out."""
         return wait.awaited
+
+    def _guess(self, attempt: PathAttempt, before_ns: int) -> list[PathWait]:
+        """Waits of a driver that nobody traced: for each attempt that it submitted and that ended."""
+        high, low = split_id(attempt.task_id)
+        rows = self._reader.execute(
+            f"SELECT {CREATED}, {END}, {_ROW} FROM attempts a WHERE parent_hi = $high AND parent_lo = $low "
+            f"AND {END} <= $before AND {CREATED} < $before AND {NOT_DRIVER} "
+            f"ORDER BY {END} DESC, {CREATED} DESC LIMIT {_WAITS}",
+            {"high": high, "low": low, "before": before_ns, "last": self._last_ns},
+        ).fetchall()
+        if len(rows) < _WAITS:
+            self._whole.add((attempt.task_id, attempt.attempt))
+        return [PathWait(begin, end, _attempt(row)) for begin, end, row in reversed(rows)]
 
     def _load(self, attempt: PathAttempt, before_ns: int) -> list[PathWait]:
         """The waits before a time, the latest last, and for whom: some hundred at once."""
         high, low = split_id(attempt.task_id)
         of = {"high": high, "low": low, "attempt": attempt.attempt}
         rows = self._reader.execute(
-            "SELECT begin_ns, max(end_ns) FROM span_rows WHERE task_hi = $high AND task_lo = $low "
+            "SELECT begin_ns, max(end_ns), max(TRY_CAST(json_extract(extra, '$.objects') AS BIGINT)), "
+            "coalesce(max(TRY_CAST(json_extract(extra, '$.ready') AS BIGINT)), 1) > 0 "
+            "FROM span_rows WHERE task_hi = $high AND task_lo = $low "
             f"AND attempt = $attempt AND {WAITS} AND NOT coalesce({SUMMED}, false) "
             "AND end_ns <= $before AND begin_ns < $before "
             f"GROUP BY begin_ns ORDER BY 2 DESC, begin_ns LIMIT {_WAITS}",
@@ -218,8 +264,36 @@ class PathReader:
         ).fetchall()
         if len(rows) < _WAITS:
             self._whole.add((attempt.task_id, attempt.attempt))
-        awaited = self._awaited(of, [begin for begin, _ in rows], "e.kind IN ('get', 'wait')", "e.end_ns")
-        return [PathWait(begin, end, awaited.get(begin)) for begin, end in reversed(rows)]
+        kinds = "e.kind IN ('get', 'wait')"
+        awaited = self._awaited(of, [begin for begin, *_ in rows], kinds, f"{_END} <= e.end_ns + {_SLACK_NS}")
+        # What a generator yields is there before it ends.
+        still = [begin for begin, _, _, is_ready in rows if is_ready and begin not in awaited]
+        yielded = "e.object_index >= 2 AND (e.kind = 'get' OR list_contains($ready, e.begin_ns))"
+        awaited |= self._awaited(of, still, f"{kinds} AND {yielded}", f"{REACHED} < e.end_ns", ready=still)
+        # Not all of many objects are named: then it was the child that ended last.
+        many = [(begin, end) for begin, end, objects, is_ready in rows if objects and is_ready]
+        awaited |= self._last_children(of, many)
+        return [PathWait(begin, end, awaited.get(begin)) for begin, end, *_ in reversed(rows)]
+
+    def _last_children(self, of: dict[str, Any], waits: list[tuple[int, int]]) -> dict[int, PathAttempt]:
+        """For each wait by its begin, what ended last in it of what the waiter submitted."""
+        if not waits:
+            return {}
+        found = self._reader.execute(
+            "SELECT w.begin_ns, c.child FROM (SELECT unnest($begins::BIGINT[]) AS begin_ns, "
+            "unnest($ends::BIGINT[]) AS end_ns) w ASOF JOIN ("
+            f"SELECT {END} AS ended, {_ROW} AS child FROM attempts a "
+            f"WHERE parent_hi = $high AND parent_lo = $low AND {END} IS NOT NULL) c "
+            f"ON w.end_ns + {_SLACK_NS} >= c.ended WHERE c.ended > w.begin_ns",
+            {
+                "high": of["high"],
+                "low": of["low"],
+                "begins": [begin for begin, _ in waits],
+                "ends": [end for _, end in waits],
+                "last": self._last_ns,
+            },
+        ).fetchall()
+        return {begin: _attempt(row) for begin, row in found}
 
     def _still_blocked(self, attempt: PathAttempt) -> list[PathWait]:
         """The waits whose end nobody told: until the attempt's end."""
@@ -234,27 +308,29 @@ class PathReader:
                 of,
             ).fetchall()
         ]
-        awaited = self._awaited(of, begins, "starts_with(e.kind, 'blocked:')", "$last")
+        awaited = self._awaited(of, begins, "starts_with(e.kind, 'blocked:')", "true")
         return [PathWait(begin, attempt.end_ns, awaited.get(begin)) for begin in begins]
 
-    def _awaited(self, of: dict[str, Any], begins: list[int], kind: str, end: str) -> dict[int, PathAttempt]:
-        """For each wait by its begin, the attempt that ended last until its end."""
+    def _awaited(
+        self, of: dict[str, Any], begins: list[int], kind: str, ended: str, **values: Any
+    ) -> dict[int, PathAttempt]:
+        """For each wait by its begin, the attempt that ended last of those that ``ended`` (SQL) picks."""
         if not begins:
             return {}
         found = self._reader.execute(
-            f"SELECT e.begin_ns, arg_max({_ROW}, {_END}) FROM edge_rows e JOIN attempts a "
+            f"SELECT e.begin_ns, first({_ROW} ORDER BY {_LONGEST}) FROM edge_rows e JOIN attempts a "
             "ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo "
             "WHERE e.task_hi = $high AND e.task_lo = $low AND e.attempt = $attempt "
-            f"AND {kind} AND e.object_index < {FIRST_PUT} AND {_END} <= {end} + {_SLACK_NS} "
+            f"AND {kind} AND e.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL AND {ended} "
             "AND e.begin_ns IN (SELECT unnest($begins::BIGINT[])) GROUP BY e.begin_ns",
-            {**of, "begins": begins, "last": self._last_ns},
+            {**of, "begins": begins, "last": self._last_ns, **values},
         ).fetchall()
         return {begin: _attempt(row) for begin, row in found if row is not None}
 
 
 def _attempt(row: Any) -> PathAttempt:
     values = list(row.values()) if isinstance(row, dict) else list(row)
-    high, low, attempt, name, parent_high, parent_low, worker, *times, end = values
+    high, low, attempt, name, parent_high, parent_low, worker, reached, *times, end = values
     begins = [(phase, time) for phase, time in zip(_PHASES, times, strict=True) if time is not None]
     return PathAttempt(
         join_id(high, low) or "",
@@ -264,5 +340,5 @@ def _attempt(row: Any) -> PathAttempt:
         end,
         join_id(parent_high, parent_low),
         worker,
-        times[3] or 0,
+        reached or 0,
     )
