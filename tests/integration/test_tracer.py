@@ -93,6 +93,8 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     )
     assert gets == [2]
 
+    # A module that workers preload before they have a job costs none of them.
+    assert lab.sql("SELECT count(*) FROM tasks WHERE error_type = 'WORKER_DIED'") == [[0]]
     # Ray's own workers, which spill objects and restore them, are left alone.
     (spilled,) = lab.sql(
         "SELECT count(*), count(*) FILTER (e.bytes > 10_000_000) FROM data_edges e "
@@ -157,6 +159,7 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     notes = lab.sql("SELECT task_id, kind, name, value, number FROM annotations WHERE name != 'calls'")
     assert {tuple(note[:1] + note[2:]) for note in notes if note[1] == "annotation"} == {
         ("ff" * 20 + "01000000", "run", "nightly", None),
+        ("ff" * 20 + "02000000", "forked", "a driver", None),
         (said["model"], "model", "resnet", None),
         (said["model"], "layers", "50", 50.0),
         (said["forward"], "epoch", "3", 3.0),

@@ -7,7 +7,6 @@ rayscope.counter("loss", 0.25)
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import math
@@ -29,8 +28,11 @@ def _hooks() -> Any:
 def _tell(name: str, make: Callable[[], dict[str, Any]]) -> None:
     hooks = _hooks()
     if hooks is not None:
-        with contextlib.suppress(Exception):  # of the user's values
-            hooks.told(name, make())
+        try:
+            values = make()
+        except Exception:  # of the user's values
+            return
+        hooks.told(name, values)
 
 
 def annotate(**values: str | float | bool) -> None:
@@ -68,8 +70,7 @@ class span:
         call, hooks = self._open.pop(), _hooks()
         if call is not None and hooks is not None:
             values = {**self._values, "error": kind.__name__} if kind else self._values
-            with contextlib.suppress(Exception):  # of the user's values
-                hooks.end_span(call, {"name": str(self._name)[:_MAX_TEXT], "values": _plain(values)})
+            hooks.end_span(call, {"name": _text(self._name), "values": _plain(values)})
 
     def __call__(self, function: _F) -> _F:
         """``function`` inside this span each time it runs."""

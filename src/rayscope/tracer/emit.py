@@ -34,6 +34,8 @@ _OBJECTS_AN_EVENT = 8
 #: Sums that are told at a time, and that are kept apart by task.
 _SUMS_TOLD, _SUMS_KEPT = 500, 2000
 _DEFAULT_MAX_SPANS = 1000
+#: How long whoever disconnects waits for the watcher, s.
+_WATCHER_ENDS_S = 2.0
 _DRIVER = b"\xff" * 20
 #: Ray's SCRIPT_MODE and WORKER_MODE.
 _TRACED_MODES = (0, 1)
@@ -163,7 +165,8 @@ class _State:
         self.lock = threading.RLock()
         self.second, self.used = 0, 0
         self.budget = budget()
-        self.watching = False
+        self.watching: threading.Thread | None = None
+        self.stop = threading.Event()  # tells the watcher to end
         self.missing: tuple[str, ...] = ()
 
     @property
@@ -171,13 +174,16 @@ class _State:
         """Whether this process is a driver or a task worker of a cluster now.
 
         All that asks Ray's core worker for anything looks here first. The workers that spill objects and
-        restore them run Ray's Python code too, but there the core worker aborts the process when asked.
+        restore them run Ray's Python code too, and a worker may run code before it belongs to a job
+        (modules that it preloads): there the core worker aborts the process when it is asked for a task.
         """
         worker = self.worker.global_worker if self.on else None
         if worker is None or worker.mode not in _TRACED_MODES:
             return False
         core = self.core = getattr(worker, "core_worker", None)
-        return core is not None and core is not self.closed
+        if core is None or core is self.closed:
+            return False
+        return core is self.announced or not core.get_current_job_id().is_nil()
 
 
 def budget() -> int:
@@ -221,13 +227,22 @@ def close() -> None:
         state.closed = getattr(state.worker.global_worker, "core_worker", None)
     state.open.clear()
     state.tasks.clear()
+    # A watcher that is asking just now must be done before the core worker goes.
+    state.stop.set()
+    watcher = state.watching
+    if watcher is not None and watcher is not threading.current_thread():
+        watcher.join(_WATCHER_ENDS_S)
 
 
 def forked() -> None:
-    """This is a child of a traced process: Ray's worker did not come along."""
-    state.on = False
+    """This is a child of a traced process: neither Ray's worker nor a thread came along.
+
+    It may connect to a cluster by itself later, and is traced then.
+    """
     state.lock = threading.RLock()
-    state.watching = False
+    state.stop, state.watching = threading.Event(), None
+    state.sums.clear()
+    close()
 
 
 os.register_at_fork(after_in_child=forked)
@@ -236,12 +251,23 @@ os.register_at_fork(after_in_child=forked)
 def _announce() -> None:
     state.announced = core = state.core
     state.driver, state.used = None, 0
-    if state.worker.global_worker.mode == 0:  # Ray's SCRIPT_MODE
-        state.driver = Task(_DRIVER + core.get_current_job_id().binary(), 0, 0)
     told: dict[str, Any] = {"on": 1}
     if state.missing:
         told["missing"] = list(state.missing)
-    _send(core.profile_event(b"rayscope.tracer"), told)
+
+    def say() -> None:
+        if state.connected:
+            _send(core.profile_event(b"rayscope.tracer"), told)
+
+    if state.worker.global_worker.mode == 0:  # Ray's SCRIPT_MODE
+        state.driver = Task(_DRIVER + core.get_current_job_id().binary(), 0, 0)
+        say()
+        return
+    # Ray drops what is told in the thread of a task whose events are switched off, as Serve's are.
+    try:
+        threading.Thread(target=say, name="rayscope-tracer-on", daemon=True).start()
+    except RuntimeError:  # no more threads
+        say()
 
 
 def _send(event: Any, told: dict[str, Any], task: Task | None = None) -> None:
@@ -394,20 +420,26 @@ def ended(call: Call) -> None:
 
 
 def _watch() -> None:
-    state.watching = True
-    threading.Thread(target=_run, name="rayscope-tracer", daemon=True).start()
-
-
-def _run() -> None:
+    state.stop = stop = threading.Event()
+    state.watching = watcher = threading.Thread(
+        target=_run, args=(stop,), name="rayscope-tracer", daemon=True
+    )
     try:
-        while state.connected:
-            time.sleep(1.0)
+        watcher.start()
+    except RuntimeError:  # the interpreter ends, or the process may have no more threads
+        state.watching = None
+
+
+def _run(stop: threading.Event) -> None:
+    try:
+        while state.connected and not stop.wait(1.0):
             if state.connected:
                 _look()
     except Exception as error:
         off("watching", error)
     finally:
-        state.watching = False
+        if state.watching is threading.current_thread():
+            state.watching = None
 
 
 def _look() -> None:

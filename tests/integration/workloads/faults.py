@@ -6,7 +6,9 @@ Prints what went wrong for the user (nothing may) and whether each fault was met
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import types
 from typing import Any
 
 import ray
@@ -33,8 +35,8 @@ PARTS = [
 ]
 
 
-class Injected(Exception):
-    """The fault."""
+class Timeout(Exception):
+    """What a signal's handler of the user's raises."""
 
 
 def inject(module: str, name: str) -> Any:
@@ -45,11 +47,45 @@ def inject(module: str, name: str) -> Any:
     original = getattr(holder, name)
 
     def fails(*args: Any, **kwargs: Any) -> Any:
-        raise Injected(name)
+        raise RuntimeError(f"Injected into {name}")
 
     rayscope.tracer.emit.state.on = True
-    setattr(holder, name, fails)
+    setattr(holder, name, of_rayscope(fails))
     return holder, name, original
+
+
+def of_rayscope(function: Any) -> Any:
+    """``function`` as if it was the tracer's own."""
+    return types.FunctionType(
+        function.__code__, {**globals(), "__name__": "rayscope.tracer.injected"}, closure=function.__closure__
+    )
+
+
+def interrupt(*_: Any) -> None:
+    raise Timeout
+
+
+def interrupted() -> list[str]:
+    """What the user gets whose signal comes in the midst of the tracer, and whether that goes on."""
+    from rayscope.tracer import emit
+
+    ready, ref = emit.ready, ray.put(1)
+    signal.signal(signal.SIGALRM, interrupt)
+
+    def signalled() -> bool:
+        signal.raise_signal(signal.SIGALRM)
+        return ready()
+
+    found = []
+    emit.ready = of_rayscope(signalled)
+    for call in (lambda: ray.get(ref), lambda: ray.put(1), lambda: double.remote(ref)):
+        try:
+            call()
+            found.append("lost")
+        except Timeout:
+            found.append("on" if emit.state.on else "off")
+    emit.ready = ready
+    return found
 
 
 def mend(injected: Any) -> bool:
@@ -133,6 +169,8 @@ def main() -> None:
             wrong.append([f"worker {module}.{name}", found])
     if ray.get(coroutines.work.remote([ray.put(4)])) != [4, 8]:
         wrong.append(["coroutines", None])
+    if interrupted() != ["on"] * 3:
+        wrong.append(["interrupted", interrupted()])
     print("FAULTS " + json.dumps({"wrong": wrong, "unmet": unmet, "wanted": wanted}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import sys
 import threading
@@ -129,7 +130,31 @@ class Async:
         return ray.get_runtime_context().get_task_id()
 
 
+def joins(connection: Any) -> None:
+    """A driver in a process that was forked when Ray was loaded already."""
+    ray.init(connection.recv(), log_to_driver=False)
+    rayscope.annotate(forked="a driver")
+    connection.send(ray.get(work.remote(1)))
+    ray.shutdown()
+
+
+def fork() -> int:
+    """A child of a connected driver uses what is left to it; its exit status."""
+    child = os.fork()
+    if child == 0:
+        rayscope.counter("of a fork", 1)
+        with rayscope.span("of a fork"):
+            os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 def main() -> None:
+    os.environ["RAY_AUTH_MODE"] = "disabled"  # the second driver has no token
+    ours, theirs = multiprocessing.Pipe()
+    joining = multiprocessing.get_context("fork").Process(target=joins, args=(theirs,), daemon=True)
+    joining.start()
+    theirs.close()
+    os.environ["PYTHONPATH"] = os.pathsep.join([sys.path[0], os.environ.get("PYTHONPATH", "")])
     ray.init(
         num_cpus=4,
         _temp_dir=sys.argv[1],
@@ -137,11 +162,16 @@ def main() -> None:
         log_to_driver=False,
         object_store_memory=STORE_BYTES,
         runtime_env={"worker_process_setup_hook": setup},
+        _system_config={"preload_python_modules": ["preloaded"]},
     )
     rayscope.annotate(run="nightly")
     assert ray.get([work.remote(i) for i in range(2500)]) == list(range(2500))
     ray.wait([fails.remote(i) for i in range(50)], num_returns=50)
     ray.get([parent.remote(20) for _ in range(10)])
+    ours.send(ray.get_runtime_context().gcs_address)
+    assert ours.recv() == 1
+    joining.join()
+    assert fork() == 7
     assert spill() == sum(range(SPILLED)) * (SPILLED_BYTES // 8 + 1)
     ref = ray.put(1)
     first = ray.get(environment.remote([ref]))
