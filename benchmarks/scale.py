@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from common import HERE, Http, RayscopeServer, Watched, header, quantile, table
+import rayscope
+from common import HERE, RayscopeServer, Watched, header, quantile, table
 from simulated import Events, Plan, S, batches, node_id
 
 GOAL_S, GOAL_BYTES = 0.2, 1_000_000
@@ -317,8 +318,8 @@ def parts(args: argparse.Namespace, data_dir: Path) -> Iterator[str]:
         f"{plan.tasks + plan.actors:,} tasks and more that run; {posted:,} batches taken in and merged in {took:.0f} s "
         f"({server.cpu() - cpu:.0f} s of CPU)."
     )
-    client = Http(server.url)
-    client.post("/api/clusters", {"address": about["address"]})
+    with rayscope.Client(server.url, folder=data_dir) as operator:
+        operator.attach(about["address"])
     asker = Asker(server.url, plan.session)
     living = Living(plan, server.ingest_url)
     living.start()

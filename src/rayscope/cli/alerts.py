@@ -22,6 +22,7 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, stdout
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
+from rayscope.client.calls import Call
 
 app = typer.Typer(help="Alerts: what fires, rules, and who is told.", no_args_is_help=True)
 
@@ -41,7 +42,9 @@ class Format(str, Enum):
 
 
 @contextmanager
-def _api(server: str | None, data_dir: Path | None, token: str | None) -> Iterator[Api]:
+def _api(
+    server: str | None, data_dir: Path | None, token: str | None, operator: str | None = None
+) -> Iterator[Api]:
     settings = settings_from(data_dir, token=token)
     if server is None:
         found = running_server(settings.folder)
@@ -49,7 +52,7 @@ def _api(server: str | None, data_dir: Path | None, token: str | None) -> Iterat
             fail("No server runs on this data directory.", "Start one: rayscope serve", FAILED)
         server = found.url
     try:
-        with Api(server.partition("/api/")[0], settings.token) as api:
+        with Api(server, settings.token, folder=settings.folder, operator_token=operator) as api:
             yield api
     except RayscopeError as error:
         fail(error.message, error.remedy, FAILED)
@@ -158,7 +161,7 @@ def notify(
         typer.Option(
             "--operator",
             envvar="RAYSCOPE_OPERATOR",
-            help="The operator's token; the data directory's unless told.",
+            help="The operator's token, if the server is not this data directory's.",
             show_default=False,
         ),
     ] = None,
@@ -167,21 +170,9 @@ def notify(
     token: Token = None,
 ) -> None:
     """Send a test notification through a channel."""
-    from rayscope.server.settings import operator_token
-
-    folder = settings_from(data_dir).folder
-    if operator is None and (folder / "operator").is_file():
-        operator = operator_token(folder)
-    if operator is None:
-        fail(
-            "This needs the operator's token.",
-            "Give it with --operator; `rayscope operator` prints it on the server's machine.",
-            FAILED,
-        )
-    with _api(server, data_dir, token) as api:
-        found = api.post(
-            f"/api/alerts/channels/{quote(channel, safe='')}/test", None, {"X-Rayscope-Operator": operator}
-        )
+    with _api(server, data_dir, token, operator) as api:
+        path = f"/api/alerts/channels/{quote(channel, safe='')}/test"
+        found: dict[str, Any] = api.ask(Call("POST", path, acts=True))
     if not found["ok"]:
         fail(f"{channel} did not take it: {found['error']}", "See the server's log.", FAILED)
     stdout().print(f"{channel} has taken a test notification.")

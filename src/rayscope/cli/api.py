@@ -18,10 +18,20 @@ __all__ = ["Api", "RayscopeError"]
 
 
 class Api(Client):
-    """Calls of the server at ``url``. ``token`` None: none is shown. Every method raises RayscopeError."""
+    """Calls of the server at ``url``. ``token`` None: none is shown. Every method raises RayscopeError.
 
-    def __init__(self, url: str, token: str | None = None, timeout_s: float = 30) -> None:
-        super().__init__(url, token or "", timeout_s=timeout_s)
+    ``folder``: the data directory whose operator's token is shown with what acts, if the server is its own.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout_s: float = 30,
+        folder: Path | None = None,
+        operator_token: str | None = None,
+    ) -> None:
+        super().__init__(url, token or "", operator_token, timeout_s=timeout_s, folder=folder)
 
     def by_name(self) -> dict[str, SessionItem]:
         """Session name -> what ``/api/sessions`` says of it, newest first."""
@@ -41,13 +51,9 @@ class Api(Client):
         """Any answer of the API."""
         return self.ask(Call("GET", path, _known(given)))
 
-    def post(
-        self, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
-    ) -> Any:
-        """Any answer of the API to a POST."""
-        return self.ask(
-            Call("POST", path, body=None if body is None else _known(body), headers=headers or {})
-        )
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Any answer of the API to a POST that changes nothing."""
+        return self.ask(Call("POST", path, body=_known(body)))
 
     def text(self, path: str, **given: Any) -> str:
         """An answer that is no JSON."""

@@ -32,7 +32,7 @@ def attach(
     except AddressError as error:
         fail(error.message, error.remedy)
     settings = settings_from(data_dir, host, port, token, generate_token)
-    with any_server(settings) as serving, Api(serving.url, settings.token) as api:
+    with any_server(settings) as serving, Api(serving.url, settings.token, folder=settings.folder) as api:
         try:
             session = api.attach_cluster(address)
         except RayscopeError as error:

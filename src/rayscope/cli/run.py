@@ -60,7 +60,7 @@ def run(
     except TargetError as error:
         fail(error.message, error.remedy)
     settings = settings_from(data_dir, host, port, token, generate_token)
-    with any_server(settings) as serving, Api(serving.url, settings.token) as api:
+    with any_server(settings) as serving, Api(serving.url, settings.token, folder=settings.folder) as api:
         stderr().print(f"Rayscope: {serving.url}")
         status, terminated = _record(
             command,

@@ -62,7 +62,8 @@ def start(
     if not head or server_url is None:
         raise typer.Exit(child.wait())
     ended = threading.Event()
-    api = Api(server_url, settings_from(data_dir, token=token).token)
+    settings = settings_from(data_dir, token=token)
+    api = Api(server_url, settings.token, folder=settings.folder)
     introducing = threading.Thread(
         target=_introduce, args=(api, option(args, "--port") or _DEFAULT_PORT, set(known), ended), daemon=True
     )
@@ -120,6 +121,9 @@ def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> 
                 return
             except RayscopeError as error:
                 problem = f"{error.message} {error.remedy}"
+                if error.code == "needs_operator":
+                    warn(f"the server was not told of the new cluster: {problem}")
+                    return
         if ended.wait(_LOOK_S):
             looks_left -= 1
             threading.Event().wait(_LOOK_S if looks_left else 0)

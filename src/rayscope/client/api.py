@@ -68,9 +68,12 @@ class Api(LogsApi):
 
     @asked
     def attach(self, address: str, ray_token: str | None = None) -> Call[str]:
-        """Let the server read snapshots of the cluster whose GCS is at ``address``; the session's name."""
+        """Let the server read snapshots of the cluster whose GCS is at ``address``; the session's name.
+
+        Acts: the operator's.
+        """
         body = {"address": address, "ray_token": ray_token}
-        return Call("POST", "/api/clusters", body=body, pick=lambda answer: str(answer["session"]))
+        return Call("POST", "/api/clusters", body=body, acts=True, pick=lambda answer: str(answer["session"]))
 
     # Lists, and one of each.
 

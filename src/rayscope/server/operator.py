@@ -1,4 +1,4 @@
-"""The operator's role: whoever changes something (jobs, silences, dashboards) shows a token of its own.
+"""The operator's role: whoever changes something (jobs, silences, clusters ...) shows a token of its own.
 
 Looking is one thing, acting another: Ray's dashboard lets everyone who reaches it submit jobs, which is to
 run code. So even on loopback, where looking needs no token, acting does: the one in DATA_DIR/operator, which
@@ -8,7 +8,6 @@ the same host, whatever its port (Ray's own dashboard, say), and along with requ
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Annotated
 
@@ -58,6 +57,5 @@ def add_operator(app: FastAPI, hub: Hub) -> None:
     def operator(given: OperatorLogin) -> Response:
         """Whether this is the operator's token: 204, or 403. Nothing is kept."""
         if not matches(given.token, hub.operator_token):
-            time.sleep(0.3)
             return error(403, "wrong_operator_token", "That is not the operator's token.", _REMEDY)
         return Response(status_code=204)

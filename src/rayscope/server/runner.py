@@ -18,6 +18,7 @@ import msgspec
 import uvicorn
 
 from rayscope.server.app import create_app
+from rayscope.server.http_protocol import HttpProtocol
 from rayscope.server.hub import Hub
 from rayscope.server.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.settings import Settings
@@ -25,6 +26,8 @@ from rayscope.sources.auth import ray_token
 
 #: How often a WebSocket is pinged, and how long its answer may take before it is taken for dead.
 _PING_S = 15.0
+#: Wrong tokens are not slowed down: a token has to be long.
+_MIN_TOKEN = 16
 #: Files that may be open, where the machine allows it.
 _FILES = 65_536
 
@@ -59,6 +62,11 @@ class Server:
                 f"On {settings.host} anyone who reaches this machine could read your jobs' names and errors.",
                 "Give a token (--token TOKEN or --generate-token), or keep to --host 127.0.0.1.",
             )
+        if not settings.is_loopback and settings.token and len(settings.token) < _MIN_TOKEN:
+            raise StartError(
+                f"A token of {len(settings.token)} characters can be guessed.",
+                f"Give one of at least {_MIN_TOKEN} characters; --generate-token makes a good one.",
+            )
         try:
             self._lock()
             self._bind()
@@ -71,6 +79,7 @@ class Server:
         self.hub.start()
         config = uvicorn.Config(
             create_app(self.hub),
+            http=HttpProtocol,
             log_level="warning",
             access_log=False,
             lifespan="off",

@@ -3,10 +3,11 @@
 - *Host* must be an IP address, ``localhost`` or a name that the operator allowed: a page of another site
   that points its own name at our address (DNS rebinding) is turned away.
 - *Origin*, where a browser sends one, must be our own: no page of another site can act through a visitor.
-  An export, which costs much, is not even begun for one (*Sec-Fetch-Site*: a link or image has no Origin).
+  Nor can it load an answer of the API as an image or a link, which have no Origin (*Sec-Fetch-Site*).
 - *Body*: has a limit of bytes and of time: nobody fills our memory or keeps a request waiting for ever.
 - *Token*: everything under ``/api`` and ``/ws``, and ``/metrics``, but health, login and ingest (whose key
-  is in its path) needs it, if the server has one; it has to have one on any address but loopback.
+  is in its path) needs it, if the server has one; it has to have one on any address but loopback. Browsers
+  hold a value derived from it: a cookie goes to every port of a host, so whoever listens there would have it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import re
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,8 +29,9 @@ from starlette.exceptions import HTTPException
 COOKIE = "rayscope_token"
 _OPEN_PATHS = ("/api/health", "/api/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
-_COSTLY_PATHS = ("/api/export", "/api/logs/download", "/api/logs/search", "/api/memory")
 _TOKEN_PATHS = ("/api/", "/ws/", "/metrics")
+#: A name or an IPv4 address, or an IPv6 address; maybe a port.
+_HOST = re.compile(r"(?:([A-Za-z0-9_.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
 
 #: How long we wait for more of a body, and for all of it. Ray's agents give up after 3 s, ours after 15 s.
 BODY_IDLE_S, BODY_TIMEOUT_S = 10.0, 60.0
@@ -38,6 +40,9 @@ _MAX_BODY_BYTES = 1 << 20
 _MAX_OPEN_BODY_BYTES = 16 << 10
 _MAX_REPORT_BYTES = 64 << 10
 _BODILESS = ("GET", "HEAD", "OPTIONS")
+
+#: "same-site" is another port of this host: not ours.
+_FOREIGN_SITES = (b"cross-site", b"same-site")
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -66,6 +71,11 @@ def error_body(code: str, message: str, remedy: str, params: Mapping[str, str | 
 def matches(given: str, secret: str) -> bool:
     """Compare without telling by its time how much was right."""
     return hmac.compare_digest(given.encode(), secret.encode())
+
+
+def cookie_value(token: str) -> str:
+    """What a browser shows in place of the token; nobody gets from it to the token."""
+    return hmac.digest(token.encode(), b"rayscope: cookie of a reader", "sha256").hex()
 
 
 class BodyRefused(HTTPException):
@@ -110,6 +120,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
+        # The only one of those we read that may come several times.
+        headers[b"cookie"] = b";".join(value for name, value in scope["headers"] if name == b"cookie")
         refused = self._refuse(scope, headers)
         if refused is None and scope["type"] == "http" and scope["method"] not in _BODILESS:
             limit = self._max_body_bytes(scope["path"])
@@ -154,7 +166,8 @@ class Guard:
             )
         origin = headers.get(b"origin")
         path: str = scope["path"]
-        foreign = path in _COSTLY_PATHS and headers.get(b"sec-fetch-site") == b"cross-site"
+        # Pages may be linked to from anywhere; answers are for them alone.
+        foreign = path.startswith(_TOKEN_PATHS) and headers.get(b"sec-fetch-site") in _FOREIGN_SITES
         if foreign or (origin is not None and not _same_origin(origin.decode("latin-1"), host)):
             return (
                 403,
@@ -184,16 +197,14 @@ class Guard:
         return _MAX_OPEN_BODY_BYTES if path in _OPEN_PATHS else _MAX_BODY_BYTES
 
     def _host_allowed(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname
-        except ValueError:
+        found = _HOST.fullmatch(host)
+        if found is None:
             return False
-        if not name:
-            return False
-        if name.rstrip(".").lower() in self._names:
+        name, ipv6 = found.groups()
+        if name is not None and name.rstrip(".").lower() in self._names:
             return True
         try:
-            ipaddress.ip_address(name)
+            ipaddress.ip_address(name or ipv6)
         except ValueError:
             return False
         return True
@@ -204,11 +215,10 @@ class Guard:
         scheme, _, value = authorization.partition(" ")
         if scheme.lower() == "bearer" and matches(value.strip(), token):
             return True
-        try:
-            cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
-        except CookieError:
-            return False
-        return cookie is not None and matches(cookie.value, token)
+        # By hand: parsers of cookies give up at the first that they cannot read, and others' come along.
+        pairs = (pair.partition("=") for pair in headers[b"cookie"].decode("latin-1").split(";"))
+        cookies = [value.strip().strip('"') for name, _, value in pairs if name.strip() == COOKIE]
+        return any(matches(value, cookie_value(token)) for value in cookies)
 
 
 def _too_large(limit: int) -> tuple[int, str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -14,6 +15,7 @@ import grpc
 import httpx
 import pytest
 
+from rayscope.server import http_protocol
 from rayscope.server.runner import Server, StartError
 from rayscope.server.settings import Settings
 
@@ -33,6 +35,11 @@ TOKEN = "a-long-token-of-the-tests"
         ("127.0.0.1.evil.example", 403),
         ("", 403),
         ("[", 403),
+        ("[::ffff:127.0.0.1].evil.example", 403),
+        ("local\thost", 403),
+        ("user@localhost", 403),
+        ("localhost:80:80", 403),
+        ("127.1", 403),
     ],
 )
 @pytest.mark.parametrize("path", ["/api/sessions", "/", "/openapi.json"])
@@ -52,17 +59,21 @@ def test_a_page_of_another_site_may_not_act(running: Any, origin: str) -> None:
         assert running.error(answer, 403)["code"] == "bad_origin"
 
 
-def test_no_page_of_another_site_starts_an_export(running: Any) -> None:
+def test_no_page_of_another_site_loads_an_answer(running: Any) -> None:
     """What a page loads as an image or a link has no Origin."""
     for site, path, status in (
         ("cross-site", "/api/export", 403),
         ("same-origin", "/api/export", 422),
         ("none", "/api/export", 422),
         ("cross-site", "/api/memory", 403),
-        ("cross-site", "/api/health", 200),
+        ("cross-site", "/api/metrics/query", 403),
+        ("cross-site", "/metrics", 403),
+        ("same-site", "/api/summary", 403),  # another port of this host
+        ("same-origin", "/api/summary", 200),
+        ("cross-site", "/", 200),  # a link to a page
     ):
         answer = running.client.get(path, headers={"Sec-Fetch-Site": site})
-        assert answer.status_code == status
+        assert answer.status_code == status or (path == "/" and answer.status_code == 503)  # not built
         if status == 403:
             assert running.error(answer, 403)["code"] == "bad_origin"
 
@@ -121,6 +132,39 @@ def test_the_token(serve: Callable[..., Server]) -> None:
         assert "httponly" in flags
         assert "samesite=strict" in flags
         assert client.get("/api/sessions").status_code == 200
+        (cookie,) = client.cookies.jar
+        given = f"{cookie.name}={cookie.value}"
+    assert TOKEN not in given
+    # Whoever listens on another port of the host gets the cookie, and no more than that.
+    for odd in ("", 'a={"x": [1,2]}; ', "a b; c,d=e; ", "bad[]=1; ", "\xe9=\xfc; ", f"{cookie.name}=old; "):
+        answer = httpx.get(
+            f"{server.url}/api/sessions", headers=[(b"cookie", (odd + given).encode("latin-1"))]
+        )
+        assert answer.status_code == 200, odd
+    for headers in ({"Authorization": f"Bearer {cookie.value}"}, {"Cookie": f"{cookie.name}={TOKEN}"}):
+        assert httpx.get(f"{server.url}/api/sessions", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"", b"GET /api/health HTTP/1.1\r\nHost: local", b"GET /api/health HTTP/1.1\r\nA: " + b"a" * 70_000],
+    ids=["nothing", "half", "large"],
+)
+def test_a_head_has_bounds(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_TIMEOUT_S", 60.0 if len(head) > 1000 else 0.2)
+    server = serve()
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=30) as raw:
+        raw.sendall(head)
+        with contextlib.suppress(ConnectionResetError):
+            assert raw.recv(1000) == b""  # closed
+    assert httpx.get(f"{server.url}/api/health").status_code == 200
+
+
+def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="guessed"):
+        Server(Settings(data_dir=tmp_path / "data", port=0, host="0.0.0.0", token="secret")).start()
 
 
 def test_ingest_needs_its_key_and_no_token(serve: Callable[..., Server], bodies: list[bytes]) -> None:
@@ -312,11 +356,15 @@ def test_rays_token_goes_to_whom_its_user_names_it_for(running: Any, monkeypatch
     server.start()
     try:
         body = {"address": f"127.0.0.1:{port}"}
-        assert running.client.post("/api/clusters", json=body).status_code == 502
+        refused = running.client.post("/api/clusters", json=body)
+        assert running.error(refused, 403)["code"] == "needs_operator"
+        assert not listener.shown  # nobody else has the server connect anywhere
+        operator = {"X-Rayscope-Operator": running.server.hub.operator_token}
+        assert running.client.post("/api/clusters", json=body, headers=operator).status_code == 502
         assert listener.shown  # it was asked
         assert not [line for line in listener.shown if "the-servers-own-token" in line]
         body["ray_token"] = "given-for-this-one"
-        assert running.client.post("/api/clusters", json=body).status_code == 502
+        assert running.client.post("/api/clusters", json=body, headers=operator).status_code == 502
         assert [line for line in listener.shown if "given-for-this-one" in line]
     finally:
         server.stop(0)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from rayscope.server import schemas
 from rayscope.server.hub import Hub
+from rayscope.server.operator import operator_only
 from rayscope.server.routes.common import ERRORS, answer, error
-from rayscope.server.security import COOKIE, matches
+from rayscope.server.security import COOKIE, cookie_value, matches
 from rayscope.store import sql as sql_queries
 
 
@@ -41,19 +40,23 @@ def add_control(app: FastAPI, hub: Hub) -> None:
 
     @app.post("/api/login", status_code=204)
     def login(given: Login) -> Response:
-        """Keep the token as a cookie of this browser."""
+        """Let this browser in by a cookie."""
         token = hub.settings.token
         if token is not None and not matches(given.token, token):
-            time.sleep(0.3)
             return error(
                 401, "unauthorized", "That is not this server's token.", "It was printed at its start."
             )
         response = Response(status_code=204)
         if token is not None:
-            response.set_cookie(COOKIE, token, max_age=30 * 86400, httponly=True, samesite="strict")
+            value = cookie_value(token)
+            response.set_cookie(COOKIE, value, max_age=30 * 86400, httponly=True, samesite="strict")
         return response
 
-    @app.post("/api/clusters", responses={**ERRORS, 502: {"model": schemas.ErrorAnswer}})
+    @app.post(
+        "/api/clusters",
+        dependencies=[Depends(operator_only(hub))],
+        responses={**ERRORS, 502: {"model": schemas.ErrorAnswer}},
+    )
     def attach(cluster: Cluster) -> Response:
         """Begin to read snapshots of a running cluster."""
         return answer({"session": hub.attach(cluster.address, cluster.ray_token)})
