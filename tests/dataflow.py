@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 WORKLOAD = Path(__file__).parent / "integration" / "workloads" / "dataflow.py"
-QUERY = "SELECT producer_task_id, consumer_task_id, object_id, kind, nested, bytes FROM data_edges"
+QUERY = (
+    "SELECT producer_task_id, consumer_task_id, CASE WHEN by_value THEN 'by value' ELSE object_id END, kind, "
+    "nested, bytes FROM data_edges"
+)
 
 
 def told(output: str, mark: str = "EDGES") -> Any:

@@ -151,6 +151,7 @@ class EdgeItem(TypedDict):
     bytes: int | None
     kind: str
     nested: bool
+    by_value: bool
     begin_ns: int | None
     end_ns: int | None
     gets: int

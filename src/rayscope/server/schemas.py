@@ -284,6 +284,7 @@ class EdgeItem(BaseModel):
     bytes: int | None
     kind: str
     nested: bool
+    by_value: bool
     begin_ns: int | None
     end_ns: int | None
     gets: int

@@ -116,6 +116,27 @@ GROUP BY object_hi, object_lo, object_index
 """
 
 
+def _passed_by_value(taken_if: str) -> str:
+    """SQL of the objects that Ray itself put for a call, and who called.
+
+    Ray stores a large argument as an object with a number like that of ``ray.put``. No reference to it
+    exists, so an object that was put, got, waited for or passed on is another.
+    """
+    puts = f"kind = 'fetched' AND object_index >= {FIRST_PUT} AND {taken_if}"
+    return f"""
+SELECT f.*, c.caller.hi AS caller_hi, c.caller.lo AS caller_lo
+FROM (SELECT DISTINCT task_hi, task_lo, object_hi, object_lo, object_index FROM edge_rows WHERE {puts}) f
+LEFT JOIN (
+    SELECT task_hi, task_lo, arg_min({{'hi': parent_hi, 'lo': parent_lo}}, attempt) AS caller FROM attempts
+    WHERE parent_hi IS NOT NULL AND task_hi IN (SELECT task_hi FROM edge_rows WHERE {puts})
+    GROUP BY task_hi, task_lo) c USING (task_hi, task_lo)
+WHERE NOT EXISTS (
+    SELECT 1 FROM edge_rows r
+    WHERE r.kind != 'fetched' AND r.object_index >= {FIRST_PUT} AND r.object_hi = f.object_hi
+        AND r.object_lo = f.object_lo AND r.object_index = f.object_index)
+"""
+
+
 def moved(taken_if: str, made_if: str, by: str = "NULL::INTEGER") -> str:
     """SQL of one row for each object that a task was given or got, and for each that it returned or put.
 
@@ -124,6 +145,7 @@ def moved(taken_if: str, made_if: str, by: str = "NULL::INTEGER") -> str:
     """
     return f"""
 WITH made AS ({_made(made_if)}),
+by_value AS ({_passed_by_value(taken_if)}),
 taken AS (
     SELECT task_hi, task_lo, {by} AS taken_by, object_hi, object_lo, object_index,
         CASE kind WHEN 'get' THEN 'get' ELSE 'argument' END AS taken_as, bool_and(kind = 'nested') AS nested,
@@ -132,21 +154,24 @@ taken AS (
     FROM edge_rows WHERE {TAKEN} AND {taken_if}
     GROUP BY task_hi, task_lo, taken_by, object_hi, object_lo, object_index, taken_as)
 SELECT CASE WHEN made.task_hi IS NOT NULL THEN made.task_hi
-        WHEN taken.object_index < {FIRST_PUT} THEN taken.object_hi END AS producer_hi,
+        WHEN taken.object_index < {FIRST_PUT} THEN taken.object_hi ELSE by_value.caller_hi END AS producer_hi,
     CASE WHEN made.task_hi IS NOT NULL THEN made.task_lo
-        WHEN taken.object_index < {FIRST_PUT} THEN taken.object_lo END AS producer_lo,
+        WHEN taken.object_index < {FIRST_PUT} THEN taken.object_lo ELSE by_value.caller_lo END AS producer_lo,
     taken.task_hi AS consumer_hi, taken.task_lo AS consumer_lo,
     taken.object_hi AS object_hi, taken.object_lo AS object_lo, taken.object_index AS object_index,
     coalesce(taken.bytes, made.bytes) AS bytes, taken.taken_as AS kind, taken.nested AS nested,
-    taken.begin_ns AS begin_ns, taken.end_ns AS end_ns, taken.gets AS gets,
-    taken.blocked_ns::BIGINT AS blocked_ns, taken.taken_by AS taken_by
+    by_value.task_hi IS NOT NULL AS by_value, taken.begin_ns AS begin_ns, taken.end_ns AS end_ns,
+    taken.gets AS gets, taken.blocked_ns::BIGINT AS blocked_ns, taken.taken_by AS taken_by
 FROM taken LEFT JOIN made USING (object_hi, object_lo, object_index)
+LEFT JOIN by_value ON by_value.task_hi = taken.task_hi AND by_value.task_lo = taken.task_lo
+    AND by_value.object_hi = taken.object_hi AND by_value.object_lo = taken.object_lo
+    AND by_value.object_index = taken.object_index
 UNION ALL
 SELECT made.task_hi, made.task_lo,
     CASE made.kind WHEN 'put' THEN made.task_hi ELSE a.parent_hi END,
     CASE made.kind WHEN 'put' THEN made.task_lo ELSE a.parent_lo END,
     made.object_hi, made.object_lo, made.object_index, made.bytes, made.kind, false,
-    made.time_ns, made.time_ns, 0, NULL, NULL
+    false, made.time_ns, made.time_ns, 0, NULL, NULL
 FROM made LEFT JOIN attempts a ON made.kind = 'return' AND a.task_hi = made.task_hi
     AND a.task_lo = made.task_lo AND a.attempt = made.attempt
 """
@@ -154,7 +179,7 @@ FROM made LEFT JOIN attempts a ON made.kind = 'return' AND a.task_hi = made.task
 
 _SHOWN = (
     f"{hex_id('producer')} AS producer_task_id, {hex_id('consumer')} AS consumer_task_id, "
-    f"{object_id('object')} AS object_id, bytes, kind, nested, begin_ns, end_ns, gets, blocked_ns"
+    f"{object_id('object')} AS object_id, bytes, kind, nested, by_value, begin_ns, end_ns, gets, blocked_ns"
 )
 
 
@@ -194,8 +219,12 @@ nodes AS ({nodes_of(f"task_hi IN ({ENDS})")}){_PLACED}"""
 
 _OF_TASK = "task_hi = $high AND task_lo = $low"
 _PUT_BY_TASK = f"FROM edge_rows WHERE kind = 'put' AND {_OF_TASK}"
+_BY_VALUE_OF_TASK = (
+    f"kind = 'fetched' AND object_index >= {FIRST_PUT} AND (task_hi, task_lo) IN "
+    "(SELECT (task_hi, task_lo) FROM attempts WHERE parent_hi = $high AND parent_lo = $low)"
+)
 _TAKEN_OF_TASK = (
-    f"(({_OF_TASK}) OR (object_hi = $high AND object_lo = $low) OR "
+    f"(({_OF_TASK}) OR (object_hi = $high AND object_lo = $low) OR ({_BY_VALUE_OF_TASK}) OR "
     f"(object_index >= {FIRST_PUT} AND object_hi IN (SELECT object_hi {_PUT_BY_TASK})))"
 )
 _NEAR_TASK = moved(

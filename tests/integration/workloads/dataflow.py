@@ -38,6 +38,11 @@ def passed(callee: str, *refs: Any, made_by: str | None = None, nested: bool = F
         EDGES.append([made_by or ref.task_id().hex(), callee, ref.hex(), "argument", nested, size(ref)])
 
 
+def passed_by_value(caller: str, callee: Any) -> None:
+    """Of a large value Ray makes an object that has no reference."""
+    EDGES.append([caller, callee.task_id().hex(), "by value", "argument", False, None])
+
+
 def got(consumer: str, *refs: Any, made_by: str | None = None) -> None:
     for ref in refs:
         EDGES.append([made_by or ref.task_id().hex(), consumer, ref.hex(), "get", False, size(ref)])
@@ -89,6 +94,9 @@ def outer() -> list[Any]:
     got(me(), *inner)
     put(me(), mine)
     got(me(), mine, made_by=me())
+    large = add.remote(bytes(150_000), b"small")
+    passed_by_value(me(), large)
+    returned(me(), large)
     return EDGES
 
 
@@ -163,6 +171,14 @@ def main() -> None:
     passed(inside.task_id().hex(), shared, small, made_by=driver, nested=True)
     returned(driver, *users, inside)
     got(driver, *users, inside)
+
+    # A large value, stored anew for each call.
+    large = bytes(200_000)
+    given = [add.remote(large, b"small"), add.remote(more=large)]
+    ray.wait(given, num_returns=2)
+    for taker in given:
+        passed_by_value(driver, taker)
+    returned(driver, *given)
 
     # Several values, of which one is used, and not by the driver.
     first, second, third = three.remote()

@@ -107,6 +107,7 @@ def test_objects_of_returns_generators_retries_and_puts(
     order: int, recorder: Callable[..., Any], tmp_path: Path
 ) -> None:
     put = ("01" + TASK[2:], flow_sql.FIRST_PUT)  # of the second attempt
+    value = ("00" + "77" * 23, flow_sql.FIRST_PUT)  # of a thread, with a large argument of a call
     several, generator = "cc" * 24, "dd" * 24
     made = [
         Attempt(
@@ -137,6 +138,7 @@ def test_objects_of_returns_generators_retries_and_puts(
         Edge(TASK, 1, "put", *put, 100, 70, 71),
         Edge(several, -1, "argument", *put, None, 75, 75),
         Edge(several, 0, "fetched", *put, 100, 76, 77),
+        Edge(several, 0, "fetched", *value, 200_000, 76, 77),
         Edge(several, -1, "nested", TASK, 1, None, 75, 75),
         Edge(DRIVER, 0, "get", generator, 3, 8, 100, 130),
         Edge(DRIVER, 0, "get", generator, 3, 8, 140, 141),
@@ -152,20 +154,21 @@ def test_objects_of_returns_generators_retries_and_puts(
     recording.stop()
     with duckdb.connect(str(recording.catalog.path(session)), read_only=True) as connection:
         found = connection.execute(
-            "SELECT producer_task_id[:2], consumer_task_id[:2], object_id[:2] || object_id[-8:], kind, nested, bytes, gets, "
-            "blocked_ns, is_remote FROM data_edges ORDER BY ALL"
+            "SELECT producer_task_id[:2], consumer_task_id[:2], object_id[:2] || object_id[-8:], kind, nested, "
+            "by_value, bytes, gets, blocked_ns, is_remote FROM data_edges ORDER BY ALL"
         ).fetchall()
     assert found == [
-        ("aa", "aa", "0101e1f505", "put", False, 100, 0, None, False),
-        ("aa", "cc", "0101e1f505", "argument", False, 100, 0, None, True),
-        ("aa", "cc", "aa01000000", "argument", True, 12, 0, None, True),
-        ("aa", "ff", "aa01000000", "return", False, 12, 0, None, None),
-        ("cc", "aa", "cc01000000", "return", False, 1, 0, None, True),
-        ("cc", "aa", "cc02000000", "return", False, 2, 0, None, True),
-        ("cc", "aa", "cc03000000", "return", False, 3, 0, None, True),
-        ("dd", "aa", "dd02000000", "return", False, 7, 0, None, None),
-        ("dd", "aa", "dd03000000", "return", False, 8, 0, None, None),
-        ("dd", "ff", "dd03000000", "get", False, 8, 2, 31, None),
+        ("aa", "aa", "0101e1f505", "put", False, False, 100, 0, None, False),
+        ("aa", "cc", "0001e1f505", "argument", False, True, 200_000, 0, None, True),
+        ("aa", "cc", "0101e1f505", "argument", False, False, 100, 0, None, True),
+        ("aa", "cc", "aa01000000", "argument", True, False, 12, 0, None, True),
+        ("aa", "ff", "aa01000000", "return", False, False, 12, 0, None, None),
+        ("cc", "aa", "cc01000000", "return", False, False, 1, 0, None, True),
+        ("cc", "aa", "cc02000000", "return", False, False, 2, 0, None, True),
+        ("cc", "aa", "cc03000000", "return", False, False, 3, 0, None, True),
+        ("dd", "aa", "dd02000000", "return", False, False, 7, 0, None, None),
+        ("dd", "aa", "dd03000000", "return", False, False, 8, 0, None, None),
+        ("dd", "ff", "dd03000000", "get", False, False, 8, 2, 31, None),
     ]
 
 

@@ -136,6 +136,8 @@ export interface DataEdge {
   bytes: number | null;
   kind: string;
   nested: boolean;
+  /** Ray made an object of a large argument for this call alone. */
+  by_value: boolean;
   /** When it had come (ns since the epoch). */
   end_ns: Ns | null;
   is_remote: boolean | null;

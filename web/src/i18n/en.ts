@@ -376,6 +376,7 @@ export const en = {
     dataOut: 'Data out',
     largest: 'the largest {{shown}} of {{total}}',
     nested: '(inside another)',
+    byValue: '(by value)',
     remote: 'on another node',
     kind: { argument: 'Argument', get: 'ray.get', return: 'Returned', put: 'ray.put' },
     annotations: 'Annotations',

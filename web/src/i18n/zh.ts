@@ -362,6 +362,7 @@ export const zh: Translation = {
     dataOut: '输出数据',
     largest: '共 {{total}} 个，显示最大的 {{shown}} 个',
     nested: '（嵌套在其他参数中）',
+    byValue: '（按值传递）',
     remote: '在另一个节点上',
     kind: { argument: '参数', get: 'ray.get', return: '返回值', put: 'ray.put' },
     annotations: '注解',

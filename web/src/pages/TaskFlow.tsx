@@ -183,7 +183,8 @@ function Objects(props: {
     const name = i18n.exists(`flow.kind.${edge.kind}`)
       ? t(`flow.kind.${edge.kind}` as 'flow.kind.get')
       : edge.kind;
-    return edge.nested ? `${name} ${t('flow.nested')}` : name;
+    if (edge.nested) return `${name} ${t('flow.nested')}`;
+    return edge.by_value ? `${name} ${t('flow.byValue')}` : name;
   };
   return (
     <Section

@@ -27,7 +27,7 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> dict[str,
     key = {"high": high, "low": low, "task": task_id}
     ins = _largest(reader, "consumer_task_id = $task AND kind IN ('argument', 'get')", "NOT nested", key)
     # What a task made and several took counts once.
-    outs = _largest(reader, "producer_task_id = $task", "kind IN ('return', 'put')", key)
+    outs = _largest(reader, "producer_task_id = $task", "kind IN ('return', 'put') OR by_value", key)
     _name(reader, ins.rows + outs.rows)
     notes = rows_of(
         reader.execute(
