@@ -143,7 +143,6 @@ class _Tree:
     def __init__(self, units: Sequence[Unit]) -> None:
         self.nodes: dict[str, Node] = {}
         self.of_unit: dict[int, str] = {}
-        self.root_of: dict[str, str] = {}
         self._by_task = {unit.task_id: unit for unit in units if unit.task_id is not None}
         for unit in units:
             self._place(unit)
@@ -187,7 +186,6 @@ class _Tree:
                 situation,
             )
             self.nodes[identifier] = node
-            self.root_of[identifier] = self.root_of[parent.id] if parent else identifier
         return node
 
     def _add(self, node: Node, unit: Unit) -> None:
@@ -240,7 +238,7 @@ def nodes_of(units: Iterable[Unit]) -> dict[int, str]:
 def _mark(tree: _Tree, units: Sequence[Unit], waits: Sequence[Wait]) -> None:
     """Mark what the job waits for: all that a blocked driver waits for, directly or through others.
 
-    Of a job whose driver waits for nothing known: everything. What has no known caller counts as of any job.
+    Nothing of a job whose driver is not known to be blocked: it runs, or nobody traced it.
     """
     targets: dict[int, list[int]] = defaultdict(list)
     for wait in waits:
@@ -253,13 +251,10 @@ def _mark(tree: _Tree, units: Sequence[Unit], waits: Sequence[Wait]) -> None:
             if target not in reached:
                 reached.add(target)
                 todo.append(target)
-    told = {tree.of_unit[driver] for driver in drivers}
-    if told:
-        told.add(_id("", "", UNKNOWN))
     for unit in units:
-        node = tree.nodes[tree.of_unit[unit.unit]]
-        if unit.unit not in reached and (tree.root_of[node.id] in told or unit.count == 0):
+        if unit.unit not in reached:
             continue
+        node = tree.nodes[tree.of_unit[unit.unit]]
         node.awaited = True
         if unit.situation != "blocked" and unit.unit not in targets:
             node.deepest += unit.count

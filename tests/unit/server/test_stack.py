@@ -114,6 +114,16 @@ def test_an_argument_that_is_not_made_is_waited_for(fresh: Any) -> None:
     assert {n["name"]: n["deepest"] for n in told["nodes"]} == {"driver": 0, "second": 0, "first": 1}
 
 
+def test_nothing_blocks_a_job_whose_driver_runs(fresh: Any) -> None:
+    story = _story()
+    story.task("Gateway.forever", 0, 1, worker="9" * 56)
+    fresh.record(story)
+    # The driver has got what it waited for; the rest runs on by itself.
+    told = fresh.get("/api/flow/stack", at_ns=at(650))
+    assert {n["name"] for n in told["nodes"] if n["count"]} >= {"Gateway.forever", "loner", "leaf"}
+    assert {(n["deepest"], n["awaited"]) for n in told["nodes"]} == {(0, False)}
+
+
 def test_filters_leave_the_callers_in_sight(fresh: Any) -> None:
     fresh.record(_story())
     told = fresh.get("/api/flow/stack", at_ns=at(90), func_name="orphan")
@@ -187,6 +197,7 @@ def test_callers_that_have_ended_are_looked_for_however_many_there_are(
         story.batch.attempts[-1].parent_task_id = story.batch.attempts[-2].task_id
     story.task("leaf", 10, 20, 100, parent=above)
     fresh.record(story)
+    monkeypatch.setattr("rayscope.store.query.stack._CLIMB_S", 60)
     told = fresh.get("/api/flow/stack", at_ns=at(60))
     assert [node["name"] for node in told["nodes"]] == ["driver", *(f"f{n}" for n in range(levels)), "leaf"]
     assert not told["callers_left_out"]
