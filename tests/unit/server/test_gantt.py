@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -316,6 +319,29 @@ def test_the_path_of_a_job_whose_driver_runs_ends_at_the_driver(fresh: Running) 
         ("driver", "executing"),
     ]
     assert path["so_far"]
+
+
+@pytest.mark.parametrize("view", ["critical_path", "gantt", "activity", "stack", "range", "transfers"])
+def test_an_answer_that_is_refreshed_is_of_the_time_of_its_refreshing(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch, view: str
+) -> None:
+    story = Story()
+    story.task("runs", 0, 5)
+    fresh.record(story)
+    hub = fresh.server.hub
+    assert hub is not None
+    now = [at(1000)]
+    monkeypatch.setattr(hub, "last_ns", lambda session: now[0])
+    kept = []
+
+    def dated(session: str, question: str, make: Callable[[Any], bytes], **_: Any) -> tuple[bytes, int]:
+        kept.append(partial(hub.query, session, make))
+        return kept[-1](), 0
+
+    monkeypatch.setattr(hub, "dated", dated)
+    first = fresh.get(f"/api/flow/{view}")
+    now[0] = at(5000)
+    assert json.loads(kept[0]()) == fresh.get(f"/api/flow/{view}") != first
 
 
 def test_what_never_ended_takes_nothing_of_the_path(fresh: Running) -> None:

@@ -597,7 +597,8 @@ export const en = {
     waitsFor: 'waits for {{names}}',
     waitsForHead: 'Waits for',
     deepest: 'Blocking the job',
-    deepestHint: 'The driver is blocked on this, directly or through others, and it waits for no other task itself',
+    deepestHint:
+      'The driver is blocked on this, directly or through others, and it waits for no other task itself',
     awaited: 'Blocking the job',
     sinceOldest: 'How long the oldest of them has been so',
     folded: '{{nodes}} more lines ({{n}} in flight)',

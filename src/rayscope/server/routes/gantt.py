@@ -58,7 +58,6 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
     ) -> Response:
         """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
         chosen = hub.resolve(session)
-        last_ns = hub.last_ns(chosen)
 
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
@@ -70,7 +69,7 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
                 filters,
                 by=by,
                 width=width,
-                last_ns=last_ns,
+                last_ns=hub.last_ns(chosen),
                 extent=(frame.origin_ns, frame.end_ns),
                 lanes=[lane["lane"] for lane in frame.lanes],
                 lanes_total=frame.lanes_total,
@@ -97,10 +96,14 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         job that runs, how long it has taken so far.
         """
         chosen = hub.resolve(session)
-        last_ns, live = hub.last_ns(chosen), hub.is_live(chosen)
-        return answered(
-            hub, chosen, request, lambda file: {"session": chosen, **_path(file, last_ns, job_id, live)}
-        )
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            return {
+                "session": chosen,
+                **_path(file, hub.last_ns(chosen), job_id, hub.is_live(chosen)),
+            }
+
+        return answered(hub, chosen, request, find)
 
 
 class _Running(msgspec.Struct):

@@ -125,19 +125,18 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
     ) -> Response:
         """Which objects were taken on another node than they were made on, by pairs of nodes."""
         chosen = hub.resolve(session)
-        until = hub.last_ns(chosen) if until_ns is None else until_ns
-        since = None if span_ns is None else max(0, until - span_ns)
-        return answered(
-            hub,
-            chosen,
-            request,
-            lambda file: {
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            until = hub.last_ns(chosen) if until_ns is None else until_ns
+            since = None if span_ns is None else max(0, until - span_ns)
+            return {
                 "session": chosen,
                 "since_ns": since,
                 "until_ns": until,
                 **query.transfers(file, since or 0, until)._asdict(),
-            },
-        )
+            }
+
+        return answered(hub, chosen, request, find)
 
 
 def node_of(found: query.Housed, node_id: str) -> dict[str, Any]:

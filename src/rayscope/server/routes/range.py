@@ -30,13 +30,14 @@ def add_range(app: FastAPI, hub: Hub) -> None:
     ) -> Response:
         """Attempts, phases, functions and lanes between ``since_ns`` and ``until_ns``, cut to these."""
         chosen = hub.resolve(session)
-        last_ns = hub.last_ns(chosen)
 
         def find(file: SessionFile) -> dict[str, Any]:
             return {
                 "session": chosen,
                 "by": by,
-                **_told(query.range_sums(file, filters, by=by, levels=levels, last_ns=last_ns), by),
+                **_told(
+                    query.range_sums(file, filters, by=by, levels=levels, last_ns=hub.last_ns(chosen)), by
+                ),
             }
 
         return answered(hub, chosen, request, find)

@@ -26,9 +26,9 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
     ) -> Response:
         """What was in flight at a time, merged by callers, function and situation; and who waits for whom."""
         chosen = hub.resolve(session)
-        live = hub.is_live(chosen)
 
         def look(file: SessionFile) -> dict[str, Any]:
+            live = hub.is_live(chosen)
             found = query.in_flight(file, filters, at_ns=at_ns, last_ns=hub.last_ns(chosen), live=live)
             tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
             return {
@@ -51,12 +51,14 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
     ) -> Response:
         """How many attempts were in flight and running, in equal parts of the session's time."""
         chosen = hub.resolve(session)
-        last_ns = hub.last_ns(chosen)
         return answered(
             hub,
             chosen,
             request,
-            lambda file: {"session": chosen, **query.activity(file, filters, buckets, last_ns)},
+            lambda file: {
+                "session": chosen,
+                **query.activity(file, filters, buckets, hub.last_ns(chosen)),
+            },
         )
 
 
