@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import time
@@ -19,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.api import Api, RayscopeError
-from rayscope.cli.console import fail, stdout
+from rayscope.cli.console import fail, print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
 from rayscope.client.calls import Call
@@ -71,8 +70,7 @@ def list_alerts(
         alerts = api.get("/api/alerts", session=session)
         rules = api.get("/api/alerts/rules", session=session)
     if form is Format.json:
-        json.dump({**alerts, "rules": rules["items"], "problems": rules["problems"]}, sys.stdout)
-        sys.stdout.write("\n")
+        print_json({**alerts, "rules": rules["items"], "problems": rules["problems"]})
         return
     console = stdout()
     console.print(f"{alerts['firing']} firing, {alerts['pending']} pending in {alerts['session']}")
@@ -82,8 +80,8 @@ def list_alerts(
     for rule in rules["items"]:
         state = rule["state"] if rule["enabled"] else "off"
         said = Text(rule["error"], style="yellow") if rule["error"] else Text(" ".join(rule["expr"].split()))
-        shown = Text(state, style=_STYLES.get(state, "dim"))
-        table.add_row(rule["name"], shown, rule["severity"], f"{rule['for_s']:g} s", said)
+        styled = Text(state, style=_STYLES.get(state, "dim"))
+        table.add_row(rule["name"], styled, rule["severity"], f"{rule['for_s']:g} s", said)
     console.print(table)
     for problem in rules["problems"]:
         console.print(Text(f"{problem['file']}: {problem['message']} {problem['remedy']}", style="yellow"))
@@ -97,7 +95,7 @@ def _alerts(items: list[Mapping[str, Any]]) -> Table:
             Text(alert["state"], style=_STYLES.get(alert["state"], "")),
             _clock(since_ns),
             alert["rule"],
-            Text(alert["annotations"].get("summary") or str(alert["labels"])),
+            Text(shown(alert["annotations"].get("summary") or str(alert["labels"]))),
         )
     return table
 
@@ -131,8 +129,7 @@ def try_rule(
     with _api(server, data_dir, token) as api:
         found = api.post("/api/alerts/test", body)
     if form is Format.json:
-        json.dump(found, sys.stdout)
-        sys.stdout.write("\n")
+        print_json(found)
         return
     console = stdout()
     times = {0: "would not have fired", 1: "would have fired once"}
@@ -147,7 +144,7 @@ def try_rule(
             value = "" if one["value"] is None else f"{one['value']:.4g}"
             summary = one["annotations"].get("summary") or str(one["labels"])
             after = Text(one["after"], style=_STYLES.get(one["after"], ""))
-            table.add_row(_clock(one["time_ns"]), one["before"], after, value, Text(summary))
+            table.add_row(_clock(one["time_ns"]), one["before"], after, value, Text(shown(summary)))
         console.print(table)
     if found["left_out"]:
         console.print(f"and {found['left_out']} more transitions")
@@ -192,7 +189,7 @@ def export_rules(
     with _api(server, data_dir, token) as api:
         text = api.text("/api/alerts/export", **({"rule": rules} if rules else {}))
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text))
         return
     try:
         output.write_text(text)

@@ -2,33 +2,68 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+import json
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 #: Exit status for a wrong use or configuration, as argument parsers give it.
 USAGE_ERROR = 2
 
 
+class _Console(Console):
+    """A console on which data is only text: no markup, no control characters."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As the base class, with every piece of text made visible."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(visible(piece.text), piece.style)
+
+
 def stderr() -> Console:
     """A console on today's stderr (tests replace it), without colours unless it is a terminal."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Console(stderr=True, soft_wrap=True)
 
 
-def stdout() -> Console:
+def stdout(width: int | None = None) -> Console:
     """A console on today's stdout."""
-    return Console(highlight=False)
+    return _Console(width=width)
+
+
+def visible(text: str) -> str:
+    """A text from outside as it may be printed: control characters and those that turn text around spelt out.
+
+    Lines and tabs stay. Everything that the command line prints of what others wrote goes through this.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else repr(letter)[1:-1] for letter in text
+    )
 
 
 def shown(text: str) -> str:
-    """A text from a program on one line of a terminal: what would move the cursor or hide is spelt out."""
-    return "".join(letter if letter.isprintable() else _spelt(letter) for letter in text)
+    """The same on one line."""
+    return visible(re.sub(r"[\n\t\r]", " ", text))
 
 
-def _spelt(letter: str) -> str:
-    return " " if letter in "\n\t\r" else repr(letter)[1:-1]
+def print_json(value: Any, indent: int | None = None) -> None:
+    """JSON on stdout, on one line without ``indent``; what is not printable is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(
+            letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
+        )
+    sys.stdout.write(text + "\n")
 
 
 def say(message: str, style: str = "") -> None:

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from rayscope.cli.api import asking
-from rayscope.cli.console import fail, say
+from rayscope.cli.console import fail, say, visible
 from rayscope.cli.lists import Form, Limit, Seek, Sort, State, given, print_list
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, Row, last_line, state, text, when
@@ -119,7 +119,7 @@ def submit(
             made = _submit_with_folder(client, entrypoint, request)
         else:
             made = client.submit_job(entrypoint, **request)
-    typer.echo(made)
+    typer.echo(visible(made))
 
 
 @app.command("stop")

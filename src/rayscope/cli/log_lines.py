@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import time
@@ -11,6 +10,7 @@ from typing import Any
 
 import typer
 
+from rayscope.cli.console import print_json, shown, visible
 from rayscope.client import Client, RayscopeError
 from rayscope.client.types_live import LogPage
 
@@ -25,9 +25,7 @@ def for_terminal(text: str) -> str:
     """A line for a terminal: its colours stay, what else would steer the terminal is spelt out."""
     parts = _COLOURS.split(text)
     for at in range(0, len(parts), 2):
-        parts[at] = "".join(
-            letter if letter.isprintable() or letter == "\t" else repr(letter)[1:-1] for letter in parts[at]
-        )
+        parts[at] = visible(parts[at])
     return "".join(parts) + ("\x1b[0m" if len(parts) > 1 else "")
 
 
@@ -44,8 +42,9 @@ class Writer:
         """One line of a file; ``named``: with the file's name before it."""
         if self._json:
             told = {"node_id": node_id, "name": name, **line}
-            sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
+            print_json(told)
             return
+        name = shown(name)
         text = for_terminal(line["text"]) if self._terminal else line["text"]
         if self._named:
             text = f"{name}: {text}"

@@ -11,11 +11,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rayscope.cli.console import shown, stdout
+from rayscope.cli.console import print_json, shown, stdout, visible
 
 #: Letters of a line where nobody looks at a terminal, of long texts at least and at most, between columns.
 _PIPED, _NARROW, _WIDE, _GAP = 200, 16, 80, 2
@@ -104,23 +103,22 @@ def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column]) -> 
     """Print rows: all their fields, or as a table those that fit beside each other; how many there were."""
     found = list(rows)
     if form is Format.json:
-        _json(found)
+        print_json(found)
     elif form is Format.csv:
         names = list(dict.fromkeys(name for row in found for name in row))
         _csv(names, ([row.get(name) for name in names] for row in found))
     else:
         console = stdout()
-        width = console.width
         if not console.is_terminal and "COLUMNS" not in os.environ:
-            width = _PIPED
-        Console(highlight=False, width=width).print(_table(found, columns, width))
+            console = stdout(_PIPED)
+        console.print(_table(found, columns, console.width))
     return len(found)
 
 
 def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows of whatever a query asked for."""
     if form is Format.json:
-        _json([dict(zip(columns, row, strict=True)) for row in rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
     elif form is Format.csv:
         _csv(columns, rows)
     else:
@@ -133,16 +131,20 @@ def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any
         stdout().print(table)
 
 
-def _json(rows: Sequence[Row]) -> None:
-    json.dump(rows, sys.stdout, ensure_ascii=False, indent=None)
-    sys.stdout.write("\n")
-
-
 def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     writer = csv.writer(sys.stdout)
-    writer.writerow(names)
+    writer.writerow(map(_cell, names))
     for row in rows:
-        writer.writerow([json.dumps(one) if isinstance(one, (dict, list)) else one for one in row])
+        writer.writerow(map(_cell, row))
+
+
+def _cell(value: Any) -> Any:
+    """A value for a spreadsheet, which would calculate what looks like a formula."""
+    if isinstance(value, (dict, list)):
+        value = json.dumps(value)
+    if not isinstance(value, str):
+        return value
+    return ("'" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else "") + visible(value)
 
 
 def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:

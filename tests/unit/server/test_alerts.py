@@ -176,3 +176,9 @@ def test_the_command_lists_tests_exports_and_notifies(
     run("export", "--output", str(tmp_path / "rules.yml"))
     assert "QueueLong" in (tmp_path / "rules.yml").read_text()
     assert "There is no channel" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
+    hostile, now_ns = "\x1b]0;owned\x07[red]q\u202e\x9b[/red]", time.time_ns()
+    alerting.server.hub.metrics.store(SESSION).append(now_ns, [sample("my_queue", 90, queue=hostile)])
+    alerting.server.hub.alerts.turn(now_ns + 40 * S)
+    for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--from", "-2m")):
+        assert not set("\x1b\x07\u202e\x9b") & set(out)
+        assert "[red]q" in out

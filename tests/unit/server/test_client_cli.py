@@ -31,6 +31,8 @@ from rayscope.cli.top_view import SORTS, Look, bar, picture
 from rayscope.client import Client
 
 runner = CliRunner()
+#: What steers a terminal, or turns a text around.
+CONTROLS = "\x1b\x07\x08\x9b\u202e"
 
 
 def run(*args: str, code: int = 0) -> str:
@@ -120,16 +122,25 @@ def test_without_a_server_it_says_how_to_start_one(tmp_path: Path, monkeypatch: 
 def test_hostile_names_move_no_cursor(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
     names = ["\x1b[2Jclear", "‮evil", "[red]markup[/red]", "line\nbreak", "tab\there", "x" * 5000]
+    names += ["=cmd|'/C calc'!A0", "@sum", "\x9b2J", "\x07bell"]
     story = Story()
     for number, name in enumerate(names):
         story.task(name, number, number + 1, number + 2, failed=True)
     fresh.record(story)
     for args in (["tasks"], ["events"], ["top", "--once"]):
         out = run(*args)
-        assert not set("\x1b‮") & set(out)
+        assert not set(CONTROLS) & set(out)
         assert max(map(len, out.splitlines())) <= 200
     assert "[red]markup[/red]" in run("tasks")
-    assert {row["name"] for row in json.loads(run("tasks", "--format", "json"))} == set(names)
+    told = run("tasks", "--format", "json")
+    assert not set(CONTROLS) & set(told)
+    assert {row["name"] for row in json.loads(told)} == set(names)
+    told = run("tasks", "--format", "csv")
+    assert not set(CONTROLS) & set(told)
+    rows = list(csv.DictReader(io.StringIO(told)))
+    assert {"'=cmd|'/C calc'!A0", "'@sum", "line\nbreak", "\\x1b[2Jclear"} <= {row["name"] for row in rows}
+    told = run("sql", "SELECT '=1' AS text, -5 AS number, '-x' AS \"@name\"", "--format", "csv")
+    assert told.splitlines() == ["text,number,'@name", "'=1,-5,'-x"]
     assert for_terminal("\x1b[31mred\x1b[0m \x1b]0;title\x07\x1b[2J") == (
         "\x1b[31mred\x1b[0m \\x1b]0;title\\x07\\x1b[2J\x1b[0m"
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from rayscope.cli.console import fail, stderr, stdout
+from rayscope.cli.console import fail, print_json, stderr, stdout
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 
 if TYPE_CHECKING:
@@ -65,8 +63,7 @@ def doctor(
         fail(error.message, error.remedy)
     findings = judge(facts)
     if form is Format.json:
-        json.dump(as_json(facts, findings), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(as_json(facts, findings), indent=2)
     else:
         show(stdout(), facts, findings)
     raise typer.Exit(0 if is_whole(findings) else NOT_WHOLE)
