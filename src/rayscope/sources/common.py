@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from rayscope.model import PHASES, Span
+from rayscope.model.decoding import DECODE_ERRORS
 
 #: What stands in for a value that may be a secret.
 REDACTED = "<redacted>"
@@ -194,12 +195,14 @@ def redact_runtime_env(serialized: str) -> str | None:
     """A runtime environment as canonical JSON without secrets; None for an empty one.
 
     Values of ``env_vars`` become ``<redacted>`` (the names stay), credentials in URLs too. A text that
-    is no JSON is not shown at all.
+    is no JSON, or nested too deep, is not shown at all.
     """
     if serialized in ("", "{}"):
         return None
     try:
         parsed = json.loads(serialized)
-    except ValueError:
-        return json.dumps(REDACTED)
-    return canonical_json(_redact(parsed)) if isinstance(parsed, dict) else json.dumps(REDACTED)
+        if isinstance(parsed, dict):
+            return canonical_json(_redact(parsed))
+    except DECODE_ERRORS:
+        pass
+    return json.dumps(REDACTED)

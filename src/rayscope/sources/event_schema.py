@@ -17,6 +17,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from rayscope.model.decoding import DECODE_ERRORS
+
 _UNION_TEXT = """
 enum EventType {
   EVENT_TYPE_UNSPECIFIED = 0; TASK_DEFINITION_EVENT = 1; TASK_LIFECYCLE_EVENT = 2;
@@ -263,7 +265,7 @@ _SCALARS = {
 
 
 #: What reading bytes that are no such message raises, and :func:`as_json` for one that JSON cannot say.
-ERRORS: tuple[type[Exception], ...] = (DecodeError, json_format.Error, ValueError, OverflowError)
+ERRORS: tuple[type[Exception], ...] = (DecodeError, json_format.Error, OverflowError, *DECODE_ERRORS)
 # protobuf 4 calls it otherwise.
 _WITH_DEFAULTS = {
     "including_default_value_fields"

@@ -49,7 +49,7 @@ _Profiles, _Components, _Entries = (_SCHEMA[name] for name in ("Profiles", "Comp
 #: What is raised for a profile that cannot be read.
 ERRORS: tuple[type[Exception], ...] = (
     *event_schema.ERRORS,
-    *(ValueError, TypeError, AttributeError, IndexError),
+    *(TypeError, AttributeError, IndexError),
 )
 #: The name of no entry, and such an entry in protobuf, from 1 to 1 ns.
 _MARK = "\0|"

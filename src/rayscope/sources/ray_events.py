@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from base64 import b64decode
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 
 from rayscope.model import Attempt, RecordBatch, TaskError
+from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.sources.common import canonical_json, clean_error, redact_runtime_env
 from rayscope.sources.entity_events import CONVERTERS, unnamed
 from rayscope.sources.event_format import Format, MalformedBatch
@@ -45,6 +48,11 @@ from rayscope.sources.timestamps import parse_ns
 _DECODER = msgspec.json.Decoder(list[Event])
 _EVENT_DECODER = msgspec.json.Decoder(Event)
 _RAW_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
+_QUOTE = ord('"')
+#: A string, also one that does not end, or a bracket.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+#: Bodies and tokens beyond these are not looked at one by one: 1,000 real events have 1 to 4 MB and 200,000.
+_MAX_SPLIT_BYTES, _MAX_TOKENS = 16 << 20, 2_000_000
 #: How much of a body is looked at for its first event, bytes.
 _FIRST_EVENT = 1 << 16
 #: Ray 2.50 tells a ``TaskStatus`` by its number.
@@ -55,7 +63,7 @@ _MAPS = frozenset(
 )
 
 #: What :func:`add` raises for an event that is invalid.
-ERRORS = (ValueError, KeyError, TypeError, AttributeError)
+ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, KeyError, TypeError, AttributeError)
 
 #: Attribute names of :class:`Event` that hold one event each.
 _ENTITY_PARTS = tuple(CONVERTERS)
@@ -88,7 +96,7 @@ class ParsedBatch:
             text = self.body[:_FIRST_EVENT].decode(errors="ignore")
             event, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
             return hex_id(b64decode(event["nodeId"]))
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except ERRORS:
             return None
 
     def convert(self, *, look: bool = True) -> tuple[list[RecordBatch], list[bytes]]:
@@ -123,7 +131,7 @@ def parse(body: bytes) -> ParsedBatch:
     problems: Counter[str] = Counter()
     try:
         events = _DECODER.decode(body)
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+    except DECODE_ERRORS as error:
         events = _decode_one_by_one(body, error, problems, invalid)
     if problems and not events:
         raise MalformedBatch("; ".join(problems))
@@ -135,17 +143,60 @@ def _decode_one_by_one(
 ) -> list[Event]:
     """The slow way, for a batch with something in it that another version of Ray sends."""
     try:
-        raws = _RAW_DECODER.decode(body)
-    except (msgspec.ValidationError, msgspec.DecodeError):
+        raws = split(body)
+    except ValueError:
         raise MalformedBatch(f"not a JSON array of Ray events: {error}") from error
     events = []
     for raw in raws:
         try:
             events.append(_EVENT_DECODER.decode(raw))
-        except (msgspec.ValidationError, msgspec.DecodeError) as reason:
+        except DECODE_ERRORS as reason:
             problems[f"invalid event: {reason}"[:200]] += 1
-            invalid.append(bytes(raw))
+            invalid.append(raw)
     return events
+
+
+def split(body: bytes) -> list[bytes]:
+    """The elements of a JSON array as they stand there. Raises ValueError if it is none."""
+    try:
+        return [bytes(raw) for raw in _RAW_DECODER.decode(body)]
+    except DECODE_ERRORS:
+        return _split_at_brackets(body)
+
+
+def _split_at_brackets(body: bytes) -> list[bytes]:
+    """The same for an array with an element that no decoder gets through, nested too deep for instance.
+
+    Nothing but brackets and strings is looked at, so the other elements come out whole.
+    """
+    if len(body) > _MAX_SPLIT_BYTES:
+        raise ValueError("it is too large")
+    elements: list[bytes] = []
+    depth = end = 0
+    for number, found in enumerate(_TOKEN.finditer(body)):
+        at, sign = found.end(), found[0]
+        if number > _MAX_TOKENS:
+            raise ValueError("it has too many brackets")
+        if number == 0 and (sign != b"[" or body[: at - 1].strip()):
+            raise ValueError("it does not begin with a bracket")
+        if sign[0] == _QUOTE:
+            continue
+        opens = sign in b"[{"
+        depth += 1 if opens else -1
+        if depth == 0 or (opens and depth == 2):
+            # What stands between elements: a comma, or something that is no event.
+            if between := body[end : at - 1].strip(b" \t\r\n,"):
+                elements.append(between)
+            end = at - 1
+        elif depth == 1:
+            if not opens:
+                elements.append(body[end:at])
+            end = at
+        if depth == 0:
+            if body[at:].strip():
+                break
+            return elements
+    raise ValueError("it does not end with a bracket")
 
 
 def add(event: Event, batch: RecordBatch) -> None:
@@ -291,17 +342,13 @@ def _count_unknown_keys(body: bytes, events: list[Event], batches: dict[str, Rec
     """
     if not events:
         return
-    start = body.find(b"{", len(body) // 2)
-    try:
-        raws = _RAW_DECODER.decode(body) if start >= 0 else []
+    with suppress(*ERRORS, ZeroDivisionError):  # this is a look, what is bad is counted elsewhere
+        raws = _RAW_DECODER.decode(body)
         sample = msgspec.json.decode(raws[len(body) % len(raws)])
-    except (msgspec.DecodeError, msgspec.ValidationError, ZeroDivisionError):
-        return
-    batch = batches.get(sample.get("sessionName", "")) if isinstance(sample, dict) else None
-    if batch is None:
-        return
-    for key in _unknown_keys(sample, Event):
-        count(batch, f"field {key}")
+        batch = batches.get(sample.get("sessionName", "")) if isinstance(sample, dict) else None
+        if batch is not None:
+            for key in _unknown_keys(sample, Event):
+                count(batch, f"field {key}"[:200])
 
 
 def _unknown_keys(value: dict[str, Any], struct: type[msgspec.Struct]) -> list[str]:
@@ -344,9 +391,15 @@ def _camel_case(body: bytes) -> bytes:
             return {_camel(key): item if key in _MAPS else convert(item) for key, item in value.items()}
         return value
 
+    def convert_event(raw: bytes) -> bytes:
+        try:
+            return msgspec.json.encode(convert(msgspec.json.decode(raw)))
+        except DECODE_ERRORS:
+            return raw  # whoever decodes it says what is wrong
+
     try:
-        return msgspec.json.encode(convert(msgspec.json.decode(body)))
-    except msgspec.DecodeError as error:
+        return b"[" + b",".join(map(convert_event, split(body))) + b"]"
+    except ValueError as error:
         raise MalformedBatch(f"not a JSON array of Ray events: {error}") from error
 
 

@@ -133,6 +133,16 @@ def parse(body: bytes) -> ParsedBatch:
     return ParsedBatch(body)
 
 
+def split(body: bytes) -> list[bytes]:
+    """The events of a serialised RayEventsData, each as one; dropped attempts are named with the first."""
+    data = _Data.FromString(body)
+    pieces = [join([raw]) for raw in data.events]
+    if data.HasField("task_events_metadata"):
+        alone = bytes(_Data(task_events_metadata=data.task_events_metadata).SerializeToString())
+        pieces[:1] = [b"".join([*pieces[:1], alone])]
+    return pieces
+
+
 def join(events: Sequence[bytes]) -> bytes:
     """Single serialised events as one RayEventsData."""
     return bytes(_Data(events=events).SerializeToString())

@@ -69,7 +69,7 @@ _Offsets: TypeAlias = "tuple[tuple[str, int], ...]"
 #: What is raised for an event that the fast way does not read.
 ERRORS: tuple[type[Exception], ...] = (
     *event_schema.ERRORS,
-    *(ValueError, KeyError, TypeError, AttributeError, IndexError, struct.error),
+    *(KeyError, TypeError, AttributeError, IndexError, struct.error),
 )
 
 

@@ -17,7 +17,10 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
+from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.sources.common import RETURNED, ProfileEntry
+
+_ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 
 _OBJECT_BYTES, _TASK_BYTES, _TASK_DIGITS, _WORKER_BYTES = 28, 24, 48, 28
 _MAX_TEXT = 1000
@@ -106,7 +109,7 @@ def add(
                     batch.attempts.append(theirs)
             else:
                 _add(entry, _decode(entry.extra_data), task_id, attempt, worker_id, batch)
-        except (msgspec.MsgspecError, ValueError, OverflowError):
+        except _ERRORS:
             batch.spans.append(
                 Span(task_id, attempt, entry.event_name, entry.start_time, entry.end_time, entry.extra_data)
             )

@@ -277,3 +277,54 @@ def test_timestamps_are_exact(text: str, expected: int) -> None:
 def test_other_timestamps_are_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_ns(text)
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+BAD_EVENTS = {
+    "deep in a field that we do not know": b'{"sessionName":"s","new":' + DEEP + b"}",
+    "deep in a part": b'{"sessionName":"s","driverJobDefinitionEvent":' + DEEP + b"}",
+    "an array": DEEP,
+    "no UTF-8 where we read": b'{"sessionName":"s\xff"}',
+    "no UTF-8 in a name": b'{"sessionName":"s","a\xff":1}',
+    "no JSON": b'{"sessionName":tru}',
+    "no object": b'"event"',
+    "brackets in strings": b'{"sessionName":"[{\\"","x":tru}',
+}
+
+
+@pytest.mark.parametrize("what", BAD_EVENTS)
+@pytest.mark.parametrize("snake_case", [False, True])
+def test_a_bad_event_costs_itself_alone(bodies: list[bytes], what: str, snake_case: bool) -> None:
+    good = next(body for body in bodies if b"taskDefinitionEvent" in body).strip()[1:-1]
+    if snake_case:
+        good = good.replace(b'"eventId"', b'"event_id"')
+    (alone,), _ = parse(b"[" + good + b"]", Format.JSON).convert()
+    assert alone.attempts
+    beside = parse(b"[" + good + b"," + BAD_EVENTS[what] + b" , " + good + b"]", Format.JSON)
+    batches, invalid = beside.convert()
+    assert next(b for b in batches if b.session == alone.session).attempts == alone.attempts * 2
+    if what != "no UTF-8 in a name":  # whose other fields can be read
+        assert len(beside.invalid) == 1
+    assert sum(n for b in batches for w, n in b.unknown.items() if w.startswith("invalid event")) == len(
+        beside.invalid
+    ) + len(invalid)
+
+
+@pytest.mark.parametrize("depth", [600, 50_000])
+def test_a_runtime_env_that_is_nested_deep_is_not_shown(bodies: list[bytes], depth: int) -> None:
+    events = [event for body in bodies for event in json.loads(body)]
+    definition = next(event for event in events if "taskDefinitionEvent" in event)
+    deep = '{"pip":' * depth + "1" + "}" * depth
+    definition["taskDefinitionEvent"]["serializedRuntimeEnv"] = deep
+    (batch,), invalid = parse(json.dumps([definition]).encode(), Format.JSON).convert()
+    assert not invalid
+    assert batch.attempts[0].runtime_env == '"<redacted>"'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [DEEP[:-1], b"[" + DEEP, b'[{"a":"' + b"\\" * 99_999, b"[{}" * 40_000, b"{}" * 10, b"[1] x", b"x [1]"],
+)
+def test_what_does_not_end_is_no_batch(body: bytes) -> None:
+    with pytest.raises(MalformedBatch):
+        parse(body, Format.JSON)
