@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayscope.cli.console import fail, say
+from rayscope.client.errors import RayscopeError
+from rayscope.client.place import server_token
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
@@ -22,7 +24,14 @@ Host = Annotated[
 ]
 Port = Annotated[int | None, typer.Option("--port", help="Port to bind (RAYSCOPE_PORT; 8700).")]
 Token = Annotated[
-    str | None, typer.Option("--token", help="What clients must show (RAYSCOPE_TOKEN).", show_default=False)
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="@FILE",
+        help="What clients must show, in a file (RAYSCOPE_TOKEN_FILE; RAYSCOPE_TOKEN is the token itself). "
+        "A token without @ is seen here by everybody who lists processes.",
+        show_default=False,
+    ),
 ]
 GenerateToken = Annotated[
     bool, typer.Option("--generate-token", help="Make a token, print it, and ask clients for it.")
@@ -61,6 +70,10 @@ def settings_from(
 
     from rayscope.server.settings import Settings, new_token
 
+    try:
+        token = server_token(token)
+    except RayscopeError as error:
+        fail(error.message, error.remedy)
     given: dict[str, Any] = {"data_dir": data_dir, "host": host, "port": port, "token": token}
     given = {name: value for name, value in given.items() if value is not None}
     try:

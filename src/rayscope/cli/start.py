@@ -20,6 +20,7 @@ from rayscope.cli.server_address import ingest_url_for
 #: Ray's `ray` command, by module: it may not be on PATH.
 _RAY = [sys.executable, "-m", "ray.scripts.scripts", "start"]
 _DEFAULT_PORT = "6379"
+_SECRETS = ("RAYSCOPE_TOKEN", "RAYSCOPE_OPERATOR")
 #: How often we look for the new head, and for how long after `ray start` has returned, s.
 _LOOK_S = 1.0
 _GRACE_S = 15.0
@@ -58,7 +59,9 @@ def start(
             fail(f"--system-config cannot be read: {error}.", "Give a JSON object.")
     known = _addresses() if head and server_url else {}
     env = recording.node_env(url, recording.Parts(not no_profile, not no_fast_lane, not no_trace))
-    child = Child([*_RAY, *args], recording.with_py_spy({**os.environ, **env}))
+    # Every job inherits the environment of its node.
+    own = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    child = Child([*_RAY, *args], recording.with_py_spy({**own, **env}))
     if not head or server_url is None:
         raise typer.Exit(child.wait())
     ended = threading.Event()

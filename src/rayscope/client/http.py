@@ -15,7 +15,7 @@ import msgspec
 from rayscope.client.api import Api
 from rayscope.client.calls import Call, Listing
 from rayscope.client.errors import RayscopeError
-from rayscope.client.place import data_dir, operator_token, server_url
+from rayscope.client.place import data_dir, operator_token, server_token, server_url
 from rayscope.client.rows import AsyncRows, Rows
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ class _Http(Api):
     ) -> None:
         """``url``: of the server; without it RAYSCOPE_URL, or the server of the data directory.
 
-        ``token``: what the server wants to be shown (RAYSCOPE_TOKEN; "" for none). ``operator_token``: of
-        whoever may act (RAYSCOPE_OPERATOR, or that of the data directory, if the server is its own).
+        ``token``: what the server wants to be shown (RAYSCOPE_TOKEN or RAYSCOPE_TOKEN_FILE; "" for none).
+        ``operator_token``: of whoever may act (RAYSCOPE_OPERATOR, or that of the data directory, if the
+        server is its own).
         ``session``: for requests that name none. ``folder``: the data directory, if not RAYSCOPE_DATA_DIR or
         ~/.rayscope.
         ``timeout_s``: for a request, unless it may take longer. Raises RayscopeError.
@@ -59,8 +60,7 @@ class _Http(Api):
         self.url = server_url(url, self._folder)
         self.session = session
         self._operator = operator_token
-        if token is None:
-            token = os.environ.get("RAYSCOPE_TOKEN")
+        token = server_token(None) if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # trust_env: a proxy of the environment is for the internet, not for our server.
         self._connect(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False)
@@ -136,7 +136,7 @@ class _Http(Api):
             raise odd
         code, message, remedy = (str(told.get(name) or "") for name in ("code", "message", "remedy"))
         if status == 401:
-            remedy = "Give the server's token with --token, RAYSCOPE_TOKEN or Client(token=…)."
+            remedy = "Give the server's token with RAYSCOPE_TOKEN, --token @FILE or Client(token=…)."
         elif code == "needs_operator":
             remedy = (
                 "Give it with RAYSCOPE_OPERATOR or Client(operator_token=…); on the server's machine "

@@ -63,6 +63,27 @@ def server_url(given: str | None, folder: Path) -> str:
     return url.partition("/api/ingest/")[0].rstrip("/")
 
 
+def server_token(given: str | None) -> str | None:
+    """The token given (``@FILE``: what stands in that file), RAYSCOPE_TOKEN, or in RAYSCOPE_TOKEN_FILE.
+
+    Raises RayscopeError for a file without a token.
+    """
+    path = os.environ.get("RAYSCOPE_TOKEN_FILE")
+    token = given or os.environ.get("RAYSCOPE_TOKEN") or (f"@{path}" if path else None)
+    if token is None or not token.startswith("@"):
+        return token
+    try:
+        token = Path(token[1:]).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise RayscopeError(
+            "bad_request", f"The token cannot be read from {token[1:]}: {problem}.", "Check the file."
+        ) from error
+    if not token:
+        raise RayscopeError("bad_request", "The file with the token is empty.", "Write the token into it.")
+    return token
+
+
 def operator_token(given: str | None, url: str, folder: Path) -> str | None:
     """The token given, RAYSCOPE_OPERATOR, or the data directory's if ``url`` is its own server."""
     token = given or os.environ.get("RAYSCOPE_OPERATOR")

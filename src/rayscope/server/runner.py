@@ -60,7 +60,7 @@ class Server:
         if not settings.is_loopback and not settings.token:
             raise StartError(
                 f"On {settings.host} anyone who reaches this machine could read your jobs' names and errors.",
-                "Give a token (--token TOKEN or --generate-token), or keep to --host 127.0.0.1.",
+                "Give a token (--generate-token, or --token @FILE), or keep to --host 127.0.0.1.",
             )
         if not settings.is_loopback and settings.token and len(settings.token) < _MIN_TOKEN:
             raise StartError(

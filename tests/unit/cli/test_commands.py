@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from typer.testing import CliRunner
 
 from rayscope.cli.env import Shell, render
 from rayscope.cli.main import app
+from rayscope.cli.options import settings_from
 from rayscope.cli.serving import free_port, running_server
 from rayscope.cli.start import option
+from rayscope.client.place import server_token
 
 runner = CliRunner()
 URL = "http://10.0.0.1:8700/api/ingest/K/ray-events"
@@ -50,6 +53,32 @@ def test_failures_tell_the_remedy(args: list[str], code: int, said: str) -> None
     assert result.exit_code == code, result.output
     assert said in " ".join(result.output.split())
     assert "Traceback" not in result.output
+
+
+def test_a_token_comes_from_a_file_or_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RAYSCOPE_TOKEN", "RAYSCOPE_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    file = tmp_path / "token"
+    file.write_text("of-the-file\n")
+    assert settings_from().token is None
+    monkeypatch.setenv("RAYSCOPE_TOKEN_FILE", str(file))
+    assert settings_from().token == server_token(None) == "of-the-file"
+    monkeypatch.setenv("RAYSCOPE_TOKEN", "of-the-environment")
+    assert settings_from().token == "of-the-environment"
+    assert settings_from(token=f"@{file}").token == "of-the-file"
+    file.write_bytes(b"\xff")
+    refused = runner.invoke(app, ["tasks", "--token", f"@{file}"])
+    assert (refused.exit_code, "cannot be read" in " ".join(refused.output.split())) == (2, True)
+
+
+def test_a_node_hands_no_token_on_to_its_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import os, sys; sys.exit(40 + len({'RAYSCOPE_TOKEN', 'RAYSCOPE_OPERATOR'} & set(os.environ)))"
+    monkeypatch.setattr("rayscope.cli.start._RAY", [sys.executable, "-c", script])
+    monkeypatch.setenv("RAYSCOPE_TOKEN", "a-token")
+    monkeypatch.setenv("RAYSCOPE_OPERATOR", "the-operator")
+    assert runner.invoke(app, ["start", "--", "--address=10.0.0.1:6379"]).exit_code == 40
 
 
 def test_the_environment_for_each_shell() -> None:
