@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { apiPath } from './client';
-import { isSilent, REFRESH, REFRESH_AWAY, refreshInterval, STALE_AFTER } from './connection';
+import { isSilent, REFRESH, REFRESH_AWAY, refreshInterval, SILENT_AFTER } from './connection';
 import { countNew, reuseRows, updateInPlace } from './merge';
 
 type Row = { id: string; state: string };
@@ -47,10 +47,10 @@ it('leaves out parameters without a value and escapes the rest', () => {
 it('calls a server silent that takes requests and answers none of them', () => {
   const at = 1_000_000;
   const waiting = { lastAnswer: at, failures: 0, needsLogin: false, waitingSince: at - 60_000 };
-  expect(isSilent(waiting, at + STALE_AFTER)).toBe(false);
-  expect(isSilent(waiting, at + STALE_AFTER + 1)).toBe(true);
+  expect(isSilent(waiting, at + SILENT_AFTER)).toBe(false);
+  expect(isSilent(waiting, at + SILENT_AFTER + 1)).toBe(true);
   expect(isSilent({ ...waiting, waitingSince: null }, at + 60_000)).toBe(false);
-  expect(isSilent({ ...waiting, waitingSince: at + 50_000 }, at + 60_000)).toBe(false);
+  expect(isSilent({ ...waiting, waitingSince: at + 55_000 }, at + 60_000)).toBe(false);
 });
 
 it('backs off while the server is away', () => {

@@ -17,6 +17,8 @@ export const REFRESH = 2_000;
 export const REFRESH_AWAY = 10_000;
 /** A session that is over seldom changes. */
 export const REFRESH_ENDED = 5_000;
+/** A server that answers nothing for so long is stuck. ms. */
+export const SILENT_AFTER = 6_000;
 /** Older data than this is called stale. ms. */
 export const STALE_AFTER = 15_000;
 
@@ -62,7 +64,7 @@ export const connectionEvents = {
  * so nothing fails. An answer to any of them shows that only the others take their time.
  */
 export function isSilent({ waitingSince, lastAnswer }: Connection, now: number): boolean {
-  return waitingSince !== null && now - Math.max(waitingSince, lastAnswer ?? 0) > STALE_AFTER;
+  return waitingSince !== null && now - Math.max(waitingSince, lastAnswer ?? 0) > SILENT_AFTER;
 }
 
 /** 2 s while the server answers, then 4, 8, 10, 10, ... s. Several queries fail at once: count rounds. */

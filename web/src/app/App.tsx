@@ -12,6 +12,7 @@ import { SessionsPage } from '../pages/SessionsPage';
 import { cssVariablesResolver, theme } from '../theme/theme';
 import { Header } from './Header';
 import { Link } from './Link';
+import { ServerNotice } from './ServerNotice';
 import { useTitle } from './useTitle';
 import { useUrl } from './useUrl';
 
@@ -37,11 +38,16 @@ export function App() {
 
 function Shell() {
   const url = useUrl();
+  const { t } = useTranslation();
   const { needsLogin } = useConnection();
   if (needsLogin) return <LoginPage />;
   return (
     <div className="rs-shell">
+      <a className="rs-skip" href="#main">
+        {t('app.skip')}
+      </a>
       <Header />
+      <ServerNotice />
       {url.page === 'sessions' && <SessionsPage />}
       {url.page === 'session' && <SessionPage key={url.session} />}
       {url.page === 'unknown' && <UnknownPage lang={url.lang} />}
@@ -53,7 +59,7 @@ function UnknownPage({ lang }: { lang?: string }) {
   const { t } = useTranslation();
   useTitle(t('app.notFound'));
   return (
-    <main className="rs-main">
+    <main className="rs-main" id="main" tabIndex={-1}>
       <Empty icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
         <Link to={{ page: 'sessions', lang }}>{t('app.toSessions')}</Link>
       </Empty>

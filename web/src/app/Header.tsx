@@ -8,9 +8,7 @@ import {
   IconMoon,
   IconSun,
 } from '@tabler/icons-react';
-import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isSilent, STALE_AFTER, useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
 import { setLanguage } from '../i18n';
@@ -18,6 +16,7 @@ import { LANGUAGES, type Language } from '../i18n/language';
 import { count, wholeAge } from '../lib/format';
 import { Link } from './Link';
 import { type SessionUrl, toView } from './url';
+import { useServerState } from './useServerState';
 import { go, useUrl } from './useUrl';
 
 export function Header() {
@@ -103,32 +102,12 @@ function SessionSwitch({ session }: { session: string }) {
   );
 }
 
-/** Now, every second: for ages that count up while nothing arrives. */
-function useNow(): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
-}
-
 function ConnectionState() {
   const { t } = useTranslation();
-  const connection = useConnection();
-  const { lastAnswer, failures } = connection;
-  const now = useNow();
-  const isThere = failures === 0 && !isSilent(connection, now);
-  const age = lastAnswer === null ? null : Math.max(0, now - lastAnswer);
-  const state = isThere
-    ? lastAnswer === null
-      ? 'connecting'
-      : 'connected'
-    : age === null || age > STALE_AFTER
-      ? 'stale'
-      : 'reconnecting';
+  const { state, age } = useServerState();
   const ageText = wholeAge(age);
   const tone = { connecting: 'quiet', connected: 'good', reconnecting: 'waiting', stale: 'bad' }[state];
+  const isThere = state === 'connected' || state === 'connecting';
   const hint = isThere ? t('connection.hintConnected') : t('connection.hintAway', { age: ageText });
   return (
     <Tooltip label={hint}>

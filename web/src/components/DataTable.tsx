@@ -12,6 +12,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   memo,
   type ReactNode,
+  type RefObject,
   useCallback,
   useEffect,
   useLayoutEffect,
@@ -146,6 +147,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     if (nearEnd && props.hasMore && !props.loadingMore) onNearEnd?.();
   }, [nearEnd, props.hasMore, props.loadingMore, onNearEnd]);
 
+  const [beyond, lookBeyond] = useBeyond(scroller, least);
+
   const frozen = scrolled || openKey !== undefined;
   useLayoutEffect(() => {
     onView?.({ firstRow: first, lastRow: last, frozen });
@@ -196,7 +199,13 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   const newRows = props.newRows ?? 0;
   const active = openKey ?? cursor ?? undefined;
   return (
-    <div className="rs-table" data-testid={props.testId} data-outdated={props.outdated || undefined}>
+    <div
+      className="rs-table"
+      data-testid={props.testId}
+      data-outdated={props.outdated || undefined}
+      data-more-left={beyond.left || undefined}
+      data-more-right={beyond.right || undefined}
+    >
       {frozen && newRows > 0 && (
         <button
           type="button"
@@ -221,7 +230,10 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         aria-rowcount={rows.length}
         aria-activedescendant={active === undefined ? undefined : `${props.testId}-${active}`}
         tabIndex={0}
-        onScroll={(event) => setScrolled(event.currentTarget.scrollTop > 4)}
+        onScroll={(event) => {
+          setScrolled(event.currentTarget.scrollTop > 4);
+          lookBeyond();
+        }}
       >
         <div
           className="rs-table-inner"
@@ -276,8 +288,31 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         </div>
         {!props.loading && rows.length === 0 && <div className="rs-table-empty">{props.empty}</div>}
       </div>
+      <div className="rs-table-edge" aria-hidden />
     </div>
   );
+}
+
+/** Whether columns lie beyond the left or the right edge, and a function that looks again. */
+function useBeyond(scroller: RefObject<HTMLDivElement | null>, width: number) {
+  const [beyond, setBeyond] = useState({ left: false, right: false });
+  const look = useCallback(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const left = element.scrollLeft > 1;
+    const right = element.scrollLeft + element.clientWidth < element.scrollWidth - 1;
+    setBeyond((now) => (now.left === left && now.right === right ? now : { left, right }));
+  }, [scroller]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other columns make another width.
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller, look, width]);
+  return [beyond, look] as const;
 }
 
 function isControl(target: EventTarget | null): boolean {

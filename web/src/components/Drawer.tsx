@@ -1,6 +1,6 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconArrowsMaximize, IconArrowsMinimize, IconX } from '@tabler/icons-react';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../app/useUrl';
 import { isTyping } from '../lib/keys';
@@ -23,10 +23,15 @@ export function Drawer(props: {
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, [onClose]);
+  const panel = useRef<HTMLElement>(null);
+  // Who opened it by keyboard or hears the page goes on in it.
+  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   const wide = url.wide === true;
   const widen = t(wide ? 'common.shrink' : 'common.expand');
   return (
     <aside
+      ref={panel}
+      tabIndex={-1}
       className="rs-drawer"
       data-wide={wide || undefined}
       data-testid={props.testId}

@@ -15,13 +15,16 @@ export class PageBoundary extends Component<{ children: ReactNode }, { error: Er
   }
 }
 
+/** How browsers say that a script of the page could not be fetched. */
+const NOT_LOADED = /dynamically imported module|importing a module script|unable to preload css/i;
+
 function Failed({ error }: { error: Error }) {
   const { t } = useTranslation();
   return (
     <ErrorPanel
       error={error}
       title={t('error.page')}
-      message={error.message}
+      message={NOT_LOADED.test(error.message) ? t('error.pageParts') : error.message}
       remedy={t('error.pageRemedy')}
       onRetry={() => window.location.reload()}
     />

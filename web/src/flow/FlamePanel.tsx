@@ -56,7 +56,7 @@ export function FlamePanel(props: {
         {frame.baseline_value !== null && (
           <Fact
             name={t(relative ? 'range.beforeRange' : 'flame.before')}
-            share={changeText(frame, scaleOf(answer, relative))}
+            share={changeOf(frame, scaleOf(answer, relative)).text}
           >
             {relative
               ? shareText(frame.baseline_value, answer.baseline_total ?? 0)
@@ -135,6 +135,9 @@ export function FlamePanel(props: {
           items={node.children.map((child) => child.frame)}
           whole={frame.value}
           text={text}
+          change={
+            frame.baseline_value === null ? undefined : (child) => changeOf(child, scaleOf(answer, relative))
+          }
           onPick={(picked) => props.onZoom(picked.id)}
         />
       )}
@@ -152,12 +155,12 @@ function Fact(props: { name: string; share?: string; children: React.ReactNode }
   );
 }
 
-/** `+3.2%`, `−40%`, against what it was. */
-function changeText(frame: FlameFrame, scale: number): string {
+/** How much more or less it is than what it was (`by`, in the weight's unit), and `+3.2%` or `−40%` of that. */
+function changeOf(frame: FlameFrame, scale: number): { by: number; text: string } {
   const before = (frame.baseline_value ?? 0) * scale;
-  if (before === 0 || frame.value === before) return '';
-  const grew = frame.value > before;
-  return `${grew ? '+' : '−'}${shareText(Math.abs(frame.value - before), before)}`;
+  const by = frame.value - before;
+  if (before === 0 || by === 0) return { by, text: '' };
+  return { by, text: `${by > 0 ? '+' : '−'}${shareText(Math.abs(by), before)}` };
 }
 
 function Around(props: Parameters<typeof FlamePanel>[0] & { name: string }) {
@@ -209,11 +212,17 @@ function List(props: {
   text: (value: number) => string;
   onPick: (frame: FlameFrame) => void;
   can?: (frame: FlameFrame) => boolean;
+  /** How a frame differs from what it is compared with; then the largest change comes first. */
+  change?: ((frame: FlameFrame) => { by: number; text: string }) | undefined;
 }) {
   const { t } = useTranslation();
   const nameOf = useFrameName();
   const size = (frame: FlameFrame) => Math.max(frame.value, frame.baseline_value ?? 0);
-  const sorted = props.items.slice().sort((a, b) => size(b) - size(a));
+  const { change } = props;
+  const weight = change === undefined ? size : (frame: FlameFrame) => Math.abs(change(frame).by);
+  const sorted = props.items
+    .filter((frame) => size(frame) > 0)
+    .sort((a, b) => weight(b) - weight(a) || size(b) - size(a));
   return (
     <section className="rs-flame-list" data-testid={props.testId}>
       <h3>{props.title}</h3>
@@ -236,7 +245,9 @@ function List(props: {
                 {nameOf(frame)}
               </span>
               <span className="rs-num">{props.text(frame.value)}</span>
-              <span className="rs-num rs-dim">{shareText(frame.value, props.whole)}</span>
+              <span className="rs-num rs-dim">
+                {change === undefined ? shareText(frame.value, props.whole) : change(frame).text}
+              </span>
             </button>
           </li>
         ))}

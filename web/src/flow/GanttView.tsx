@@ -1,5 +1,5 @@
-import { Button, NativeSelect, SegmentedControl } from '@mantine/core';
-import { IconArrowsHorizontal, IconChartBar, IconRoute } from '@tabler/icons-react';
+import { Button, NativeSelect, SegmentedControl, Tooltip } from '@mantine/core';
+import { IconArrowsHorizontal, IconChartBar, IconKeyboard, IconRoute } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
@@ -279,10 +279,11 @@ function Note({ data, window }: { data: Gantt; window: Span }) {
           <AsOf at={data.sums_at_ns} />
         </>
       )}
-      <span className="rs-gantt-keys">
-        {' '}
-        · {t('range.hint')}, {t('gantt.keys')}
-      </span>
+      <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
+        <button type="button" className="rs-gantt-keys rs-link" aria-label={t('gantt.keysTitle')}>
+          <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}
+        </button>
+      </Tooltip>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import '@xyflow/react/dist/base.css';
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconLayoutDistributeHorizontal, IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react';
-import { type NodeChange, Panel, ReactFlow, ReactFlowProvider, useReactFlow } from '@xyflow/react';
+import { type NodeChange, Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../app/useUrl';
@@ -23,8 +23,8 @@ import {
 import { nodeName } from './logicalNames';
 import { useSelectedFunction } from './useSelectedFunction';
 
-/** More edges than this are labelled only where they are hot or of the selected node. */
-const LABELLED = 60;
+/** More edges than this are labelled only where they carry much or belong to the selected node. */
+const LABELLED = 12;
 const FIT = { padding: 0.08, maxZoom: 1 };
 
 export interface CanvasProps {
@@ -67,11 +67,19 @@ function Canvas(props: CanvasProps) {
     [graph, places, props.shown, focus, i18n.language],
   );
   const fitted = useRef(props.question);
+  const isMoved = useRef(false);
   useEffect(() => {
     if (fitted.current === props.question) return;
     fitted.current = props.question;
+    isMoved.current = false;
     void flow.fitView(FIT);
   }, [props.question, flow]);
+  // A panel beside it takes room: all of the graph stays in view, unless somebody has chosen another part.
+  const width = useStore((state) => state.width);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the width is when to fit.
+  useEffect(() => {
+    if (!isMoved.current) void flow.fitView(FIT);
+  }, [width, flow]);
   function onNodesChange(changes: NodeChange<Box>[]): void {
     const on = changes.find((change) => change.type === 'select' && change.selected);
     if (on?.type === 'select') props.onSelect(on.id);
@@ -86,6 +94,9 @@ function Canvas(props: CanvasProps) {
       edgeTypes={edgeTypes}
       onNodesChange={onNodesChange}
       onPaneClick={() => props.onSelect(undefined)}
+      onMoveStart={(event) => {
+        if (event !== null) isMoved.current = true;
+      }}
       nodesDraggable={false}
       nodesConnectable={false}
       edgesFocusable={false}

@@ -32,12 +32,31 @@ export function hash(text: string): number {
   return value >>> 0;
 }
 
-/** Quiet fills that text stays readable on; neighbours in hue differ in lightness. */
+const HUES = 18;
+const SHADES = 3;
+const SLOTS = HUES * SHADES;
+/** Which colour each name has, and which are taken. */
+const slots = new Map<string, number>();
+const taken = new Set<number>();
+
+/** The colour that a name hashes to or, while others are free, one that no other name has. */
+function slotOf(name: string): number {
+  const known = slots.get(name);
+  if (known !== undefined) return known;
+  let slot = hash(name) % SLOTS;
+  // 7 is coprime to the number of slots and leads to a distant hue.
+  if (taken.size < SLOTS) while (taken.has(slot)) slot = (slot + 7) % SLOTS;
+  slots.set(name, slot);
+  taken.add(slot);
+  return slot;
+}
+
+/** Quiet fills that text stays readable on; no two names look alike while there are colours left. */
 export function namedColor(name: string, scheme: Scheme): string {
-  const value = hash(name);
-  const hue = (value % 36) * 10;
-  const step = (value >>> 8) % 3;
-  return scheme === 'light' ? `hsl(${hue} 52% ${72 + step * 5}%)` : `hsl(${hue} 30% ${30 + step * 5}%)`;
+  const slot = slotOf(name);
+  const hue = (slot % HUES) * (360 / HUES);
+  const step = Math.floor(slot / HUES);
+  return scheme === 'light' ? `hsl(${hue} 54% ${66 + step * 8}%)` : `hsl(${hue} 32% ${27 + step * 8}%)`;
 }
 
 function readPalette(scheme: Scheme): Palette {

@@ -73,6 +73,16 @@ describe('ticks', () => {
     const labels = at.map((tick) => tickLabel(tick, step));
     expect(new Set(labels).size).toBe(labels.length);
   });
+  it('have one format along an axis', () => {
+    const at = [0, 60, 120, 180].map((seconds) => seconds * SECOND);
+    expect(at.map((tick) => tickLabel(tick, 60 * SECOND, 180 * SECOND))).toEqual([
+      '0:00:00',
+      '0:01:00',
+      '0:02:00',
+      '0:03:00',
+    ]);
+    expect(tickLabel(SECOND / 2, SECOND / 2, 2 * SECOND)).toBe('0.5 s');
+  });
   it.each([
     [50 * HOUR, 8 * HOUR, '2d 2:00'],
     [-50 * HOUR, 8 * HOUR, '-2d 2:00'],

@@ -80,14 +80,17 @@ export function ticksOf(window: Span, pixels: number, room = 90): { step: number
   return { step, at };
 }
 
-/** A time since the beginning, with no more digits than the step asks for. */
-export function tickLabel(ns: number, step: number): string {
+/**
+ * A time since the beginning, with no more digits than the step asks for. `largest` is the largest time of the
+ * axis, ns: all its labels have the format of that one.
+ */
+export function tickLabel(ns: number, step: number, largest: number = ns): string {
   const digits = (unit: number) => Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
-  const size = Math.max(Math.abs(ns), step);
+  const size = Math.max(Math.abs(largest), step);
   if (size < 1e6) return `${(ns / 1e3).toFixed(digits(1e3))} µs`;
   if (size < 1e9) return `${(ns / 1e6).toFixed(digits(1e6))} ms`;
   if (size < 120e9) return `${(ns / 1e9).toFixed(digits(1e9))} s`;
-  if (ns < 0) return `-${tickLabel(-ns, step)}`;
+  if (ns < 0) return `-${tickLabel(-ns, step, largest)}`;
   const seconds = Math.floor(ns / 1e9);
   const two = (value: number) => String(value).padStart(2, '0');
   const rest = step < 1e9 ? (ns / 1e9 - seconds).toFixed(digits(1e9)).slice(1) : '';
@@ -95,7 +98,7 @@ export function tickLabel(ns: number, step: number): string {
   if (step >= DAY) return `${days}d`;
   const hours = Math.floor(seconds / 3600) - days * 24;
   const minutes = `${hours}:${two(Math.floor(seconds / 60) % 60)}`;
-  if (days === 0) return `${minutes}:${two(seconds % 60)}${rest}`;
+  if (size < DAY) return `${minutes}:${two(seconds % 60)}${rest}`;
   return `${days}d ${minutes}${step < 60e9 ? `:${two(seconds % 60)}${rest}` : ''}`;
 }
 

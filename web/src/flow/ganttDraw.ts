@@ -307,9 +307,10 @@ function drawAxis(
   step: number,
 ): void {
   context.fillStyle = look.muted;
+  const largest = Math.max(0, ...ticks.map((tick) => Math.abs(tick - scene.zero)));
   for (const tick of ticks) {
     const x = xOf(scene, size, tick) + 4;
-    const label = tickLabel(tick - scene.zero, step);
+    const label = tickLabel(tick - scene.zero, step, largest);
     if (x >= scene.left && x + context.measureText(label).width <= size.width)
       context.fillText(label, x, AXIS / 2);
   }

@@ -14,6 +14,7 @@ export const en = {
     tagline: 'What your Ray cluster is doing, why it is slow, and what it did',
     notFound: 'There is no such page',
     toSessions: 'All sessions',
+    skip: 'Skip to the page',
   },
   common: {
     copy: 'Copy',
@@ -40,6 +41,8 @@ export const en = {
     reconnecting: 'Reconnecting',
     stale: 'Stale',
     hintConnected: 'The server answers. Pages refresh every 2 s.',
+    since: 'The server has not answered since {{time}}. This page shows what it sent until then.',
+    never: 'The server does not answer.',
     hintAway: 'The server does not answer. What you see stays as it was {{age}} ago; we keep trying.',
   },
   login: {
@@ -148,6 +151,7 @@ export const en = {
     DRIVER_TASK: 'Driver',
   },
   filter: {
+    more: 'Filters',
     q: 'Name or task id',
     nameOrId: 'Name or id',
     function: 'Function',
@@ -822,6 +826,7 @@ export const en = {
     merged: '{{n}} shorter than {{least}} are drawn together',
     leftOut: '{{n}} in sight or on further lanes are not drawn',
     folded: '{{n}} share the last row of their lane',
+    keysTitle: 'Keys',
     keys: 'W/S or Ctrl+wheel zoom, A/D or drag pan, F shows all, double click zooms to a bar',
     pid: 'pid {{pid}}',
     notPlaced: 'Not placed yet',
@@ -914,6 +919,7 @@ export const en = {
     networkRemedy: 'Check that `rayscope` still runs. This page comes back by itself.',
     session: 'This session cannot be read',
     page: 'This page cannot be shown',
+    pageParts: 'Part of the page could not be loaded from the server.',
     pageRemedy: 'Load it again: Rayscope may have been upgraded, or stopped, since it was opened.',
     noSession: 'There is no such session',
     noSessionRemedy:

@@ -15,6 +15,7 @@ export const zh: Translation = {
     tagline: 'Ray 集群在做什么、为什么慢、做过什么',
     notFound: '没有这个页面',
     toSessions: '全部会话',
+    skip: '跳到正文',
   },
   common: {
     copy: '复制',
@@ -41,6 +42,8 @@ export const zh: Translation = {
     reconnecting: '正在重连',
     stale: '数据过期',
     hintConnected: '服务器正常响应，页面每 2 秒刷新一次。',
+    since: '服务器自 {{time}} 起没有响应，本页显示的是此前收到的内容。',
+    never: '服务器没有响应。',
     hintAway: '服务器没有响应。当前显示的是 {{age}} 之前的数据，正在持续重试。',
   },
   login: {
@@ -144,6 +147,7 @@ export const zh: Translation = {
     DRIVER_TASK: '驱动程序',
   },
   filter: {
+    more: '筛选',
     q: '名称或任务 ID',
     nameOrId: '名称或 ID',
     function: '函数',
@@ -796,6 +800,7 @@ export const zh: Translation = {
     merged: '其中 {{n}} 次短于 {{least}}，已合并绘制',
     leftOut: '窗口内或其他泳道上另有 {{n}} 次未绘制',
     folded: '{{n}} 次共用所在泳道的最后一行',
+    keysTitle: '快捷键',
     keys: 'W/S 或 Ctrl+滚轮缩放，A/D 或拖动平移，F 显示全部，双击放大到该条',
     pid: 'pid {{pid}}',
     notPlaced: '尚未分配',
@@ -886,6 +891,7 @@ export const zh: Translation = {
     networkRemedy: '请确认 `rayscope` 仍在运行。恢复后本页会自动更新。',
     session: '无法读取此会话',
     page: '无法显示此页面',
+    pageParts: '页面的一部分无法从服务器加载。',
     pageRemedy: '请重新加载：打开之后 Rayscope 可能已升级或停止。',
     noSession: '没有这个会话',
     noSessionRemedy: '请选择其他会话：它可能因超出保留限制而被删除，或者位于另一个数据目录。',

@@ -7,6 +7,7 @@ import {
   fullTime,
   headline,
   nanosBetween,
+  programName,
   shortId,
   time,
   toMillis,
@@ -89,4 +90,12 @@ it('tells the line of a message that matters', () => {
   expect(headline(`User exception:\n${frames}`)).toBe('ValueError: page 3');
   expect(headline('The worker died.\nSee its log.')).toBe('The worker died.');
   expect(headline('')).toBe('');
+});
+
+it('names a program without its interpreter and folder', () => {
+  expect(programName('/usr/bin/python3.11 -u /home/me/train.py --lr 1')).toBe('train.py --lr 1');
+  expect(programName('python -m pkg.main -v')).toBe('pkg.main -v');
+  expect(programName("python -c 'print(1)'")).toBe("python -c 'print(1)'");
+  expect(programName('./run.sh a/b')).toBe('run.sh a/b');
+  expect(programName('')).toBe('');
 });

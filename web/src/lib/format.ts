@@ -54,6 +54,23 @@ export function duration(ns: Nanos): string {
   return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
 }
 
+/**
+ * A command line without what all of them begin with: `/usr/bin/python -u /home/me/train.py --lr 1` is
+ * `train.py --lr 1`.
+ */
+export function programName(command: string): string {
+  const words = command.trim().split(/\s+/);
+  const base = (path: string) => path.split('/').pop() || path;
+  let at = 0;
+  if (/^python[\d.]*$/.test(base(words[0] ?? ''))) {
+    at = 1;
+    while (words[at]?.startsWith('-') && words[at] !== '-m' && words[at] !== '-c') at += 1;
+    if (words[at] === '-m') at += 1;
+  }
+  const [program, ...rest] = words.slice(at);
+  return program === undefined || program === '-c' ? command.trim() : [base(program), ...rest].join(' ');
+}
+
 /** How long ago, counted up while one watches: whole seconds, no more digits than matter. */
 export function wholeAge(millis: number | null): string {
   if (millis === null) return '–';

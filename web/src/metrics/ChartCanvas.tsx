@@ -87,7 +87,17 @@ function dataOf({ times, lines, stacked }: ChartCanvasProps): uPlot.AlignedData 
 }
 
 const FONT = '11px Inter, system-ui, "Noto Sans", sans-serif';
-const AXIS_WIDTH = 62;
+const MIN_AXIS_WIDTH = 40;
+
+/** As wide as its longest label, CSS pixels. */
+function axisWidth(u: uPlot, labels: string[] | null): number {
+  if (labels === null) return MIN_AXIS_WIDTH;
+  u.ctx.save();
+  u.ctx.font = FONT;
+  const widest = Math.max(0, ...labels.map((label) => u.ctx.measureText(label).width));
+  u.ctx.restore();
+  return Math.max(MIN_AXIS_WIDTH, Math.ceil(widest) + 14);
+}
 
 function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: number): uPlot.Options {
   const { lines, colors, unit, stacked, height, syncKey, range } = now.current;
@@ -113,12 +123,12 @@ function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: 
         ...axis,
         size: 26,
         gap: 4,
-        space: 70,
+        space: 62,
         values: (_, splits, __, ___, distance) => timeMarks(splits, distance / 1e3),
       },
       {
         ...axis,
-        size: AXIS_WIDTH,
+        size: axisWidth,
         gap: 6,
         space: 24,
         incrs: increments(unit),

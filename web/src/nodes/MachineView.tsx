@@ -1,4 +1,4 @@
-import { Select } from '@mantine/core';
+import { Loader, Select } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { withSettings } from '../app/url';
@@ -36,7 +36,12 @@ export function MachineView(props: { openKey: string | undefined; onOpen: (id: s
   const query = useCells(url.session);
   if (query.error !== null && query.data === undefined)
     return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.data === undefined) return <div className="rs-view" aria-busy="true" />;
+  if (query.data === undefined)
+    return (
+      <div className="rs-view" aria-busy="true">
+        <Loader size="sm" m="md" />
+      </div>
+    );
   if (query.data.nodes.id.length + query.data.dead.length === 0) return <NoNodes />;
   return <Drawn cells={query.data} {...props} />;
 }

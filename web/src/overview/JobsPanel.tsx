@@ -8,7 +8,7 @@ import { orderedStates, StackedBar } from '../components/StackedBar';
 import { ItemState, Time, useStateName } from '../components/small';
 import { progressOf } from '../jobs/progress';
 import type { States } from '../jobs/types';
-import { count } from '../lib/format';
+import { count, programName } from '../lib/format';
 import { stateColor } from '../theme/tokens';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { useJobs, useProgress } from './useOverview';
@@ -60,7 +60,7 @@ function Job({ job }: { job: Item }) {
           className="rs-link rs-ellipsis rs-ovjob-name"
           title={entrypoint || id}
         >
-          {entrypoint || id}
+          {programName(entrypoint) || id}
         </Link>
         <ItemState state={typeof job.state === 'string' ? job.state : null} />
         <span className="rs-dim rs-num">

@@ -14,7 +14,7 @@ import { LaneName } from '../components/Lane';
 import { LiveTable, TableCount, useOpenItem, useSort } from '../components/LiveTable';
 import { CopyId, Dash, Empty, ItemState, Time } from '../components/small';
 import { isEmpty, oneLine, Value } from '../components/Value';
-import { bytes } from '../lib/format';
+import { bytes, programName } from '../lib/format';
 import { LogPanel } from '../logs/LogPanel';
 import { SearchField } from './FilterBar';
 import { ItemLink } from './ItemLink';
@@ -360,7 +360,7 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   const text = oneLine(value);
   return (
     <span className="rs-ellipsis" title={text}>
-      {text}
+      {name === 'entrypoint' ? programName(text) : text}
     </span>
   );
 }

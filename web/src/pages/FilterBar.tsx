@@ -1,5 +1,17 @@
-import { ActionIcon, Autocomplete, Kbd, MultiSelect, Select, TextInput, Tooltip } from '@mantine/core';
-import { IconFilterX, IconSearch, IconX } from '@tabler/icons-react';
+import {
+  ActionIcon,
+  Autocomplete,
+  Button,
+  Kbd,
+  MultiSelect,
+  Popover,
+  Select,
+  Stack,
+  TextInput,
+  Tooltip,
+} from '@mantine/core';
+import { useElementSize } from '@mantine/hooks';
+import { IconFilter, IconFilterX, IconSearch, IconX } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChoices } from '../api/queries';
@@ -7,7 +19,7 @@ import type { Item, Summary } from '../api/types';
 import { FILTERS, type FilterName, withFilter } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { useStateName } from '../components/small';
-import { fullTime, shortId } from '../lib/format';
+import { fullTime, programName, shortId } from '../lib/format';
 import { isTyping } from '../lib/keys';
 import { STATE_ORDER } from '../theme/tokens';
 import { isDriver } from './taskColumns';
@@ -25,6 +37,11 @@ const TAGGED: FilterName[] = [
   'since_ns',
   'until_ns',
 ];
+
+/** Filters with a field of their own. */
+const FIELDS: FilterName[] = ['state', 'func_name', 'node_id', 'job_id', 'type', 'error_type'];
+/** In a bar that is narrower the fields stand behind a button, CSS pixels. */
+const MIN_WIDTH = 840;
 
 /** A field that writes to the URL once the typing pauses, and follows the URL when that changes. */
 export function useTypedFilter(name: FilterName): readonly [string, (value: string, now?: boolean) => void] {
@@ -144,9 +161,11 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
   const states = filters.state?.split(',').filter((state) => state !== '') ?? [];
   const used = FILTERS.some((name) => filters[name] && !hidden.has(name));
 
-  return (
-    <div className="rs-filters">
-      <SearchField filter="q" placeholder={t('filter.q')} />
+  const { ref, width } = useElementSize();
+  const isNarrow = width > 0 && width < MIN_WIDTH;
+  const chosen = FIELDS.filter((name) => filters[name] && !hidden.has(name)).length;
+  const fields = (
+    <>
       {!hidden.has('state') && (
         <MultiSelect
           size="xs"
@@ -159,7 +178,7 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
           }))}
           value={states}
           onChange={(value) => set('state')(value.join(',') || null)}
-          comboboxProps={{ width: 260, position: 'bottom-start' }}
+          comboboxProps={{ width: 260, position: 'bottom-start', withinPortal: !isNarrow }}
           maxDropdownHeight={360}
           clearable
           data-testid="filter-state"
@@ -198,6 +217,34 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
         onChange={set('type')}
       />
       <ErrorTypeField choices={errorTypes} />
+    </>
+  );
+
+  return (
+    <div className="rs-filters" ref={ref}>
+      <SearchField filter="q" placeholder={t('filter.q')} />
+      {isNarrow ? (
+        <Popover position="bottom-start" shadow="md" width={280} trapFocus>
+          <Popover.Target>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<IconFilter size={15} />}
+              data-testid="filters-toggle"
+            >
+              {t('filter.more')}
+              {chosen > 0 && <span className="rs-filters-chosen rs-num">{chosen}</span>}
+            </Button>
+          </Popover.Target>
+          <Popover.Dropdown>
+            <Stack gap={8} className="rs-filters-stack">
+              {fields}
+            </Stack>
+          </Popover.Dropdown>
+        </Popover>
+      ) : (
+        fields
+      )}
       {TAGGED.map((name) => {
         const value = filters[name];
         if (!value) return null;
@@ -329,5 +376,5 @@ export function nodeLabel(item: Item): string {
 function jobLabel(item: Item): string {
   const entry = told(item, ['entrypoint', 'submission_id']);
   const id = String(item.job_id ?? '');
-  return entry === null ? id : `${id} ${entry}`;
+  return entry === null ? id : `${programName(entry)} (${id})`;
 }

@@ -73,7 +73,8 @@ export function SessionPage() {
   return (
     <div className="rs-body">
       <Nav />
-      <main className="rs-main rs-session-page">
+      <main className="rs-main rs-session-page" id="main" tabIndex={-1}>
+        <h1 className="rs-hidden">{t(`nav.${view}`)}</h1>
         {summary.data && <Banners summary={summary.data} />}
         {summary.error !== null && summary.data === undefined ? (
           <ErrorPanel

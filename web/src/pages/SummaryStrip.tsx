@@ -104,7 +104,12 @@ function Stat(props: {
         {props.to === undefined ? (
           props.value
         ) : (
-          <Link to={props.to} className="rs-stat-link" testId={props.testId}>
+          <Link
+            to={props.to}
+            className="rs-stat-link"
+            testId={props.testId}
+            label={`${props.name}: ${String(props.value)}`}
+          >
             {props.value}
           </Link>
         )}
