@@ -1,7 +1,16 @@
 import '@xyflow/react/dist/base.css';
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconLayoutDistributeHorizontal, IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react';
-import { type NodeChange, Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
+import {
+  getViewportForBounds,
+  type NodeChange,
+  Panel,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+  useStoreApi,
+} from '@xyflow/react';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../app/useUrl';
@@ -75,11 +84,14 @@ function Canvas(props: CanvasProps) {
     void flow.fitView(FIT);
   }, [props.question, flow]);
   // A panel beside it takes room: all of the graph stays in view, unless somebody has chosen another part.
+  const store = useStoreApi();
   const width = useStore((state) => state.width);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the width is when to fit.
   useEffect(() => {
-    if (!isMoved.current) void flow.fitView(FIT);
-  }, [width, flow]);
+    const { height } = store.getState();
+    if (isMoved.current || width === 0 || height === 0) return;
+    const bounds = flow.getNodesBounds(flow.getNodes());
+    void flow.setViewport(getViewportForBounds(bounds, width, height, 0.05, FIT.maxZoom, FIT.padding));
+  }, [width, flow, store]);
   function onNodesChange(changes: NodeChange<Box>[]): void {
     const on = changes.find((change) => change.type === 'select' && change.selected);
     if (on?.type === 'select') props.onSelect(on.id);
@@ -94,7 +106,7 @@ function Canvas(props: CanvasProps) {
       edgeTypes={edgeTypes}
       onNodesChange={onNodesChange}
       onPaneClick={() => props.onSelect(undefined)}
-      onMoveStart={(event) => {
+      onMove={(event) => {
         if (event !== null) isMoved.current = true;
       }}
       nodesDraggable={false}
