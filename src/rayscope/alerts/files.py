@@ -31,6 +31,6 @@ def load(path: Path, kind: type[T], otherwise: T) -> T:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
         return otherwise
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         log.warning("%s cannot be read and is begun anew: %s", path, error)
         return otherwise

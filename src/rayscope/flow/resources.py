@@ -53,7 +53,7 @@ def total_of(text: str | None) -> Resources | None:
 def _resources(text: str | None) -> Resources:
     try:
         found = msgspec.json.decode(text or "{}")
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):
         return {}

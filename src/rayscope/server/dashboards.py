@@ -116,7 +116,7 @@ class Dashboards:
             return msgspec.json.decode(path.read_bytes(), type=Kept), about.st_mtime_ns
         except FileNotFoundError:
             raise _missing(name) from None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise _unreadable(path, str(error)) from error
 
     def _names(self) -> list[str]:

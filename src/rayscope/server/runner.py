@@ -189,7 +189,7 @@ def read_about(folder: Path) -> dict[str, str] | None:
     try:
         about: dict[str, str] = msgspec.json.decode((folder / "server.json").read_bytes())
         return about
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

@@ -260,7 +260,7 @@ class UsageFeed:
         """Take in one account; what cannot be read is logged, and the last one stays."""
         try:
             stats = node_stats(node_id, text, time_ns, self._nodes.get(node_id))
-        except (msgspec.MsgspecError, OverflowError) as error:  # a number beyond all sense
+        except (ValueError, RecursionError, OverflowError) as error:  # a number beyond all sense
             _LOG.warning("what %s says that it uses cannot be read: %s", node_id[:60], error)
             return
         if node_id not in self._nodes and len(self._nodes) >= _MAX_NODES:

@@ -57,7 +57,7 @@ def query_range(
         answer = msgspec.json.decode(_body(f"{url.rstrip('/')}/api/v1/query_range", form), type=_Answer)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise PromqlError(f"it cannot be reached: {str(error) or type(error).__name__}") from error
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise PromqlError("it does not answer as Prometheus does") from error
     if answer.status != "success" or answer.data is None:
         raise PromqlError(f"it says: {answer.error[:300] or 'nothing'}")

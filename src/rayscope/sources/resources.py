@@ -137,7 +137,7 @@ def _first(report: bytes | None) -> Autoscaler | None:
     """From what autoscaler 1 leaves in the GCS; None where there is none or it is of another shape."""
     try:
         told = msgspec.json.decode(report or b"{}", type=_Status)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None
     found = told.autoscaler_report
     if found is None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
 import pytest
 
 from rayscope.alerts import channels
@@ -252,6 +251,9 @@ def test_silences(tmp_path: Path) -> None:
             again.add(given, T0, ends_ns, by, "", now_ns=T0)
 
 
-def test_a_damaged_file_is_begun_anew(tmp_path: Path) -> None:
-    (tmp_path / "silences.json").write_bytes(msgspec.json.encode([{"id": 1}]))
+@pytest.mark.parametrize(
+    "damaged", [b'[{"id": 1}]', b'[{"id": "\xff"}]', b'[{"id": ' + b"[" * 5000, b"\0" * 50]
+)
+def test_a_damaged_file_is_begun_anew(tmp_path: Path, damaged: bytes) -> None:
+    (tmp_path / "silences.json").write_bytes(damaged)
     assert Silences(tmp_path / "silences.json").listed(T0) == []

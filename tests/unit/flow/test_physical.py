@@ -20,6 +20,7 @@ def test_a_reservation_in_a_placement_group_has_its_plain_names() -> None:
     assert reservation("no json") == reservation(None) == ({}, None, None)
     assert total_of('{"CPU":4,"node:10.0.0.1":1}') == {"CPU": 4.0}
     assert total_of(None) is None
+    assert total_of('{"CPU":' + "[" * 5000) == {}
 
 
 def test_a_placement_group_is_where_it_was_told_to_be_by_then() -> None:
