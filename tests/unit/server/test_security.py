@@ -167,6 +167,13 @@ def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
         Server(Settings(data_dir=tmp_path / "data", port=0, host="0.0.0.0", token="secret")).start()
 
 
+def test_no_expression_and_no_yaml_is_a_fault_of_ours(running: Any) -> None:
+    for text in ("[" * 60_000, "- " * 30_000, "{a: " * 15_000, "9" * 60_000, "9999-99-99", "{{" * 30_000):
+        running.error(running.client.post("/api/alerts/test", json={"yaml": text}), 400)
+    for expr in ("up @ 1e300", "up @ -1e18", "up offset 999999999y", "rate(up[999999999y])"):
+        running.error(running.client.get("/api/metrics/query", params={"expr": expr}), 400)
+
+
 def test_ingest_needs_its_key_and_no_token(serve: Callable[..., Server], bodies: list[bytes]) -> None:
     server = serve(token=TOKEN)
     assert httpx.post(server.ingest_url, content=bodies[0]).status_code == 204
