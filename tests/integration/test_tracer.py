@@ -17,6 +17,7 @@ import pytest
 from tests import dataflow
 from tests.dataflow import told
 
+from rayscope.store import query
 from rayscope.store.catalog import Catalog
 from rayscope.store.sql import run_sql
 
@@ -93,6 +94,19 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     )
     assert gets == [2]
 
+    # So are those whose tasks' events the code switches off: these tasks are counted.
+    workers = lab.sql(
+        f"SELECT tracer FROM workers JOIN actors USING (worker_id) WHERE actor_id IN {tuple(said['silent'])}"
+    )
+    assert workers == [["on"], ["on"]]
+    with contextlib.closing(Catalog(lab.data, read_only=True)) as catalog:
+        (name,) = catalog.names()
+        with catalog.reading(name) as file:
+            tracing = query.tracing(file)
+    assert tracing["without_events"] == [
+        {"class_name": "Silent", "tasks": 5},
+        {"class_name": "SilentAsync", "tasks": 5},
+    ]
     # A module that workers preload before they have a job costs none of them.
     assert lab.sql("SELECT count(*) FROM tasks WHERE error_type = 'WORKER_DIED'") == [[0]]
     # Ray's own workers, which spill objects and restore them, are left alone.

@@ -12,7 +12,7 @@ import typer
 
 from rayscope.cli import recording
 from rayscope.cli.console import warn
-from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoTrace, ServerUrl
+from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoServeEvents, NoTrace, ServerUrl
 from rayscope.cli.server_address import ingest_url_for
 
 
@@ -32,6 +32,7 @@ def env(
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
+    no_serve_events: NoServeEvents = False,
 ) -> None:
     """Print the environment and the `ray start` flags with which Ray records itself."""
     url, _ = ingest_url_for(server, data_dir)
@@ -40,7 +41,12 @@ def env(
             "pods cannot reach a server on loopback: start it with "
             "rayscope serve --host 0.0.0.0 --generate-token, and give its address with --server."
         )
-    typer.echo(render(shell, url, recording.Parts(not no_profile, not no_fast_lane, not no_trace)), nl=False)
+    typer.echo(
+        render(
+            shell, url, recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events)
+        ),
+        nl=False,
+    )
 
 
 def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS) -> str:

@@ -47,6 +47,10 @@ NoFastLane = Annotated[
     bool,
     typer.Option("--no-fast-lane", help="Let Ray's agents send JSON, as without Rayscope in their Python."),
 ]
+NoServeEvents = Annotated[
+    bool,
+    typer.Option("--no-serve-events", help="Leave the task events of Ray Serve's actors off, as Serve does."),
+]
 ServerUrl = Annotated[
     str | None,
     typer.Option(

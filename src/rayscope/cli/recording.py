@@ -27,6 +27,8 @@ PROFILING = "RAY_PROFILING"
 # Spans that one task may report, 1,000 by default. -1 (no limit) crashes the GCS of Ray 2.60.
 MAX_SPANS = "task_events_max_num_profile_events_per_task"
 MAX_SPANS_VALUE = 10_000
+# Read by Ray Serve: it switches the task events of its own actors off without it.
+SERVE_EVENTS = "RAY_SERVE_ENABLE_TASK_EVENTS"
 # A system configuration value ``x`` is read from the environment as ``RAY_x``.
 CONFIG_PREFIX = "RAY_"
 
@@ -40,11 +42,14 @@ def system_config(profile: bool = True) -> dict[str, Any]:
 
 
 class Parts(NamedTuple):
-    """Which parts of recording are wanted: spans of ray.get and the like, our lane, our tracer."""
+    """Which parts of recording are wanted: spans of ray.get and the like, our lane, our tracer,
+    the tasks of Ray Serve.
+    """
 
     profile: bool = True
     fast_lane: bool = True
     trace: bool = True
+    serve_events: bool = True
 
 
 ALL_PARTS = Parts()
@@ -65,6 +70,8 @@ def node_env(ingest_url: str, parts: Parts = ALL_PARTS) -> dict[str, str]:
     if parts.profile:
         env[PROFILING] = "1"
         env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)
+    if parts.serve_events:
+        env[SERVE_EVENTS] = "1"
     return env
 
 

@@ -18,6 +18,7 @@ from rayscope.cli.options import (
     Host,
     NoFastLane,
     NoProfile,
+    NoServeEvents,
     NoTrace,
     Port,
     Token,
@@ -53,6 +54,7 @@ def run(
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
+    no_serve_events: NoServeEvents = False,
 ) -> None:
     """Run any Ray program unmodified and see what it does. Options of ours come before SCRIPT."""
     try:
@@ -66,7 +68,7 @@ def run(
             command,
             serving,
             api,
-            recording.Parts(not no_profile, not no_fast_lane, not no_trace),
+            recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events),
         )
         if serving.own and not leave and not terminated:
             say(f"serving {serving.url} until Ctrl-C")

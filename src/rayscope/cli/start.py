@@ -14,7 +14,16 @@ from rayscope.cli import recording
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, warn
-from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoTrace, ServerUrl, Token, settings_from
+from rayscope.cli.options import (
+    DataDir,
+    NoFastLane,
+    NoProfile,
+    NoServeEvents,
+    NoTrace,
+    ServerUrl,
+    Token,
+    settings_from,
+)
 from rayscope.cli.server_address import ingest_url_for
 
 #: Ray's `ray` command, by module: it may not be on PATH.
@@ -37,6 +46,7 @@ def start(
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
+    no_serve_events: NoServeEvents = False,
 ) -> None:
     """Start a Ray node that records itself: rayscope start -- --head --port=6379."""
     args = ray_args[1:] if ray_args and ray_args[0] == "--" else list(ray_args)
@@ -58,7 +68,9 @@ def start(
         except ValueError as error:
             fail(f"--system-config cannot be read: {error}.", "Give a JSON object.")
     known = _addresses() if head and server_url else {}
-    env = recording.node_env(url, recording.Parts(not no_profile, not no_fast_lane, not no_trace))
+    env = recording.node_env(
+        url, recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events)
+    )
     # Every job inherits the environment of its node.
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     child = Child([*_RAY, *args], recording.with_py_spy({**own, **env}))

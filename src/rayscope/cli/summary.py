@@ -127,6 +127,21 @@ def _losses(summary: Mapping[str, Any]) -> Text:
     rejected = (summary.get("ingest") or {}).get("rejected_batches") or 0
     if rejected:
         losses.append(f"{rejected:,} batches could not be read (set aside in rejected/)")
+    without = (summary.get("tracing") or {}).get("tasks_without_events") or 0
+    lines = []
     if losses:
-        return Text(f"Dropped: {'; '.join(losses)}.", style="yellow")
+        lines.append(f"Dropped: {'; '.join(losses)}.")
+    if without:
+        lines.append(f"Not on record: {_without_events(without, summary)}")
+    if lines:
+        return Text("\n".join(lines), style="yellow")
     return Text("Nothing dropped.", style="dim")
+
+
+def _without_events(count: int, summary: Mapping[str, Any]) -> str:
+    classes = [one["class_name"] for one in summary["tracing"]["without_events"] if one["class_name"]]
+    of = f" (methods of {', '.join(classes)})" if classes else ""
+    return (
+        f"{count:,} or more task{'' if count == 1 else 's'}{of} without events. "
+        "Code of yours or of a library has set enable_task_events=False."
+    )

@@ -241,13 +241,22 @@ class TracerSaid(TypedDict):
     workers: int
 
 
+class WithoutEvents(TypedDict):
+    """Tasks that are not on record since their events are switched off; ``class_name`` null: functions."""
+
+    class_name: str | None
+    tasks: int
+
+
 class Tracing(TypedDict):
-    """Of the workers that ran tasks: how many are traced."""
+    """Of the workers that ran tasks: how many are traced; and what only the tracer knows to have run."""
 
     traced: int
     untraced: int
     said: list[TracerSaid]
     summed_calls: int
+    tasks_without_events: int
+    without_events: list[WithoutEvents]
 
 
 class IngestError(TypedDict):

@@ -130,6 +130,18 @@ class Async:
         return ray.get_runtime_context().get_task_id()
 
 
+@ray.remote(enable_task_events=False)
+class Silent:
+    def double(self, number: int) -> int:
+        return 2 * number
+
+
+@ray.remote(enable_task_events=False)
+class SilentAsync:
+    async def double(self, number: int) -> int:
+        return 2 * number
+
+
 def joins(connection: Any) -> None:
     """A driver in a process that was forked when Ray was loaded already."""
     ray.init(connection.recv(), log_to_driver=False)
@@ -172,11 +184,15 @@ def main() -> None:
     assert ours.recv() == 1
     joining.join()
     assert fork() == 7
+    silent = [Silent.remote(), SilentAsync.remote()]
+    assert sum(ray.get([actor.double.remote(4) for actor in silent for _ in range(5)])) == 80
+    silent_ids = [actor._actor_id.hex() for actor in silent]
     assert spill() == sum(range(SPILLED)) * (SPILLED_BYTES // 8 + 1)
     ref = ray.put(1)
     first = ray.get(environment.remote([ref]))
     second = environment.options(runtime_env={"env_vars": {"SECOND": "2"}}).remote([ref])
-    told = {"environments": [first, ray.get(second)]}
+    told: dict[str, Any] = {"silent": silent_ids}
+    told["environments"] = [first, ray.get(second)]
     model, coroutines = Model.remote(), Async.remote()
     told["forward"] = ray.get(model.forward.remote())
     told["turn"] = ray.get(coroutines.turn.remote())

@@ -32,7 +32,13 @@ from rayscope.cli.main import app
 
 URL = "http://127.0.0.1:8700"
 ENV = NodeEnv(
-    URL, True, True, fast_lane=True, profiling=True, trace=True, worker_events=True, cluster_events=True
+    *(URL, True, True),
+    fast_lane=True,
+    profiling=True,
+    trace=True,
+    worker_events=True,
+    cluster_events=True,
+    serve_events=True,
 )
 AGENT = {"trouble": None, "waiting": 0}
 NODE = Node(
@@ -64,6 +70,11 @@ WHOLE = Facts(
         *(4.0, 1000, 1000, {"agent": 0.04, "raylet": 0.03, "gcs": 0.05, "server": 0.2}, 1000, True)
     ),
 )
+WITHOUT_EVENTS = {
+    "traced": 3,
+    "tasks_without_events": 20,
+    "without_events": [{"class_name": "Replica", "tasks": 20}],
+}
 NO_SERVER = ServerFacts()
 STRANGER = ServerFacts(URL, version="0.1.0", health={"status": "ok"}, known=False)
 
@@ -271,6 +282,14 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
     "a driver without the tracer": (
         facts(drivers=(Driver(7, worker_events=True, profiling=True, trace=False),)),
         *("tracer", "partly", "rayscope run SCRIPT"),
+    ),
+    "Serve's events are off": (
+        facts(NODE, node(env_serve_events=False), server=server(tracing=WITHOUT_EVENTS)),
+        *("task events", "partly", START),
+    ),
+    "a user's code has switched events off": (
+        facts(server=server(tracing=WITHOUT_EVENTS)),
+        *("task events", "partly", "Remove it"),
     ),
     "the tracer": (WHOLE, "tracer", "on", ""),
     "the tracer, nothing ran": (facts(server=server(tracing={})), "tracer", "on", ""),

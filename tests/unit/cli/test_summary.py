@@ -71,6 +71,17 @@ def test_losses_are_told() -> None:
     assert "Nothing dropped" not in text
 
 
+def test_tasks_whose_events_are_switched_off_are_told() -> None:
+    tracing = {
+        "tasks_without_events": 1200,
+        "without_events": [{"class_name": "Replica", "tasks": 1100}, {"class_name": None, "tasks": 100}],
+    }
+    text = " ".join(_shown({**SUMMARY, "tracing": tracing}).replace("│", "").split())
+    assert "1,200 or more tasks (methods of Replica) without events" in text
+    assert "enable_task_events=False" in text
+    assert "Nothing dropped" not in text
+
+
 def test_an_empty_session() -> None:
     text = _shown({"session": "s", "tasks": 0, "attempts": 0, "states": {}, "functions": [], "failures": []})
     assert "0 tasks" in text

@@ -67,3 +67,24 @@ def test_a_function_called_driver_is_no_driver(fresh: Running) -> None:
     assert [[link["type"] for link in chain] for chain in stack["chains"]] == [
         ["DRIVER_TASK", "NORMAL_TASK", "NORMAL_TASK"]
     ]
+
+
+def test_tasks_whose_events_are_switched_off_are_counted_by_class(fresh: Running) -> None:
+    """They have no row: what got their values and what they waited for names them."""
+    story, actor = Story(), "e" * 24
+    seen = story.task("seen", 0, 10, 100)
+    story.entity("actor", actor + JOB, 0, class_name="Replica")
+    quiet = [f"{number:016x}" + actor + JOB for number in range(100, 103)]
+    story.get(DRIVER, quiet[:2], 20, 90)
+    story.argument(quiet[1], seen, when=20)
+    story.span(quiet[2], "load", 20, 30)
+    story.argument("c" * 16 + "f" * 24 + JOB, seen, when=20)
+    story.span("d" * 40 + JOB, "load", 20, 30)  # of a thread, which Ray gives an id of its own making
+    fresh.record(story)
+    for path in ("/api/summary", "/api/recording"):
+        tracing = fresh.get(path)["tracing"]
+        assert tracing["tasks_without_events"] == 4
+        assert tracing["without_events"] == [
+            {"class_name": "Replica", "tasks": 3},
+            {"class_name": None, "tasks": 1},
+        ]

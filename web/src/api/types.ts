@@ -124,6 +124,9 @@ export interface Tracing {
   untraced: number;
   said: { text: string; workers: number }[];
   summed_calls: number;
+  /** Tasks that only the tracer knows: their events are switched off in the code. */
+  tasks_without_events: number;
+  without_events: { class_name: string | null; tasks: number }[];
 }
 
 /** An object and the two tasks that it connects. */

@@ -41,6 +41,8 @@ export function Banners({ summary }: { summary: Summary }) {
   const lasts = useLasts((dropped?.unresolved_attempts ?? 0) > 0);
   const isQuiet = Date.now() - (summary.last_ns ?? 0) / 1e6 > ON_ITS_WAY;
   const unresolved = (dropped?.unresolved_attempts ?? 0) > 0 && (lasts || isQuiet);
+  const { tasks_without_events: silenced, without_events: silencedBy } = summary.tracing;
+  const lastsSilenced = useLasts(silenced > 0);
   const lost = (dropped?.by ?? []).filter((drop) => drop.reason !== SPANS_LOST);
   const lostSpans = (dropped?.by ?? []).filter((drop) => drop.reason === SPANS_LOST);
   return (
@@ -68,6 +70,27 @@ export function Banners({ summary }: { summary: Summary }) {
       {unresolved && (
         <Banner testId="banner-unresolved" tone="waiting" icon={<IconHelpCircle size={16} />}>
           {t('banner.unresolved', { n: count(dropped?.unresolved_attempts) })}
+        </Banner>
+      )}
+      {silenced > 0 && (lastsSilenced || isQuiet) && (
+        <Banner
+          testId="banner-without-events"
+          tone="waiting"
+          icon={<IconHelpCircle size={16} />}
+          details={
+            <>
+              <p>{t('banner.withoutEventsWhy')}</p>
+              <ul className="rs-plain-list">
+                {silencedBy.map((one) => (
+                  <li key={one.class_name} className="rs-break">
+                    {one.class_name ?? t('banner.withoutEventsFunctions')} ({count(one.tasks)})
+                  </li>
+                ))}
+              </ul>
+            </>
+          }
+        >
+          {t('banner.withoutEvents', { n: count(silenced) })}
         </Banner>
       )}
       {ingest !== null && ingest.rejected_batches > 0 && (

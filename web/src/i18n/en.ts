@@ -414,6 +414,10 @@ export const en = {
     when: 'From – to',
     unresolved:
       'Attempts whose name and parent are not known, because their definition has not arrived: {{n}}',
+    withoutEvents: '{{n}} or more tasks are not on record: their task events are switched off.',
+    withoutEventsWhy:
+      'Their code, or a library’s, sets enable_task_events=False. Ray Serve does so for its own actors unless RAY_SERVE_ENABLE_TASK_EVENTS=1 is set where the cluster starts, as rayscope run and rayscope start do. These tasks got or returned objects; others may have run unseen.',
+    withoutEventsFunctions: 'Functions',
     droppedSpans:
       '{{n}} spans inside tasks were not kept (Ray keeps 1,000 a task unless told otherwise). Tasks and counts are not affected.',
     source: 'Where',

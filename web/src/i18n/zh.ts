@@ -396,6 +396,10 @@ export const zh: Translation = {
     nodes: '节点数',
     when: '起止时间',
     unresolved: '{{n}} 次执行的名称和父任务未知，因为它们的定义尚未到达。',
+    withoutEvents: '至少有 {{n}} 个任务未被记录：它们的任务事件已关闭。',
+    withoutEventsWhy:
+      '您的代码或某个库设置了 enable_task_events=False。Ray Serve 默认对自己的 Actor 这样做，除非启动集群时设置了 RAY_SERVE_ENABLE_TASK_EVENTS=1（rayscope run 和 rayscope start 会设置）。能数出这些任务，是因为它们取用或返回了对象；可能还有其他任务运行过而未被发现。',
+    withoutEventsFunctions: '函数',
     droppedSpans: '任务内部有 {{n}} 个区段没有保留（Ray 默认每个任务只保留 1,000 个）。任务和计数不受影响。',
     source: '位置',
     reason: '原因',

@@ -26,6 +26,7 @@ class NodeEnv:
     trace: bool = False
     worker_events: bool = False
     cluster_events: bool = False
+    serve_events: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ def node_env(environ: Mapping[str, str], key: str = "") -> NodeEnv:
         trace=environ.get(TRACE) == "1",
         worker_events=is_true(environ.get(prefix + recording.WORKER_EVENTS)),
         cluster_events=is_true(environ.get(prefix + recording.CLUSTER_EVENTS)),
+        serve_events=is_true(environ.get(recording.SERVE_EVENTS)),
     )
 
 

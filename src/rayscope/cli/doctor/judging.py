@@ -12,6 +12,7 @@ from rayscope.cli.doctor.facts import Facts, Node, is_true, same_place
 
 ON, PARTLY, OFF, UNKNOWN = "on", "partly", "off", "unknown"
 SERVER, EXPORT, LANE, TRACER = "server", "export of events", "lane", "tracer"
+TASK_EVENTS = "task events"
 SPANS, SNAPSHOT = "profile spans", "snapshot fallback"
 
 #: With fewer tasks than this the processes' work at rest would be most of a figure for one task.
@@ -40,6 +41,7 @@ def judge(facts: Facts) -> list[Finding]:
         _export(facts),
         *_lanes(facts),
         _tracer(facts),
+        *_without_events(facts),
         _spans(facts),
         _snapshot(facts),
     ]
@@ -273,6 +275,21 @@ def _tracer(facts: Facts) -> Finding:
     says = "No tracer has spoken, and no node's settings can be read from here."
     command = f"rayscope doctor {facts.address}"
     return Finding(TRACER, UNKNOWN, says, remedy="On the head node:", command=command)
+
+
+def _without_events(facts: Facts) -> list[Finding]:
+    """Tasks whose events are switched off in the code; nothing where there are none."""
+    told = facts.server.recording.get("tracing") or {}
+    count = told.get("tasks_without_events") or 0
+    if not count:
+        return []
+    classes = [one["class_name"] for one in told.get("without_events") or () if one["class_name"]]
+    says = f"{_many(count, 'task')} or more are not on record: enable_task_events=False is set for them"
+    says += f" (methods of {', '.join(classes)})." if classes else "."
+    if any(node.env and not node.env.serve_events for node in facts.nodes):
+        remedy = f"Ray Serve sets it for its own actors unless {recording.SERVE_EVENTS}=1. {_AGAIN}"
+        return [Finding(TASK_EVENTS, PARTLY, says, remedy=remedy, command=_start_of_head(facts))]
+    return [Finding(TASK_EVENTS, PARTLY, says, remedy="Remove it from your code to see them.")]
 
 
 def _spans(facts: Facts) -> Finding:

@@ -119,10 +119,55 @@ def scheduling(file: SessionFile, job_id: str | None = None, limit: int = 200) -
         )
 
 
+_CLASSES_WITHOUT_EVENTS = 10
+#: Of more rows that name tasks a sample is looked at: the first half of a task's id is random.
+_NAMED_AT_ONCE = 1_000_000
+
+
+def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None, int]]:
+    """Tasks that spans and objects name and that have no attempt on record, by the class of their actor.
+
+    Threads of users have made-up task ids in Ray: those are of no actor that is known, and of no function.
+    """
+    counted = reader.execute("SELECT (SELECT count(*) FROM span_rows) + (SELECT count(*) FROM edge_rows)")
+    (rows,) = counted.fetchone() or (0,)
+    one_in = 1 + rows // _NAMED_AT_ONCE
+    below = (2**64 - 1) // one_in
+
+    def named(columns: str, where: str) -> str:
+        of_object = columns.replace("task", "object")
+        return (
+            f"SELECT {columns} FROM span_rows WHERE {where} UNION ALL SELECT {columns} FROM edge_rows "
+            f"WHERE {where} UNION ALL SELECT {of_object} FROM edge_rows "
+            f"WHERE {where.replace('task', 'object')} AND object_index < {flow_sql.FIRST_PUT}"
+        )
+
+    # The numbers alone first: nearly always nothing is left.
+    missing = f"""
+        SELECT DISTINCT task_hi FROM ({named("task_hi", f"task_hi <= {below}")})
+        WHERE task_hi NOT IN (SELECT task_hi FROM attempts WHERE task_hi <= {below}) AND task_hi IS NOT NULL
+    """
+    if reader.execute(f"{missing} LIMIT 1").fetchone() is None:
+        return []
+    ids = named("task_hi, task_lo", "task_hi IN (SELECT hi FROM missing)")
+    by_class = f"""
+        WITH missing(hi) AS ({missing})
+        SELECT (SELECT class_name FROM actor_rows WHERE id = task_lo) AS class_name,
+            (count(*) * {one_in})::BIGINT AS tasks
+        FROM (SELECT DISTINCT task_hi, task_lo FROM ({ids}))
+        WHERE NOT {flow_sql.is_driver("task")}
+            AND (starts_with(task_lo, '{"f" * 24}') OR task_lo IN (SELECT id FROM actor_rows))
+        GROUP BY class_name ORDER BY tasks DESC, class_name
+    """
+    return reader.execute(by_class).fetchall()
+
+
 def tracing(file: SessionFile) -> Row:
     """Of the workers that ran tasks: how many are traced, how many not, and what some said besides.
 
     A worker of which only others told (it was killed before it could send anything) is neither.
+    ``tasks_without_events``: what is known to have run and is not on record, since ``enable_task_events`` is
+    off for it; those that neither got nor gave an object are not among them. Large records are sampled.
     """
     with file.reader() as reader:
         found = reader.execute(
@@ -138,10 +183,15 @@ def tracing(file: SessionFile) -> Row:
             "SELECT least(coalesce(sum(TRY_CAST(json_extract(extra, '$.calls') AS BIGINT)), 0), "
             f"{flow_sql.FOREVER})::BIGINT FROM span_rows WHERE {flow_sql.SUMMED}"
         ).fetchone()
+        without = _without_events(reader)
     traced, untraced = found or (0, 0)
     return {
         "traced": traced,
         "untraced": untraced,
         "said": [{"text": text, "workers": count} for text, count in said],
         "summed_calls": summed[0] if summed else 0,
+        "tasks_without_events": sum(tasks for _, tasks in without),
+        "without_events": [
+            {"class_name": name, "tasks": tasks} for name, tasks in without[:_CLASSES_WITHOUT_EVENTS]
+        ],
     }
