@@ -1,7 +1,7 @@
 """Alert rules: read from files in Prometheus' own form, checked, and written back as such.
 
 Beside ``expr`` there is a shorthand, ``metric`` (a selector), ``op`` and ``threshold``; and a file may
-``disable`` rules by name. A rule of a file of ours takes the place of the shipped one of its name.
+``disable`` and ``enable`` rules by name. A rule of a user's file takes the place of the shipped one.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _LONGEST_S = 366 * 86400
 #: How often rules are evaluated whose group does not say so, and how often at most.
 INTERVAL_NS = 10 * 10**9
 _LEAST_NS = 10**9
+_FILE_KEYS = ("groups", "disable", "enable")
 _RULE_KEYS = {
     "alert",
     "expr",
@@ -84,6 +85,14 @@ class Problem(NamedTuple):
     remedy: str
 
 
+class RuleFile(NamedTuple):
+    """What a file says: its rules, and the names of those that it switches off and on."""
+
+    rules: list[Rule]
+    disable: list[str]
+    enable: list[str]
+
+
 class RuleSet(NamedTuple):
     """All rules, in order; the names of those that are switched off; and the files that cannot be used."""
 
@@ -110,18 +119,20 @@ def duration_text(ns: int) -> str:
     return promql_parser.display_duration(timedelta(milliseconds=ns // 10**6)) if ns else "0s"
 
 
-def parse_rules(text: str, source: str) -> tuple[list[Rule], list[str]]:
-    """The rules of a file, and the names that it disables. Raises BadQuery."""
+def parse_rules(text: str, source: str) -> RuleFile:
+    """What a file says. Raises BadQuery."""
     try:
         document = parse_yaml(text)
     except BadYaml as error:
         raise BadQuery(f"It cannot be read as YAML: {error}.", "Correct or remove it.") from error
     document = {} if document is None else document
-    if not isinstance(document, dict) or not set(document) <= {"groups", "disable"}:
-        raise BadQuery("It has to be a mapping with `groups` (and `disable`).", "See docs/alerts.md.")
-    groups, disable = ([] if (told := document.get(key)) is None else told for key in ("groups", "disable"))
-    if not isinstance(groups, list) or not _are_texts(disable):
-        raise BadQuery("`groups` is a list of groups, `disable` one of names.", "See docs/alerts.md.")
+    if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
+        raise BadQuery(f"It has to be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/alerts.md.")
+    groups, disable, enable = ([] if document.get(key) is None else document[key] for key in _FILE_KEYS)
+    if not isinstance(groups, list) or not _are_texts(disable) or not _are_texts(enable):
+        raise BadQuery(
+            "`groups` is a list of groups, `disable` and `enable` are lists of names.", "See docs/alerts.md."
+        )
     rules: list[Rule] = []
     for group in groups:
         name = group.get("name") or source if isinstance(group, dict) else None
@@ -132,7 +143,7 @@ def parse_rules(text: str, source: str) -> tuple[list[Rule], list[str]]:
             rules.append(_rule(given, name, source, max(_LEAST_NS, interval_ns)))
             if len(rules) > _MAX_RULES:
                 raise BadQuery(f"These are more than {_MAX_RULES} rules.", "Take some away.")
-    return rules, list(disable)
+    return RuleFile(rules, disable, enable)
 
 
 def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
@@ -217,23 +228,26 @@ def _texts(rule: str, key: str, given: Any) -> dict[str, str]:
 
 def load_rules(folder: Path) -> RuleSet:
     """The shipped rules and those of ``folder/*.yml``; a file that cannot be used is a problem, no more."""
-    shipped, _ = parse_rules(SHIPPED.read_text(), "shipped")
-    rules = {rule.name: rule for rule in shipped}
-    off: set[str] = set()
+    shipped = parse_rules(SHIPPED.read_text(), "shipped")
+    rules = {rule.name: rule for rule in shipped.rules}
+    disable, enable = set[str](), set[str]()
     problems: list[Problem] = []
     for path in rule_files(folder):
         try:
-            found, disable = parse_rules(read_text(path), path.name)
+            found = parse_rules(read_text(path), path.name)
         except (OSError, ValueError) as error:
             problems.append(Problem(path.name, f"It cannot be read: {error}", "See that it is UTF-8 text."))
             continue
         except BadQuery as problem:
             problems.append(Problem(path.name, problem.message, problem.remedy))
             continue
-        rules |= {rule.name: rule for rule in found}
-        off |= set(disable)
-    for name in sorted(off - set(rules)):
-        problems.append(Problem("", f"There is no rule {name!r} to disable.", "See `rayscope alerts list`."))
+        own = {rule.name: rule for rule in found.rules}
+        rules |= own
+        disable |= set(found.disable)
+        enable |= set(found.enable) | set(own)
+    off = (set(shipped.disable) - enable) | disable
+    for name in sorted((disable | enable) - set(rules)):
+        problems.append(Problem("", f"There is no rule {name!r}.", "See `rayscope alerts list`."))
     return RuleSet(
         tuple(rule for name, rule in rules.items() if name not in off),
         tuple(rule for name, rule in rules.items() if name in off),

@@ -67,7 +67,7 @@ def stored(case: dict[str, Any]) -> SeriesStore:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_we_say_what_the_case_says(path: Path) -> None:
-    rules, _ = parse_rules((CASES / "rules.yml").read_text(), "rules.yml")
+    rules = parse_rules((CASES / "rules.yml").read_text(), "rules.yml").rules
     document = yaml.safe_load(path.read_text())
     step_s = seconds(document["evaluation_interval"])
     for case in document["tests"]:
@@ -101,8 +101,8 @@ def test_promtool_says_the_same() -> None:
 
 
 def test_what_we_export_is_what_promtool_and_we_read(tmp_path: Path) -> None:
-    rules, _ = parse_rules((CASES / "rules.yml").read_text(), "rules.yml")
-    shorthand, _ = parse_rules(
+    rules = parse_rules((CASES / "rules.yml").read_text(), "rules.yml").rules
+    shorthand, *_ = parse_rules(
         "groups: [{name: mine, interval: 1m, rules: [{alert: Full, metric: 'disk{mount=\"/\"}', op: '>', "
         "threshold: 0.9, for: 1h30m}]}]",
         "mine.yml",
@@ -113,7 +113,7 @@ def test_what_we_export_is_what_promtool_and_we_read(tmp_path: Path) -> None:
         ["promtool", "check", "rules", str(tmp_path / "rules.yml")], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    again, _ = parse_rules(text, "again")
+    again = parse_rules(text, "again").rules
     facts = [
         (r.name, r.expr, r.interval_ns, r.for_ns, r.keep_firing_ns, r.labels, r.annotations) for r in again
     ]

@@ -18,7 +18,9 @@ def rule(body: str) -> str:
 
 
 def test_what_ships() -> None:
-    shipped = {each.name: each for each in load_rules(Path("nowhere")).rules}
+    found = load_rules(Path("nowhere"))
+    shipped = {each.name: each for each in (*found.rules, *found.disabled)}
+    assert [each.name for each in found.disabled] == ["NodeCpuHigh"]  # a busy CPU is no alarm
     wanted = {
         "NodeCpuHigh": ("warning", 60, ">", 80),
         "NodeMemoryHigh": ("critical", 60, ">", 85),
@@ -26,13 +28,8 @@ def test_what_ships() -> None:
         "TaskFailureRateHigh": ("warning", 300, ">", 10),
     }
     for name, (severity, wait_s, op, threshold) in wanted.items():
-        found = shipped[name]
-        assert (found.severity, found.for_ns // S, found.op, found.threshold) == (
-            severity,
-            wait_s,
-            op,
-            threshold,
-        )
+        rule = shipped[name]
+        assert (rule.severity, rule.for_ns // S, rule.op, rule.threshold) == (severity, wait_s, op, threshold)
     assert len(shipped) > len(wanted)
 
 
@@ -66,6 +63,13 @@ def test_a_file_overrides_disables_and_adds(tmp_path: Path) -> None:
     assert [problem.file for problem in found.problems] == broken
 
 
+def test_a_rule_that_is_off_as_shipped_is_switched_on(tmp_path: Path) -> None:
+    (tmp_path / "mine.yml").write_text("enable: [NodeCpuHigh]")
+    assert "NodeCpuHigh" in {each.name for each in load_rules(tmp_path).rules}
+    (tmp_path / "other.yml").write_text("disable: [NodeCpuHigh]")
+    assert [each.name for each in load_rules(tmp_path).disabled] == ["NodeCpuHigh"]
+
+
 def test_what_a_threshold_bounds_is_known() -> None:
     texts = {
         "(avg by (x) (rate(a[5m])) > 0.5)": ("avg by (x) (rate(a[5m]))", ">", 0.5),
@@ -74,7 +78,7 @@ def test_what_a_threshold_bounds_is_known() -> None:
         "absent(a)": (None, None, None),
     }
     for expr, expected in texts.items():
-        (found,), _ = parse_rules(rule(f"{{alert: A, expr: '{expr}'}}"), "f")
+        (found,), *_ = parse_rules(rule(f"{{alert: A, expr: '{expr}'}}"), "f")
         assert (found.value_expr, found.op, found.threshold) == expected
 
 

@@ -155,7 +155,7 @@ def test_a_file_that_changes_counts_from_then_on(world: World) -> None:
 def test_a_rule_on_what_is_on_record(world: World) -> None:
     for seconds, degrees in ((60, 20), (90, 95), (60, 20), (30, 95)):
         world.pass_time(seconds, degrees, looking=False)
-    (rule,), _ = parse_rules(
+    (rule,), *_ = parse_rules(
         "groups: [{name: g, interval: 5s, rules: [{alert: A, expr: temperature > 80, for: 60s}]}]", "f"
     )
     found = backtest(rule, world.store, T0, T0 + world.now_s * S)

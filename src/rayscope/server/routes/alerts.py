@@ -187,7 +187,7 @@ def _given_rule(hub: Hub, given: shapes.TestBody) -> Rule:
     if given.yaml is None:
         known = (*hub.alerts.rules.rules, *hub.alerts.rules.disabled)
         return named(known, str(given.rule))
-    rules, _ = parse_rules(given.yaml, "given")
+    rules = parse_rules(given.yaml, "given").rules
     if len(rules) != 1:
         raise BadQuery(f"There are {len(rules)} rules in this.", "Give one, in a group of its own.")
     return rules[0]
