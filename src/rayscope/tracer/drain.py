@@ -10,7 +10,6 @@ executor's account (running, node, spans) of all but 3 was lost; with it none.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import os
@@ -19,6 +18,7 @@ import time
 import urllib.request
 from typing import Any
 
+from rayscope.tracer.faults import run_safely
 from rayscope.tracer.settings import DEFAULT_REPORT_INTERVAL_MS, DRAIN_URL, REPORT_INTERVAL_MS
 
 #: Bound on the server's answer, s.
@@ -41,8 +41,7 @@ def install() -> None:
 
         @functools.wraps(disconnect)
         def patient_disconnect(*args: Any, **kwargs: Any) -> Any:
-            with contextlib.suppress(Exception):
-                _wait_for_workers(worker.global_worker)
+            run_safely(_wait_for_workers, worker.global_worker)
             return disconnect(*args, **kwargs)
 
         setattr(patient_disconnect, _MARK, True)
@@ -55,8 +54,7 @@ def install() -> None:
         def patient_kill(self: Any, *args: Any, **kwargs: Any) -> Any:
             # A node that is killed without grace plays a failure: it gets none from us either.
             if kwargs.get("allow_graceful", len(args) > 1 and args[1]):
-                with contextlib.suppress(Exception):
-                    _drain(self)
+                run_safely(_drain, self)
             return kill(self, *args, **kwargs)
 
         setattr(patient_kill, _MARK, True)

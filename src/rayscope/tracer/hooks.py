@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from rayscope.tracer import emit
 from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
+from rayscope.tracer.faults import is_users
 
 _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
@@ -48,26 +49,12 @@ def _safe(function: Callable[..., _T]) -> Callable[..., _T | None]:
         try:
             return function(*args)
         except Exception as error:
-            if _is_users(error):
+            if is_users(error):
                 raise
             emit.off(function.__name__.strip("_"), error)
             return None
 
     return guarded
-
-
-def _is_users(error: Exception) -> bool:
-    """Whether it is none of ours: a signal's handler (a timeout of the user's, say) may raise anywhere."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    raised_in = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
-    return not (_is_known(type(error).__module__) and _is_known(raised_in))
-
-
-def _is_known(module: str) -> bool:
-    top = module.partition(".")[0]
-    return top in ("", "rayscope", "ray") or top in sys.stdlib_module_names
 
 
 def install() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rayscope.tracer import drain, hook
+from rayscope.tracer.faults import run_safely
 from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, REPORT_INTERVAL_MS, RUNTIME_ENV_HOOK
 
 
@@ -53,6 +55,21 @@ def test_only_a_node_with_processes_of_its_own_is_drained(monkeypatch: pytest.Mo
     drain._drain(SimpleNamespace(all_processes={}, _session_name="s"))
     with pytest.raises(OSError):  # nobody listens there, so it did ask; the wrapper swallows it
         drain._drain(SimpleNamespace(all_processes={"raylet": [1]}, _session_name="s"))
+
+
+def test_a_timeout_of_the_users_ends_our_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def time_out(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, time_out)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(TimeoutError):
+            run_safely(drain._wait_for_workers, SimpleNamespace(connected=True, mode=0))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    monkeypatch.setenv(DRAIN_URL, "http://127.0.0.1:1/api/drain/K")
+    run_safely(drain._drain, SimpleNamespace(all_processes={"raylet": [1]}, _session_name="s"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""Whose an error is: a signal's handler of the user's (a timeout, say) may raise in the midst of our code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def is_users(error: Exception) -> bool:
+    """Whether ``error`` is none of ours: raised in the user's code, or of a class of theirs."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raised_in = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+    return not (_is_known(type(error).__module__) and _is_known(raised_in))
+
+
+def run_safely(function: Callable[..., object], *args: Any) -> None:
+    """Call ``function``. An error of ours costs nobody anything; the user's passes."""
+    try:
+        function(*args)
+    except Exception as error:
+        if is_users(error):
+            raise
+
+
+def _is_known(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top in ("", "rayscope", "ray") or top in sys.stdlib_module_names
