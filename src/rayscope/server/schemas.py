@@ -317,7 +317,9 @@ class PhaseTimes(BaseModel):
 
     waiting_args_ns: int
     waiting_node_ns: int
+    starting_worker_ns: int
     queued_ns: int
+    loading_ns: int
     fetching_ns: int
     executing_ns: int
     blocked_ns: int

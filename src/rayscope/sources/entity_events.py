@@ -157,9 +157,9 @@ def _worker_lifecycle(event: Mapping[str, Any]) -> Entity:
     fields = _known(job_id=_id(event, "jobId"))
 
     def extra(transition: Mapping[str, Any], state: str) -> Fields:
-        start = _ms(transition, "startTimeMs")
-        if start is not None:
-            fields["start_ns"] = start
+        fields.update(
+            _known(start_ns=_ms(transition, "startTimeMs"), launch_ns=_ms(transition, "workerLaunchTimeMs"))
+        )
         death = transition.get("deathInfo") or {}
         return _known(
             exit_type=death.get("exitType"),

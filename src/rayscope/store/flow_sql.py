@@ -284,11 +284,38 @@ GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 
 # Where the time of an attempt went.
 
+#: Column of :func:`with_worker_starts`.
+STARTING = "starting_worker_ns"
+#: No worker starts faster than this, and one that has started is given its first task within this time, ns.
+FASTEST_START_NS, FIRST_TASK_NS = 50_000_000, 250_000_000
+#: When an attempt was given to a worker.
+_GIVEN = "coalesce(submitted_to_worker_ns, running_ns)"
+
+
+def with_worker_starts(where: str = "true") -> str:
+    """SQL of the rows of ``attempts`` that ``where`` picks, with when the process that each is the first to
+    run in began to start (``starting_worker_ns``), if it had to wait for that.
+    """
+    return f"""
+SELECT a.* EXCLUDE (awaited_worker), CASE WHEN w.started_ns BETWEEN
+        greatest(pending_node_assignment_ns, {_GIVEN} - {FIRST_TASK_NS}) AND {_GIVEN}
+    THEN least(w.started_ns, greatest(pending_node_assignment_ns, w.launched_at_ns)) END AS {STARTING}
+FROM (
+    SELECT *, CASE WHEN {_GIVEN} - pending_node_assignment_ns > {FASTEST_START_NS} THEN worker_id END
+        AS awaited_worker
+    FROM attempts WHERE {where}) a
+LEFT JOIN (
+    SELECT id AS started_worker, start_ns AS started_ns, launch_ns AS launched_at_ns FROM worker_rows
+    WHERE launch_ns > 0) w ON w.started_worker = a.awaited_worker"""
+
+
 #: The phases of an attempt in their order: (name, SQL of its begin). One lasts until the next that is known
 #: begins, the last until the attempt ends; so they add up to the whole, whatever is missing.
 BEGINS: tuple[tuple[str, str], ...] = (
     ("waiting_args", CREATED),
     ("waiting_node", "pending_node_assignment_ns"),
+    # Of rows that :func:`with_worker_starts` gives; in the others there is none.
+    ("starting_worker", STARTING),
     ("queued", "submitted_to_worker_ns"),
     (
         "fetching",
@@ -296,18 +323,36 @@ BEGINS: tuple[tuple[str, str], ...] = (
     ),
     # An actor's task that has its arguments waits for its turn.
     ("queued", "pending_actor_task_ordering_or_concurrency_ns"),
-    ("fetching", "CASE WHEN execute_begin_ns IS NOT NULL THEN running_ns END"),
+    ("loading", "CASE WHEN deserialize_begin_ns IS NOT NULL THEN running_ns END"),
+    (
+        "fetching",
+        "CASE WHEN execute_begin_ns IS NOT NULL THEN coalesce(deserialize_begin_ns, running_ns) END",
+    ),
     ("executing", "coalesce(execute_begin_ns, running_ns)"),
     ("storing", "execute_end_ns"),
 )
 #: The phases that the view gives, in order; ``executing`` is without ``blocked``.
-SCHEDULING_PHASES = ("waiting_args", "waiting_node", "queued", "fetching", "executing", "blocked", "storing")
+SCHEDULING_PHASES = (
+    "waiting_args",
+    "waiting_node",
+    "starting_worker",
+    "queued",
+    "loading",
+    "fetching",
+    "executing",
+    "blocked",
+    "storing",
+)
 
 
-def _begun(number: int) -> str:
+#: Those that a row of ``attempts`` tells by itself. (A worker starts before it is given anything.)
+RECORDED = tuple((name, begin) for name, begin in BEGINS if begin != STARTING)
+
+
+def _begun(number: int, begins: tuple[tuple[str, str], ...] = BEGINS) -> str:
     """SQL of when a phase began, no earlier than those before it: clocks of two nodes may differ."""
-    _, begin = BEGINS[number]
-    known = ", ".join(earlier for _, earlier in BEGINS[: number + 1])
+    _, begin = begins[number]
+    known = ", ".join(earlier for _, earlier in begins[: number + 1])
     return f"CASE WHEN {begin} IS NOT NULL THEN greatest({known}) END"
 
 
@@ -320,14 +365,15 @@ DERIVED = {
     CREATED: _CREATED,
     REACHED: "coalesce(least(running_ns, getting_and_pinning_args_ns), execute_begin_ns, "
     "CASE WHEN coalesce(failed_ns, finished_ns) IS NOT NULL THEN submitted_to_worker_ns END)",
-    EXECUTING: _begun([name for name, _ in BEGINS].index("executing")).replace(CREATED, _CREATED),
+    EXECUTING: _begun([name for name, _ in RECORDED].index("executing"), RECORDED).replace(CREATED, _CREATED),
     END: "coalesce(failed_ns, finished_ns)",
 }
 
 
 def phase_begins(end: str = END) -> str:
     """SQL of the columns ``b0`` ... of when the phases of an attempt began, each no earlier than those before
-    it, and ``b_end``, its end: no earlier than anything else, as clocks of two nodes may differ.
+    it, and ``b_end``, its end: no earlier than anything else, as clocks of two nodes may differ. It needs
+    rows of :func:`with_worker_starts`.
     """
     begins = [f"{_begun(number)} AS b{number}" for number in range(len(BEGINS))]
     known = ", ".join(begin for _, begin in BEGINS)
@@ -409,14 +455,15 @@ def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true") -> 
     """
     ended = f"SELECT task_hi, task_lo, attempt, {END} AS ended FROM attempts WHERE {where}"
     return f"""
-WITH begun AS (SELECT *, {phase_begins()} FROM attempts WHERE {where}),
+WITH begun AS (SELECT *, {phase_begins()} FROM ({with_worker_starts(where)}) AS attempts),
 lasted AS (SELECT *, {phase_durations()} FROM begun),
 submitters AS (
     SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
     WHERE node_id IS NOT NULL AND {parents} GROUP BY task_hi, task_lo)
 SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_name, l.type AS type,
     l.state AS state, l.job_id AS job_id, l.waiting_args AS waiting_args_ns,
-    l.waiting_node AS waiting_node_ns, l.queued AS queued_ns, l.fetching AS fetching_ns,
+    l.waiting_node AS waiting_node_ns, l.starting_worker AS starting_worker_ns, l.queued AS queued_ns,
+    l.loading AS loading_ns, l.fetching AS fetching_ns,
     l.executing - least(l.executing, coalesce(b.blocked, 0)) AS executing_ns,
     least(l.executing, coalesce(b.blocked, 0)) AS blocked_ns, l.storing AS storing_ns,
     l.b_end - l.b0 AS total_ns, coalesce(l.node_id, w.node_id) AS node_id,

@@ -14,7 +14,7 @@ from rayscope.model.attempt import SCALARS
 from rayscope.store import flow_sql
 from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, PARENT_ID, START, TASK_ID
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 #: Integer scalars of an attempt; the others are texts.
 _INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
@@ -137,6 +137,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("job_id", "VARCHAR"),
         ("exit_type", "VARCHAR"),
         ("exit_detail", "VARCHAR"),
+        ("launch_ns", "BIGINT"),
         ("start_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
         ("tracer", "VARCHAR"),
@@ -268,4 +269,5 @@ MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
         f"UPDATE attempts SET {', '.join(f'{name} = {made}' for name, made in flow_sql.DERIVED.items())}",
     ),
     4: lambda: ("ALTER TABLE attempts ADD COLUMN IF NOT EXISTS cpu_ns BIGINT",),
+    5: lambda: ("ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS launch_ns BIGINT",),
 }

@@ -350,6 +350,9 @@ def test_what_never_ended_takes_nothing_of_the_path(fresh: Running) -> None:
     load = story.task("load", 0, 5, 50)
     story.get(DRIVER, load, 1, 52)
     infeasible = story.task("infeasible", 60)
+    # (Whatever has not ended by then is ended with the job.)
+    story.task("pending", 970, None, 1000, failed=True)
+    story.times_out(DRIVER, story.batch.attempts[-1].task_id, 975, 979)
     story.times_out(DRIVER, infeasible, 60, 160)
     story.task("", 10, 20, worker=D)
     story.batch.attempts[-1].name = story.batch.attempts[-1].func_name = None
@@ -363,10 +366,49 @@ def test_what_never_ended_takes_nothing_of_the_path(fresh: Running) -> None:
         ("driver", "blocked", 50, 52),
         ("driver", "executing", 52, 60),
         ("driver", "blocked", 60, 160),
-        ("driver", "executing", 160, 980),
+        ("driver", "executing", 160, 975),
+        ("driver", "blocked", 975, 979),
+        ("driver", "executing", 979, 980),
         ("driver", "blocked", 980, 995),
         ("driver", "executing", 995, 1000),
     ]
+
+
+def test_the_start_of_a_worker_and_the_loading_of_code_are_phases_of_their_own(fresh: Running) -> None:
+    story = Story()
+    first = story.task("first", 0, 2000, 2500, worker=B, queued=1995)
+    story.batch.attempts[-1].phases = {
+        "deserialize": (at(2100), at(2130)),
+        "execute": (at(2130), at(2500)),
+    }
+    # What runs in a worker that is there waits for a node, however long.
+    later = story.task("later", 10, 2600, 2700, worker=B, queued=2600)
+    story.entity("worker", B, 1990, None, launch_ns=at(400), worker_type="WORKER")
+    story.get(DRIVER, [first, later], 1, 2700)
+    story.entity("job", JOB, 0, 2700)
+    fresh.record(story)
+    assert _path(fresh)[:7] == [
+        ("first", "waiting_node", 0, 400),
+        ("first", "starting_worker", 400, 1995),
+        ("first", "queued", 1995, 2000),
+        ("first", "loading", 2000, 2100),
+        ("first", "fetching", 2100, 2130),
+        ("first", "executing", 2130, 2500),
+        ("later", "waiting_node", 2500, 2600),
+    ]
+    of_first = fresh.get(f"/api/tasks/{first}")["scheduling"][0]
+    assert (of_first["waiting_node_ns"], of_first["starting_worker_ns"], of_first["loading_ns"]) == (
+        400 * MS,
+        1595 * MS,
+        100 * MS,
+    )
+    summed = fresh.get("/api/flow/range")["phases"]
+    assert (summed["starting_worker"], summed["waiting_node"]) == (1595 * MS, (400 + 2590) * MS)
+    stack = fresh.get("/api/flow/stack", at_ns=at(1000))["nodes"]
+    assert {(node["name"], node["situation"]) for node in stack if node["count"]} == {
+        ("first", "starting_worker"),
+        ("later", "waiting_node"),
+    }
 
 
 def test_what_a_generator_yields_is_waited_for_while_it_runs(fresh: Running) -> None:

@@ -46,7 +46,9 @@ def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
     assert {phase: spent / MS for phase, spent in found["phases"].items()} == {
         "waiting_args": 0,
         "waiting_node": 30 + 20,
+        "starting_worker": 0,
         "queued": 20,
+        "loading": 0,
         "fetching": 0,
         "executing": (100 - 60) + 80 + 40,
         "blocked": 60,

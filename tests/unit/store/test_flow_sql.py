@@ -97,8 +97,8 @@ def test_each_phase_of_a_plain_task_and_of_an_actors() -> None:
         .fetchall()
     )
     assert found == [
-        (2, 3, 4, 5, 80 - 37, 37, 15, 109),
-        (2, 3, 4 + 15, 5 + 2, 18, 0, 10, 59),
+        (2, 3, 0, 4, 2, 3, 80 - 37, 37, 15, 109),
+        (2, 3, 0, 4 + 15, 0, 5 + 2, 18, 0, 10, 59),
     ]
 
 
@@ -216,7 +216,8 @@ def test_what_lies_in_the_parts_of_a_time_adds_up_to_the_whole(
     def sums(*inside: str) -> tuple[Any, ...]:
         times_ = connection.execute(
             f"SELECT {', '.join(f'sum({phase})' for phase in phases)} FROM (SELECT "
-            f"{flow_sql.phase_durations(*inside)} FROM (SELECT {flow_sql.phase_begins()} FROM attempts))"
+            f"{flow_sql.phase_durations(*inside)} FROM (SELECT {flow_sql.phase_begins()} "
+            f"FROM ({flow_sql.with_worker_starts()})))"
         ).fetchone()
         waits = connection.execute(
             f"SELECT sum(blocked) FROM ({flow_sql.blocked_ns('true', inside=inside or None)})"

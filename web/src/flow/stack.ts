@@ -4,7 +4,9 @@
 export const SITUATIONS = [
   'waiting_args',
   'waiting_node',
+  'starting_worker',
   'queued',
+  'loading',
   'fetching',
   'running',
   'blocked',

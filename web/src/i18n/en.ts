@@ -356,17 +356,23 @@ export const en = {
     phase: {
       waiting_args: 'Waiting for arguments',
       waiting_node: 'Waiting for a node',
+      starting_worker: 'Starting a worker',
       queued: 'In the worker’s queue',
-      fetching: 'Fetching arguments',
+      loading: 'Loading code',
+      fetching: 'Unpacking arguments',
       executing: 'Executing',
       blocked: 'Blocked on others',
       storing: 'Storing outputs',
     },
     phaseHint: {
       waiting_args: 'Submitted, but not all of its arguments have been made',
-      waiting_node: 'For resources, for a worker to start, and for large arguments to reach the node',
+      waiting_node:
+        'For resources, for large arguments to reach the node, and for its runtime environment to be set up',
+      starting_worker: 'The process that it was the first to run in was starting',
       queued: 'On its way to the worker, and in its queue',
-      fetching: 'The worker takes and unpacks arguments, and loads the function when it is new to it',
+      loading: 'The worker loaded the function or class, with what that imports',
+      fetching:
+        'The worker took and unpacked the arguments. The first time, that includes importing the modules it needs.',
       executing: 'The function itself, without what it waited for',
       blocked: 'Inside ray.get, ray.wait or await of a reference',
       storing: 'Storing what it returned, and telling its owner',
@@ -618,8 +624,10 @@ export const en = {
     situation: {
       waiting_args: 'Waits for arguments',
       waiting_node: 'Waits for a node',
+      starting_worker: 'Starting a worker',
       queued: 'Queued at worker',
-      fetching: 'Fetches arguments',
+      loading: 'Loading code',
+      fetching: 'Unpacking arguments',
       running: 'Running',
       blocked: 'Blocked',
       storing: 'Stores outputs',
@@ -628,8 +636,11 @@ export const en = {
     },
     hint: {
       waiting_args: 'Submitted, but not all of its arguments have been made',
-      waiting_node: 'For resources, for a worker to start, and for large arguments to reach the node',
+      waiting_node:
+        'For resources, for large arguments to reach the node, for its runtime environment, or for a worker to start',
+      starting_worker: 'The process that it is the first to run in is starting',
       queued: 'On its way to the worker, or in its queue',
+      loading: 'The worker loads the function or class, with what that imports',
       fetching: 'The worker takes and unpacks arguments',
       running: 'The function itself',
       blocked: 'Inside ray.get, ray.wait or await of a reference',

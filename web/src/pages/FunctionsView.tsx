@@ -187,7 +187,7 @@ function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduli
     const placed = item.local + item.spilled;
     return {
       ...row,
-      waited_ns: item.waiting_args_ns + item.waiting_node_ns + item.queued_ns,
+      waited_ns: item.waiting_args_ns + item.waiting_node_ns + item.starting_worker_ns + item.queued_ns,
       blocked_ns: item.blocked_ns,
       local_share: placed > 0 ? item.local / placed : null,
     };

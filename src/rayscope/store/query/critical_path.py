@@ -8,12 +8,15 @@ import duckdb
 
 from rayscope.store.errors import NotFound
 from rayscope.store.flow_sql import (
-    BEGINS,
     CREATED,
     END,
+    FASTEST_START_NS,
     FIRST_PUT,
+    FIRST_TASK_NS,
+    FOREVER,
     NOT_DRIVER,
     REACHED,
+    RECORDED,
     SUMMED,
     WAITS,
     function_name,
@@ -29,13 +32,13 @@ _KNOWN = 300_000
 #: States of one attempt may be told by two clocks.
 _SLACK_NS = 50_000_000
 _END = f"coalesce({END}, $last)"
-_BEGINS = ", ".join(begin for _, begin in BEGINS)
+_BEGINS = ", ".join(begin for _, begin in RECORDED)
 _FIELDS = (
     f"a.task_hi, a.task_lo, a.attempt, coalesce({function_name('a')}, ''), a.parent_hi, a.parent_lo, "
     f"a.worker_id, {REACHED}, {_BEGINS}, {_END}"
 )
 _ROW = f"row({_FIELDS})"
-_PHASES = tuple(name for name, _ in BEGINS)
+_PHASES = tuple(name for name, _ in RECORDED)
 #: Of those that have not ended: first what runs, the oldest of it.
 _LONGEST = f"{_END} DESC, {REACHED} NULLS LAST, {CREATED}"
 
@@ -80,6 +83,7 @@ class PathReader:
         self._whole: set[tuple[str, int]] = set()
         self._held: dict[str, list[PathAttempt]] = {}
         self._whole_workers: set[str] = set()
+        self._started: dict[str, Any] = {}
         self._waiting = self._some(
             f"SELECT task_hi FROM span_rows WHERE {WAITS} "
             "UNION SELECT task_hi FROM edge_rows WHERE starts_with(kind, 'blocked:')"
@@ -95,11 +99,13 @@ class PathReader:
             job_id = most[0]
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
-        self.ended, self.begin_ns, end_ns = self._extent(live)
+        self.ended, self.begin_ns, self._end_ns = self._extent(live)
+        # What runs when the driver ends is ended by that.
+        self._by_itself = f"(finished_ns IS NOT NULL OR {END} < {self._end_ns if self.ended else FOREVER})"
         self.traced = self._is_traced()
         own = "executing" if self.traced else "unknown"
         self.driver = PathAttempt(
-            self._driver_id, 0, "driver", [(own, self.begin_ns)], end_ns, None, None, self.begin_ns
+            self._driver_id, 0, "driver", [(own, self.begin_ns)], self._end_ns, None, None, self.begin_ns
         )
 
     def _extent(self, live: bool) -> tuple[bool, int, int]:
@@ -139,7 +145,7 @@ class PathReader:
 
     def _one(self, sql: str, **values: Any) -> PathAttempt | None:
         row = self._reader.execute(sql, {**values, "last": self._last_ns}).fetchone()
-        return None if row is None or row[0] is None else _attempt(row[0])
+        return None if row is None or row[0] is None else self._attempt(row[0])
 
     def _some(self, sql: str) -> set[int] | None:
         """The tasks that a query tells, or None if they are too many: the others need not be asked about."""
@@ -209,7 +215,7 @@ class PathReader:
             ).fetchall()
             if len(rows) < _WAITS:
                 self._whole_workers.add(worker)
-            self._held[worker] = [_attempt(row) for (row,) in reversed(rows)]
+            self._held[worker] = [self._attempt(row) for (row,) in reversed(rows)]
 
     def wait(self, attempt: PathAttempt, before_ns: int) -> PathWait | None:
         """Of the waits of an attempt that began before a time the one that ended last, not after it."""
@@ -241,13 +247,13 @@ class PathReader:
         high, low = split_id(attempt.task_id)
         rows = self._reader.execute(
             f"SELECT {CREATED}, {END}, {_ROW} FROM attempts a WHERE parent_hi = $high AND parent_lo = $low "
-            f"AND {END} <= $before AND {CREATED} < $before AND {NOT_DRIVER} "
+            f"AND {END} <= $before AND {CREATED} < $before AND {NOT_DRIVER} AND {self._by_itself} "
             f"ORDER BY {END} DESC, {CREATED} DESC LIMIT {_WAITS}",
             {"high": high, "low": low, "before": before_ns, "last": self._last_ns},
         ).fetchall()
         if len(rows) < _WAITS:
             self._whole.add((attempt.task_id, attempt.attempt))
-        return [PathWait(begin, end, _attempt(row)) for begin, end, row in reversed(rows)]
+        return [PathWait(begin, end, self._attempt(row)) for begin, end, row in reversed(rows)]
 
     def _load(self, attempt: PathAttempt, before_ns: int) -> list[PathWait]:
         """The waits before a time, the latest last, and for whom: some hundred at once."""
@@ -265,7 +271,8 @@ class PathReader:
         if len(rows) < _WAITS:
             self._whole.add((attempt.task_id, attempt.attempt))
         kinds = "e.kind IN ('get', 'wait')"
-        awaited = self._awaited(of, [begin for begin, *_ in rows], kinds, f"{_END} <= e.end_ns + {_SLACK_NS}")
+        ended = f"{_END} <= e.end_ns + {_SLACK_NS} AND {self._by_itself}"
+        awaited = self._awaited(of, [begin for begin, *_ in rows], kinds, ended)
         # What a generator yields is there before it ends.
         still = [begin for begin, _, _, is_ready in rows if is_ready and begin not in awaited]
         yielded = "e.object_index >= 2 AND (e.kind = 'get' OR list_contains($ready, e.begin_ns))"
@@ -293,7 +300,7 @@ class PathReader:
                 "last": self._last_ns,
             },
         ).fetchall()
-        return {begin: _attempt(row) for begin, row in found}
+        return {begin: self._attempt(row) for begin, row in found}
 
     def _still_blocked(self, attempt: PathAttempt) -> list[PathWait]:
         """The waits whose end nobody told: until the attempt's end."""
@@ -325,20 +332,38 @@ class PathReader:
             "AND e.begin_ns IN (SELECT unnest($begins::BIGINT[])) GROUP BY e.begin_ns",
             {**of, "begins": begins, "last": self._last_ns, **values},
         ).fetchall()
-        return {begin: _attempt(row) for begin, row in found if row is not None}
+        return {begin: self._attempt(row) for begin, row in found if row is not None}
 
+    def _attempt(self, row: Any) -> PathAttempt:
+        values = list(row.values()) if isinstance(row, dict) else list(row)
+        high, low, attempt, name, parent_high, parent_low, worker, reached, *times, end = values
+        begins = [(phase, time) for phase, time in zip(_PHASES, times, strict=True) if time is not None]
+        if worker is not None and (started := self._worker_start(worker, dict(begins[::-1]))) is not None:
+            begins.insert([phase for phase, _ in begins].index("waiting_node") + 1, started)
+        return PathAttempt(
+            join_id(high, low) or "",
+            attempt,
+            name,
+            begins,
+            end,
+            join_id(parent_high, parent_low),
+            worker,
+            reached or 0,
+        )
 
-def _attempt(row: Any) -> PathAttempt:
-    values = list(row.values()) if isinstance(row, dict) else list(row)
-    high, low, attempt, name, parent_high, parent_low, worker, reached, *times, end = values
-    begins = [(phase, time) for phase, time in zip(_PHASES, times, strict=True) if time is not None]
-    return PathAttempt(
-        join_id(high, low) or "",
-        attempt,
-        name,
-        begins,
-        end,
-        join_id(parent_high, parent_low),
-        worker,
-        reached or 0,
-    )
+    def _worker_start(self, worker: str, begins: dict[str, int]) -> tuple[str, int] | None:
+        """The phase in which an attempt's worker started; see :func:`flow_sql.with_worker_starts`."""
+        waited = begins.get("waiting_node")
+        given = begins.get("queued", begins.get("loading", begins.get("fetching", begins.get("executing"))))
+        if waited is None or given is None or given - waited <= FASTEST_START_NS:
+            return None
+        if worker not in self._started:
+            self._started[worker] = self._reader.execute(
+                "SELECT launch_ns, start_ns FROM worker_rows WHERE id = $worker AND launch_ns > 0 "
+                "AND start_ns > 0",
+                {"worker": worker},
+            ).fetchone()
+        known = self._started[worker]
+        if known is None or not max(waited, given - FIRST_TASK_NS) <= known[1] <= given:
+            return None
+        return "starting_worker", min(known[1], max(waited, known[0]))

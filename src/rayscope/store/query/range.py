@@ -19,6 +19,7 @@ from rayscope.store.flow_sql import (
     phase_begins,
     phase_durations,
     total,
+    with_worker_starts,
 )
 from rayscope.store.query import call_lanes
 from rayscope.store.query.attempts import attempt_filters
@@ -149,7 +150,7 @@ FROM (
             node_id, worker_pid, actor_id, actor_repr_name, {REACHED} AS began_ns, {END} AS ended_ns,
             CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane,
             {phase_begins(f"coalesce({END}, total_end_ns, {last})")}
-        FROM attempts{where.sql}) a
+        FROM ({with_worker_starts(where.sql.removeprefix(" WHERE "))}) AS attempts) a
     LEFT JOIN ({blocked_ns("true", ended, inside)}) b
         ON b.key = {attempt_key("a.")})
 GROUP BY lane, shown, state

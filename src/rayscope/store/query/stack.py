@@ -56,9 +56,9 @@ SELECT task_hi, task_lo, attempt, parent_hi, parent_lo, type, node_id, worker_id
     name AS task_name,
     coalesce({flow_sql.function_name("attempts")}, '') AS name,
     {_reached("")} AS situation, {_reached("since")} AS since, {{counted}} AS counted
-FROM attempts
-WHERE {NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at
+FROM ({{started}}) AS attempts
 """
+_IN_FLIGHT = f"{NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at"
 _BLOCKED = f"""
 CREATE TEMP TABLE blocked AS
 SELECT * FROM ({BLOCKED_AT}) AS b WHERE {is_driver("task")} OR EXISTS (
@@ -115,7 +115,7 @@ _WORKERS = f"""
 SELECT unit, worker_id, node_id, worker_pid, any_value(name) AS name, any_value(task_name) AS task_name,
     min(type) AS type
 FROM placed
-WHERE counted AND situation IN ('fetching', 'running', 'blocked', 'storing')
+WHERE counted AND situation IN ('loading', 'fetching', 'running', 'blocked', 'storing')
     AND worker_id IS NOT NULL AND node_id IS NOT NULL AND worker_pid > 0
 GROUP BY unit, worker_id, node_id, worker_pid ORDER BY min(since), worker_id, unit LIMIT {_MAX_UNITS}
 """
@@ -209,7 +209,10 @@ def in_flight(
             return InFlight(None, 0, [], [], [])
         at = {"at": at_ns}
         condition, values = where.named()
-        reader.execute(_FLIGHT.format(counted=f"coalesce({condition}, false)"), {**at, **values})
+        started = flow_sql.with_worker_starts(_IN_FLIGHT)
+        reader.execute(
+            _FLIGHT.format(started=started, counted=f"coalesce({condition}, false)"), {**at, **values}
+        )
         for statement in (_BLOCKED, _PAIRS, _PLACED, _ABOVE):
             reader.execute(statement, at if "$at" in statement else None)
         is_whole = _climb(reader)
