@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
@@ -115,7 +116,13 @@ def _conclude(api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]
         _explain_nothing(watch)
         return
     for session in reversed(used):  # the newest last, where the eye is
-        summary.show(stderr(), api.summary(session), serving.url)
+        summary.show(stderr(), api.summary(session), serving.url, _critical_path(api, session))
+
+
+def _critical_path(api: Api, session: str) -> Mapping[str, Any] | None:
+    with contextlib.suppress(RayscopeError):  # it ran no task
+        return api.critical_path(session=session)
+    return None
 
 
 def _drain(api: Api, serving: Serving, alive: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 _SLOWEST = 10
 _FAILURES = 5
+_ON_PATH = 4
 _MESSAGE_CHARS = 160
 
 
@@ -35,9 +36,13 @@ def session_url(url: str, session: str) -> str:
     return f"{url.rstrip('/')}/s/{session}"
 
 
-def show(console: Console, summary: Mapping[str, Any], url: str) -> None:
-    """Print ``summary`` (the body of ``GET /api/summary``)."""
+def show(
+    console: Console, summary: Mapping[str, Any], url: str, path: Mapping[str, Any] | None = None
+) -> None:
+    """Print ``summary`` (of ``GET /api/summary``) and ``path`` (of ``GET /api/flow/critical_path``)."""
     parts: list[Any] = [_states(summary)]
+    if path:
+        parts.append(_path(path))
     if summary.get("functions"):
         parts.append(_functions(summary["functions"]))
     if summary.get("failures"):
@@ -64,6 +69,19 @@ def _states(summary: Mapping[str, Any]) -> Text:
     first, last = summary.get("first_ns"), summary.get("last_ns")
     if first is not None and last is not None:
         line.append(f" over {duration(last - first)}", style="not bold")
+    return line
+
+
+def _path(path: Mapping[str, Any]) -> Text:
+    """What the job's time went into, as far as it decided how long it took."""
+    line = Text("Critical path", style="bold")
+    line.append(f" {duration(path['duration_ns'])}{' so far' if path['so_far'] else ''}: ", style="not bold")
+    parts = []
+    for one in path["functions"][:_ON_PATH]:
+        phase = max(one["by_phase"], key=lambda name: one["by_phase"][name])
+        name = "driver" if one["is_driver"] else one["name"] or "not known"
+        parts.append(f"{name} {one['share']:.0%} ({phase.replace('_', ' ')})")
+    line.append(", ".join(parts), style="not bold")
     return line
 
 

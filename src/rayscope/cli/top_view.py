@@ -69,7 +69,7 @@ def picture(look: Look, sort: str, width: int, height: int, *, keys: bool = True
         _title("Nodes", f"by {sort}", few_nodes, look.nodes_total),
         _nodes(look.nodes[:few_nodes], width),
     ]
-    parts += [_title("Jobs", "", few_jobs, look.jobs_total), _jobs(jobs[:few_jobs], width)]
+    parts += [_title("Jobs", "", few_jobs, look.jobs_total), _jobs(jobs[:few_jobs])]
     parts += [_title("Functions", "by time", len(functions), len(look.functions)), _functions(functions)]
     if keys:
         parts.append(Text("q quit   s sort nodes   space now", style="dim"))
@@ -167,19 +167,16 @@ def _nodes(nodes: Sequence[Node], width: int) -> Table:
     return table
 
 
-def _jobs(jobs: Sequence[Job], width: int) -> Table:
+def _jobs(jobs: Sequence[Job]) -> Table:
     table = _grid(
-        ("job", False, False), ("state", False, False), ("tasks", False, False), ("what", True, False)
+        ("job", False, False), ("state", False, False), ("ended", False, False), ("what", True, False)
     )
-    size = max(6, min(24, (width - 50) // 4))
     for job in jobs:
         tasks = job["tasks"]
         total = sum(tasks.values())
         ended, failed = tasks.get("FINISHED", 0) + tasks.get("FAILED", 0), tasks.get("FAILED", 0)
-        done = bar(100 * ended / total, size) if total else Text("-", style="dim")
-        done.stylize("green", 0, size)
-        if total:
-            done.append(f" of {total:,}", style="default")
+        # A job may submit more: how many there will be, nobody knows.
+        done = Text(f"{ended:,} of {total:,}" if total else "-", style="default" if total else "dim")
         if failed:
             done.append(f", {failed:,} failed", style="red")
         what = job["entrypoint"] or job["submission_id"] or job["type"] or ""

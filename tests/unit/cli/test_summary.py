@@ -58,6 +58,21 @@ def test_everything_that_matters_is_there() -> None:
     assert "http://127.0.0.1:8700/s/session_1" in text
 
 
+def test_the_critical_path_is_told_by_share() -> None:
+    path = {
+        "duration_ns": 20_000_000_000,
+        "so_far": True,
+        "functions": [
+            {"name": "driver", "is_driver": True, "share": 0.75, "by_phase": {"blocked": 1, "executing": 9}},
+            {"name": "load", "is_driver": False, "share": 0.25, "by_phase": {"starting_worker": 5}},
+        ],
+    }
+    console = Console(file=io.StringIO(), width=120)
+    show(console, SUMMARY, "http://127.0.0.1:8700", path)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "Critical path 20 s so far: driver 75% (executing), load 25% (starting worker)" in text
+
+
 def test_losses_are_told() -> None:
     dropped = {
         "total": 7,

@@ -195,6 +195,7 @@ def test_top_fits_its_terminal(here: Running, width: int, height: int) -> None:
         "1,000",
         "10.123.123",
         " 97%",
+        "999,012 of 1,000,000",
         "7 alerts",
         "NodeCpu",
         "a_fun",

@@ -10,6 +10,7 @@ export const enOverview = {
     jobsEnded: 'Jobs',
     noJobs: 'No job runs now',
     noTasks: 'It has submitted no tasks',
+    ended: '{{ended}} of {{all}} submitted have ended',
     tasksIn: 'Its tasks: {{state}}',
     whySlow: 'What holds it up?',
     path: 'Critical path',

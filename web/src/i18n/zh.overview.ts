@@ -12,6 +12,7 @@ export const zhOverview: Pick<Translation, 'overview'> = {
     jobsEnded: '作业',
     noJobs: '当前没有运行中的作业',
     noTasks: '它没有提交任何任务',
+    ended: '已提交 {{all}} 个，已结束 {{ended}} 个',
     tasksIn: '该作业中状态为“{{state}}”的任务',
     whySlow: '慢在哪里？',
     path: '关键路径',

@@ -49,7 +49,6 @@ function Job({ job }: { job: Item }) {
   const id = String(job.job_id ?? '');
   const progress = useProgress(url.session, id);
   const { all, ended } = progressOf(progress?.states ?? {});
-  const share = all === 0 ? null : ended / all;
   const entrypoint = typeof job.entrypoint === 'string' ? job.entrypoint : '';
   return (
     <li className="rs-ovjob" data-testid="overview-job" data-job={id}>
@@ -66,7 +65,11 @@ function Job({ job }: { job: Item }) {
         <span className="rs-dim rs-num">
           <Time ns={job.start_ns as number | null} />
         </span>
-        {share !== null && <b className="rs-num rs-ovjob-share">{percent(share)}</b>}
+        {all > 0 && (
+          <span className="rs-num rs-ovjob-share">
+            {t('overview.ended', { ended: count(ended), all: count(all) })}
+          </span>
+        )}
       </div>
       {progress !== undefined && all === 0 ? (
         <span className="rs-dim rs-ovjob-states">{t('overview.noTasks')}</span>
@@ -104,8 +107,6 @@ function JobProgress({ id, states }: { id: string; states: States }) {
     </>
   );
 }
-
-const percent = (share: number) => `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)}%`;
 
 /** Three views of one job that answer why it is slow, one click away. */
 function WhySlow({ job }: { job: string }) {

@@ -3,10 +3,11 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
 import { Link } from '../app/Link';
-import { slowestOf, toggleState, toView, type Url, withFilter } from '../app/url';
+import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { orderedStates, StackedBar } from '../components/StackedBar';
 import { useStateName } from '../components/small';
+import { useCriticalPath } from '../flow/ganttData';
 import { count, duration, nanosBetween } from '../lib/format';
 import { RUNNING_STATES, stateColor } from '../theme/tokens';
 
@@ -36,8 +37,6 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const failed = states.FAILED ?? 0;
   const ended = failed + (states.FINISHED ?? 0);
   const waiting = Math.max(0, summary.attempts - running - ended);
-  const top = summary.functions[0];
-  const time = summary.functions.reduce((sum, row) => sum + (row.total_ns ?? 0), 0);
   return (
     <section className="rs-summary" data-testid="summary">
       <div className="rs-stats">
@@ -57,32 +56,50 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
             ended > 0 && failed > 0 ? t('summary.failedShare', { share: percent(failed / ended) }) : undefined
           }
         />
-        <Stat
-          name={t('summary.slowest')}
-          value={top?.func_name ?? '–'}
-          wide
-          testId="summary-slowest"
-          to={top?.func_name ? slowestOf(url, top) : undefined}
-          note={
-            top === undefined
-              ? undefined
-              : `${top.func_name ?? ''}\n${t('summary.slowestHint', {
-                  total: duration(top.total_ns),
-                  share: percent(time > 0 ? (top.total_ns ?? 0) / time : 0),
-                  p95: duration(top.p95_ns),
-                })}\n${t('summary.slowestLink')}`
-          }
-        />
-        <Stat
-          name={t('summary.p95')}
-          value={duration(top?.p95_ns)}
-          note={top?.func_name ? t('summary.p95Hint', { name: top.func_name }) : undefined}
-        />
+        <PathStats />
         <Stat name={t('summary.span')} value={duration(nanosBetween(summary.first_ns, summary.last_ns))} />
       </div>
       <StackedBar states={states} />
       <StateChips states={states} />
     </section>
+  );
+}
+
+/** Who has most of the critical path: what to make faster. */
+function PathStats() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const path = useCriticalPath(url.session, url.filters.job_id, true).data;
+  const top = path?.functions[0];
+  const name =
+    top === undefined ? '–' : top.is_driver ? t('task.driver') : top.name || t('gantt.unexplained');
+  const share = top === undefined ? '–' : percent(top.share);
+  const isFunction = top !== undefined && !top.is_driver && top.name !== '';
+  const link = isFunction
+    ? slowestOf(url, { func_name: top.name, type: null })
+    : withSettings(toView(url, 'gantt', path?.job_id ? { job_id: path.job_id } : {}), { path: '1' });
+  const note =
+    path === undefined || top === undefined
+      ? undefined
+      : t(path.so_far ? 'summary.pathHintSoFar' : 'summary.pathHint', {
+          name,
+          job: path.job_id ?? '–',
+          total: duration(top.total_ns),
+          of: duration(path.duration_ns),
+          share,
+        });
+  return (
+    <>
+      <Stat
+        name={t('summary.path')}
+        value={name}
+        wide
+        testId="summary-slowest"
+        to={top === undefined ? undefined : link}
+        note={note && isFunction ? `${note}\n${t('summary.slowestLink')}` : note}
+      />
+      <Stat name={t('summary.pathShare')} value={share} note={note} />
+    </>
   );
 }
 
