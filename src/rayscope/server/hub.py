@@ -115,6 +115,12 @@ class Hub:
         self._save_agents()
         self.recorder.stop()
 
+    def damaged_files(self) -> list[str]:
+        """Files of the data directory itself that were damaged and set aside."""
+        with contextlib.suppress(OSError):
+            return sorted(path.name for path in self.settings.folder.glob("*.damaged-*"))
+        return []
+
     # Clusters.
 
     def attach(self, address: str, token: str | None = None) -> str:

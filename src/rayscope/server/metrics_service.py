@@ -20,6 +20,7 @@ from rayscope.model.metric import Family, Sample
 from rayscope.sources.gcs import GcsError
 from rayscope.sources.node_table import NodeAddress, read_node_addresses
 from rayscope.store.errors import NotFound, StoreError
+from rayscope.store.metrics_file import looks_damaged
 
 if TYPE_CHECKING:
     from rayscope.server.hub import Hub
@@ -36,6 +37,8 @@ _OPEN_READERS = 4
 _STOP_S = 3.0
 
 Made = tuple[str, str, Callable[[], Collector]]
+
+_FILE = "metrics.duckdb"
 
 
 class _Live:
@@ -224,6 +227,16 @@ class Metrics:
         problem = live.store.problem
         return {"code": problem.code, "message": problem.message, "remedy": problem.remedy}
 
+    def damage(self, session: str) -> str | None:
+        """What has happened to a session's file of metrics, None if nothing is known."""
+        if aside := [name for name in self._hub.catalog.damaged(session) if name.startswith("metrics.")]:
+            return f"The metrics were damaged and are kept as {aside[-1]}; what came later is kept anew."
+        if (problem := self.problem(session)) is not None:
+            return f"{problem['message']} {problem['remedy']}"
+        if session not in self.live() and looks_damaged(self._hub.catalog.path(session).with_name(_FILE)):
+            return f"{_FILE} is damaged: the metrics of this session cannot be read."
+        return None
+
     def live(self) -> dict[str, SeriesStore]:
         """The sessions that are being measured, and their series."""
         with self._lock:
@@ -256,7 +269,7 @@ class Metrics:
     def _opened(self, session: str, *, read_only: bool) -> SeriesStore:
         settings = self._settings
         return SeriesStore(
-            self._hub.catalog.path(session).with_name("metrics.duckdb"),
+            self._hub.catalog.path(session).with_name(_FILE),
             step_s=settings.metrics_interval_s,
             full_s=settings.metrics_full_h * 3600,
             keep_days=settings.metrics_keep_days,

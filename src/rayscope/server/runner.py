@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import gc
 import ipaddress
+import logging
 import os
 import resource
 import socket
@@ -30,6 +31,9 @@ _PING_S = 15.0
 _MIN_TOKEN = 16
 #: Files that may be open, where the machine allows it.
 _FILES = 65_536
+
+
+log = logging.getLogger("rayscope.server")
 
 
 class StartError(Exception):
@@ -71,6 +75,12 @@ class Server:
             self._lock()
             self._bind()
             self.hub = Hub(settings)
+        except OSError as error:
+            self._release()
+            raise StartError(
+                f"The data directory {settings.folder} cannot be used: {error}.",
+                "Make it writable, or give another one with --data-dir.",
+            ) from error
         except BaseException:
             self._release()
             raise
@@ -170,8 +180,11 @@ class Server:
         )
         about = {"pid": os.getpid(), "url": self.url, "ingest_url": self.ingest_url}
         path = folder / "server.json"
-        path.touch(mode=0o600)
-        path.write_bytes(msgspec.json.encode(about))
+        try:
+            path.touch(mode=0o600)
+            path.write_bytes(msgspec.json.encode(about))
+        except OSError as error:  # only `rayscope` commands that look for a server here miss it
+            log.warning("%s cannot be written: %s", path, error)
 
     def _release(self) -> None:
         if self._socket is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import secrets
+import time
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +13,8 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 DEFAULT_PORT = 8700
+_MAX_KEY_CHARS = 1000
+log = logging.getLogger("rayscope.server")
 
 
 class Settings(BaseSettings):
@@ -80,10 +84,19 @@ def operator_token(data_dir: Path) -> str:
 def _secret(path: Path) -> str:
     try:
         key = path.read_text().strip()
-        if key:
+        if key and len(key) <= _MAX_KEY_CHARS and key.isascii() and key.isprintable():
             return key
+        is_damaged = bool(key)
     except FileNotFoundError:
-        pass
+        is_damaged = path.is_symlink()
+    except (OSError, UnicodeDecodeError):
+        is_damaged = True
+    if is_damaged:
+        aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+        path.rename(aside)
+        log.warning(
+            "%s was damaged and is kept as %s: whoever had what was in it needs the new one", path, aside
+        )
     key = secrets.token_urlsafe(18)
     path.touch(mode=0o600)
     path.write_text(key + "\n")

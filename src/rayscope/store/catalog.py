@@ -8,12 +8,13 @@ DATA_DIR/sessions/<session>/agents.json     what the agents of its nodes said la
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,20 @@ from typing import Any
 import msgspec
 
 from rayscope.model import AgentReport
-from rayscope.store.errors import NotFound, StoreError
+from rayscope.model.decoding import DECODE_ERRORS
+from rayscope.store.errors import NotFound, SpoolFull, StoreError
 from rayscope.store.session_file import MEMORY_LIMIT, SessionFile
 
+log = logging.getLogger("rayscope.store")
+
 _AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
+_FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
+#: Sessions that may begin in a minute: each costs a file, memory and threads, and anybody may make up names.
+_MAX_NEW, _NEW_S = 30, 60.0
 
 
 class About(msgspec.Struct):
@@ -85,25 +92,43 @@ class Catalog:
         self._users: dict[str, int] = {}
         self._pinned: set[str] = set()
         self._about: dict[str, About] = {}
+        #: When the last sessions began (monotonic s).
+        self._begun: deque[float] = deque(maxlen=_MAX_NEW)
         self._saving = threading.Lock()
+        #: Sessions whose counts are not those of their record: whoever can reads it and counts again.
+        self.uncounted: set[str] = set()
         self._load()
 
     def _load(self) -> None:
         if not self.folder.is_dir():
             return
         for entry in os.scandir(self.folder):
-            if entry.is_dir() and _NAME.fullmatch(entry.name):
-                path = Path(entry.path) / "about.json"
-                try:
-                    about = msgspec.json.decode(path.read_bytes(), type=About)
-                    # A clock that went back must not keep a session the newest for ever.
-                    about.last_ns = min(about.last_ns, time.time_ns())
-                except (OSError, msgspec.MsgspecError):
-                    stamp = entry.stat().st_mtime_ns
-                    about = About(entry.name, first_ns=stamp, last_ns=stamp)
-                with contextlib.suppress(OSError, msgspec.MsgspecError):
+            if _NAME.fullmatch(entry.name) and entry.is_dir():
+                about = self._load_about(Path(entry.path))
+                with contextlib.suppress(*_FILE_ERRORS):
                     about.agents = _AGENTS.decode((Path(entry.path) / "agents.json").read_bytes())
+                # Never what the file says: folders are written and removed by this name.
+                about.session = entry.name
                 self._about[entry.name] = about
+
+    def _load_about(self, folder: Path) -> About:
+        """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
+        try:
+            about = msgspec.json.decode((folder / "about.json").read_bytes(), type=About)
+            # A clock that went back must not keep a session the newest for ever.
+            about.last_ns = min(about.last_ns, time.time_ns())
+            return about
+        except _FILE_ERRORS as error:
+            try:
+                stamp = folder.stat().st_mtime_ns
+            except OSError:
+                stamp = time.time_ns()
+            about = About(folder.name, first_ns=stamp, last_ns=stamp)
+            self.uncounted.add(folder.name)
+            if not isinstance(error, FileNotFoundError) or (folder / "about.json").is_symlink():
+                log.warning("%s cannot be read: %s", folder / "about.json", error)
+                about.note = "about.json was damaged: what it said beside the record is lost."
+            return about
 
     def names(self) -> list[str]:
         """All sessions, newest sign of life first."""
@@ -121,7 +146,10 @@ class Catalog:
                 ) from None
 
     def add(self, session: str) -> About:
-        """Begin a session, or give the known one. Raises StoreError for a name that is no session's."""
+        """Begin a session, or give the known one.
+
+        Raises StoreError for a name that is no session's, and SpoolFull if too many begin.
+        """
         with self._lock:
             known = self._about.get(session)
             if known is None:
@@ -131,6 +159,14 @@ class Catalog:
                         "Check what sends these events.",
                         "bad_session",
                     )
+                now = time.monotonic()
+                if len(self._begun) == _MAX_NEW and now - self._begun[0] < _NEW_S:
+                    raise SpoolFull(
+                        f"More than {_MAX_NEW} sessions began within a minute.",
+                        "Look at what sends events under so many session names; it can be tried again soon.",
+                        "too_many_sessions",
+                    )
+                self._begun.append(now)
                 (self.folder / session).mkdir(parents=True, exist_ok=True)
                 known = self._about[session] = About(session, first_ns=time.time_ns(), last_ns=time.time_ns())
             return known
@@ -216,11 +252,16 @@ class Catalog:
         file = self._open.get(session)
         if file is None:
             path = self.path(session)
-            if self._read_only and not path.exists():
+            is_missing = not path.exists()
+            if self._read_only and is_missing:
                 raise NotFound(f"Session {session} has no record yet.")
             file = self._open[session] = SessionFile(
                 path, memory_limit=self._memory_limit, read_only=self._read_only
             )
+            about = self.about(session)
+            if is_missing and (about.attempts or about.nodes) and not about.note:
+                about.note = "The record's file was missing; what came later is recorded anew."
+                self.uncounted.add(session)
         self._open.move_to_end(session)
         return file
 
@@ -229,11 +270,18 @@ class Catalog:
         for name in idle[: max(0, len(idle) - _OPEN_READERS)]:
             self._open.pop(name).close()
 
+    def damaged(self, session: str) -> list[str]:
+        """Names of files of the session that were damaged and set aside."""
+        try:
+            return sorted(name for name in os.listdir(self.folder / session) if ".damaged-" in name)
+        except OSError:
+            return []
+
     def disk_bytes(self, session: str) -> int:
         """What the session takes on disk."""
         total = 0
         with contextlib.suppress(OSError):  # somebody may have removed the folder
-            for entry in os.scandir(self.folder / self.about(session).session):
+            for entry in os.scandir(self.folder / session):
                 with contextlib.suppress(OSError):
                     total += entry.stat().st_size if entry.is_file() else 0
         return total
@@ -270,9 +318,10 @@ class Catalog:
             file = self._open.pop(session, None)
             if file is not None:
                 file.close()
-            folder = self.folder / self.about(session).session
+            self.about(session)
             del self._about[session]
-        shutil.rmtree(folder, ignore_errors=True)
+            self.uncounted.discard(session)
+        shutil.rmtree(self.folder / session, ignore_errors=True)
         return True
 
     def close(self) -> None:

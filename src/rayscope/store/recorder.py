@@ -25,7 +25,7 @@ from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import SpoolFull, StoreError
 from rayscope.store.flow_sql import NOT_DRIVER
 from rayscope.store.schema import SPAN_LOSSES
-from rayscope.store.session_file import explain
+from rayscope.store.session_file import SessionFile, explain
 from rayscope.store.session_writer import SessionWriter
 from rayscope.store.spool import Spool
 
@@ -47,14 +47,27 @@ _FLUSH_SHARE = 0.25
 _MAX_PAUSE_S = 4.0
 #: Decoded events that may wait in memory; what comes beyond waits in the spool alone.
 _MAX_QUEUED_EVENTS = 30_000
+_MAX_QUEUED_BYTES = 64 << 20
 #: Fields that we do not know are looked for in so many batches, and then in one of so many.
 _LOOK_FIRST = 200
 _LOOK_EVERY = 16
 #: Changed attempts in memory at which merging pauses for a flush.
 _FLUSH_AT = 100_000
+#: Or so many bytes of batches.
+_FLUSH_AT_BYTES = 64 << 20
+#: Ray's agents send the events of their own session.
+_MAX_SESSIONS_OF_BATCH = 8
+#: Sessions are written in turn, for so long at a time.
+_FLUSH_TURN_S = 2.0
+#: With more open records than this, those where nothing happens are closed sooner.
+_MANY_OPEN, _IDLE_RELEASE_MANY_S = 16, 10.0
+#: What cannot be read from the spool is tried again so often.
+_TRY_AGAIN_S = 2.0
 #: Changed attempts in memory beyond which the writer stops reading while the store cannot be written.
 _MAX_HELD = 300_000
 _NODE_ID_DIGITS = 56
+#: What a batch is no fault of, so that it is tried again.
+_PASSING = (OSError, MemoryError, SpoolFull)
 #: Nodes of one session whose way of sending is remembered.
 MAX_AGENTS = 10_000
 _RETENTION_S = 600.0
@@ -105,14 +118,22 @@ class Recorder:
         self._retention = retention
         self._in_use = in_use
         self._queue: collections.deque[_Queued] = collections.deque()
-        self._queued_events = 0
+        self._queued_events = self._queued_bytes = 0
+        #: Batches that could not be read from the spool, and when that is tried again.
+        self._set_back: list[_Queued] = []
+        self._next_try = 0.0
+        self._unread: StoreError | None = None
         self._reading = threading.Lock()
         self._converted = 0
+        #: Bytes of the batches that were merged since the last flush.
+        self._merged_bytes = 0
         self._wake = threading.Condition()
         self._writers: dict[str, SessionWriter] = {}
         #: Sessions that were written since their counts were made, and when those may be made again.
         self._uncounted: set[str] = set()
         self._next_count: dict[str, float] = {}
+        #: When each session was last written (monotonic s).
+        self._flushed: dict[str, float] = {}
         #: Merged and perhaps not written yet: when, the batch's name, its sessions.
         self._unwritten: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
         self._stopping = False
@@ -140,31 +161,42 @@ class Recorder:
             # One at a time: reading holds Python's lock anyway, and more readers only keep queries waiting.
             with self._reading:
                 parsed = event_batch.parse(body, form)
+            if len(parsed.sessions) > _MAX_SESSIONS_OF_BATCH:
+                raise MalformedBatch(f"A batch names {len(parsed.sessions)} sessions. A node has one.")
             for session in parsed.sessions:
                 self.catalog.add(session)
-        except (MalformedBatch, StoreError) as error:
-            self.rejected += 1
-            self.spool.reject(body, str(error), form)
-            if isinstance(error, StoreError):
-                raise MalformedBatch(error.message) from error
+        except SpoolFull:
             raise
+        except (MalformedBatch, StoreError) as error:
+            raise self._reject(body, form, str(error)) from error
+        except MemoryError as error:
+            raise _no_memory("A batch cannot be read") from error
         except OSError as error:  # the folder of a new session
             raise SpoolFull(
                 f"A new session cannot be begun in {self.catalog.folder}: {error.strerror}.",
                 "Free some space or make the data directory writable; recording resumes by itself.",
                 "full",
             ) from error
-        self._set_aside(parsed.invalid, form)
+        except Exception as error:  # what no decoder foresaw; sent again it would be the same
+            log.exception("a batch cannot be read")
+            raise self._reject(body, form, f"it cannot be read: {type(error).__name__}: {error}") from error
         name = self.spool.put(body, form)
+        self._set_aside(parsed.invalid, form)
         with self._wake:
             self.last_batch_ns = time.time_ns()
             self._put += 1
-            if self._queued_events > _MAX_QUEUED_EVENTS:
+            if self._queued_events > _MAX_QUEUED_EVENTS or self._queued_bytes > _MAX_QUEUED_BYTES:
                 self._queue.append(_Queued(name))
             else:
                 self._queued_events += len(parsed)
+                self._queued_bytes += len(body)
                 self._queue.append(_Queued(name, parsed))
             self._wake.notify()
+
+    def _reject(self, body: bytes, form: Format, why: str) -> MalformedBatch:
+        self.rejected += 1
+        self.spool.reject(body, why, form)
+        return MalformedBatch(why)
 
     def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
         """See :class:`Recording`."""
@@ -207,7 +239,11 @@ class Recorder:
     @property
     def pending_batches(self) -> int:
         """Batches that are durable but not in the store yet."""
-        return len(self._queue) + len(self._unwritten)
+        return len(self._queue) + len(self._set_back) + len(self._unwritten)
+
+    def problem(self) -> StoreError | None:
+        """Why what comes cannot be written, or is not even taken in; None if all is well."""
+        return self.error or self.spool.problem()
 
     def behind_ns(self) -> int:
         """How old the oldest batch is that the store does not have yet; 0 when it has all."""
@@ -257,12 +293,13 @@ class Recorder:
         # What cannot be merged before a stop waits in the spool for the next start.
         self._drain_queue(time.monotonic() + (_STOP_S if stopping else 1.0 if asked else 0.2))
         now = time.monotonic()
-        full = self.error is None and self._held() >= _FLUSH_AT
+        self._try_again(now)
+        full = self.error is None and (self._held() >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
         if now >= self._next_flush or stopping or asked or full:
             taken = self._taken
             ok = self._flush(everything=stopping or asked or full)
             took = time.monotonic() - now
-            pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1)) if ok else 2.0
+            pause = min(_MAX_PAUSE_S, took * (1 / _FLUSH_SHARE - 1)) if self.error is None else 2.0
             ended = time.monotonic()
             usual = FLUSH_S if ended - self._attended < _ATTENTION_S else UNREAD_FLUSH_S
             self._next_flush = ended + max(usual, pause)
@@ -270,6 +307,8 @@ class Recorder:
                 with self._wake:
                     self._written = taken
                     self._wake.notify_all()
+        if self.catalog.uncounted and not stopping:
+            self._count_again()
         if not stopping and now >= self._next_retention:
             self._next_retention = now + _RETENTION_S
             self._retain()
@@ -281,57 +320,78 @@ class Recorder:
     def _drain_queue(self, until: float) -> None:
         while self._queue and time.monotonic() < until:
             held = self._held()
-            if held >= _MAX_HELD or (held >= _FLUSH_AT and self.error is None):
+            if held >= _MAX_HELD or (
+                self.error is None and (held >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
+            ):
                 return
             with self._wake:
                 item = self._queue.popleft()
                 self._taken += 1
                 if item.parsed is not None:
                     self._queued_events -= len(item.parsed)
+                    self._queued_bytes -= len(item.parsed.body)
             now = time.monotonic()
             try:
-                records = self._records_of(item)
-            except OSError as error:
-                # The batch is in the spool and cannot be read just now: keep its place.
+                sessions = self._take_in(item, now)
+            except _PASSING as error:
+                # The batch is in the spool and cannot be read just now. The others go on.
+                log.warning("batch %s is tried again later: %s", item.name, error)
+                self._unread = _passing(error)
                 with self._wake:
-                    self._queue.appendleft(_Queued(item.name))
+                    self._set_back.append(_Queued(item.name, records=item.records, recording=item.recording))
                     self._taken -= 1
-                raise StoreError(
-                    f"The spool cannot be read: {error}", "Check the disk; it is tried again.", "spool"
-                ) from error
-            for batch in records:
-                try:
-                    self._merge(batch, item.recording, now)
-                except Exception:  # what no decoder foresaw must not end recording
-                    log.exception("a batch of %s cannot be merged", batch.session)
-                    if item.name is not None:
-                        self.spool.reject(
-                            self.spool.get(item.name),
-                            "cannot be merged, see the server's log",
-                            self.spool.form(item.name),
-                        )
+                continue
             if item.name is not None:
-                self._unwritten.append((now, item.name, frozenset(batch.session for batch in records)))
+                self._unwritten.append((now, item.name, sessions))
 
-    def _records_of(self, item: _Queued) -> list[RecordBatch]:
+    def _try_again(self, now: float) -> None:
+        """Queue what could not be read a while ago."""
+        if self._set_back and now >= self._next_try:
+            self._next_try = now + _TRY_AGAIN_S
+            with self._wake:
+                self._queue.extend(self._set_back)
+                self._set_back = []
+            self._unread = None
+
+    def _take_in(self, item: _Queued, now: float) -> frozenset[str]:
+        """Merge what waits; returns the sessions. Raises what may pass: merging it again does no harm."""
         if item.records is not None:
-            return [item.records]
+            self._merge(item.records, item.recording, now)
+            return frozenset({item.records.session})
         parsed = item.parsed or self._parse_spooled(item.name or "")
         if parsed is None:
-            return []
+            return frozenset()
         self._converted += 1
         look = self._converted <= _LOOK_FIRST or self._converted % _LOOK_EVERY == 0
         try:
-            batches, invalid = parsed.convert(look=look)
-        except Exception:
-            log.exception("a batch cannot be converted")
-            self.spool.reject(parsed.body, "cannot be converted, see the server's log", parsed.format)
-            return []
-        self._set_aside(invalid, parsed.format)
-        if parsed.format is Format.JSON:
-            for batch in batches:
+            return self._merge_parsed(parsed, now, look=look)
+        except _PASSING:
+            raise
+        except Exception:  # what no decoder foresaw: only the event that it is in is lost
+            log.exception("a batch cannot be merged as a whole")
+        sessions: frozenset[str] = frozenset()
+        for event in event_batch.split(parsed.body, parsed.format):
+            try:
+                one = event_batch.parse(event, parsed.format)
+                sessions |= self._merge_parsed(one, now, look=False)
+            except MalformedBatch:
+                continue  # set aside when the batch came
+            except _PASSING:
+                raise
+            except Exception as error:
+                self.rejected += 1
+                self.spool.reject(event, f"cannot be merged: {error!r}, see the server's log", parsed.format)
+        return sessions
+
+    def _merge_parsed(self, parsed: ParsedBatch, now: float, *, look: bool) -> frozenset[str]:
+        batches, invalid = parsed.convert(look=look)
+        for batch in batches:
+            self._merge(batch, "events", now)
+            if parsed.format is Format.JSON:
                 self._note_json(batch.session, parsed.node_id)
-        return batches
+        self._set_aside(invalid, parsed.format)
+        self._merged_bytes += len(parsed.body)
+        return frozenset(batch.session for batch in batches)
 
     def _note_json(self, session: str, node_id: str | None) -> None:
         """A node that sends Ray's JSON and whose agent perhaps never spoke for itself."""
@@ -358,14 +418,18 @@ class Recorder:
             return event_batch.parse(body, form)
         except FileNotFoundError as error:
             log.warning("spooled batch %s is gone: %s", name, error)
-        except MalformedBatch as error:  # written by another version of ours
+        except _PASSING:
+            raise
+        except Exception as error:  # damaged since it was written, or written by another version of ours
             log.warning("spooled batch %s cannot be read again: %s", name, error)
-            self.spool.reject(body, str(error), form)
+            self._reject(body, form, str(error))
         return None
 
     def _merge(self, batch: RecordBatch, recording: str, now: float) -> None:
         try:
             about = self.catalog.add(batch.session)
+        except SpoolFull:
+            raise
         except StoreError as error:
             log.warning("%s", error.message)
             return
@@ -388,13 +452,27 @@ class Recorder:
     def _flush(self, *, everything: bool) -> bool:
         error: StoreError | None = None
         now = time.monotonic()
-        for session, writer in list(self._writers.items()):
+        complete = True
+        written: set[bool] = set()  # whether one that is open was, and one that is new
+        # Open records first, and of these the one that has waited longest: a flood of new sessions, each of
+        # which has its file to make, holds up none that is recorded already.
+        for session, writer in sorted(
+            self._writers.items(), key=lambda item: (item[1].file is None, self._flushed.get(item[0], 0.0))
+        ):
+            is_new = writer.file is None
+            is_due = is_new or writer.oldest_pending() is not None
+            if is_due and is_new in written and time.monotonic() - now > _FLUSH_TURN_S and not self._stopping:
+                complete = False
+                continue
+            if is_due:
+                written.add(is_new)
+                self._flushed[session] = now
             try:
-                if writer.oldest_pending() is not None or writer.file is None:
+                if is_due:
                     writer.flush(now, everything=everything)
                     self._uncounted.add(session)
                 if session in self._uncounted and (everything or now >= self._next_count.get(session, 0)):
-                    self._count(writer)
+                    self._count(session, writer.file)
                     self._uncounted.discard(session)
                     self._next_count[session] = now + _COUNT_S
             except Exception as failure:
@@ -406,15 +484,19 @@ class Recorder:
                 self.catalog.reopen(session)
                 if problem.code == "corrupt":
                     self.catalog.set_aside(session)
-        self.error = error
+        self.error = error or self._unread
+        self._merged_bytes = 0
         self._drop_spooled()
         if error is None:
             self._release_idle()
-        return error is None
+        complete = complete and not (everything and any(writer.pending for writer in self._writers.values()))
+        return error is None and complete
 
     def _problem(self, session: str, failure: Exception) -> StoreError:
         if isinstance(failure, StoreError):
             return failure
+        if isinstance(failure, MemoryError):  # also Arrow's
+            return _no_memory(f"{session} cannot be written")
         if isinstance(failure, duckdb.Error):
             return explain(self.catalog.path(session), failure)
         log.error("session %s cannot be written", session, exc_info=failure)
@@ -443,21 +525,33 @@ class Recorder:
 
     def _release_idle(self) -> None:
         """Close the files of sessions that ended, so that only live ones hold memory."""
+        limit_s = _IDLE_RELEASE_S if len(self._writers) <= _MANY_OPEN else _IDLE_RELEASE_MANY_S
         for session, writer in list(self._writers.items()):
             idle_s = (time.time_ns() - self.catalog.about(session).last_ns) / 1e9
-            if idle_s > _IDLE_RELEASE_S and writer.oldest_pending() is None:
+            if idle_s > limit_s and writer.oldest_pending() is None:
                 if writer.file is not None:
                     writer.file.checkpoint()
                 del self._writers[session]
                 self._next_count.pop(session, None)
+                self._flushed.pop(session, None)
                 self.catalog.save_about(session)
                 self.catalog.release(session)
 
-    def _count(self, writer: SessionWriter) -> None:
-        if writer.file is None:
+    def _count_again(self) -> None:
+        """Count one session whose counts are not known: its ``about.json`` was damaged, for instance."""
+        session = self.catalog.uncounted.pop()
+        try:
+            if self.catalog.path(session).exists():
+                with self.catalog.reading(session) as file:
+                    self._count(session, file)
+        except (StoreError, duckdb.Error) as error:
+            log.warning("session %s cannot be counted: %s", session, error)
+
+    def _count(self, session: str, file: SessionFile | None) -> None:
+        if file is None:
             return
-        about = self.catalog.about(writer.session)
-        with writer.file.reader() as cursor:
+        about = self.catalog.about(session)
+        with file.reader() as cursor:
             states = cursor.execute(
                 f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} GROUP BY 1"
             ).fetchall()
@@ -472,11 +566,27 @@ class Recorder:
         about.attempts = sum(about.states.values())
         if counts:
             about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts
-        self.catalog.save_about(writer.session)
+        self.catalog.save_about(session)
 
     def _retain(self) -> None:
         for session in self.catalog.apply_retention(self._retention, time.time_ns(), keep=self._in_use()):
             log.info("dropped session %s (retention)", session)
+
+
+def _passing(error: Exception) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
+    if isinstance(error, MemoryError):
+        return _no_memory("A batch cannot be merged")
+    return StoreError(f"The spool cannot be read: {error}", "Check the disk; it is tried again.", "spool")
+
+
+def _no_memory(what: str) -> SpoolFull:
+    return SpoolFull(
+        f"{what}: there is not enough memory.",
+        "Give the server more memory, or stop what else takes it. It is tried again, and nothing is lost.",
+        "memory",
+    )
 
 
 def _unforeseen(failure: Exception) -> StoreError:

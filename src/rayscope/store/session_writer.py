@@ -8,6 +8,7 @@ into a plain append; a part that comes later is merged with the stored row, by t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 from rayscope.model import (
     KINDS,
@@ -32,6 +33,8 @@ EAGER_BELOW = 500
 #: Unfinished attempts that stay in memory after they are written, so that their end needs no look-up.
 KEEP_CLEAN = 100_000
 _MAX_WAITING_PARENTS = 200_000
+#: Attempts that are written at a time, at most and (where memory is short) at least.
+_MAX_DUE, _MIN_DUE = 1_000_000, 1000
 
 
 class _Held:
@@ -71,6 +74,8 @@ class SessionWriter:
         self._paths: PathIndex | None = None
         self._waiting_parents: set[str] = set()
         self._other_since: float | None = None
+        #: Attempts that are written at a time: fewer after memory did not suffice.
+        self._max_due = _MAX_DUE
 
     @property
     def pending(self) -> int:
@@ -172,13 +177,22 @@ class SessionWriter:
     def flush(self, now: float, *, everything: bool = False) -> int:
         """Write what is settled or has waited long enough. Returns how many attempts were written.
 
-        Raises StoreError; then nothing is lost, and the next flush tries again.
+        Raises StoreError or MemoryError; then nothing is lost, and the next flush tries again.
         """
+        try:
+            written = self._flush(now, everything)
+        except MemoryError:
+            self._max_due = max(_MIN_DUE, min(self._max_due, len(self._dirty)) // 2)
+            raise
+        self._max_due = min(_MAX_DUE, 2 * self._max_due)
+        return written
+
+    def _flush(self, now: float, everything: bool) -> int:
         file = self.open()
         paths = self._paths
         if paths is None:  # pragma: no cover - open() sets it
             raise RuntimeError("the session file is not open")
-        due = self._due(now, everything)
+        due = dict(islice(self._due(now, everything).items(), self._max_due))
         self._look_up(file, due)
         self._resolve_paths(file, paths, due)
         entries = list(due.values())

@@ -7,9 +7,11 @@ merging is idempotent. A full disk refuses the batch, and Ray sends it again.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
+import re
 import shutil
 import threading
 import time
@@ -19,7 +21,7 @@ from pathlib import Path
 from rayscope.sources.event_batch import Format
 from rayscope.store.errors import SpoolFull
 
-SUFFIXES = tuple(f".{form.value}" for form in Format)
+_BATCH = re.compile(rf"[0-9]{{20}}\.(?:{'|'.join(form.value for form in Format)})")
 _FREE_CHECK_S = 1.0
 
 
@@ -46,14 +48,17 @@ class Spool:
         self._max_rejected = max_rejected
         self._lock = threading.Lock()
         self._free_checked = 0.0
+        #: Why the last batch could not be kept, None if it was.
+        self._refused: SpoolFull | None = None
         self.folder.mkdir(parents=True, exist_ok=True)
         self.rejected.mkdir(parents=True, exist_ok=True)
         for private in (self.folder, self.rejected):  # what Ray sent, secrets included
             private.chmod(0o700)
         for leftover in self.folder.glob("*.part"):  # never acknowledged
-            leftover.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                leftover.unlink()
         waiting = self.waiting()
-        self._sizes = {name: (self.folder / name).stat().st_size for name in waiting}
+        self._sizes = {name: (self.folder / name).lstat().st_size for name in waiting}
         last = int(waiting[-1].partition(".")[0]) if waiting else 0
         self._numbers = itertools.count(max(last + 1, time.time_ns()))
 
@@ -63,14 +68,32 @@ class Spool:
         return sum(self._sizes.values())
 
     def waiting(self) -> list[str]:
-        """Names of the batches that wait, oldest first."""
-        return sorted(entry.name for entry in os.scandir(self.folder) if entry.name.endswith(SUFFIXES))
+        """Names of the batches that wait, oldest first. What else lies in the folder is left alone."""
+        return sorted(_batches(self.folder))
 
     def put(self, body: bytes, form: Format = Format.JSON) -> str:
         """Keep a batch; when this returns, a kill of the process does not lose it. Returns its name.
 
         The name's suffix tells its form. Raises :class:`SpoolFull`.
         """
+        try:
+            name = self._put(body, form)
+        except SpoolFull as error:
+            self._refused = error
+            raise
+        self._refused = None
+        return name
+
+    def problem(self) -> SpoolFull | None:
+        """Why a batch would be refused now, None if it would be taken."""
+        try:
+            self._check_room(0)
+        except SpoolFull as error:
+            return error
+        # That there is no room is found out anew; what else it was shows at the next batch.
+        return self._refused if self._refused is not None and self._refused.code != "full" else None
+
+    def _put(self, body: bytes, form: Format) -> str:
         self._check_room(len(body))
         with self._lock:
             name = f"{next(self._numbers):020d}.{form.value}"
@@ -88,7 +111,8 @@ class Spool:
             if self._fsync:
                 self._sync_folder()
         except OSError as error:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a file system that has become read-only
+                part.unlink()
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise self._full(f"The disk of {self.folder} is full.") from error
             raise SpoolFull(
@@ -134,18 +158,16 @@ class Spool:
             path.with_suffix(".reason").write_text(reason + "\n")
         except OSError:
             return None
-        kept = [self.rejected / name for name in sorted(self._rejected_names())]
-        for old in kept[: -self._max_rejected]:
-            old.unlink(missing_ok=True)
-            old.with_suffix(".reason").unlink(missing_ok=True)
+        for name in sorted(_batches(self.rejected))[: -self._max_rejected]:
+            old = self.rejected / name
+            with contextlib.suppress(OSError):
+                old.unlink()
+                old.with_suffix(".reason").unlink()
         return path
 
     def rejected_count(self) -> int:
         """How many rejected batches are kept."""
-        return sum(1 for _ in self._rejected_names())
-
-    def _rejected_names(self) -> Iterator[str]:
-        return (entry.name for entry in os.scandir(self.rejected) if entry.name.endswith(SUFFIXES))
+        return sum(1 for _ in _batches(self.rejected))
 
     def _check_room(self, size: int) -> None:
         if self.pending_bytes + size > self._max_bytes:
@@ -156,7 +178,15 @@ class Spool:
             )
         now = time.monotonic()
         if now - self._free_checked >= _FREE_CHECK_S:
-            if shutil.disk_usage(self.folder).free < self._min_free_bytes:
+            try:
+                free = shutil.disk_usage(self.folder).free
+            except OSError as error:
+                raise SpoolFull(
+                    f"The folder {self.folder} cannot be used: {error.strerror}.",
+                    "Make the data directory accessible; recording resumes by itself.",
+                    "spool",
+                ) from error
+            if free < self._min_free_bytes:
                 raise self._full(
                     f"Less than {self._min_free_bytes >> 20} MiB are free on the disk of {self.folder}."
                 )
@@ -169,3 +199,10 @@ class Spool:
             "events a node meanwhile and recording resumes by itself.",
             "full",
         )
+
+
+def _batches(folder: Path) -> Iterator[str]:
+    """Names of the files in ``folder`` that are batches of ours."""
+    for entry in os.scandir(folder):
+        if _BATCH.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            yield entry.name

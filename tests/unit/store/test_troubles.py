@@ -20,6 +20,7 @@ from rayscope.store import session_file
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import StoreError
 from rayscope.store.flow_sql import DERIVED
+from rayscope.store.recorder import Recorder
 from rayscope.store.schema import SCHEMA_VERSION
 from rayscope.store.session_file import SessionFile
 from rayscope.store.spool import Spool
@@ -291,23 +292,24 @@ def test_one_session_that_cannot_be_written_does_not_hold_up_the_others(
 
 
 def test_a_batch_that_cannot_be_read_again_keeps_its_place(
-    bodies: list[bytes], recorder: Any, record: Any, dump: Dump, tmp_path: Path, wait_for: Any
+    bodies: list[bytes], record: Any, dump: Dump, tmp_path: Path, wait_for: Any
 ) -> None:
     expected = dump(record(bodies))
     folder = tmp_path / "spooled"
-    Catalog(folder).close()
+    catalog = Catalog(folder)
     spool = Spool(folder / "spool")
     for body in bodies:
         spool.put(body)
+    made = Recorder(catalog, spool, Retention())
     unreadable = folder / "spool" / spool.waiting()[3]
     unreadable.rename(unreadable.with_suffix(".away"))
     unreadable.mkdir()  # reading it is an error that may pass
-    made = recorder(folder)
+    made.start()
     wait_for(lambda: made.error, "the writer to notice")
-    assert unreadable.name in made.spool.waiting()
+    wait_for(lambda: not made.spool.waiting(), "the writer to go on with the others")
     unreadable.rmdir()
     unreadable.with_suffix(".away").rename(unreadable)
-    wait_for(lambda: made.error is None and not made.spool.waiting(), "the writer to go on")
+    wait_for(lambda: made.error is None and not made.spool.waiting(), "that batch to be merged")
     made.stop()
     assert dump(only_record(folder)) == expected
 

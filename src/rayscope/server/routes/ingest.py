@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 
 from rayscope.model import AgentReport
+from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import answer, error
 from rayscope.server.security import matches
@@ -153,8 +154,10 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
             await asyncio.to_thread(hub.take_report, report)
         except ClientDisconnect:
             return _cut_off()
-        except msgspec.MsgspecError as problem:
+        except DECODE_ERRORS as problem:
             return error(400, "malformed", f"This is no agent's report: {problem}", "See docs/api.md.")
+        except SpoolFull as problem:
+            return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "10"})
         except StoreError as problem:
             return error(400, problem.code, problem.message, problem.remedy)
         return Response(status_code=204)

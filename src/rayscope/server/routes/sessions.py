@@ -29,7 +29,11 @@ _NOTHING_DROPPED = {
 
 def _session_row(hub: Hub, name: str) -> dict[str, Any]:
     about = hub.catalog.about(name)
-    state, error = ("live" if hub.is_live(name) else "ended"), about.note
+    state = "live" if hub.is_live(name) else "ended"
+    notes = [about.note] if about.note else []
+    if damage := hub.metrics.damage(name):
+        notes.append(damage)
+    error = " ".join(notes) or None
     problem = hub.unreadable(name)
     if problem is not None:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"
@@ -75,14 +79,17 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/health")
     def health() -> Response:
         """Whether the server lives, and how much waits to be merged."""
+        problem = hub.recorder.problem()
         return answer(
             {
-                "status": "ok" if hub.recorder.error is None else "degraded",
+                "status": "ok" if problem is None else "degraded",
                 "version": __version__,
                 "sessions": len(hub.catalog.names()),
                 "pending_batches": hub.recorder.pending_batches,
                 "stalled_bodies": hub.refused_bodies.stalled,
-                "error": _said(hub.recorder.error),
+                "rejected_batches": hub.recorder.rejected,
+                "damaged": hub.damaged_files(),
+                "error": _said(problem),
             }
         )
 
@@ -130,7 +137,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
                     "unknown": about.unknown,
                     "last_batch_ns": hub.recorder.last_batch_ns or None,
                     "behind_ns": hub.recorder.behind_ns(),
-                    "error": _said(hub.recorder.error),
+                    "error": _said(hub.recorder.problem()),
                 },
                 "cannot_see": hub.cannot_see(name),
             }
