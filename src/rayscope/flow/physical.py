@@ -20,6 +20,8 @@ KEY_DIGITS = 16
 _TEXT = 80
 #: Different reservations that are kept.
 _KEPT = 20_000
+#: Characters of what is remembered: users write it.
+_MAX_KEPT_CHARS = 4096
 
 
 class NodeRow(msgspec.Struct, frozen=True):
@@ -151,7 +153,9 @@ def held(worker: WorkerRow) -> Reservation:
 
     Ray takes the CPUs back of a normal task that is blocked in ray.get or ray.wait; an actor keeps them.
     """
-    return _held(worker.actor_resources, worker.tasks)
+    parts = worker.actor_resources, worker.tasks
+    length = len(parts[0] or "") + sum(len(text or "") for text, _ in parts[1])
+    return _held(*parts) if length <= _MAX_KEPT_CHARS else _held.__wrapped__(*parts)
 
 
 @lru_cache(maxsize=_KEPT)

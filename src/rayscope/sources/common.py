@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from rayscope.model import PHASES, Span
 from rayscope.model.decoding import DECODE_ERRORS
+
+T = TypeVar("T", str, bytes)
+R = TypeVar("R")
 
 #: What stands in for a value that may be a secret.
 REDACTED = "<redacted>"
@@ -58,6 +61,21 @@ _URL_VALUE = re.compile(r"[^&#\s\"']+")
 _SECRET_NAME = re.compile(r"token|signature|secret|password|credential|api[_-]?key|^sig$", re.I)
 
 
+def cached_if_short(maxsize: int, max_length: int) -> Callable[[Callable[[T], R]], Callable[[T], R]]:
+    """``lru_cache`` for a function of a text that others write: it keeps nothing that is longer."""
+
+    def decorate(function: Callable[[T], R]) -> Callable[[T], R]:
+        cached = lru_cache(maxsize)(function)
+
+        @wraps(function)
+        def call(text: T) -> R:
+            return cached(text) if len(text) <= max_length else function(text)
+
+        return call
+
+    return decorate
+
+
 def is_nil(id_hex: str) -> bool:
     """Whether a hex id is Ray's nil: empty, or all ones in one of Ray's id lengths.
 
@@ -75,7 +93,7 @@ def clean_error(text: str) -> str:
     return _ANSI.sub("", text[:end]) + text[end:]
 
 
-@lru_cache(maxsize=4096)
+@cached_if_short(4096, max_length=200)
 def phase_of(event_name: str) -> str | None:
     """The phase (one of ``model.PHASES``) that a profile event delimits; None for any other event."""
     if not event_name.startswith("task:"):
@@ -190,7 +208,7 @@ def _redact(value: Any) -> Any:
     return redact_text(value) if isinstance(value, str) else value
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024, max_length=8192)
 def redact_runtime_env(serialized: str) -> str | None:
     """A runtime environment as canonical JSON without secrets; None for an empty one.
 

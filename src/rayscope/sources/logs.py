@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from rayscope.sources.common import cached_if_short
 from rayscope.sources.gcs import GcsClient
 from rayscope.sources.kept_http import KeptHttp
 from rayscope.sources.node_agent import AgentError, agent_address, explain_rpc, open_channel
@@ -57,7 +57,7 @@ class LogName(NamedTuple):
     submission_id: str | None = None
 
 
-@lru_cache(maxsize=MAX_FILES)
+@cached_if_short(MAX_FILES, max_length=_MAX_NAME)
 def read_name(name: str) -> LogName:
     """What a file's name tells."""
     if found := _WORKER.fullmatch(name):

@@ -22,6 +22,8 @@ _KEY = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(.*)\})?")
 _LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\\n]|\\["\\n])*)"[ \t]*(?:,|$)')
 _ESCAPE = re.compile(r"\\(.)")
 _TYPES = {"gauge": "gauge", "counter": "counter", "histogram": "histogram", "summary": "unknown"}
+#: Characters of a label that is kept beyond one reading.
+_MAX_PAIR = 1000
 #: Characters of a line; the official parser takes a time that grows with their square.
 _MAX_LINE = 20_000
 _ENDINGS = ("_bucket", "_count", "_sum", "_total", "_created")
@@ -113,7 +115,11 @@ class TextReader:
 
     def _series(self, name: str, labels: dict[str, str]) -> tuple[str, Labels]:
         # Thousands of series share their labels: each pair is kept once.
-        return intern(name), tuple(_pair(k, v) for k, v in sorted(self._relabel(labels).items()) if v)
+        return intern(name), tuple(
+            _pair(k, v) if len(k) + len(v) <= _MAX_PAIR else (k, v)
+            for k, v in sorted(self._relabel(labels).items())
+            if v
+        )
 
     def _officially(self, line: str) -> list[Sample] | None:
         if len(line) > _MAX_LINE:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from rayscope.model import Attempt, Entity, RecordBatch, Span
 from rayscope.sources import tracing
-from rayscope.sources.common import TRACED, ProfileEntry, canonical_json, is_nil, split_profile
+from rayscope.sources.common import (
+    TRACED,
+    ProfileEntry,
+    cached_if_short,
+    canonical_json,
+    is_nil,
+    split_profile,
+)
 
 _WORKER_ID_BYTES = 28
 TASK_ID_BYTES = 24
@@ -33,7 +39,7 @@ def task_id_hex(value: bytes) -> str:
     return value.hex()
 
 
-@lru_cache(maxsize=16_384)  # nodes, workers, jobs, actors and parents come again and again
+@cached_if_short(16_384, max_length=64)  # nodes, workers, jobs, actors and parents come again and again
 def hex_id(value: bytes) -> str | None:
     """An id as hex, None if it is nil."""
     text = value.hex()

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from rayscope.sources.common import (
+    cached_if_short,
     canonical_json,
     clean_error,
     is_nil,
@@ -117,3 +118,15 @@ def test_escapes_go_as_in_rays_own_answers(text: str) -> None:
 )
 def test_secrets_in_queries(text: str, shown: str) -> None:
     assert redact_text(text) == shown
+
+
+def test_what_is_long_is_not_remembered() -> None:
+    asked: list[str] = []
+
+    @cached_if_short(10, max_length=5)
+    def size(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    assert [size(text) for text in ("short", "too long", "short", "too long")] == [5, 8, 5, 8]
+    assert asked == ["short", "too long", "too long"]
