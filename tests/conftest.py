@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -196,6 +197,15 @@ def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 60) -> 
         assert time.monotonic() < deadline, f"timed out: {what}"
         time.sleep(0.05)
     return found
+
+
+def sql_rows(url: str, sql: str, session: str) -> list[dict[str, Any]]:
+    """All rows of a query of a server, by column."""
+    question = {"sql": sql, "session": session, "limit": 1_000_000}
+    answer = httpx.post(f"{url}/api/sql", json=question, timeout=60).raise_for_status().json()
+    assert not answer["truncated"]
+    names = [name for name, _ in answer["columns"]]
+    return [dict(zip(names, row, strict=True)) for row in answer["rows"]]
 
 
 @pytest.fixture(scope="session", name="wait_for")

@@ -22,12 +22,12 @@ from typing import Any
 import httpx
 import pytest
 from tests.cluster import RayCluster, wait_until
+from tests.conftest import sql_rows
 from tests.state_api import sane_ms, state_ms
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.sources.common import clean_error, is_nil, redact_runtime_env, redact_text
-from rayscope.store.sql import query
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
 
@@ -83,13 +83,7 @@ class Recorded:
     server: Server
 
     def rows(self, sql: str) -> list[Row]:
-        hub = self.server.hub
-        assert hub is not None
-        session = self.cluster.session
-        answer = hub.read(session, lambda file: query(file, sql, limit=1_000_000))
-        assert not answer.truncated
-        names = [name for name, _ in answer.columns]
-        return [dict(zip(names, row, strict=True)) for row in answer.rows]
+        return sql_rows(self.server.url, sql, self.cluster.session)
 
     def attempts(self) -> dict[Key, Row]:
         found = self.rows("FROM tasks WHERE type IS DISTINCT FROM 'DRIVER_TASK'")

@@ -22,8 +22,8 @@ import pytest
 from rayscope.cli.recording import Parts, child_env, node_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from rayscope.store.sql import query
 from tests import dataflow
+from tests.conftest import sql_rows
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = [name for name in os.environ.get("RAYSCOPE_TEST_RAYS", "").split(",") if name]
@@ -153,10 +153,7 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
         def read() -> dict[tuple[str, int], Row]:
             assert server.hub is not None
             server.hub.recorder.flush()
-            with server.hub.catalog.reading(said["session"]) as file:
-                found = query(file, "FROM tasks", limit=100_000, timeout_s=30)
-            names = [name for name, _ in found.columns]
-            rows = [dict(zip(names, row, strict=True)) for row in found.rows]
+            rows = sql_rows(server.url, "FROM tasks", said["session"])
             return {(row["task_id"], row["attempt"]): row for row in rows if row["type"] != "DRIVER_TASK"}
 
         deadline = time.monotonic() + 30
@@ -184,9 +181,13 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
     assert server.hub is not None
     server.hub.recorder.flush()
     (session,) = server.hub.catalog.names()
-    with server.hub.catalog.reading(session) as file:
-        rows = query(file, dataflow.QUERY, limit=100_000).rows
-        tracers = query(file, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL").rows
+    rows = [list(row.values()) for row in sql_rows(server.url, dataflow.QUERY, session)]
+    tracers = [
+        list(row.values())
+        for row in sql_rows(
+            server.url, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL", session
+        )
+    ]
     wrong = dataflow.differences(dataflow.told(done.stdout), rows)
     if python.parts[-3] < "2.54":
         # It keeps one of several profile events of coroutines that run at a time, of its own too.

@@ -80,5 +80,6 @@ def warn(message: str) -> None:
 
 def fail(message: str, remedy: str = "", code: int = USAGE_ERROR) -> NoReturn:
     """Say what is wrong and what to do about it, in red, and exit."""
-    stderr().print(Text(" ".join(part for part in (f"Error: {message}", remedy) if part), style="red"))
+    gap = "\n" if "\n" in message else " "  # what several lines point at stays apart
+    stderr().print(Text(gap.join(part for part in (f"Error: {message}", remedy) if part), style="red"))
     raise typer.Exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from rayscope.cli.console import fail, warn
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.printing import Format, print_grid
 from rayscope.cli.serving import running_server
+
+if TYPE_CHECKING:
+    from rayscope.server.settings import Settings
 
 #: Exit status for a query that was refused or failed.
 SQL_ERROR = 1
@@ -39,7 +42,7 @@ def sql(
     if server is not None:
         columns, rows, truncated = _from_server(server, settings.token, query, session, limit)
     else:
-        columns, rows, truncated = _from_files(settings.folder, query, session, limit, settings.sql_timeout_s)
+        columns, rows, truncated = _from_files(settings.folder, query, session, limit, settings)
     print_grid(form, columns, rows)
     if truncated:
         warn(f"there are more than {limit:,} rows: give a larger --limit, or aggregate")
@@ -58,7 +61,7 @@ def _from_server(url: str, token: str | None, query: str, session: str | None, l
     return names, answer["rows"], bool(answer["truncated"])
 
 
-def _from_files(folder: Path, query: str, session: str | None, limit: int, timeout_s: float) -> Rows:
+def _from_files(folder: Path, query: str, session: str | None, limit: int, settings: Settings) -> Rows:
     from rayscope.store.errors import StoreError
     from rayscope.store.sql import run_sql
 
@@ -69,7 +72,14 @@ def _from_files(folder: Path, query: str, session: str | None, limit: int, timeo
             SQL_ERROR,
         )
     try:
-        result = run_sql(folder, query, session, limit, timeout_s)
+        result = run_sql(
+            folder,
+            query,
+            session,
+            limit,
+            timeout_s=settings.sql_timeout_s,
+            memory_limit=settings.memory_limit,
+        )
     except StoreError as error:
         fail(error.message, error.remedy, SQL_ERROR)
     return [name for name, _ in result.columns], result.rows, result.truncated

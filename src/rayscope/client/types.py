@@ -349,9 +349,10 @@ class ClusterAnswer(TypedDict):
 
 
 class SqlAnswer(TypedDict):
-    """Rows of a SQL query."""
+    """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
 
     columns: list[list[Any]]
     rows: list[list[Any]]
     truncated: bool
     elapsed_ns: int
+    snapshot_ns: int

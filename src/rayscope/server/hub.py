@@ -33,6 +33,7 @@ from rayscope.store.errors import NotFound, StoreError
 from rayscope.store.recorder import MAX_AGENTS, Recorder
 from rayscope.store.session_file import SessionFile
 from rayscope.store.spool import Spool
+from rayscope.store.sql import SqlRunner
 
 log = logging.getLogger("rayscope.server")
 
@@ -58,6 +59,13 @@ class Hub:
             max_bytes=settings.max_spool_bytes,
             min_free_bytes=settings.min_free_bytes,
             fsync=settings.fsync,
+        )
+        #: Runs users' SQL.
+        self.sql = SqlRunner(
+            folder / "sql",
+            memory_limit=settings.memory_limit,
+            timeout_s=settings.sql_timeout_s,
+            min_free_bytes=settings.min_free_bytes,
         )
         retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
         self.recorder = Recorder(self.catalog, self.spool, retention, in_use=lambda: self.clusters.in_use())
@@ -101,6 +109,7 @@ class Hub:
     def stop(self) -> None:
         """Stop polling, flush and close."""
         self._stopping.set()
+        self.sql.close()
         self._answers.stop()
         self._figures.stop()
         self.sums.stop()

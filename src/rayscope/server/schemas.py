@@ -468,9 +468,10 @@ class ClusterAnswer(BaseModel):
 
 
 class SqlAnswer(BaseModel):
-    """Rows of a SQL query."""
+    """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
 
     columns: list[tuple[str, str]]
     rows: list[list[Any]]
     truncated: bool
     elapsed_ns: int
+    snapshot_ns: int

@@ -48,7 +48,7 @@ class Running:
 
 
 def start(folder: Path, batches: list[bytes]) -> Iterator[Running]:
-    server = Server(Settings(data_dir=folder, port=0, sql_timeout_s=1, memory_limit="200MB"))
+    server = Server(Settings(data_dir=folder, port=0, sql_timeout_s=3, memory_limit="200MB"))
     server.start()
     with httpx.Client(base_url=server.url, timeout=60) as client:
         running = Running(server, client, folder)

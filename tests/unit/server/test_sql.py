@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import msgspec
+import psutil
 import pytest
+from tests.conftest import wait_for
+from tests.story import Story
+
+from rayscope.store.errors import StoreError
+from rayscope.store.sql import SqlError, SqlRunner
 
 FORBIDDEN = [
     "COPY attempts TO '{out}'",
@@ -67,6 +81,10 @@ FORBIDDEN = [
     "ROLLBACK",
     "CHECKPOINT",
     "FORCE CHECKPOINT",
+    "FROM checkpoint()",
+    "FROM Force_Checkpoint /* now */ ('record')",
+    "FROM truncate_duckdb_logs()",
+    'EXPLAIN ANALYZE SELECT "pg_sleep"(1)',
     "VACUUM",
     "PREPARE p AS DELETE FROM attempts",
     "EXECUTE p",
@@ -123,17 +141,232 @@ def test_rows_beyond_the_limit_are_told(running: Any) -> None:
     assert ask(running, "FROM range(7)", limit=7).json()["truncated"] is False
 
 
-def test_a_query_that_does_not_end_is_stopped(running: Any) -> None:
-    answer = ask(running, "SELECT count(*) FROM range(1000000000) a, range(1000000000) b")
-    assert "took longer" in running.error(answer, 400)["message"]
+#: Each of them once froze a server or took gigabytes of its memory, whatever limits DuckDB was given.
+BOMBS = {
+    "parentheses": "SELECT * FROM " + "(" * 20_000,
+    "dots": "SELECT a" + ".a" * 40_000,
+    "unions": " UNION ALL ".join(["SELECT 1"] * 5000),
+    "json": f"SELECT json_transform('1', '{'[' * 5000}\"INT\"{']' * 5000}')",
+    "cross join": "SELECT count(*) FROM range(1000000000) a, range(1000000000) b",
+    "repeat": "SELECT repeat('x', 4000000000)",
+    "printf": "SELECT printf('%2000000000d', 1)",
+    "wide rows": "SELECT repeat('x', 1000000 + range * 0) FROM range(10000)",
+    "damerau": "SELECT damerau_levenshtein(repeat('a', 100000), repeat('b', 100000))",
+    "levenshtein": "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000))",
+    "regex": "SELECT regexp_extract_all(repeat('ab', 15000000), 'a')",
+    "bits": "SELECT length(bitstring('1', 2000000000))",
+    "list": "SELECT list(repeat('x', 1000000) || i) FROM range(1000000) t(i)",
+}
+
+
+def processes() -> list[psutil.Process]:
+    """The processes for SQL of the servers in this process."""
+    return [one for one in psutil.Process().children() if "rayscope.store.sql_worker" in one.cmdline()]
+
+
+def test_no_query_stops_the_server_or_eats_its_memory(running: Any) -> None:
+    """While they run, two at a time, the server answers others, and their processes stay small."""
+    with ThreadPoolExecutor(2) as pool:
+        answers = {name: pool.submit(ask, running, sql) for name, sql in BOMBS.items()}
+        healthy, peak = 0, 0
+        while not all(answer.done() for answer in answers.values()):
+            assert running.get("/api/health")["status"] == "ok"
+            healthy += 1
+            with contextlib.suppress(psutil.NoSuchProcess):
+                peak = max([peak, *(one.memory_info().rss for one in processes())])
+    refused = {
+        name: answer.result() for name, answer in answers.items() if answer.result().status_code != 200
+    }
+    # What a fast machine can answer within the limits is no bomb there.
+    assert set(BOMBS) - set(refused) <= {"unions", "regex", "bits"}
+    for answer in refused.values():
+        assert running.error(answer, 400)["code"] == "bad_query"
+    assert healthy > 5
+    assert peak < 1.2e9
     assert ask(running, "SELECT 1").json()["rows"] == [[1]]
 
 
-def test_a_query_that_eats_memory_is_refused(running: Any) -> None:
-    """Within its own limits, on a server that lives on. (The clock may be faster than the memory.)"""
-    hog = "SELECT list(repeat('x', 1000000) || i) FROM range(1000000) t(i)"
-    assert running.error(ask(running, hog), 400)["message"]
+def test_an_answer_that_is_too_large_is_refused(running: Any) -> None:
+    answer = ask(running, "SELECT repeat('x', 10000) FROM range(10000)")
+    assert "larger than 64 MB" in running.error(answer, 400)["message"]
+    assert len(ask(running, "SELECT repeat('x', 10000) FROM range(1000)").content) > 10_000_000
+
+
+def test_a_third_query_at_a_time_is_told_to_come_again(running: Any) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        long = [pool.submit(ask, running, BOMBS["cross join"]) for _ in range(2)]
+        wait_for(lambda: sum(worker.busy for worker in running.server.hub.sql._workers) == 2, "two queries")
+        third = ask(running, "SELECT 1")
+        assert running.error(third, 503)["code"] == "busy"
+        assert third.headers["Retry-After"]
+        assert all("took longer" in running.error(one.result(), 400)["message"] for one in long)
+    assert ask(running, "SELECT 1").status_code == 200
+
+
+def test_a_process_that_dies_is_told_and_replaced(running: Any) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        long = pool.submit(ask, running, BOMBS["cross join"])
+        wait_for(lambda: any(worker.busy for worker in running.server.hub.sql._workers), "the query to run")
+        for one in processes():
+            one.kill()
+        error = running.error(long.result(), 400)
+    assert "crashed" in error["message"]
+    assert "RAYSCOPE_MEMORY_LIMIT" in error["remedy"]
     assert ask(running, "SELECT 1").json()["rows"] == [[1]]
+
+
+def test_times_with_a_zone(running: Any) -> None:
+    answer = ask(running, "SELECT now(), [TIMESTAMPTZ '2026-01-01 12:00:00+00'], TIMESTAMP_NS '2026-01-01'")
+    assert "2026-01-01" in answer.json()["rows"][0][1][0]
+
+
+def test_errors_point_at_the_place_and_name_nothing_of_the_server(running: Any) -> None:
+    error = running.error(ask(running, "SELECT nothing FROM tasks"), 400)
+    assert "LINE 1:" in error["message"]
+    for text in (error["message"], error["remedy"]):
+        assert "Traceback" not in text
+        assert "docs/" not in text
+    remedies = [part for part in error["remedy"].replace(",", "").split() if part.isupper()]
+    assert remedies[:2] == ["SHOW", "TABLES"]
+    assert ["tasks"] in ask(running, "SHOW TABLES").json()["rows"]
+    assert ask(running, "DESCRIBE tasks").json()["rows"]
+
+
+def test_the_process_has_no_secret_no_network_and_no_file(
+    running: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAYSCOPE_TOKEN", "a-secret")
+    for one in processes():
+        one.kill()
+        one.wait()  # its successors are of now
+    assert ask(running, "SELECT 1").status_code == 200
+    (process,) = processes()
+    assert "a-secret" not in str(process.environ())
+    assert not any(name.startswith("RAYSCOPE") for name in process.environ())
+    assert Path(process.cwd()).parent == running.folder / "sql"
+    assert not [name for name in os.listdir(process.cwd()) if "record" in name]  # the copy is unlinked
+    soft, hard = process.rlimit(psutil.RLIMIT_AS)
+    assert 0 < soft == hard < 2 << 30
+    if Path(f"/proc/{process.pid}/root").resolve() == Path("/"):
+        pytest.skip("this system lets no process leave the file system")
+    shown = ask(running, "SELECT path FROM duckdb_databases() UNION ALL SELECT value FROM duckdb_settings()")
+    assert str(running.folder) not in shown.text
+    assert len(Path(f"/proc/{process.pid}/net/dev").read_text().splitlines()) == 3  # two of them a header
+
+
+def test_a_live_session_is_asked_as_it_is_now(fresh: Any) -> None:
+    before = len(processes())
+    for count in (1, 2, 3):
+        story = Story()
+        for number in range(count):
+            story.task("work", number, number, number + 1)
+        fresh.record(story)
+        answer = ask(fresh, "SELECT count(*) FROM tasks").json()
+        assert answer["rows"] == [[count]]
+        assert answer["snapshot_ns"] > 0
+    assert len(processes()) <= before + 2
+
+
+HOLDER = """
+import os, sys, threading, time
+from pathlib import Path
+from rayscope.store.sql import SqlRunner
+runner = SqlRunner(Path(sys.argv[1]) / "sql", timeout_s=2)
+source = Path(sys.argv[1]) / "record.duckdb"
+runner.query(source, "SELECT 1", version=1)
+sql = "SELECT * FROM " + "(" * 20000 if sys.argv[2] == "busy" else "SELECT 1"
+threading.Thread(target=lambda: runner.query(source, sql, version=1)).start()
+time.sleep(0.5)
+print(runner._workers[0]._process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("state", ["idle", "busy"])
+def test_no_process_outlives_a_server_that_is_killed(state: str, tmp_path: Path) -> None:
+    duckdb.connect(str(tmp_path / "record.duckdb")).close()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path), state], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    pid = int(holder.stdout.readline())
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    wait_for(lambda: not psutil.pid_exists(pid), "the process to end", 120)
+    runner = SqlRunner(tmp_path / "sql")
+    assert not (tmp_path / "sql").exists()
+    runner.close()
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[SqlRunner]:
+    made = SqlRunner(tmp_path / "sql", timeout_s=30)
+    yield made
+    made.close()
+    assert not (tmp_path / "sql").exists()
+
+
+def test_copies_of_a_record_that_is_written_are_whole(runner: SqlRunner, tmp_path: Path) -> None:
+    """Each transaction adds to two tables and takes from both; every copy shows whole transactions."""
+    source = tmp_path / "record.duckdb"
+    stop = threading.Event()
+    with duckdb.connect(str(source), config={"checkpoint_threshold": "1MB"}) as connection:
+        for table in ("one", "other"):
+            connection.execute(f"CREATE TABLE {table} (round BIGINT, text VARCHAR)")
+
+        def write() -> None:
+            cursor, number = connection.cursor(), 0
+            while not stop.is_set():
+                number += 1
+                cursor.execute("BEGIN")
+                cursor.execute(
+                    "INSERT INTO one SELECT ?, md5(i || '-' || ?) FROM range(3000) t(i)", [number, number]
+                )
+                cursor.execute("INSERT INTO other FROM one WHERE round = ?", [number])
+                for table in ("one", "other"):
+                    cursor.execute(f"DELETE FROM {table} WHERE round = ?", [number - 20])
+                cursor.execute("COMMIT")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        seen = []
+        try:
+            for version in range(6):
+                answer = runner.query(
+                    source,
+                    "SELECT count(*), count(DISTINCT round), max(round), bit_xor(hash(round, text)) FROM one "
+                    "UNION ALL SELECT count(*), count(DISTINCT round), max(round), bit_xor(hash(round, text)) FROM other",
+                    version=version,
+                )
+                first, second = msgspec.json.decode(answer)["rows"]
+                assert first == second
+                assert first[0] == 3000 * first[1]
+                seen.append(first[2])
+        finally:
+            stop.set()
+            writer.join()
+    assert seen == sorted(set(seen))
+
+
+def test_a_record_of_nobody_is_read_in_place(runner: SqlRunner, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "record.duckdb")) as connection:
+        connection.execute("CREATE TABLE one AS FROM range(5)")
+        with pytest.raises(StoreError) as locked:
+            runner.query(tmp_path / "record.duckdb", "FROM one", version=1, copy=False)
+        assert locked.value.code == "locked"
+    answer = runner.query(tmp_path / "record.duckdb", "FROM one", version=1, copy=False)
+    assert len(msgspec.json.decode(answer)["rows"]) == 5
+    with pytest.raises(SqlError, match="Permission"):
+        runner.query(tmp_path / "record.duckdb", "FROM read_text('/etc/passwd')", version=1, copy=False)
+
+
+def test_a_disk_without_room_for_the_copy_is_told(tmp_path: Path) -> None:
+    duckdb.connect(str(tmp_path / "record.duckdb")).close()
+    runner = SqlRunner(tmp_path / "sql", min_free_bytes=1 << 60)
+    with pytest.raises(StoreError) as full:
+        runner.query(tmp_path / "record.duckdb", "SELECT 1", version=1)
+    assert full.value.code == "full"
+    runner.close()
 
 
 def test_it_leaves_no_file_beside_the_record(running: Any) -> None:

@@ -65,10 +65,6 @@ def add_control(app: FastAPI, hub: Hub) -> None:
     def run_sql(question: SqlQuestion) -> Response:
         """Run one SELECT over a session's views."""
         chosen = hub.resolve(question.session)
-        timeout_s = hub.settings.sql_timeout_s
-        return answer(
-            hub.read(
-                chosen,
-                lambda file: sql_queries.query(file, question.sql, limit=question.limit, timeout_s=timeout_s),
-            )
-        )
+        version = hub.read(chosen, lambda file: file.written)
+        body = hub.sql.query(hub.catalog.path(chosen), question.sql, version=version, limit=question.limit)
+        return Response(body, media_type="application/json")
