@@ -101,6 +101,7 @@ class Worker(TypedDict):
     job_id: str | None
     exit_type: str | None
     exit_detail: str | None
+    launch_ns: int | None
     start_ns: int | None
     end_ns: int | None
     tracer: str | None
