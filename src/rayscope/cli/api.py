@@ -14,6 +14,8 @@ from rayscope.client.calls import Call
 from rayscope.client.types import SessionItem
 from rayscope.sources.auth import ray_token
 
+_END_S = 20.0
+
 __all__ = ["Api", "RayscopeError"]
 
 
@@ -46,6 +48,10 @@ class Api(Client):
         body = {"session": session, "timeout_s": timeout_s}
         answer: dict[str, Any] = self.ask(Call("POST", url, body=body, timeout_s=timeout_s + 5))
         return bool(answer.get("drained"))
+
+    def tell_program_end(self, url: str, **how: Any) -> None:
+        """Tell how a program ended that may have been a driver; ``url`` holds the key."""
+        self.ask(Call("POST", url, body=how, timeout_s=_END_S))
 
     def get(self, path: str, **given: Any) -> Any:
         """Any answer of the API."""

@@ -17,6 +17,7 @@ from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, Row, last_line, state, text, when
 from rayscope.cli.summary import duration
 from rayscope.client import Client
+from rayscope.model import CUT_OFF
 
 app = typer.Typer(help="Drivers and submitted jobs; submit, stop, delete.", invoke_without_command=True)
 
@@ -24,10 +25,11 @@ JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its job id or submiss
 
 
 def progress(tasks: dict[str, int]) -> str:
-    """How many of a job's attempts have ended, and failed: ``120/200, 3 failed``."""
-    ended = tasks.get("FINISHED", 0) + tasks.get("FAILED", 0)
-    failed = tasks.get("FAILED", 0)
-    return f"{ended:,}/{sum(tasks.values()):,}" + (f", {failed:,} failed" if failed else "")
+    """How many of a job's attempts have ended, and how: ``120/200, 3 failed, 2 cut off``."""
+    failed, cut_off = tasks.get("FAILED", 0), tasks.get(CUT_OFF, 0)
+    ended = tasks.get("FINISHED", 0) + failed + cut_off
+    how = (f", {failed:,} failed" if failed else "") + (f", {cut_off:,} cut off" if cut_off else "")
+    return f"{ended:,}/{sum(tasks.values()):,}{how}"
 
 
 def _took(row: Row) -> str:

@@ -118,6 +118,11 @@ def drain_url(ingest_url: str) -> str:
     return ingest_url.replace("/api/ingest/", "/api/drain/", 1).removesuffix("/ray-events")
 
 
+def program_end_url(ingest_url: str) -> str:
+    """Where to tell how a program ended; the key is that of ``ingest_url``."""
+    return f"{ingest_url.removesuffix('/ray-events')}/program-end"
+
+
 def ingest_url(server: str, key: str) -> str:
     """The ingest URL of the server at ``server``; one that is an ingest URL already stays."""
     if "/api/ingest/" in server:

@@ -90,21 +90,28 @@ def _record(command: list[str], serving: Serving, api: Api, parts: recording.Par
         before = api.by_name()
     except RayscopeError as error:
         fail(error.message, error.remedy)
+    began_ns = time.time_ns()
     try:
         child = Child(command, env)
     except OSError as error:
         fail(f"Cannot run {command[0]}: {error.strerror}.", "Check that it can be executed.")
     with Watch(api, child.family, before) as watch:
         status = child.wait()
+    end = {"pid": child.pid, "began_ns": began_ns, "ended_ns": time.time_ns(), "exit_code": status}
     try:
-        _conclude(api, serving, before, watch)
+        _conclude(api, serving, before, watch, end)
     except RayscopeError as error:
         warn(f"no summary: {error.message} {error.remedy}")
     return status, child.terminated
 
 
-def _conclude(api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]], watch: Watch) -> None:
-    """Wait for what is still under way, then print a summary of each session that the program used."""
+def _conclude(
+    api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]], watch: Watch, end: Mapping[str, int]
+) -> None:
+    """Wait for what is still under way, then print a summary of each session that the program used.
+
+    ``end``: how the program ended, which is recorded with the jobs that it was the driver of.
+    """
     _drain(api, serving, clusters_in_reach())
     watch.look(patience_s=0)
     if watch.attached:
@@ -115,6 +122,10 @@ def _conclude(api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]
     if not used:
         _explain_nothing(watch)
         return
+    gone = watch.gone(end["pid"], used)
+    for session in used:
+        url = recording.program_end_url(serving.ingest_url)
+        api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
     for session in reversed(used):  # the newest last, where the eye is
         summary.show(stderr(), api.summary(session), serving.url, _critical_path(api, session))
 

@@ -10,6 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from rayscope.model import CUT_OFF
+
 _SLOWEST = 10
 _FAILURES = 5
 _ON_PATH = 4
@@ -63,7 +65,7 @@ def _states(summary: Mapping[str, Any]) -> Text:
     separator = ": "
     for state, count in sorted((summary.get("states") or {}).items(), key=lambda item: -item[1]):
         line.append(separator, style="not bold")
-        style = {"FINISHED": "green", "FAILED": "red"}.get(state, "yellow")
+        style = {"FINISHED": "green", "FAILED": "red", CUT_OFF: "dim"}.get(state, "yellow")
         line.append(f"{count:,} {state}", style=f"not bold {style}")
         separator = ", "
     first, last = summary.get("first_ns"), summary.get("last_ns")

@@ -17,6 +17,7 @@ from rayscope.cli.summary import duration
 from rayscope.client.types import FunctionItem, SessionItem
 from rayscope.client.types_entities import Job, Node
 from rayscope.client.types_live import AlertInfo
+from rayscope.model import CUT_OFF
 
 #: What nodes can be sorted by: title -> field of the list of nodes.
 SORTS = {
@@ -174,7 +175,8 @@ def _jobs(jobs: Sequence[Job]) -> Table:
     for job in jobs:
         tasks = job["tasks"]
         total = sum(tasks.values())
-        ended, failed = tasks.get("FINISHED", 0) + tasks.get("FAILED", 0), tasks.get("FAILED", 0)
+        failed = tasks.get("FAILED", 0)
+        ended = tasks.get("FINISHED", 0) + failed + tasks.get(CUT_OFF, 0)
         # A job may submit more: how many there will be, nobody knows.
         done = Text(f"{ended:,} of {total:,}" if total else "-", style="default" if total else "dim")
         if failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rayscope.cli.api import Api, RayscopeError
@@ -15,6 +15,9 @@ from rayscope.cli.console import say, warn
 PERIOD_S = 2.0
 #: How long a session of the program may be silent before it is taken for one without recording, s.
 PATIENCE_S = 3.0
+
+#: How long the cluster of a program that has ended may take to go, s.
+_GOING_S = 3.0
 
 #: GCS addresses by session.
 FindClusters = Callable[[], dict[str, str]]
@@ -118,6 +121,22 @@ class Watch:
                 continue
             if now - self._seen.setdefault(session, now) >= patience_s:
                 self._attach(session, address)
+
+    def gone(self, pid: int, sessions: Iterable[str]) -> set[str]:
+        """Those of ``sessions`` whose clusters ran on this machine and are gone with the program ``pid``."""
+        # A cluster that ray.init() starts has the driver's process id in its name.
+        ours = {
+            session
+            for session in sessions
+            if session in self.clusters or session.rpartition("_")[2] in map(str, {pid, *self._pids})
+        }
+        deadline = time.monotonic() + _GOING_S
+        while left := ours & set(self._find_clusters()):
+            # What the program did not shut down dies with it, a moment later.
+            if time.monotonic() > deadline or not any(name.endswith(f"_{pid}") for name in left):
+                break
+            time.sleep(0.1)
+        return ours - left
 
     def _attach(self, session: str, address: str) -> None:
         self._settled.add(session)

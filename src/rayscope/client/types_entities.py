@@ -57,6 +57,7 @@ class Actor(TypedDict):
     death_cause: str | None
     start_ns: int | None
     end_ns: int | None
+    end_known_by: str | None
 
 
 class Node(TypedDict):
@@ -78,6 +79,7 @@ class Node(TypedDict):
     dashboard_agent_port: int | None
     start_ns: int | None
     end_ns: int | None
+    end_known_by: str | None
     workers: int | None
     lane: str
     lane_code: str | None
@@ -104,6 +106,7 @@ class Worker(TypedDict):
     launch_ns: int | None
     start_ns: int | None
     end_ns: int | None
+    end_known_by: str | None
     tracer: str | None
     cpu_percent: float | None
     memory_bytes: int | None
@@ -132,6 +135,7 @@ class Job(TypedDict):
     metadata: str | None
     start_ns: int | None
     end_ns: int | None
+    end_known_by: str | None
     tasks: dict[str, int]
 
 

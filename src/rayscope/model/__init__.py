@@ -2,6 +2,7 @@
 
 from rayscope.model.agent import AgentReport
 from rayscope.model.attempt import (
+    CUT_OFF,
     PHASES,
     STATES,
     TERMINAL_STATES,
@@ -13,6 +14,7 @@ from rayscope.model.entity import KINDS, Entity, Kind, merge_entities
 from rayscope.model.records import Annotation, Drop, Edge, RecordBatch, Span
 
 __all__ = [
+    "CUT_OFF",
     "KINDS",
     "PHASES",
     "STATES",

@@ -32,6 +32,8 @@ STATES: tuple[str, ...] = (
     "FAILED",
 )
 TERMINAL_STATES = frozenset({"FINISHED", "FAILED"})
+#: Not Ray's: the state of what had no end when its worker, node, job or session ended.
+CUT_OFF = "CUT_OFF"
 _RANK = {state: rank for rank, state in enumerate(STATES)}
 
 #: Spans that Ray's worker reports once for each attempt; kept as columns, not as rows.
@@ -56,10 +58,12 @@ class TaskError(NamedTuple):
         return (not self.message, *self)
 
 
-#: Scalar fields of an attempt: strings and integers, None while unknown, least known value wins.
-SCALARS: tuple[str, ...] = (
+#: What the submitter says of a task, the same for all its attempts.
+DEFINITION: tuple[str, ...] = (
     "name",
     "func_name",
+    "module_name",
+    "function_hash",
     "type",
     "language",
     "job_id",
@@ -70,6 +74,10 @@ SCALARS: tuple[str, ...] = (
     "label_selector",
     "runtime_env",
     "call_site",
+)
+#: Scalar fields of an attempt: strings and integers, None while unknown, least known value wins.
+SCALARS: tuple[str, ...] = (
+    *DEFINITION,
     "node_id",
     "worker_id",
     "worker_pid",
@@ -100,6 +108,8 @@ class Attempt(msgspec.Struct, gc=False):
     attempt: int = 0
     name: str | None = None
     func_name: str | None = None
+    module_name: str | None = None
+    function_hash: str | None = None
     type: str | None = None
     language: str | None = None
     job_id: str | None = None
@@ -140,6 +150,12 @@ class Attempt(msgspec.Struct, gc=False):
     def is_terminal(self) -> bool:
         """Whether the attempt finished or failed."""
         return "FINISHED" in self.states or "FAILED" in self.states
+
+    def define_like(self, other: Attempt) -> None:
+        """Take over what is known of the definition from another attempt of the same task."""
+        for name in DEFINITION:
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(other, name))
 
 
 def merge_attempts(into: Attempt, other: Attempt) -> Attempt:

@@ -46,14 +46,20 @@ class Entity:
     observed_ns: int = 0
     observed: dict[str, Value] = field(default_factory=dict)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has reached a state that nothing follows."""
+        states = {state for _, state in self.transitions} | {self.observed.get("state")}
+        return not FINAL_STATES[self.kind].isdisjoint(states)
+
     def current(self) -> dict[str, Value]:
         """Everything known, latest account on top; ``state`` is present once any is known.
 
         The order of accounts: fixed fields, then transitions and the snapshot by time; and a final state
         stays, see :func:`_rank`.
         """
-        accounts: list[tuple[tuple[bool, int, str], dict[str, Value]]] = [
-            (_rank(self.kind, time_ns, state), {**extra, "state": state})
+        accounts: list[tuple[_Rank, dict[str, Value]]] = [
+            (_rank(self.kind, time_ns, {**extra, "state": state}), {**extra, "state": state})
             for (time_ns, state), extra in self.transitions.items()
         ]
         if self.observed:
@@ -64,20 +70,25 @@ class Entity:
         return merged
 
 
-def _rank(kind: Kind, time_ns: int, state: str) -> tuple[bool, int, str]:
+_Rank = tuple[bool, bool, int, str]
+
+
+def _rank(kind: Kind, time_ns: int, account: Mapping[str, Value]) -> _Rank:
     """The account with the greatest rank holds: a final state, so that a late or clock-skewed report revives
-    nobody, and then the newest; but of deaths the earliest. (Of a job the newest, too: that its driver has
-    ended is known before how.)
+    nobody, and then the newest; but of deaths the earliest. Of jobs the one that knows the exit code: the GCS
+    calls every driver a success that has ended.
     """
+    state = str(account.get("state", ""))
     is_final = state in FINAL_STATES[kind]
-    return is_final, -time_ns if is_final and kind != "job" else time_ns, state
+    is_death = is_final and kind != "job"
+    return is_final, is_final and "exit_code" in account, -time_ns if is_death else time_ns, state
 
 
-def _rank_observed(entity: Entity) -> tuple[bool, int, str]:
-    state = str(entity.observed.get("state", ""))
+def _rank_observed(entity: Entity) -> _Rank:
     # A death was before it was observed, where Ray says when.
     died_ns = entity.observed.get("end_ns") if entity.kind != "job" else None
-    return _rank(entity.kind, died_ns if isinstance(died_ns, int) and died_ns else entity.observed_ns, state)
+    time_ns = died_ns if isinstance(died_ns, int) and died_ns else entity.observed_ns
+    return _rank(entity.kind, time_ns, entity.observed)
 
 
 def _least(into: dict[str, Value], other: Mapping[str, Value]) -> None:
@@ -107,7 +118,7 @@ def merge_entities(into: Entity, other: Entity) -> Entity:
     return into
 
 
-def _order_observed(entity: Entity) -> tuple[tuple[bool, int, str], int, str]:
+def _order_observed(entity: Entity) -> tuple[_Rank, int, str]:
     return _rank_observed(entity), entity.observed_ns, _canonical(entity.observed)
 
 

@@ -32,6 +32,8 @@ Look = Callable[[str, str, Callable[[SessionFile], Any]], Any]
 
 #: After this long without any answer a cluster is taken for gone, and its poller ends.
 _GONE_S = 60.0
+#: A session whose GCS this server cannot ask is taken for ended after so long without any event.
+_SILENT_S = 600.0
 _RECONCILE_S = 30.0
 #: It is looked so often whether that is needed.
 _LOOK_S = 3.0
@@ -80,6 +82,8 @@ class Clusters:
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
         self._lock = threading.Lock()
+        #: Sessions whose records cannot be opened, so that their end is not recorded either.
+        self._unreadable: set[str] = set()
 
     def stop(self) -> None:
         """End all pollers and feeds."""
@@ -279,17 +283,36 @@ class Clusters:
                     for oldest in list(self._last_usage)[:-_ENDED_USAGES]:
                         del self._last_usage[oldest]
                 self._end(cluster)
+                self._conclude(cluster.session, status.last_success_ns)
         abouts = [self._catalog.about(name) for name in self._catalog.names() if name not in known]
         live = {about.session for about in abouts if now_ns - about.last_ns < LIVE_NS}
         if not live and not (quiet_too and abouts):
             return
         local = local_clusters()
+        silent = (
+            about.session
+            for about in abouts
+            if about.ended_ns is None
+            and about.session not in self._unreadable | set(local)
+            and now_ns - about.last_ns > _SILENT_S * 1e9
+        )
+        if session := next(silent, None):  # one at a time: each is opened to be written
+            self._conclude(session)
         for about in abouts:
             if about.session in local:
                 found = local[about.session]
                 self._try_begin(about.session, found.address, ray_token() if found.is_own else None)
             elif about.gcs_address and about.session in live:
                 self._try_begin(about.session, about.gcs_address, None)
+
+    def _conclude(self, session: str, last_ns: int = 0) -> None:
+        """Take a session for ended since the last sign of life."""
+        try:
+            self._look_at(session, "nodes", query.nodes)
+        except StoreError:
+            self._unreadable.add(session)
+            return
+        self._recorder.end_session(session, max(self._catalog.about(session).last_ns, last_ns))
 
     def _try_begin(self, session: str, address: str, token: str | None) -> bool:
         client = None
@@ -315,7 +338,10 @@ class Clusters:
 
     def is_live(self, session: str) -> bool:
         """Whether there was a sign of life of a session's cluster just now: what it told, or its GCS."""
-        last_ns = self._catalog.about(session).last_ns
+        about = self._catalog.about(session)
+        if about.ended_ns is not None:
+            return False
+        last_ns = about.last_ns
         cluster = self._of(session)
         if cluster is not None and cluster.poller.status.session == session:
             # A job that hangs tells nothing.

@@ -27,6 +27,7 @@ from rayscope.server.security import RefusedBodies
 from rayscope.server.settings import Settings, ingest_key, operator_token
 from rayscope.server.topics import provide_topics
 from rayscope.sources.gcs import GcsClient
+from rayscope.sources.jobs import driver_ended
 from rayscope.store import query
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import NotFound, StoreError
@@ -39,6 +40,8 @@ log = logging.getLogger("rayscope.server")
 
 _WATCH_S = 3.0
 _QUIET_TURNS = 5
+#: How long the end of a program may take to be written, s.
+_END_S = 5.0
 #: How many figures that several viewers ask for are kept, and how long one holds at most.
 _FIGURES, _FIGURES_S = 1000, 30.0
 
@@ -233,6 +236,24 @@ class Hub:
             self.logs.keeper.catch_up(session, min(2.0, max(0.5, deadline - time.monotonic())))
         return flushed and complete
 
+    def program_ended(
+        self, session: str, pid: int, began_ns: int, ended_ns: int, exit_code: int, *, cluster_is_gone: bool
+    ) -> None:
+        """A program ended of which ``pid`` may be a driver; Ray does not learn its exit code.
+
+        ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
+        """
+        self.recorder.flush(_END_S)
+        session = self.resolve(session)
+        jobs = self.read(session, lambda file: query.jobs_of_driver(file, pid, began_ns))
+        self.recorder.submit_records(
+            RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
+        )
+        if cluster_is_gone:
+            self.recorder.end_session(session, ended_ns)
+        self.recorder.flush(_END_S)
+        self._figures.forget(session)
+
     # Sessions.
 
     def resolve(self, session: str | None) -> str:
@@ -326,7 +347,10 @@ class Hub:
 
     def last_ns(self, session: str) -> int:
         """Until when a running attempt has run: now while the session lives, else its last sign of life."""
-        return time.time_ns() if self.is_live(session) else self.catalog.about(session).last_ns
+        if self.is_live(session):
+            return time.time_ns()
+        about = self.catalog.about(session)
+        return about.ended_ns or about.last_ns
 
     def recording(self, session: str) -> str:
         """How a session is recorded: ``events``, ``snapshot`` or ``events+snapshot``."""

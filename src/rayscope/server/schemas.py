@@ -195,6 +195,8 @@ class TaskItem(BaseModel):
     func_name: str | None
     type: str | None
     state: str
+    reported_state: str
+    end_known_by: str | None
     job_id: str | None
     actor_id: str | None
     parent_task_id: str | None

@@ -20,15 +20,17 @@ class _Part(msgspec.Struct, rename="camel", gc=False):
     pass
 
 
-class PythonFunction(_Part):
+class Function(_Part):
     class_name: str = ""
     function_name: str = ""
+    module_name: str = ""  # Python alone, as the next
+    function_hash: str = ""
 
 
 class FunctionDescriptor(_Part):
-    python_function_descriptor: PythonFunction | None = None
-    java_function_descriptor: PythonFunction | None = None
-    cpp_function_descriptor: PythonFunction | None = None
+    python_function_descriptor: Function | None = None
+    java_function_descriptor: Function | None = None
+    cpp_function_descriptor: Function | None = None
 
 
 class RuntimeEnvInfo(_Part):
@@ -142,7 +144,7 @@ class Event(_Part):
 IGNORED_KEYS = frozenset(
     (
         *("eventId", "sourceType", "severity", "message", "nodeId", "platformEvent", "nodeIpAddress"),
-        *("refIds", "fallbackStrategy", "isDetachedActor", "isDebuggerPaused", "moduleName", "functionHash"),
+        *("refIds", "fallbackStrategy", "isDetachedActor", "isDebuggerPaused"),
         *("actorDiedError", "runtimeEnvSetupFailedError", "actorUnavailableError", "signature", "caller"),
     )
 )

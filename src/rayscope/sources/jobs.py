@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +20,8 @@ from rayscope.sources.common import canonical_json, clean_error, redact_runtime_
 _TIMEOUT_S = 5.0
 #: To submit a job is to start an actor.
 _ACT_TIMEOUT_S = 60.0
+#: A shell's exit code for a process that a signal ended is the signal's number beyond this.
+_SIGNALLED = 128
 
 
 class JobApiError(Exception):
@@ -181,6 +185,20 @@ def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
         observed_ns=now_ns,
         observed=_known(observed),
     )
+
+
+def driver_ended(job_id: str, ended_ns: int, exit_code: int) -> Entity:
+    """A job whose driver's exit code is known, as a shell tells it; Ray does not learn that of drivers."""
+    state = "FAILED" if exit_code else "SUCCEEDED"
+    how: dict[str, Value] = {"exit_code": exit_code, "end_known_by": "exit_code"}
+    if exit_code:
+        by = ""
+        if exit_code > _SIGNALLED:
+            with contextlib.suppress(ValueError):
+                by = f" ({signal.Signals(exit_code - _SIGNALLED).name})"
+        how["message"] = f"The driver ended with exit code {exit_code}{by}."
+    # Where the driver told Ray that it ends, that is the end.
+    return Entity("job", job_id, {"end_ns": ended_ns}, {(ended_ns, state): how})
 
 
 def _known(values: Mapping[str, Value | None]) -> dict[str, Value]:

@@ -27,6 +27,7 @@ from rayscope.sources.event_types import (
     IGNORED_KEYS,
     Enum,
     Event,
+    Function,
     FunctionDescriptor,
     Int64,
     TaskDefinition,
@@ -227,20 +228,20 @@ def _name(value: Enum, enum: str, batch: RecordBatch) -> str:
     return value
 
 
-def _function_name(descriptor: FunctionDescriptor | None) -> str | None:
-    if descriptor is None:
-        return None
-    function = (
-        descriptor.python_function_descriptor
-        or descriptor.java_function_descriptor
-        or descriptor.cpp_function_descriptor
+def _function(descriptor: FunctionDescriptor | None) -> Function:
+    known = descriptor or FunctionDescriptor()
+    return (
+        known.python_function_descriptor
+        or known.java_function_descriptor
+        or known.cpp_function_descriptor
+        or Function()
     )
-    return None if function is None else function_name(function.class_name, function.function_name)
 
 
 def _task_definition(event: TaskDefinition, batch: RecordBatch) -> Attempt:
     task_id = task_id_hex(event.task_id)
     task_type = _name(event.task_type, "TaskType", batch)
+    function = _function(event.task_func or event.actor_func)
     actor_id = hex_id(event.actor_id)
     if actor_id is None and task_type == "ACTOR_CREATION_TASK":
         actor_id = task_id[16:]
@@ -248,7 +249,9 @@ def _task_definition(event: TaskDefinition, batch: RecordBatch) -> Attempt:
         task_id,
         event.task_attempt,
         name=event.task_name or event.actor_task_name or None,
-        func_name=_function_name(event.task_func or event.actor_func),
+        func_name=function_name(function.class_name, function.function_name),
+        module_name=function.module_name or None,
+        function_hash=function.function_hash or None,
         type=task_type,
         language=_name(event.language, "Language", batch),
         job_id=hex_id(event.job_id),

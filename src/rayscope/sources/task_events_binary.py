@@ -318,6 +318,8 @@ def _defined(event: Any, function: Any) -> Attempt:
         "",
         event.task_attempt,
         func_name=None if named is None else function_name(named.class_name, named.function_name),
+        module_name=getattr(named, "module_name", None) or None,
+        function_hash=getattr(named, "function_hash", None) or None,
         language=_LANGUAGE[event.language],
         job_id=hex_id(event.job_id),
         placement_group_id=hex_id(event.placement_group_id),

@@ -44,6 +44,8 @@ class About(msgspec.Struct):
     session: str
     first_ns: int = 0
     last_ns: int = 0
+    #: When the session's cluster was gone, as far as that is known.
+    ended_ns: int | None = None
     recording: list[str] = []
     ray_version: str | None = None
     gcs_address: str | None = None

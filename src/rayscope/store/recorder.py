@@ -84,6 +84,8 @@ class _Queued:
     parsed: ParsedBatch | None = None
     records: RecordBatch | None = None
     recording: str = "events"
+    #: A session that has ended, and when.
+    ended: tuple[str, int] | None = None
 
 
 class Recording(Protocol):
@@ -204,6 +206,13 @@ class Recorder:
         with self._wake:
             self._put += 1
             self._queue.append(_Queued(None, records=batch, recording=recording))
+            self._wake.notify()
+
+    def end_session(self, session: str, end_ns: int) -> None:
+        """The cluster of a session is gone: what has no end ended with it. If more comes, it was not so."""
+        with self._wake:
+            self._put += 1
+            self._queue.append(_Queued(None, ended=(session, end_ns)))
             self._wake.notify()
 
     def attend(self) -> None:
@@ -331,6 +340,9 @@ class Recorder:
                     self._queued_events -= len(item.parsed)
                     self._queued_bytes -= len(item.parsed.body)
             now = time.monotonic()
+            if item.ended is not None:
+                self._end(*item.ended, now)
+                continue
             try:
                 sessions = self._take_in(item, now)
             except _PASSING as error:
@@ -433,11 +445,10 @@ class Recorder:
         except StoreError as error:
             log.warning("%s", error.message)
             return
-        writer = self._writers.get(batch.session)
-        if writer is None:
-            writer = self._writers[batch.session] = SessionWriter(
-                batch.session, lambda: self.catalog.open_for_writing(batch.session)
-            )
+        writer = self._writer_of(batch.session)
+        if about.ended_ns is not None:
+            about.ended_ns = None
+            writer.end(None, now)
         writer.add(batch, now)
         about.last_ns = time.time_ns()
         if recording not in about.recording:
@@ -448,6 +459,23 @@ class Recorder:
         for what, count in batch.unknown.items():
             if what in about.unknown or len(about.unknown) < 1000:
                 about.unknown[what] = about.unknown.get(what, 0) + count
+
+    def _writer_of(self, session: str) -> SessionWriter:
+        writer = self._writers.get(session)
+        if writer is None:
+            writer = self._writers[session] = SessionWriter(
+                session, lambda: self.catalog.open_for_writing(session)
+            )
+        return writer
+
+    def _end(self, session: str, end_ns: int, now: float) -> None:
+        try:
+            about = self.catalog.about(session)
+        except StoreError:  # removed meanwhile
+            return
+        if about.ended_ns is None:
+            about.ended_ns = end_ns
+            self._writer_of(session).end(end_ns, now)
 
     def _flush(self, *, everything: bool) -> bool:
         error: StoreError | None = None
@@ -460,7 +488,7 @@ class Recorder:
             self._writers.items(), key=lambda item: (item[1].file is None, self._flushed.get(item[0], 0.0))
         ):
             is_new = writer.file is None
-            is_due = is_new or writer.oldest_pending() is not None
+            is_due = is_new or writer.oldest_pending() is not None or writer.is_due()
             if is_due and is_new in written and time.monotonic() - now > _FLUSH_TURN_S and not self._stopping:
                 complete = False
                 continue

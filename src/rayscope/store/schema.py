@@ -27,6 +27,8 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_lo", "VARCHAR"),
     ("attempt", "INTEGER"),
     ("state", "VARCHAR"),
+    ("reported_state", "VARCHAR"),
+    ("end_known_by", "VARCHAR"),
     ("path_id", "BIGINT"),
     ("parent_hi", "UBIGINT"),
     ("parent_lo", "VARCHAR"),
@@ -110,6 +112,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("death_cause", "VARCHAR"),
         ("start_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
     ),
     "node": (
         ("state", "VARCHAR"),
@@ -127,6 +130,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("dashboard_agent_port", "BIGINT"),
         ("start_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
     ),
     "worker": (
         ("state", "VARCHAR"),
@@ -140,6 +144,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("launch_ns", "BIGINT"),
         ("start_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
         ("tracer", "VARCHAR"),
     ),
     "job": (
@@ -159,6 +164,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("metadata", "VARCHAR"),
         ("start_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
     ),
     "placement_group": (
         ("state", "VARCHAR"),
@@ -170,6 +176,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("bundles", "VARCHAR"),
         ("stats", "VARCHAR"),
         ("created_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
     ),
 }
 
@@ -227,7 +234,7 @@ def _entity_view(kind: str) -> str:
 
 VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
-    f"func_name, type, state, {PARENT_ID} AS parent_task_id, "
+    f"func_name, type, state, reported_state, end_known_by, {PARENT_ID} AS parent_task_id, "
     + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", "parent_task_id"})
     + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, {END} - {START} AS duration_ns, "
     + ", ".join((*STATE_COLUMNS, *PHASE_COLUMNS))
@@ -269,5 +276,16 @@ MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
         f"UPDATE attempts SET {', '.join(f'{name} = {made}' for name, made in flow_sql.DERIVED.items())}",
     ),
     4: lambda: ("ALTER TABLE attempts ADD COLUMN IF NOT EXISTS cpu_ns BIGINT",),
-    5: lambda: ("ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS launch_ns BIGINT",),
+    5: lambda: (
+        "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS launch_ns BIGINT",
+        *(
+            f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} VARCHAR"
+            for name in ("reported_state", "end_known_by", "module_name", "function_hash")
+        ),
+        "UPDATE attempts SET reported_state = state",
+        *(
+            f"ALTER TABLE {kind}_rows ADD COLUMN IF NOT EXISTS end_known_by VARCHAR"
+            for kind in ENTITY_COLUMNS
+        ),
+    ),
 }

@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from rayscope.model import Annotation, Attempt, Drop, Edge, Entity, Kind, Span
-from rayscope.store import rows
+from rayscope.store import inferred_ends, rows
 from rayscope.store.errors import StoreError
 from rayscope.store.schema import ENTITY_COLUMNS, INSERT_ATTEMPTS, MIGRATIONS, SCHEMA_VERSION, TABLES, VIEWS
 
@@ -233,6 +233,13 @@ class SessionFile:
         ).fetchall()
         return [rows.join_id(high, low) or "" for high, low in found]
 
+    def load_undefined_retries(self) -> list[str]:
+        """Task ids of retries and of actors' restarts without a definition."""
+        found = self._writer.execute(
+            "SELECT DISTINCT task_hi, task_lo FROM attempts WHERE attempt > 0 AND name IS NULL"
+        ).fetchall()
+        return [rows.join_id(high, low) or "" for high, low in found]
+
     def load_paths(self) -> list[tuple[int, int, str, int]]:
         """(path_id, parent_path_id, name, depth) of all call paths."""
         found: list[tuple[int, int, str, int]] = self._writer.execute("FROM paths").fetchall()
@@ -259,10 +266,14 @@ class SessionFile:
         entities: Iterable[Entity] = (),
         drops: Sequence[Drop] = (),
         paths: Sequence[tuple[int, int, str, int]] = (),
+        infer_ends: tuple[int, int | None] | None = None,
+        forget_ends: bool = False,
     ) -> None:
         """Write one flush in one transaction.
 
         ``replaced`` are the keys among ``attempts`` that the file already has: their rows are replaced.
+        ``infer_ends``: the time and, if it has ended, the session's end, see
+        :mod:`rayscope.store.inferred_ends`; ``forget_ends``: begin by forgetting what was inferred.
         Raises :class:`StoreError`; then nothing of it is written.
         """
         try:
@@ -284,6 +295,10 @@ class SessionFile:
                     self._writer.executemany(
                         "INSERT INTO drops VALUES (?, ?, ?, ?, ?, ?, ?)", [astuple(d) for d in drops]
                     )
+                if forget_ends:
+                    inferred_ends.forget(self._writer)
+                if infer_ends:
+                    inferred_ends.infer(self._writer, *infer_ends)
                 self._writer.execute("DELETE FROM meta WHERE key = 'writes'")
                 self._writer.execute("INSERT INTO meta VALUES ('writes', ?)", [str(self.writes + 1)])
         except duckdb.Error as error:

@@ -7,6 +7,7 @@ into a plain append; a part that comes later is merged with the stored row, by t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from itertools import islice
 
@@ -22,6 +23,7 @@ from rayscope.model import (
     merge_attempts,
     merge_entities,
 )
+from rayscope.store.inferred_ends import GRACE_NS, JOB_ENDED
 from rayscope.store.paths import PathIndex
 from rayscope.store.rows import TaskKey
 from rayscope.store.session_file import SessionFile
@@ -32,7 +34,9 @@ LINGER_S = 2.0
 EAGER_BELOW = 500
 #: Unfinished attempts that stay in memory after they are written, so that their end needs no look-up.
 KEEP_CLEAN = 100_000
-_MAX_WAITING_PARENTS = 200_000
+_MAX_WAITING = 200_000
+#: What takes along the attempts that are in flight on it when it ends.
+_TAKES_ALONG = frozenset({"worker", "node", "job"})
 #: Attempts that are written at a time, at most and (where memory is short) at least.
 _MAX_DUE, _MIN_DUE = 1_000_000, 1000
 
@@ -73,6 +77,15 @@ class SessionWriter:
         self._drops_dirty = False
         self._paths: PathIndex | None = None
         self._waiting_parents: set[str] = set()
+        #: Tasks of which a retry or a restart is on record without a definition.
+        self._undefined: set[str] = set()
+        #: When the session ended; whether what was inferred from an end is to be taken back.
+        self._end_ns: int | None = None
+        self._revived = False
+        #: When workers, nodes and jobs ended, and when to infer the ends of what they took along (ns).
+        self._over: dict[str, int] = {}
+        self._infer_ns: int | None = None
+        self._last_infer_ns = 0
         self._other_since: float | None = None
         #: Attempts that are written at a time: fewer after memory did not suffice.
         self._max_due = _MAX_DUE
@@ -87,6 +100,20 @@ class SessionWriter:
         times = [held.dirty_since for held in self._dirty.values() if held.dirty_since is not None]
         times += [since for since in (self._spans_since, self._other_since) if since is not None]
         return min(times) if times else None
+
+    def is_due(self) -> bool:
+        """Whether there is something to write although nothing came."""
+        return self._infer_ns is not None and time.time_ns() >= self._infer_ns
+
+    def end(self, end_ns: int | None, now: float) -> None:
+        """The session has ended, or (None) lives although it was taken for ended."""
+        self._revived = self._revived or end_ns is None
+        self._end_ns = end_ns
+        self._infer_ns = 0
+        if self._revived:
+            self._dirty_entities.update(self._entities)
+        if self._other_since is None:
+            self._other_since = now
 
     def add(self, batch: RecordBatch, now: float) -> None:
         """Merge a batch into memory. ``now``: monotonic s, when it arrived."""
@@ -157,6 +184,7 @@ class SessionWriter:
             file = self._open_file()
             self._paths = PathIndex(file.load_paths())
             self._waiting_parents = set(file.load_unresolved_parents())
+            self._undefined = set(file.load_undefined_retries())
             # After a failed write nobody knows what of it the file has: look again, and resolve paths anew,
             # since those that were to be written with it are not known to the new index.
             for entry in self._dirty.values():
@@ -172,6 +200,9 @@ class SessionWriter:
             self.file = file
             self._merge_entities(self._early_entities)
             self._early_entities = []
+            self._note_over(self._entities)
+            if self._revived:
+                self._dirty_entities.update(self._entities)
         return self.file
 
     def flush(self, now: float, *, everything: bool = False) -> int:
@@ -194,8 +225,17 @@ class SessionWriter:
             raise RuntimeError("the session file is not open")
         due = dict(islice(self._due(now, everything).items(), self._max_due))
         self._look_up(file, due)
+        self._share_definitions(file, due)
         self._resolve_paths(file, paths, due)
         entries = list(due.values())
+        now_ns = time.time_ns()
+        self._note_over(self._dirty_entities)
+        infer = (
+            self._revived
+            or self.is_due()
+            or (self._end_ns is not None and bool(due or self._dirty_entities))
+            or any(_is_open(entry.attempt) and self._is_over(entry.attempt) for entry in entries)
+        )
         file.write(
             attempts=[entry.attempt for entry in entries],
             path_ids=[entry.path for entry in entries],
@@ -206,7 +246,12 @@ class SessionWriter:
             entities=[self._entities[key] for key in self._dirty_entities],
             drops=list(self._drops.values()) if self._drops_dirty else (),
             paths=paths.fresh,
+            infer_ends=(now_ns, self._end_ns) if infer else None,
+            forget_ends=self._revived,
         )
+        if infer:
+            self._infer_ns = self._last_infer_ns if self._last_infer_ns > now_ns else None
+        self._revived = False
         paths.fresh = []
         self._spans, self._edges, self._annotations = set(), set(), set()
         self._spans_since = self._other_since = None
@@ -221,6 +266,24 @@ class SessionWriter:
         self._forget_some()
         paths.forget_some()
         return len(due)
+
+    def _note_over(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Note which workers, nodes and jobs are over: a while later what they took along is over, too."""
+        now_ns = time.time_ns()
+        for kind, identity in keys:
+            if kind not in _TAKES_ALONG or not self._entities[kind, identity].is_over:
+                continue
+            end_ns = self._entities[kind, identity].current().get("end_ns")
+            if not isinstance(end_ns, int) or self._over.get(identity) == end_ns:
+                continue
+            self._over[identity] = end_ns
+            # (Clocks differ: what ends in the future is waited for no longer than what ends now.)
+            due_ns = min(end_ns, now_ns) + GRACE_NS
+            self._infer_ns = due_ns if self._infer_ns is None else min(self._infer_ns, due_ns)
+            self._last_infer_ns = max(self._last_infer_ns, due_ns)
+
+    def _is_over(self, attempt: Attempt) -> bool:
+        return any(one in self._over for one in (attempt.worker_id, attempt.node_id, attempt.job_id))
 
     def _due(self, now: float, everything: bool) -> dict[TaskKey, _Held]:
         if everything or len(self._dirty) < EAGER_BELOW:
@@ -253,6 +316,39 @@ class SessionWriter:
             if key in due and due[key].stored is None:
                 due[key].stored = False
 
+    def _share_definitions(self, file: SessionFile, due: dict[TaskKey, _Held]) -> None:
+        """Give retries and restarts without a definition that of another attempt of their task.
+
+        Nobody defines the restarts of actors, and the definition of a retry can be lost.
+        """
+        undefined = {key[0] for key, entry in due.items() if key[1] and not entry.attempt.has_definition}
+        if len(self._undefined) < _MAX_WAITING:
+            self._undefined |= undefined
+        # Whatever attempt comes now, it may be the one that tells.
+        wanted = undefined | (self._undefined & {key[0] for key in due})
+        if not wanted:
+            return
+        attempts: dict[str, dict[TaskKey, _Held]] = {}
+        for key, entry in due.items():
+            if key[0] in wanted:
+                attempts.setdefault(key[0], {})[key] = entry
+        for stored, path in file.load_task_attempts(wanted):
+            key = (stored.task_id, stored.attempt)
+            if key not in due:
+                entry = self._held.get(key) or _Held(stored)
+                merge_attempts(entry.attempt, stored)
+                entry.stored, entry.path = True, path
+                attempts.setdefault(stored.task_id, {})[key] = entry
+        for task_id, known in attempts.items():
+            defined = next((known[key] for key in sorted(known) if known[key].attempt.has_definition), None)
+            if defined is None:
+                continue
+            for key, entry in known.items():
+                if not entry.attempt.has_definition:
+                    entry.attempt.define_like(defined.attempt)
+                    due[key] = entry
+            self._undefined.discard(task_id)
+
     def _resolve_paths(self, file: SessionFile, paths: PathIndex, due: dict[TaskKey, _Held]) -> None:
         unresolved = {key: entry for key, entry in due.items() if entry.path is None}
         self._resolve_among(paths, unresolved)
@@ -268,7 +364,7 @@ class SessionWriter:
             self._resolve_among(paths, unresolved)
         for entry in unresolved.values():
             parent = entry.attempt.parent_task_id
-            if parent is not None and len(self._waiting_parents) < _MAX_WAITING_PARENTS:
+            if parent is not None and len(self._waiting_parents) < _MAX_WAITING:
                 self._waiting_parents.add(parent)
         # A stored task that wakes may be the parent of one that has only now come, and so on.
         while self._wake_children(file, paths, due) and unresolved:
@@ -327,6 +423,12 @@ class SessionWriter:
         if self.file is not None:
             self.file.close()
             self.file = None
+
+
+def _is_open(attempt: Attempt) -> bool:
+    """Whether no end of its own was reported; see :mod:`rayscope.store.inferred_ends`."""
+    error = attempt.error
+    return not attempt.is_terminal or (error is not None and error.message.startswith(JOB_ENDED))
 
 
 def _settled(attempt: Attempt) -> bool:

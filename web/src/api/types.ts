@@ -171,6 +171,8 @@ export interface Task {
   func_name: string | null;
   type: string | null;
   state: string | null;
+  reported_state: string | null;
+  end_known_by: string | null;
   job_id: string | null;
   actor_id: string | null;
   parent_task_id: string | null;

@@ -125,6 +125,7 @@ const TONES: Record<string, Tone> = {
   DEAD: 'quiet',
   REMOVED: 'quiet',
   STOPPED: 'quiet',
+  CUT_OFF: 'quiet',
   ended: 'quiet',
   FAILED: 'bad',
   INFEASIBLE: 'bad',

@@ -142,6 +142,7 @@ export const en = {
     RUNNING_IN_RAY_WAIT: 'In ray.wait',
     FINISHED: 'Finished',
     FAILED: 'Failed',
+    CUT_OFF: 'Cut off',
     UNKNOWN: 'Unknown',
   },
   type: {
@@ -346,6 +347,15 @@ export const en = {
     logs: 'Log files',
     language: 'Language',
     sameFunction: 'Every attempt of this function',
+    inferredEnd: {
+      returned: 'Ray reported no end. The return value was stored, so the task finished.',
+      worker: 'Ray reported no end. The worker died at this time; the last known state was “{{state}}”.',
+      node: 'Ray reported no end. The node died at this time; the last known state was “{{state}}”.',
+      job: 'Ray reported no end. The job ended at this time; the last known state was “{{state}}”.',
+      session:
+        'Ray reported no end. The cluster was gone at this time; the last known state was “{{state}}”.',
+      failed: 'The job ended before this attempt did. Ray lists such attempts as failed.',
+    },
     unresolved: 'The definition of this task never arrived: its name and parent are unknown.',
     missing: 'This task is not in the session',
   },
@@ -847,7 +857,7 @@ export const en = {
     notPlaced: 'Not placed yet',
     noActor: 'Tasks without an actor',
     attempt: 'attempt {{n}}',
-    state: { finished: 'finished', failed: 'failed', running: 'running' },
+    state: { finished: 'finished', failed: 'failed', running: 'running', cut_off: 'cut off' },
     tipMerged: '{{n}} attempts in {{span}}, {{busy}} together',
     tipFailed: '{{n}} failed',
     tipWaited: 'Waited {{span}} before',

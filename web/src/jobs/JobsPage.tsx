@@ -50,7 +50,7 @@ export default function JobsPage() {
   );
 }
 
-const ENDED = new Set(['SUCCEEDED', 'FAILED', 'STOPPED', 'FINISHED', 'DEAD']);
+const ENDED = new Set(['SUCCEEDED', 'FAILED', 'STOPPED', 'FINISHED', 'CUT_OFF', 'DEAD']);
 
 function nowNs(job: Item): number | null {
   return ENDED.has(String(job.state)) ? null : Date.now() * 1e6;

@@ -105,9 +105,10 @@ export function ProgressSection({
 /** A bar, and what of it is not simply done. */
 function StateBar({ states }: { states: States }) {
   const { t } = useTranslation();
-  const { failed, running, waiting } = progressOf(states);
+  const { failed, cutOff, running, waiting } = progressOf(states);
   const notes = [
     failed > 0 && t('jobs.failed', { n: count(failed) }),
+    cutOff > 0 && t('jobs.cutOff', { n: count(cutOff) }),
     running > 0 && t('jobs.running', { n: count(running) }),
     waiting > 0 && t('jobs.waiting', { n: count(waiting) }),
   ].filter((note) => note !== false);

@@ -5,6 +5,7 @@ export interface Progress {
   all: number;
   ended: number;
   failed: number;
+  cutOff: number;
   running: number;
   waiting: number;
 }
@@ -13,9 +14,10 @@ export interface Progress {
 export function progressOf(states: States): Progress {
   const all = Object.values(states).reduce((sum, number) => sum + number, 0);
   const failed = states.FAILED ?? 0;
-  const ended = failed + (states.FINISHED ?? 0);
+  const cutOff = states.CUT_OFF ?? 0;
+  const ended = failed + cutOff + (states.FINISHED ?? 0);
   const running = RUNNING_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0);
-  return { all, ended, failed, running, waiting: Math.max(0, all - ended - running) };
+  return { all, ended, failed, cutOff, running, waiting: Math.max(0, all - ended - running) };
 }
 
 /** A JSON object that somebody typed: undefined for nothing, null for what is none. */

@@ -35,7 +35,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const of = (names: readonly string[]) => names.reduce((sum, name) => sum + (states[name] ?? 0), 0);
   const running = of(RUNNING_STATES);
   const failed = states.FAILED ?? 0;
-  const ended = failed + (states.FINISHED ?? 0);
+  const ended = failed + (states.FINISHED ?? 0) + (states.CUT_OFF ?? 0);
   const waiting = Math.max(0, summary.attempts - running - ended);
   return (
     <section className="rs-summary" data-testid="summary">

@@ -138,7 +138,10 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
   const toTask = (id: string) => ({ ...url, task: id, attempt: undefined });
   return (
     <>
-      {(attempt.error !== null || attempt.state === 'FAILED') && <ErrorView attempt={attempt} />}
+      {attempt.state !== 'CUT_OFF' && (attempt.error !== null || attempt.state === 'FAILED') && (
+        <ErrorView attempt={attempt} />
+      )}
+      {attempt.end_known_by !== null && <InferredEnd attempt={attempt} />}
       {attempt.type === null && <p className="rs-note">{t('task.unresolved')}</p>}
 
       {attempt.state === 'PENDING_NODE_ASSIGNMENT' && <WhyPending is={(one) => waitsLike(attempt, one)} />}
@@ -359,6 +362,19 @@ function ErrorView({ attempt }: { attempt: TaskAttempt }) {
         <pre className="rs-pre rs-traceback">{message}</pre>
       )}
     </section>
+  );
+}
+
+/** Why the end is known of an attempt of which Ray reported none, or that the end of its job cut off. */
+function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
+  const { t } = useTranslation();
+  const name = useStateName();
+  const how =
+    attempt.reported_state === 'FAILED' ? 'failed' : (attempt.end_known_by as 'job' | 'session' | 'returned');
+  return (
+    <p className="rs-note" data-testid="task-inferred-end">
+      {t(`task.inferredEnd.${how}`, { state: name(attempt.reported_state) })}
+    </p>
   );
 }
 

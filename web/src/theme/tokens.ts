@@ -3,7 +3,7 @@
 type Shades = { light: string; dark: string };
 
 /**
- * One colour for each of Ray's task states. Waiting is warm, on its way is teal, running is blue to violet
+ * One colour for each of Ray's task states, and for our own of what had no end when its job ended. Waiting is warm, on its way is teal, running is blue to violet
  * (blocked in ray.get or ray.wait still holds a worker), and the ends are green and red.
  */
 export const stateColors: Record<string, Shades> = {
@@ -20,6 +20,7 @@ export const stateColors: Record<string, Shades> = {
   RUNNING_IN_RAY_WAIT: { light: '#a04fc9', dark: '#b974dd' },
   FINISHED: { light: '#2f9e5b', dark: '#46b574' },
   FAILED: { light: '#d6373d', dark: '#f0656a' },
+  CUT_OFF: { light: '#868e99', dark: '#8b939e' },
 };
 
 /** States of actors, nodes, workers, jobs and placement groups, by what they mean. */

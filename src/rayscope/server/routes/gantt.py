@@ -33,7 +33,7 @@ MAX_LINKS = 3_000
 PATH_TIME_S = 10.0
 #: Under which name the lanes of all of a large session are kept.
 FOLLOWED = {"worker": "lanes", "function": "lanes-function", "node": "lanes-node"}
-STATES = ("finished", "failed", "running")
+STATES = ("finished", "failed", "running", "cut_off")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 By = Annotated[str, Query(max_length=20, description="worker, actor, function, node or path")]
 Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes by call path")]

@@ -39,6 +39,17 @@ class Drain(BaseModel):
     timeout_s: float = Field(5.0, ge=0, le=60)
 
 
+class ProgramEnd(BaseModel):
+    """How a program ended that may have been a driver of a session."""
+
+    session: str = Field(max_length=200)
+    pid: int = Field(ge=0, lt=2**31)
+    began_ns: int = Field(ge=0, lt=2**63)
+    ended_ns: int = Field(ge=0, lt=2**63)
+    exit_code: int = Field(ge=0, lt=256)
+    cluster_is_gone: bool = False
+
+
 class _TooLarge(Exception):
     """A body beyond the limit, unpacked."""
 
@@ -167,6 +178,13 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
         if not matches(key, hub.key):
             return _bad_key()
         return answer({"drained": hub.drain(what.session, what.timeout_s)})
+
+    @app.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
+    def program_end(key: str, what: ProgramEnd) -> Response:
+        if not matches(key, hub.key):
+            return _bad_key()
+        hub.program_ended(**what.model_dump())
+        return Response(status_code=204)
 
 
 def _bad_key() -> Response:

@@ -5,7 +5,7 @@ parameters.
 """
 
 from rayscope.store.query.attempts import get_task, list_attempts
-from rayscope.store.query.entities import Beside, get_entity, list_entities
+from rayscope.store.query.entities import Beside, get_entity, jobs_of_driver, list_entities
 from rayscope.store.query.events import list_events
 from rayscope.store.query.figures import (
     counts,
@@ -69,6 +69,7 @@ __all__ = [
     "in_flight",
     "is_laid_out",
     "job_places",
+    "jobs_of_driver",
     "lay_out",
     "list_attempts",
     "list_entities",

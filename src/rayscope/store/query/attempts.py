@@ -39,7 +39,8 @@ ERROR_SUMMARY = (
 )
 _ITEM = (
     f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, func_name, type, coalesce(state, 'NIL') AS state, "
-    "job_id, actor_id, parent_hi, parent_lo, node_id, worker_id, worker_pid, placement_group_id, error_type, "
+    "coalesce(reported_state, 'NIL') AS reported_state, end_known_by, job_id, actor_id, "
+    "parent_hi, parent_lo, node_id, worker_id, worker_pid, placement_group_id, error_type, "
     f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, "
     f"{CREATED} AS created_ns, {START} AS start_ns, "
     f"{END} AS end_ns, cpu_ns"

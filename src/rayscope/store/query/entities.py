@@ -151,6 +151,15 @@ def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
     return found
 
 
+def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
+    """The jobs whose driver has this process id and began at that time or later."""
+    with file.reader() as reader:
+        found = reader.execute(
+            "SELECT id FROM job_rows WHERE driver_pid = ? AND coalesce(start_ns, 0) >= ?", [pid, since_ns]
+        ).fetchall()
+    return [job_id for (job_id,) in found]
+
+
 def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     """One actor, node, worker, job or placement group. Raises NotFound.
 

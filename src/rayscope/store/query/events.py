@@ -44,8 +44,8 @@ _EVENTS = f"""
         NULL::VARCHAR AS job_id, 1::BIGINT AS count, NULL::BIGINT AS last_ns
     FROM node_rows
     UNION ALL SELECT end_ns,
-        CASE WHEN death_reason = 'EXPECTED_TERMINATION' OR death_reason LIKE '%DRAIN%'
-            THEN 'INFO' ELSE 'ERROR' END,
+        CASE WHEN end_known_by IS NOT NULL OR death_reason = 'EXPECTED_TERMINATION'
+                OR death_reason LIKE '%DRAIN%' THEN 'INFO' ELSE 'ERROR' END,
         'node', 'NODE_DEAD', id, coalesce(node_name, node_ip), concat_ws(': ', death_reason, death_message),
         id, NULL, 1, NULL
     FROM node_rows WHERE state = 'DEAD'
@@ -67,7 +67,8 @@ _EVENTS = f"""
     UNION ALL SELECT start_ns, 'INFO', 'job', 'JOB_STARTED', id, entrypoint, NULL, driver_node_id, id, 1, NULL
     FROM job_rows WHERE {SHOWN_JOB}
     UNION ALL SELECT end_ns,
-        CASE state WHEN 'FAILED' THEN 'ERROR' WHEN 'STOPPED' THEN 'WARNING' ELSE 'INFO' END,
+        CASE state WHEN 'FAILED' THEN 'ERROR' WHEN 'STOPPED' THEN 'WARNING' WHEN 'CUT_OFF' THEN 'WARNING'
+            ELSE 'INFO' END,
         'job', 'JOB_' || state, id, entrypoint, message, driver_node_id, id, 1, NULL
     FROM job_rows WHERE {SHOWN_JOB} AND end_ns IS NOT NULL
     UNION ALL SELECT created_ns, 'INFO', 'placement_group', 'PLACEMENT_GROUP_PENDING', id, {_GROUP},

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from rayscope.model import CUT_OFF
 from rayscope.store.errors import BadQuery
 from rayscope.store.flow_sql import (
     CREATED,
@@ -38,7 +39,7 @@ _DETAILED = 6
 _STEPS = 21
 
 
-_FAILED = f"({END} IS NOT NULL AND failed_ns IS NOT NULL)"
+_FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
 #: When the phases of a bar with phases began: name -> SQL.
 _BEGINS = {
     "created": CREATED,
@@ -304,7 +305,8 @@ def _bars(
             f"place FROM ({attempts}) WHERE ended_ns - began_ns >= {2 * size}"
         )
     state = (
-        f"CASE WHEN {_FAILED} THEN 'failed' WHEN {END} IS NULL THEN 'running' ELSE 'finished' END AS state"
+        f"CASE WHEN {_FAILED} THEN 'failed' WHEN {END} IS NULL THEN 'running' "
+        f"WHEN state = '{CUT_OFF}' THEN 'cut_off' ELSE 'finished' END AS state"
     )
     longest = reader.execute("SELECT max(most) FROM cells").fetchone()
     any_wide = longest is not None and (longest[0] or 0) >= _DETAILED * size
