@@ -144,6 +144,10 @@ def _losses(summary: Mapping[str, Any]) -> Text:
         losses.append(f"{dropped['total']:,}")
     if dropped.get("unresolved_attempts"):
         losses.append(f"the definition of {dropped['unresolved_attempts']:,} attempts never came")
+    if dropped.get("starts_lost"):
+        losses.append(
+            f"the start of {dropped['starts_lost']:,} attempts (their workers died before reporting it)"
+        )
     rejected = (summary.get("ingest") or {}).get("rejected_batches") or 0
     if rejected:
         losses.append(f"{rejected:,} batches could not be read (set aside in rejected/)")

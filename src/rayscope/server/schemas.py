@@ -40,6 +40,7 @@ class Dropped(BaseModel):
     spans: int
     by: list[DroppedBy]
     unresolved_attempts: int
+    starts_lost: int
     repaired_total: int
     repaired_ns: int | None
     repaired_partly: bool
@@ -239,15 +240,17 @@ class Phase(BaseModel):
 
 
 class TaskFailure(BaseModel):
-    """Ray's error type and the whole text."""
+    """Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone."""
 
     type: str
     message: str | None
+    is_cut: bool
 
 
 class AttemptDetail(TaskItem):
-    """Everything known of an attempt."""
+    """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
 
+    start_is_lost: bool
     states: list[StateTime]
     phases: list[Phase]
     error: TaskFailure | None

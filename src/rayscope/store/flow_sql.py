@@ -65,6 +65,13 @@ def function_name(of: str) -> str:
     )
 
 
+#: Whether nobody told when an attempt that was handed to its worker began: a worker reports its tasks once a
+#: second, and one that dies takes along what it has not reported. How long it waited and ran is not known.
+START_LOST = (
+    "(coalesce(running_ns, execute_begin_ns, total_begin_ns) IS NULL AND (state = 'FINISHED' OR "
+    "state = 'FAILED' AND (submitted_to_worker_ns IS NOT NULL OR error_type = 'TASK_EXECUTION_EXCEPTION')))"
+)
+
 # Objects and the edges that they make.
 
 #: Objects of ``ray.put`` have indices from here on, and the attempt in the first byte of their task's id.

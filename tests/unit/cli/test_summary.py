@@ -78,10 +78,12 @@ def test_losses_are_told() -> None:
         "total": 7,
         "by": [{"source": "node abc", "reason": "buffer full", "count": 7}],
         "unresolved_attempts": 2,
+        "starts_lost": 3,
     }
     text = " ".join(_shown({**SUMMARY, "dropped": dropped, "ingest": {"rejected_batches": 1}}).split())
     assert "7 by node abc (buffer full)" in text
     assert "the definition of 2 attempts never came" in text
+    assert "the start of 3 attempts" in text
     assert "1 batches could not be read" in text
     assert "Nothing dropped" not in text
 

@@ -19,6 +19,7 @@ export interface Dropped {
     last_ns: Ns | null;
   }[];
   unresolved_attempts: number;
+  starts_lost: number;
   /** How much of `total` was known when the tasks were last read again from Ray’s control store. */
   repaired_total: number;
   repaired_ns: Ns | null;
@@ -193,7 +194,8 @@ export interface Task {
 export interface TaskAttempt extends Task {
   states: { state: string; time_ns: Ns }[];
   phases: { name: string; begin_ns: Ns; end_ns: Ns }[];
-  error: { type: string | null; message: string | null } | null;
+  error: { type: string | null; message: string | null; is_cut: boolean } | null;
+  start_is_lost: boolean;
   required_resources: unknown;
   label_selector: unknown;
   runtime_env: unknown;

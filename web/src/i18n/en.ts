@@ -347,6 +347,9 @@ export const en = {
     logs: 'Log files',
     language: 'Language',
     sameFunction: 'Every attempt of this function',
+    errorCut: 'Ray keeps only the last 500 characters of an error; the beginning is in the log.',
+    startLost:
+      'The report of when this attempt began to run is missing: its worker died before sending it. How long it waited and ran is not known.',
     inferredEnd: {
       returned: 'Ray reported no end. The return value was stored, so the task finished.',
       worker: 'Ray reported no end. The worker died at this time; the last known state was “{{state}}”.',

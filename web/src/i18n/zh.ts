@@ -333,6 +333,8 @@ export const zh: Translation = {
     logs: '日志文件',
     language: '语言',
     sameFunction: '此函数的每次执行',
+    errorCut: 'Ray 只保留错误的最后 500 个字符，开头部分见日志。',
+    startLost: '缺少此次执行何时开始运行的报告：工作进程在发送之前已退出。等待和运行的时长未知。',
     inferredEnd: {
       returned: 'Ray 没有报告结束。返回值已存储，因此任务已完成。',
       worker: 'Ray 没有报告结束。工作进程在此时退出，最后已知的状态是“{{state}}”。',

@@ -141,6 +141,11 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
       {attempt.state !== 'CUT_OFF' && (attempt.error !== null || attempt.state === 'FAILED') && (
         <ErrorView attempt={attempt} />
       )}
+      {attempt.start_is_lost && (
+        <p className="rs-note" data-testid="task-start-lost">
+          {t('task.startLost')}
+        </p>
+      )}
       {attempt.end_known_by !== null && <InferredEnd attempt={attempt} />}
       {attempt.type === null && <p className="rs-note">{t('task.unresolved')}</p>}
 
@@ -150,7 +155,7 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
         <Timeline attempt={attempt} />
       </Section>
 
-      <Scheduling task={task} attempt={attempt.attempt} />
+      {!attempt.start_is_lost && <Scheduling task={task} attempt={attempt.attempt} />}
       <Waits task={task} attempt={attempt.attempt} />
       <Annotations task={task} attempt={attempt.attempt} />
 
@@ -356,6 +361,7 @@ function ErrorView({ attempt }: { attempt: TaskAttempt }) {
       </div>
       {/* Of a long traceback the line that matters is the last: it goes first. */}
       {line !== '' && line !== message.trim() && <p className="rs-failure-line">{line}</p>}
+      {attempt.error?.is_cut && <p className="rs-line rs-dim">{t('task.errorCut')}</p>}
       {message === '' ? (
         <p className="rs-line">{t('task.errorGone')}</p>
       ) : (

@@ -21,6 +21,7 @@ _NOTHING_DROPPED = {
     "spans": 0,
     "by": [],
     "unresolved_attempts": 0,
+    "starts_lost": 0,
     "repaired_total": 0,
     "repaired_ns": None,
     "repaired_partly": False,

@@ -10,7 +10,16 @@ import duckdb
 
 from rayscope.model import PHASES, STATES
 from rayscope.store.errors import BadQuery, NotFound
-from rayscope.store.flow_sql import BLOCKED_ON, CREATED, END, FOREVER, NOT_DRIVER, START, still_blocked
+from rayscope.store.flow_sql import (
+    BLOCKED_ON,
+    CREATED,
+    END,
+    FOREVER,
+    NOT_DRIVER,
+    START,
+    START_LOST,
+    still_blocked,
+)
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query import flow
 from rayscope.store.query.pages import (
@@ -33,8 +42,13 @@ _TASK_ID = re.compile(r"[0-9a-fA-F]{48}")
 #: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
 #: traceback is the exception.
 MESSAGE_CHARS = 500
+_LINES = "list_filter(string_split(error_message, chr(10)), lambda line: trim(line) != '')"
+#: Whether Ray kept the end of an error alone: of what a task raises that is the last 500 characters.
+CUT_ERROR = (
+    "coalesce(starts_with(error_message, 'User exception:\n') AND length(error_message) >= 516, false)"
+)
 ERROR_SUMMARY = (
-    "left(list_last(list_filter(string_split(error_message, chr(10)), lambda line: trim(line) != '')), 300) "
+    f"CASE WHEN {CUT_ERROR} AND len({_LINES}) = 2 THEN '…' ELSE '' END || left(list_last({_LINES}), 300) "
     "AS error_summary"
 )
 _ITEM = (
@@ -229,7 +243,7 @@ def _name_restarts(reader: duckdb.DuckDBPyConnection, found: list[Row]) -> None:
 _DETAIL_EXTRA = (
     "required_resources, label_selector, runtime_env, call_site, language, actor_repr_name, path_id, "
     "stdout_file, stderr_file, stdout_start, stdout_end, stderr_start, stderr_end, "
-    "error_message AS whole_error"
+    f"error_message AS whole_error, {CUT_ERROR} AS error_is_cut, {START_LOST} AS start_is_lost"
 )
 
 
@@ -305,7 +319,12 @@ def _detail(row: Row, last_ns: int) -> Row:
     ]
     row["phases"] = [interval for interval in intervals if interval["begin_ns"] is not None]
     message = row.pop("whole_error")
-    row["error"] = None if row["error_type"] is None else {"type": row["error_type"], "message": message}
+    is_cut = bool(row.pop("error_is_cut"))
+    row["error"] = (
+        None
+        if row["error_type"] is None
+        else {"type": row["error_type"], "message": message, "is_cut": is_cut}
+    )
     del row["path_id"]
     return _item(row, last_ns)
 

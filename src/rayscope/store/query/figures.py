@@ -6,7 +6,7 @@ import time
 
 import msgspec
 
-from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START
+from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START, START_LOST
 from rayscope.store.query.attempts import ERROR_SUMMARY, MESSAGE_CHARS
 from rayscope.store.query.pages import (
     Row,
@@ -144,12 +144,14 @@ def dropped(file: SessionFile) -> Row:
                 "ORDER BY 1, 2, 3"
             )
         )
-        counted = reader.execute(
-            "SELECT count(*) FROM attempts WHERE name IS NULL AND type IS NULL"
-        ).fetchone()
+        unresolved, starts_lost = reader.execute(
+            "SELECT count(*) FILTER (name IS NULL AND type IS NULL), "
+            f"count(*) FILTER ({START_LOST} AND {NOT_DRIVER}) FROM attempts"
+        ).fetchone() or (0, 0)
     return {
         "total": sum(row["count"] for row in by if row["reason"] not in SPAN_LOSSES),
         "spans": sum(row["count"] for row in by if row["reason"] in SPAN_LOSSES),
         "by": by,
-        "unresolved_attempts": counted[0] if counted else 0,
+        "unresolved_attempts": unresolved,
+        "starts_lost": starts_lost,
     }
