@@ -127,7 +127,9 @@ def _conclude(
         url = recording.program_end_url(serving.ingest_url)
         api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
     for session in reversed(used):  # the newest last, where the eye is
-        summary.show(stderr(), api.summary(session), serving.url, _critical_path(api, session))
+        waited = api.get("/api/cluster/status", session=session)["pending"] if session in gone else []
+        shown = {**api.summary(session), "never_placed": waited}
+        summary.show(stderr(), shown, serving.url, _critical_path(api, session))
 
 
 def _critical_path(api: Api, session: str) -> Mapping[str, Any] | None:

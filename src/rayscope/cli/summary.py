@@ -41,7 +41,10 @@ def session_url(url: str, session: str) -> str:
 def show(
     console: Console, summary: Mapping[str, Any], url: str, path: Mapping[str, Any] | None = None
 ) -> None:
-    """Print ``summary`` (of ``GET /api/summary``) and ``path`` (of ``GET /api/flow/critical_path``)."""
+    """Print ``summary`` (of ``GET /api/summary``) and ``path`` (of ``GET /api/flow/critical_path``).
+
+    ``summary`` may have ``never_placed``: what waited for a place to the end and could not have had one.
+    """
     parts: list[Any] = [_states(summary)]
     if path:
         parts.append(_path(path))
@@ -49,6 +52,9 @@ def show(
         parts.append(_functions(summary["functions"]))
     if summary.get("failures"):
         parts.append(_failures(summary["failures"]))
+    for one in summary.get("never_placed") or []:
+        what = f"Never placed: {one['count']:,} {one['name'] or one['kind']}. {one['reason']['message']}"
+        parts.append(Text(what, style="yellow"))
     parts.append(_losses(summary))
     parts.append(Text(session_url(url, summary["session"]), style="underline"))
     console.print(

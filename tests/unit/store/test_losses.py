@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.story import SESSION, Story, at
 
-from rayscope.model import TaskError
+from rayscope.model import Entity, TaskError
+from rayscope.server.routes.nodes import never_placed
 from rayscope.store import query
 from rayscope.store.session_file import SessionFile
 from rayscope.store.session_writer import SessionWriter
@@ -40,3 +41,28 @@ def test_starts_that_died_with_their_worker_and_errors_that_ray_cut(tmp_path: Pa
     assert {task_id for task_id, one in found.items() if one["error"]["is_cut"]} == {lost}
     assert found[lost]["error_summary"] == "…" + "x" * 300
     assert found[whole]["error_summary"] == "ValueError: no"
+
+
+def test_what_was_never_placed_is_told_after_the_end(tmp_path: Path) -> None:
+    story = Story()
+    story.entity("node", "a" * 56, 0, resources_total='{"CPU": 4.0}', labels="{}")
+    story.task("placed", 0, 10, resources='{"CPU": 1.0}')
+    story.task("wants_gpu", 0, resources='{"CPU": 1.0, "GPU": 1.0}')
+    story.task("waited_for_room", 0, resources='{"CPU": 4.0}')
+    story.batch.entities.append(
+        Entity(
+            "actor", "d" * 32, {"class_name": "Big", "required_resources": '{"CPU": 8.0}', "start_ns": at(0)}
+        )
+    )
+    story.batch.entities[-1].transitions[(at(0), "PENDING_CREATION")] = {}
+    writer = SessionWriter(SESSION, lambda: SessionFile(tmp_path / "record.duckdb"))
+    writer.add(story.batch, 0.0)
+    writer.end(at(90), 0.0)
+    writer.flush(0.0, everything=True)
+    assert writer.file is not None
+    found = never_placed(writer.file, at(90))["pending"]
+    writer.close()
+    assert [(one["kind"], one["name"], one["reason"]["code"]) for one in found] == [
+        ("task", "wants_gpu", "no_resource"),
+        ("actor", "Big", "too_large"),
+    ]

@@ -155,9 +155,9 @@ export const isFiring = (alert: Alert) => alert.state === 'firing' && alert.sile
 export function PendingPanel({ live }: { live: boolean }) {
   const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();
-  const status = useClusterStatus(url.session, live);
+  const status = useClusterStatus(url.session);
   const reasonText = useReasonText();
-  if (!live) return null;
+  if (!live && !status.data?.pending.length) return null;
   const scaler = status.data?.autoscaler ?? null;
   return (
     <Panel

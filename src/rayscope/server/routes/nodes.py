@@ -8,8 +8,9 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from rayscope.flow.demand import Place
 from rayscope.flow.physical import WorkerRow
-from rayscope.model.usage import NodeStats, ProcessUse
+from rayscope.model.usage import NodeStats, ProcessUse, Resources
 from rayscope.server import measured, schemas_nodes
 from rayscope.server.cluster_status import amounts, holders, pending_of, places_of
 from rayscope.server.hub import Hub
@@ -73,7 +74,7 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
 
 
 def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
-    """As ``GET /api/cluster/status`` answers. Of a session that is over nothing waits any more."""
+    """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
     resources, error = measured.resources_of(hub, session)
     answer: dict[str, Any] = {
         "session": session,
@@ -92,7 +93,7 @@ def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
         "autoscaler": None,
     }
     if resources is None:
-        return answer
+        return answer if answer["live"] else answer | never_placed(file, hub.last_ns(session))
     found = seen_now(hub, session, file)
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
@@ -105,6 +106,24 @@ def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
         "pending_left_out": waiting.left_out,
         "shapes": msgspec.to_builtins(resources.demands),
         "autoscaler": msgspec.to_builtins(resources.autoscaler),
+    }
+
+
+def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
+    """What waited for a place to the end of its session and could not have had one.
+
+    What else waited waited for room, and how much of that there was is not on record.
+    """
+    places = [
+        Place(row["id"], total, total, _labels(row["labels"]))
+        for row in query.last_nodes(file)
+        if (total := msgspec.json.decode(row["resources_total"] or "{}"))
+    ]
+    waited = query.pending(file, ended=True)
+    found = pending_of(waited.rows, Resources(time_ns=last_ns), places) if places else []
+    return {
+        "pending": [one for one in found if one["reason"]["never"]],
+        "pending_left_out": waited.left_out,
     }
 
 

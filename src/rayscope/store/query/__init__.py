@@ -39,7 +39,7 @@ from rayscope.store.query.progress import functions_of, tasks_by_job
 from rayscope.store.query.range import RangeSums, range_sums
 from rayscope.store.query.stack import InFlight, activity, in_flight
 from rayscope.store.query.transfers import Transfers, transfers
-from rayscope.store.query.waiting import Pending, dead_nodes, pending, workers_alive
+from rayscope.store.query.waiting import Pending, dead_nodes, last_nodes, pending, workers_alive
 
 __all__ = [
     "MAX_LIMIT",
@@ -70,6 +70,7 @@ __all__ = [
     "is_laid_out",
     "job_places",
     "jobs_of_driver",
+    "last_nodes",
     "lay_out",
     "list_attempts",
     "list_entities",
