@@ -71,6 +71,8 @@ _PASSING = (OSError, MemoryError, SpoolFull)
 #: Nodes of one session whose way of sending is remembered.
 MAX_AGENTS = 10_000
 _RETENTION_S = 600.0
+#: What comes so soon after a session's end was under way; what comes later shows that it lives.
+_STRAGGLERS_NS = 10 * 10**9
 #: How long a stop may go on merging.
 _STOP_S = 15.0
 _IDLE_RELEASE_S = 120.0
@@ -446,7 +448,7 @@ class Recorder:
             log.warning("%s", error.message)
             return
         writer = self._writer_of(batch.session)
-        if about.ended_ns is not None:
+        if about.ended_ns is not None and time.time_ns() - about.ended_ns > _STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)
         writer.add(batch, now)

@@ -1,0 +1,54 @@
+"""A program that ends takes its jobs along, and perhaps its cluster: Ray does not learn how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+from tests.story import JOB, SESSION, Story, at
+
+from rayscope.cli.recording import program_end_url
+from rayscope.model import CUT_OFF, Entity
+
+PID = 4242
+
+
+def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> None:
+    story = Story()
+    story.task("ran", 0, 10)
+    for job, pid in ((JOB, PID), ("02000000", PID + 1)):
+        fields: dict[str, Any] = {"driver_pid": pid, "start_ns": at(1), "entrypoint": "python x.py"}
+        story.batch.entities.append(Entity("job", job, fields, {(at(1), "RUNNING"): {}}))
+    story.entity("node", "a" * 56, 0)
+    fresh.record(story)
+    url = program_end_url(fresh.server.ingest_url)
+    how = {"session": SESSION, "pid": PID, "began_ns": at(0), "ended_ns": at(90), "exit_code": 137}
+    assert httpx.post(url.replace("/program-end", "x/program-end"), json=how).status_code == 404
+    assert httpx.post(url, json={**how, "cluster_is_gone": True}).status_code == 204
+
+    jobs = {job["job_id"]: job for job in fresh.get("/api/jobs")["items"]}
+    assert (jobs[JOB]["state"], jobs[JOB]["exit_code"], jobs[JOB]["end_ns"]) == ("FAILED", 137, at(90))
+    assert jobs[JOB]["message"] == "The driver ended with exit code 137 (SIGKILL)."
+    assert jobs["02000000"]["state"] == CUT_OFF
+    (ran,) = fresh.get("/api/tasks")["items"]
+    assert (ran["state"], ran["reported_state"], ran["end_known_by"]) == (CUT_OFF, "RUNNING", "job")
+    assert (ran["end_ns"], ran["duration_ns"]) == (at(90), at(90) - at(10))
+    (node,) = fresh.get("/api/nodes")["items"]
+    assert (node["state"], node["end_known_by"]) == ("DEAD", "session")
+    (session,) = fresh.get("/api/sessions")["items"]
+    assert session["state"] == "ended"
+    progress = fresh.get(f"/api/jobs/{JOB}/progress")
+    assert progress["states"] == {CUT_OFF: 1}
+    assert not [
+        event
+        for event in fresh.get("/api/events")["items"]
+        if event["kind"] in ("node", "task") and event["severity"] != "INFO"
+    ]
+
+    # It is heard of again: it was not the end.
+    later = Story()
+    later.task("more", 100, 110, task_id="7" * 48)
+    fresh.record(later)
+    assert {one["state"] for one in fresh.get("/api/nodes")["items"]} == {"ALIVE"}
+    (session,) = fresh.get("/api/sessions")["items"]
+    assert session["state"] == "live"
