@@ -152,6 +152,7 @@ class PlacementGroup(TypedDict):
     bundles: str | None
     stats: str | None
     created_ns: int | None
+    end_known_by: str | None
 
 
 class EntityFilters(TypedDict, total=False):

@@ -69,7 +69,9 @@ export function ActorDetail({ actor }: { actor: Item }) {
   const id = String(actor.actor_id);
   return (
     <>
-      {(WAITING.has(String(actor.state)) || actor.worker_id === null) && <WhyPending is={(one) => one.id === id} />}
+      {(WAITING.has(String(actor.state)) || actor.worker_id === null) && (
+        <WhyPending is={(one) => one.id === id} />
+      )}
       <ProgressSection of="actors" id={id} filter="actor_id" />
       <History path="/actors" id={id} />
     </>
@@ -102,7 +104,9 @@ function GroupDetail({ group }: { group: Item }) {
   const bundles = parsed(group.bundles);
   return (
     <>
-      {(WAITING.has(String(group.state)) || group.end_known_by !== null) && <WhyPending is={(one) => one.id === group.placement_group_id} />}
+      {(WAITING.has(String(group.state)) || group.end_known_by !== null) && (
+        <WhyPending is={(one) => one.id === group.placement_group_id} />
+      )}
       <Section title={t('jobs.bundles')}>
         <table className="rs-job-functions" data-testid="bundles">
           <thead>

@@ -149,7 +149,9 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
       {attempt.end_known_by !== null && <InferredEnd attempt={attempt} />}
       {attempt.type === null && <p className="rs-note">{t('task.unresolved')}</p>}
 
-      {attempt.reported_state === 'PENDING_NODE_ASSIGNMENT' && <WhyPending is={(one) => waitsLike(attempt, one)} />}
+      {attempt.reported_state === 'PENDING_NODE_ASSIGNMENT' && (
+        <WhyPending is={(one) => waitsLike(attempt, one)} />
+      )}
 
       <Section title={t('task.timeline')} testId="task-timeline">
         <Timeline attempt={attempt} />
