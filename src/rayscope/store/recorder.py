@@ -167,8 +167,7 @@ class Recorder:
                 parsed = event_batch.parse(body, form)
             if len(parsed.sessions) > _MAX_SESSIONS_OF_BATCH:
                 raise MalformedBatch(f"A batch names {len(parsed.sessions)} sessions. A node has one.")
-            for session in parsed.sessions:
-                self.catalog.add(session)
+            self._begin_sessions(parsed.sessions)
         except SpoolFull:
             raise
         except (MalformedBatch, StoreError) as error:
@@ -196,6 +195,21 @@ class Recorder:
                 self._queued_bytes += len(body)
                 self._queue.append(_Queued(name, parsed))
             self._wake.notify()
+
+    def _begin_sessions(self, sessions: set[str]) -> None:
+        """Make sure that there is a place for each. Raises StoreError if none can be one."""
+        problem: StoreError | None = None
+        begun = not sessions
+        for session in sessions:
+            try:
+                self.catalog.add(session)
+                begun = True
+            except SpoolFull:
+                raise
+            except StoreError as error:
+                problem = error  # such events are set aside when the others are merged
+        if problem is not None and not begun:
+            raise problem
 
     def _reject(self, body: bytes, form: Format, why: str) -> MalformedBatch:
         self.rejected += 1
@@ -370,7 +384,10 @@ class Recorder:
     def _take_in(self, item: _Queued, now: float) -> frozenset[str]:
         """Merge what waits; returns the sessions. Raises what may pass: merging it again does no harm."""
         if item.records is not None:
-            self._merge(item.records, item.recording, now)
+            try:
+                self._merge(item.records, item.recording, now)
+            except StoreError as error:
+                log.warning("%s", error.message)
             return frozenset({item.records.session})
         parsed = item.parsed or self._parse_spooled(item.name or "")
         if parsed is None:
@@ -381,6 +398,8 @@ class Recorder:
             return self._merge_parsed(parsed, now, look=look)
         except _PASSING:
             raise
+        except StoreError:
+            pass  # some events name no session
         except Exception:  # what no decoder foresaw: only the event that it is in is lost
             log.exception("a batch cannot be merged as a whole")
         sessions: frozenset[str] = frozenset()
@@ -440,13 +459,7 @@ class Recorder:
         return None
 
     def _merge(self, batch: RecordBatch, recording: str, now: float) -> None:
-        try:
-            about = self.catalog.add(batch.session)
-        except SpoolFull:
-            raise
-        except StoreError as error:
-            log.warning("%s", error.message)
-            return
+        about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
         if about.ended_ns is not None and time.time_ns() - about.ended_ns > _STRAGGLERS_NS:
             about.ended_ns = None

@@ -204,3 +204,17 @@ def test_names_come_from_folders(tmp_path: Path) -> None:
     assert catalog.apply_retention(Retention(max_age_s=1), time.time_ns()) == ["session_1"]
     assert (victim / "file").exists()
     assert not folder.exists()
+
+
+def test_an_event_of_no_session_costs_itself_alone(
+    bodies: list[bytes], recorder: Any, dump: Dump, record: Any
+) -> None:
+    expected = dump(record(bodies))
+    made = recorder()
+    for body in bodies:
+        stray = json.loads(body)[0] | {"sessionName": "../elsewhere"}
+        made.submit(b"[" + json.dumps(stray).encode() + b"," + body.strip()[1:])
+    assert made.flush(60)
+    assert made.rejected == made.spool.rejected_count() == len(bodies)
+    made.stop()
+    assert dump(record_of(made)) == expected
