@@ -50,6 +50,13 @@ class Lab:
         assert not result.truncated
         return result.rows
 
+    def tracing(self) -> dict[str, Any]:
+        """What the record says of the tracer."""
+        with contextlib.closing(Catalog(self.data, read_only=True)) as catalog:
+            (name,) = catalog.names()
+            with catalog.reading(name) as file:
+                return query.tracing(file)
+
     def end(self) -> None:
         shutil.rmtree(self.ray, ignore_errors=True)
 
@@ -78,6 +85,9 @@ def test_a_fault_in_any_part_leaves_the_users_results_untouched(lab: Lab) -> Non
     assert said["wanted"][-1] == "ValueError"
     (reasons,) = lab.sql("SELECT list(tracer) FROM workers WHERE tracer LIKE 'off: %Injected%'")
     assert reasons[0]
+    # Requests to Ray Serve are tasks on record, and of no task is it known only that it ran.
+    assert lab.sql("SELECT count(*) FROM tasks WHERE func_name LIKE '%Served.handle_request%'") == [[5]]
+    assert lab.tracing()["tasks_without_events"] == 0
 
 
 def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
@@ -99,11 +109,7 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
         f"SELECT tracer FROM workers JOIN actors USING (worker_id) WHERE actor_id IN {tuple(said['silent'])}"
     )
     assert workers == [["on"], ["on"]]
-    with contextlib.closing(Catalog(lab.data, read_only=True)) as catalog:
-        (name,) = catalog.names()
-        with catalog.reading(name) as file:
-            tracing = query.tracing(file)
-    assert tracing["without_events"] == [
+    assert lab.tracing()["without_events"] == [
         {"class_name": "Silent", "tasks": 5},
         {"class_name": "SilentAsync", "tasks": 5},
     ]

@@ -12,6 +12,7 @@ import types
 from typing import Any
 
 import ray
+from ray import serve
 
 #: Module (under rayscope.tracer), the name in it, and where it must be met: by the driver or a worker.
 PARTS = [
@@ -147,6 +148,21 @@ class Async:
         return [await refs[0], await double.remote(refs[0])]
 
 
+@serve.deployment(ray_actor_options={"num_cpus": 0})
+class Served:
+    def __call__(self, number: int) -> int:
+        return 2 * number
+
+
+def use_serve() -> int:
+    """An application of Ray Serve, which switches the task events of its actors off unless told otherwise."""
+    serve.start(proxy_location="Disabled")
+    served = serve.run(Served.bind())
+    answers = [served.remote(number).result(timeout_s=60) for number in range(5)]
+    serve.shutdown()
+    return sum(answers)
+
+
 def main() -> None:
     ray.init(num_cpus=3, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
     wanted = use_everything()
@@ -169,6 +185,8 @@ def main() -> None:
             wrong.append([f"worker {module}.{name}", found])
     if ray.get(coroutines.work.remote([ray.put(4)])) != [4, 8]:
         wrong.append(["coroutines", None])
+    if use_serve() != 20:
+        wrong.append(["serve", None])
     if interrupted() != ["on"] * 3:
         wrong.append(["interrupted", interrupted()])
     print("FAULTS " + json.dumps({"wrong": wrong, "unmet": unmet, "wanted": wanted}))

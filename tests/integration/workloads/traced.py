@@ -181,8 +181,6 @@ def main() -> None:
     ray.wait([fails.remote(i) for i in range(50)], num_returns=50)
     ray.get([parent.remote(20) for _ in range(10)])
     ours.send(ray.get_runtime_context().gcs_address)
-    assert ours.recv() == 1
-    joining.join()
     assert fork() == 7
     silent = [Silent.remote(), SilentAsync.remote()]
     assert sum(ray.get([actor.double.remote(4) for actor in silent for _ in range(5)])) == 80
@@ -193,6 +191,8 @@ def main() -> None:
     second = environment.options(runtime_env={"env_vars": {"SECOND": "2"}}).remote([ref])
     told: dict[str, Any] = {"silent": silent_ids}
     told["environments"] = [first, ray.get(second)]
+    assert ours.recv() == 1
+    joining.join()
     model, coroutines = Model.remote(), Async.remote()
     told["forward"] = ray.get(model.forward.remote())
     told["turn"] = ray.get(coroutines.turn.remote())
