@@ -9,9 +9,17 @@ it('adds up to all attempts', () => {
     RUNNING_IN_RAY_GET: 1,
     PENDING_NODE_ASSIGNMENT: 3,
     NIL: 1,
+    CUT_OFF: 2,
   };
-  expect(progressOf(states)).toEqual({ all: 13, ended: 7, failed: 2, running: 2, waiting: 4 });
-  expect(progressOf({})).toEqual({ all: 0, ended: 0, failed: 0, running: 0, waiting: 0 });
+  expect(progressOf(states)).toEqual({
+    all: 15,
+    ended: 9,
+    failed: 2,
+    cutOff: 2,
+    running: 2,
+    waiting: 4,
+  });
+  expect(progressOf({})).toEqual({ all: 0, ended: 0, failed: 0, cutOff: 0, running: 0, waiting: 0 });
 });
 
 it('takes objects alone', () => {
