@@ -60,6 +60,13 @@ test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cor
 test-versions: $(SETUP) ## Install Ray 2.50, 2.53, 2.56 and 2.60 in turn, and compare records with each
 	RAYSCOPE_TEST_RAYS=$${RAYS:-2.50.0,2.53.0,2.56.0,2.60.0} $(BIN)/python -m pytest -s tests/versions
 
+.PHONY: test-faults
+test-faults: $(SETUP) ## Break what can break and count what is lost (an hour or more; FAULTS=--short: some minutes)
+	$(BIN)/python tests/faults/run.py $(FAULTS)
+
+.PHONY: test-all
+test-all: test test-versions test-faults ## Everything: make test, all Ray versions, the fault campaign
+
 .PHONY: format
 format: $(SETUP) ## Format and mend what can be mended
 	$(BIN)/ruff format src tests benchmarks examples hatch_build.py

@@ -1,0 +1,53 @@
+"""What comes from outside at random: events that are damaged, and requests that the API's description allows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import ROOT, Load, Server, Skip, wait_for
+
+
+def mutated_events(count: int) -> list[str]:
+    """Bodies of both forms with bytes changed, cut and put together anew (``mutated_events.py``)."""
+    script = Path(__file__).with_name("mutated_events.py")
+    if not script.exists():
+        raise Skip("there is no mutated_events.py")
+    command = [sys.executable, "-m", "tests.faults.mutated_events", "--count", str(count)]
+    done = subprocess.run(command, cwd=ROOT, check=False)
+    return [f"mutated_events.py ended with {done.returncode}"] if done.returncode else []
+
+
+def api_fuzzing(examples: int) -> list[str]:
+    """Schemathesis with the operator's token: no 500, nothing that the description does not promise."""
+    schemathesis = Path(sys.executable).with_name("schemathesis")
+    if not schemathesis.exists():
+        raise Skip("schemathesis is not installed")
+    with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as folder:
+        server = Server(Path(folder) / "data", sql_timeout_s="2")
+        server.start()
+        load = Load(server).start()
+        try:
+            wait_for(lambda: load.acknowledged > 5, "some batches")
+            load.finish()
+            token = (Path(folder) / "data" / "operator").read_text().strip()
+            command = [str(schemathesis), "run", f"{server.url}/openapi.json", "--seed=1", "--no-color"]
+            command += [f"--max-examples={examples}", "--generation-database=none"]
+            command += ["--header", f"X-Rayscope-Operator: {token}"]
+            # Which names one can sort by, and what is a SELECT, no schema says.
+            command += ["--exclude-checks=positive_data_acceptance"]
+            # Attaching would try to reach made-up addresses, each to its timeout; a wrong token waits.
+            command += [
+                "--exclude-path=/api/clusters",
+                "--exclude-path=/api/operator",
+                "--exclude-path=/api/login",
+            ]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            print("  " + "\n  ".join(done.stdout.splitlines()[-12:]), flush=True)
+            faults = [f"schemathesis: {done.stdout[-3000:]}"] if done.returncode else []
+            return faults + load.losses()
+        finally:
+            load.abandon()
+            server.stop()

@@ -1,0 +1,251 @@
+"""What the fault campaigns share: the real server in a process, a load that sends as Ray does, and the count.
+
+A campaign gives the faults that it found, a line each. ``run.py`` runs all of them.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from load import Cluster  # noqa: E402 - benchmarks is no package
+
+#: Until a server must answer. Many servers and tests may share the machine.
+START_S = 120.0
+
+
+class Skip(Exception):
+    """The campaign cannot run here; why."""
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """``rayscope serve`` in a process of its own, always on the same port."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder, self.port = folder, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.env = {**os.environ, **{f"RAYSCOPE_{name.upper()}": value for name, value in settings.items()}}
+        self.limits: dict[int, int] = {}
+        self.process: subprocess.Popen[bytes] | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the server is used
+
+    def start(self, *, wait: bool = True) -> None:
+        """Start it; ``wait``: until it answers. Raises RuntimeError if it ends instead."""
+
+        def limit() -> None:
+            for kind, most in self.limits.items():
+                resource.setrlimit(kind, (most, most))
+
+        command = [sys.executable, "-m", "rayscope.cli", "serve", "--data-dir", str(self.folder)]
+        self.process = subprocess.Popen(
+            [*command, "--port", str(self.port)],
+            env=self.env,
+            stdout=self._log,
+            stderr=self._log,
+            preexec_fn=limit if self.limits else None,
+        )
+        if wait:
+            wait_for(lambda: self.answers() or not self.alive(), "the server to answer", START_S)
+            if not self.alive():
+                raise RuntimeError(f"the server ended with {self.process.returncode}: {self.log()[-600:]}")
+
+    def alive(self) -> bool:
+        """Whether its process lives."""
+        return self.process is not None and self.process.poll() is None
+
+    def answers(self) -> bool:
+        """Whether it says that it is there."""
+        with suppress(OSError, http.client.HTTPException, ValueError):
+            return self.get("/api/health")[0] == 200
+        return False
+
+    def kill(self, number: int = signal.SIGKILL, timeout_s: float = 120) -> int:
+        """Send a signal and wait for its end; the exit status."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(timeout_s)
+
+    def stop(self) -> None:
+        """Kill it if it is there still."""
+        if self.alive():
+            self.kill()
+
+    def log(self) -> str:
+        """What it printed."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")
+
+    @property
+    def ingest_path(self) -> str:
+        """Where events are posted to."""
+        return f"/api/ingest/{(self.folder / 'key').read_text().strip()}/ray-events"
+
+    def get(self, path: str) -> tuple[int, Any]:
+        """Status and JSON of an answer."""
+        return self.ask("GET", path)
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """The same for any method."""
+        status, content = self.send(method, path, None if body is None else json.dumps(body).encode())
+        with suppress(ValueError):
+            return status, json.loads(content)
+        return status, content
+
+    def send(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        """Status and bytes of an answer. Raises OSError or HTTPException."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def rows(self, sql: str, session: str) -> list[list[Any]]:
+        """The rows of a query. Raises RuntimeError."""
+        status, answer = self.ask("POST", "/api/sql", {"sql": sql, "session": session, "limit": 100_000})
+        if status != 200:
+            raise RuntimeError(f"SQL on {session}: {status} {answer}")
+        rows: list[list[Any]] = answer["rows"]
+        return rows
+
+
+class Load:
+    """Tasks of one session, sent by some threads until each batch is acknowledged, one in ten twice."""
+
+    def __init__(self, server: Server, *, number: int = 1, threads: int = 2, pause_s: float = 0.2) -> None:
+        self.session = f"session_2026-01-0{number}_00-00-00_000000_{os.getpid()}"
+        self.server, self._pause_s = server, pause_s
+        self._cluster = Cluster(nodes=2, workers=4, tasks_a_round=60, seed=number, session=self.session)
+        self._random = random.Random(number)
+        self._lock = threading.Lock()
+        self._waiting: list[bytes] = []
+        self._sending = 0
+        self._over = self._abandoned = False
+        self.acknowledged = self.refused = 0
+        self.statuses: dict[int, int] = {}
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
+
+    def start(self) -> Load:
+        """Begin to send."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def _next(self) -> bytes | None:
+        with self._lock:
+            if not self._waiting:
+                if self._over:
+                    return None
+                batches = [body for node in self._cluster.round() for body, _ in node]
+                self._waiting += batches
+                self._waiting += [body for body in batches if self._random.random() < 0.1]
+            self._sending += 1
+            return self._waiting.pop() if self._waiting else b"[]"
+
+    def _run(self) -> None:
+        while (body := self._next()) is not None:
+            while not self._abandoned:
+                status = 0
+                with suppress(OSError, http.client.HTTPException):
+                    status, _ = self.server.send("POST", self.server.ingest_path, body)
+                with self._lock:
+                    self.statuses[status] = self.statuses.get(status, 0) + 1
+                if 200 <= status < 300:
+                    self.acknowledged += 1
+                    break
+                self.refused += 1
+                time.sleep(0.1)
+            with self._lock:
+                self._sending -= 1
+            time.sleep(self._pause_s)
+
+    def finish(self, timeout_s: float = 300) -> None:
+        """Send what is left, and wait until all of it is acknowledged."""
+        with self._lock:
+            self._waiting += [body for node in self._cluster.rest() for body, _ in node]
+            self._over = True
+        for thread in self._threads:
+            thread.join(timeout_s)
+            assert not thread.is_alive(), f"not all is acknowledged: {self.statuses}"
+
+    def abandon(self) -> None:
+        """Stop whatever is."""
+        self._over = self._abandoned = True
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks were sent in all."""
+        return self._cluster.tasks
+
+    def losses(self) -> list[str]:
+        """How the record differs from what was acknowledged, once all of it is merged."""
+        server, found = self.server, []
+        wait_for(lambda: server.get("/api/health")[1].get("pending_batches") == 0, "all to be merged", 300)
+        rows = server.rows(
+            "SELECT func_name, state, count(*), count(DISTINCT task_id) FROM tasks GROUP BY ALL", self.session
+        )
+        counts = {(name, state): count for name, state, count, _ in rows}
+        expected = dict(self._cluster.functions)
+        total, distinct = sum(row[2] for row in rows), sum(row[3] for row in rows)
+        if total != self.tasks:
+            found.append(f"{self.tasks} tasks acknowledged, {total} on record")
+        if distinct != total:
+            found.append(f"{total - distinct} tasks are on record twice")
+        if not found and counts != expected:
+            wrong = {key: (expected.get(key), counts.get(key)) for key in expected.keys() | counts.keys()}
+            found.append(
+                f"other states: { {key: pair for key, pair in wrong.items() if pair[0] != pair[1]} }"
+            )
+        return found
+
+
+def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 60) -> Any:
+    """Wait on a fact. Raises TimeoutError. While the server does not answer, the fact is not there."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        with suppress(OSError, http.client.HTTPException, AttributeError):
+            if found := condition():
+                return found
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {timeout_s:g} s for {what}")
+        time.sleep(0.1)
+
+
+@contextmanager
+def mounted(size: str) -> Iterator[Path]:
+    """A file system of its own in memory. Raises Skip where that is not allowed."""
+    if os.geteuid() != 0:
+        raise Skip("mounting a small disk needs root")
+    with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
+            raise Skip("mounting is not allowed here")
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=False)
