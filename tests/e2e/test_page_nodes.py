@@ -42,7 +42,7 @@ def test_table_cards_machine_view_and_resources(recorded: Recorded, page: Page) 
     expect(page.get_by_test_id("node-card")).to_have_count(0)
 
     page.goto(f"{recorded.url}/s/{recorded.session}/nodes?mode=machine&color=memory&lang=en")
-    expect(page.get_by_test_id("machine-count")).to_contain_text("1 nodes")
+    expect(page.get_by_test_id("machine-count")).to_contain_text("1 node")
     canvas = page.get_by_test_id("machine-canvas")
     canvas.focus()
     page.keyboard.press("ArrowRight")

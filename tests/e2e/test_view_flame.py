@@ -62,7 +62,7 @@ def test_the_numbers_of_the_flame_graph_can_be_saved(recorded: Recorded, page: P
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(f"{recorded.url}/s/{recorded.session}/flame?lang=zh")
     page.get_by_test_id("flame").wait_for()
-    expect(page.get_by_test_id("flame-panel")).to_contain_text("驱动程序")
+    expect(page.get_by_test_id("flame-panel")).to_contain_text("Driver")
     with page.expect_download() as saved:
         page.get_by_test_id("flame-json").click()
     told = json.loads(Path(saved.value.path()).read_text())

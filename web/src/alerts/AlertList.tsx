@@ -6,16 +6,11 @@ import { toItem } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Time } from '../components/small';
 import { duration, fullTime, shortId } from '../lib/format';
+import { Severity } from './Severity';
+import { alertTone } from './severity';
 import type { Alert } from './types';
 import { useActs } from './useActs';
 import { useAnnotations } from './useAnnotations';
-
-/** How severe it is, and whether it is certain yet. */
-export function toneOf(alert: { state: string; severity: string }): 'bad' | 'waiting' | 'quiet' {
-  if (alert.state === 'resolved' || alert.state === 'inactive') return 'quiet';
-  if (alert.state === 'pending') return 'waiting';
-  return alert.severity === 'critical' ? 'bad' : 'waiting';
-}
 
 export function number(value: number | null): string {
   return value === null ? '–' : String(Number(value.toPrecision(4)));
@@ -44,7 +39,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   return (
     <li
       className="rs-alert"
-      data-tone={toneOf(alert)}
+      data-tone={alertTone(alert)}
       data-state={alert.state}
       data-testid="alert"
       data-rule={alert.rule}
@@ -64,9 +59,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
           >
             {summary ?? alert.rule}
           </button>
-          <span className="rs-alert-severity" data-severity={alert.severity}>
-            {alert.severity}
-          </span>
+          <Severity severity={alert.severity} />
         </div>
         {description && <div className="rs-dim rs-alert-description">{description}</div>}
         <div className="rs-pairs rs-alert-labels">

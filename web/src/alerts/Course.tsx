@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import type { SeverityTone } from './severity';
 
 /** One or a few series without axes, and the threshold they are compared with as a dashed line. */
 export function Course(props: {
@@ -6,11 +7,12 @@ export function Course(props: {
   threshold: number | null;
   /** What it shows, for those who do not see it. */
   label: string;
-  bad?: boolean;
+  /** Of what fires: its severity's. */
+  tone?: SeverityTone;
   width?: number;
   height?: number;
 }) {
-  const { series, threshold, label, bad, width = 150, height = 30 } = props;
+  const { series, threshold, label, tone, width = 150, height = 30 } = props;
   const id = useId();
   const known = series.flat().filter((value): value is number => value !== null);
   const all = threshold === null ? known : [...known, threshold];
@@ -26,7 +28,7 @@ export function Course(props: {
       preserveAspectRatio="none"
       role="img"
       aria-labelledby={id}
-      data-bad={bad || undefined}
+      data-tone={tone}
     >
       <title id={id}>{label}</title>
       {series.map((values, at) => (

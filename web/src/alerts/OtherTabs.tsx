@@ -7,6 +7,7 @@ import { Command, Empty, Time } from '../components/small';
 import { count } from '../lib/format';
 import { number } from './AlertList';
 import { Course } from './Course';
+import { severityTone } from './severity';
 import type { AlertEvent, Channel, Channels, Silence } from './types';
 import { useActs } from './useActs';
 import { useAnnotations } from './useAnnotations';
@@ -63,7 +64,9 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                     <Course
                       series={[event.values]}
                       threshold={event.threshold}
-                      bad={event.after === 'firing'}
+                      tone={
+                        event.after === 'firing' ? severityTone(event.labels.severity ?? 'none') : undefined
+                      }
                       label={t('alerts.courseLabel', {
                         value: number(event.value),
                         threshold: number(event.threshold),

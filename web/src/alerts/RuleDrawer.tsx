@@ -1,10 +1,13 @@
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../app/useUrl';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
+import { wholeAge } from '../lib/format';
 import { ChartGroup } from '../metrics/ChartGroup';
 import { MetricChart } from '../metrics/MetricChart';
 import { AlertList, number } from './AlertList';
 import { HistoryTab } from './OtherTabs';
+import { useSeverityName } from './severity';
+import { withPlaces } from './template';
 import type { Alert, AlertEvent, Rule } from './types';
 import { useAnnotations } from './useAnnotations';
 
@@ -20,11 +23,12 @@ export function RuleDrawer(props: {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
   const annotations = useAnnotations();
+  const severityName = useSeverityName();
   return (
     <Drawer
       testId="rule-drawer"
       title={rule.name}
-      subtitle={`${rule.severity} · ${rule.enabled ? t(`alerts.state.${rule.state}`) : t('alerts.off')}`}
+      subtitle={`${severityName(rule.severity)} · ${rule.enabled ? t(`alerts.state.${rule.state}`) : t('alerts.off')}`}
       onClose={() => change((before) => ({ ...before, item: undefined, wide: undefined }))}
     >
       {alerts.length > 0 && (
@@ -34,7 +38,12 @@ export function RuleDrawer(props: {
       )}
       <Section title={t('alerts.courseTitle')}>
         <ChartGroup>
-          <MetricChart title={rule.name} queries={[{ expr: rule.value_expr ?? rule.expr }]} height={180} />
+          <MetricChart
+            title={rule.name}
+            queries={[{ expr: rule.value_expr ?? rule.expr }]}
+            threshold={rule.threshold ?? undefined}
+            height={180}
+          />
         </ChartGroup>
       </Section>
       <Section title={t('alerts.rule')}>
@@ -47,19 +56,26 @@ export function RuleDrawer(props: {
               {rule.op} {number(rule.threshold)}
             </Field>
           )}
-          <Field name="for">{rule.for_s} s</Field>
-          <Field name="keep_firing_for">{rule.keep_firing_for_s} s</Field>
-          <Field name={t('alerts.every')}>{rule.interval_s} s</Field>
+          {rule.for_s > 0 && <Field name={t('alerts.holdsFor')}>{wholeAge(rule.for_s * 1000)}</Field>}
+          {rule.keep_firing_for_s > 0 && (
+            <Field name={t('alerts.keepsFiring')}>{wholeAge(rule.keep_firing_for_s * 1000)}</Field>
+          )}
+          <Field name={t('alerts.every')}>{wholeAge(rule.interval_s * 1000)}</Field>
           <Field name={t('alerts.from')}>
             {rule.source === 'shipped' ? t('alerts.shipped') : rule.source} · {rule.group}
           </Field>
-          {Object.entries({ ...rule.labels, ...annotations(rule.name, rule.annotations) }).map(
-            ([name, text]) => (
+          {Object.entries(annotations(rule.name, rule.annotations)).map(([name, text]) => (
+            <Field key={name} name={t(`alerts.annotation.${name as 'summary'}`, { defaultValue: name })}>
+              {withPlaces(text)}
+            </Field>
+          ))}
+          {Object.entries(rule.labels)
+            .filter(([name]) => name !== 'severity')
+            .map(([name, text]) => (
               <Field key={name} name={name}>
-                {text}
+                {withPlaces(text)}
               </Field>
-            ),
-          )}
+            ))}
         </Fields>
       </Section>
       <Section title={t('alerts.tab.history')}>

@@ -2,12 +2,13 @@ import { Anchor, Alert as Notice } from '@mantine/core';
 import { IconAlertTriangle, IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../app/useUrl';
+import { wholeAge } from '../lib/format';
 import { number } from './AlertList';
 import { Course } from './Course';
+import { Severity } from './Severity';
+import { alertTone, severityTone } from './severity';
 import type { Rule, Rules } from './types';
 import { useCourse } from './useAlerts';
-
-const TONES = { inactive: 'good', pending: 'waiting', firing: 'bad', resolved: 'quiet' };
 
 /** Every rule: its state, what it compares and how that went within the last hour. */
 export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
@@ -58,19 +59,14 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                     {rule.name}
                   </button>
                   <div className="rs-dim rs-alert-small">
-                    <span className="rs-alert-severity" data-severity={rule.severity}>
-                      {rule.severity}
-                    </span>{' '}
+                    <Severity severity={rule.severity} />{' '}
                     {rule.source === 'shipped' ? t('alerts.shipped') : rule.source}
                   </div>
                 </td>
                 <td>
                   {rule.enabled ? (
                     <span className="rs-state">
-                      <span
-                        className="rs-dot"
-                        style={{ background: `var(--rs-tone-${rule.error ? 'waiting' : TONES[rule.state]})` }}
-                      />
+                      <span className="rs-dot" style={{ background: `var(--rs-tone-${toneOf(rule)})` }} />
                       {rule.error ? t('alerts.failing') : t(`alerts.state.${rule.state}`)}
                       {rule.alerts > 1 && <span className="rs-num rs-dim">{rule.alerts}</span>}
                     </span>
@@ -82,8 +78,9 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                 <td>
                   <code className="rs-alert-expr">{rule.expr}</code>
                   <div className="rs-dim rs-alert-small">
-                    {rule.for_s > 0 && t('alerts.forLong', { s: rule.for_s })}{' '}
-                    {rule.keep_firing_for_s > 0 && t('alerts.keeps', { s: rule.keep_firing_for_s })}{' '}
+                    {rule.for_s > 0 && t('alerts.forLong', { time: wholeAge(rule.for_s * 1000) })}{' '}
+                    {rule.keep_firing_for_s > 0 &&
+                      t('alerts.keeps', { time: wholeAge(rule.keep_firing_for_s * 1000) })}{' '}
                     {rule.error && <span className="rs-alert-error">{rule.error}</span>}
                   </div>
                 </td>
@@ -100,6 +97,11 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
       </p>
     </>
   );
+}
+
+function toneOf(rule: Rule): string {
+  if (rule.error) return 'waiting';
+  return rule.state === 'inactive' ? 'good' : alertTone(rule);
 }
 
 /** Of the newest values the one that is nearest to the threshold, or farthest beyond it. */
@@ -127,7 +129,7 @@ export function RuleCourse({ rule, width }: { rule: Rule; width?: number }) {
         series={series}
         threshold={rule.threshold}
         label={label}
-        bad={rule.state === 'firing'}
+        tone={rule.state === 'firing' ? severityTone(rule.severity) : undefined}
         width={width}
       />
       <span className="rs-num rs-alert-small">{number(worst(newest, rule.op))}</span>

@@ -1,4 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import type { Alert } from '../alerts/types';
 import { ApiError, get } from './client';
 import { connectionEvents, REFRESH, refreshInterval } from './connection';
 import { merged } from './mergePatch';
@@ -204,4 +205,6 @@ export interface AlertsTopic {
   live: boolean;
   firing: number;
   pending: number;
+  /** The first 100, what fires before what is pending. */
+  items: Alert[];
 }

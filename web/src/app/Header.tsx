@@ -9,6 +9,7 @@ import {
   IconSun,
 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { worstTone } from '../alerts/severity';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
 import { setLanguage } from '../i18n';
@@ -47,13 +48,14 @@ export function Header() {
 /** How many alerts fire in this session; nothing while none does. */
 function AlertBadge({ url }: { url: SessionUrl }) {
   const { t } = useTranslation();
-  const firing = useTopic<AlertsTopic>('alerts', { session: url.session })?.firing ?? 0;
+  const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
+  const firing = alerts?.firing ?? 0;
   if (firing === 0) return null;
   const label = firing === 1 ? t('alerts.badgeOne') : t('alerts.badge', { n: count(firing) });
   return (
     <Link
       to={toView(url, 'alerts')}
-      className="rs-alert-badge rs-num"
+      className={`rs-alert-badge rs-alert-badge-${worstTone(alerts?.items ?? [])} rs-num`}
       title={label}
       label={label}
       testId="alert-badge"

@@ -41,12 +41,13 @@ export const enMemory = {
     nobody: 'not on record',
     noCallSites:
       'Ray records call sites only where its nodes and drivers were started with RAY_record_ref_creation_sites=1.',
-    summary: '{{objects}} objects, {{bytes}}, {{references}} references',
+    summary: '{{objects}} object{{objects, s}}, {{bytes}}, {{references}} reference{{references, s}}',
     unknown: '{{n}} of unknown size',
-    reading: 'Being read: {{read}} of {{total}} nodes have answered so far. What follows is of those.',
+    reading:
+      'Being read: {{read}} of {{total}} node{{total, s}} {{total, plural(one: has; other: have)}} answered so far. What follows is of those.',
     truncated:
-      '{{read}} of {{total}} references were read: the sums below are of those. Choose a node to read more of its own.',
-    more: '{{n}} more groups',
+      '{{read}} of {{total}} reference{{total, s}} {{total, plural(one: was; other: were)}} read: the sums below are of those. Choose a node to read more of its own.',
+    more: '{{n}} more group{{n, s}}',
     suspects: 'Suspected leaks',
     suspectsText:
       'Kept by nothing but a variable of one process, for longer than the chosen time, and many or large.',

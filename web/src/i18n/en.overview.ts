@@ -30,7 +30,7 @@ export const enOverview = {
     pending: 'Waiting for a place',
     noPending: 'Nothing waits for resources',
     pendingMissing: 'This server does not tell what waits for resources.',
-    morePending: 'and {{n}} more kinds',
+    morePending: 'and {{n}} more kind{{n, s}}',
     asks: 'Needs {{what}}',
     asksNothing: 'Needs no resource',
     nodes: 'nodes',
@@ -38,7 +38,7 @@ export const enOverview = {
     autoscaler: 'Autoscaler: {{active}} active, {{idle}} idle, {{pending}} being started.',
     autoscalerFailed: '{{type}} could not be started: {{why}}',
     autoscalerInfeasible: 'No type of node can hold {{what}}.',
-    times: '{{n}} times',
+    times: '{{n}} time{{n, s}}',
     kind: {
       task: 'Tasks',
       actor: 'Actors',
@@ -47,22 +47,25 @@ export const enOverview = {
       recording: 'The recording itself is in trouble: what is shown may lack the newest.',
       critical: 'Critical alerts fire: {{names}}.',
       noNodes: 'No node is alive; {{lost}} were lost.',
-      nodesLost: '{{lost}} nodes were lost, {{nodes}} are alive.',
-      never: '{{never}} tasks, actors or groups can never be placed on this cluster as it is.',
+      nodesLost:
+        '{{lost}} node{{lost, s}} {{lost, plural(one: was; other: were)}} lost, {{nodes}} {{nodes, plural(one: is; other: are)}} alive.',
+      never: '{{never}} request{{never, s}} can’t be scheduled on this cluster: no node is big enough.',
       failing: '{{lately}} of the newest attempts failed within the last 5 minutes.',
       firing: 'Alerts fire: {{names}}.',
       pending:
-        '{{running}} tasks run; {{pending}} more wait for resources, which is normal for a full cluster.',
-      running: 'All is well: {{running}} tasks run on {{nodes}} nodes.',
-      waiting: 'Nothing runs, but {{waiting}} tasks wait.',
-      idle: 'Nothing runs now. {{ended}} attempts have ended, {{failed}} of them failed.',
+        '{{running}} task{{running, s}} {{running, plural(one: runs; other: run)}}; {{pending}} more wait for resources, which is normal for a full cluster.',
+      running:
+        'All is well: {{running}} task{{running, s}} {{running, plural(one: runs; other: run)}} on {{nodes}} node{{nodes, s}}.',
+      waiting:
+        'Nothing runs, but {{waiting}} task{{waiting, s}} {{waiting, plural(one: waits; other: wait)}}.',
+      idle: 'Nothing runs now. {{ended}} attempt{{ended, s}} {{ended, plural(one: has; other: have)}} ended, {{failed}} of them failed.',
       nothing: 'No task is on record yet.',
       endedFailedJobs:
-        'Ended after {{lasted}}: {{jobsFailed}} jobs failed, and {{failed}} of {{ended}} attempts.',
-      endedFailed: 'Ended after {{lasted}}: {{failed}} of {{ended}} attempts failed.',
+        'Ended after {{lasted}}: {{jobsFailed}} job{{jobsFailed, s}} failed, and {{failed}} of {{ended}} attempt{{ended, s}}.',
+      endedFailed: 'Ended after {{lasted}}: {{failed}} of {{ended}} attempt{{ended, s}} failed.',
       endedOpen:
-        'Ended after {{lasted}}: {{ended}} attempts ended; of {{open}} more the end is not on record.',
-      endedWell: 'Ended after {{lasted}}: all {{ended}} attempts succeeded.',
+        'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} ended; of {{open}} more the end is not on record.',
+      endedWell: 'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} succeeded, none failed.',
     },
   },
 };

@@ -1,6 +1,8 @@
+import { createInstance } from 'i18next';
 import { describe, expect, it } from 'vitest';
 import { stateColors } from '../theme/tokens';
 import { en } from './en';
+import { addFormats } from './formats';
 import { chooseLanguage } from './language';
 import { zh } from './zh';
 
@@ -12,7 +14,10 @@ function texts(node: object, path = ''): [string, string][] {
   );
 }
 
-const placeholders = (text: string) => [...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1]).sort();
+/** The values that a text takes, each once; with or without a format. */
+const placeholders = (text: string) => [
+  ...new Set([...text.matchAll(/\{\{(\w+)/g)].map((match) => match[1] as string)),
+];
 
 describe('the languages', () => {
   const english = new Map(texts(en));
@@ -40,4 +45,22 @@ it('chooses by URL, then by the last choice, then by the browser', () => {
   expect(chooseLanguage(null, 'en', ['zh-CN'])).toBe('en');
   expect(chooseLanguage(null, null, ['fr-FR', 'zh-Hans-CN', 'en'])).toBe('zh');
   expect(chooseLanguage('xx', null, ['fr'])).toBe('en');
+});
+
+it('has a singular', () => {
+  const english = createInstance();
+  void english.init({
+    lng: 'en',
+    resources: { en: { translation: en } },
+    interpolation: { escapeValue: false },
+  });
+  addFormats(english);
+  const say = english.t as (key: string, values: object) => string;
+  expect(say('nodes.tasksRunning', { n: 1 })).toBe('1 task runs');
+  expect(say('nodes.tasksRunning', { n: '1,234' })).toBe('1,234 tasks run');
+  expect(say('nodes.counted', { nodes: '1', workers: '0' })).toBe('1 node · 0 workers');
+  for (const [path, text] of texts(en)) {
+    const values = Object.fromEntries(placeholders(text).map((name) => [name, 1]));
+    expect(say(path, values), path).not.toMatch(/\{\{|undefined/);
+  }
 });

@@ -1,6 +1,7 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { save } from '../lib/storage';
+import { addFormats } from './formats';
 import { type Language, loadTexts, type Texts } from './language';
 
 export function initI18n(language: Language, texts: Texts): void {
@@ -13,6 +14,7 @@ export function initI18n(language: Language, texts: Texts): void {
     interpolation: { escapeValue: false },
     returnNull: false,
   });
+  addFormats(i18next);
   tellDocument(language);
 }
 

@@ -38,7 +38,7 @@ export const zhLogs = {
     kind: {
       worker_out: 'Worker，输出',
       worker_err: 'Worker，错误',
-      driver: '已提交作业的驱动程序',
+      driver: '已提交作业的 Driver',
       core: '核心 Worker',
       raylet: 'Raylet',
       gcs: 'GCS',
@@ -50,7 +50,7 @@ export const zhLogs = {
       event: '事件',
       other: '其他',
     },
-    stream: { out: '输出', err: '错误', driver: '驱动程序' },
+    stream: { out: '输出', err: '错误', driver: 'Driver' },
     none: '没有日志文件',
     noneLive: '节点尚未列出日志文件，或本服务器无法连接它们的代理。',
     noneEnded: '集群已结束，没有保留它的日志。',
@@ -100,7 +100,7 @@ export const zhLogs = {
       actor_task:
         'Ray 不为 Actor 的每个任务记录日志位置：这里是其 Worker 的全部输出。（在集群上设置 RAY_ENABLE_RECORD_ACTOR_TASK_LOGGING=1 可改变。）',
       no_offsets: '不知道哪些行属于此任务：这里是其 Worker 的全部输出。',
-      driver_terminal: '驱动程序打印到自己的终端：Ray 没有它的日志。',
+      driver_terminal: 'Driver 打印到自己的终端：Ray 没有它的日志。',
     },
   },
 };

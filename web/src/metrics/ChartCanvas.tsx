@@ -14,6 +14,8 @@ export interface ChartCanvasProps {
   colors: { color: string; dashed: boolean }[];
   unit: Unit;
   stacked: boolean;
+  /** A dashed line across the plot, which its axis reaches. */
+  threshold?: number;
   height: number;
   range: Range;
   syncKey: string;
@@ -27,7 +29,7 @@ export interface ChartCanvasProps {
 
 /** Lines or stacked areas over time, drawn by uPlot. A default export, so that it comes as a chunk of its own. */
 export default function ChartCanvas(props: ChartCanvasProps) {
-  const { times, lines, colors, unit, stacked, height, range, syncKey, focus } = props;
+  const { times, lines, colors, unit, stacked, threshold, height, range, syncKey, focus } = props;
   const palette = usePalette();
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -46,7 +48,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
   }, []);
 
   // A new plot where something else is drawn; the same one where only values are new.
-  const looks = JSON.stringify([lines.map((line) => line.key), colors, unit, stacked]);
+  const looks = JSON.stringify([lines.map((line) => line.key), colors, unit, stacked, threshold]);
   const wide = width > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `looks` stands for all that the plot is made of.
   useEffect(() => {
@@ -116,7 +118,9 @@ function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: 
     focus: { alpha: 0.25 },
     scales: {
       x: { time: true, min: range.from, max: range.to, auto: false },
-      y: { range: (_, least, most) => heights(least, most, now.current.unit) },
+      y: {
+        range: (_, least, most) => heights(least, reaching(most, now.current.threshold), now.current.unit),
+      },
     },
     axes: [
       {
@@ -169,6 +173,7 @@ function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: 
       },
     },
     hooks: {
+      draw: [(u) => drawThreshold(u, now.current.threshold, palette)],
       setCursor: [(u) => now.current.onPlace(u.cursor.idx ?? null)],
       setSelect: [
         (u) => {
@@ -180,6 +185,27 @@ function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: 
       ],
     },
   };
+}
+
+/** The greatest value, or the threshold if it is above. */
+function reaching(most: number | null, threshold: number | undefined): number | null {
+  return threshold === undefined ? most : Math.max(most ?? threshold, threshold);
+}
+
+function drawThreshold(u: uPlot, threshold: number | undefined, palette: Palette): void {
+  if (threshold === undefined) return;
+  const { left, top, width, height } = u.bbox;
+  const y = u.valToPos(threshold, 'y', true);
+  if (y < top || y > top + height) return;
+  u.ctx.save();
+  u.ctx.strokeStyle = palette.muted;
+  u.ctx.lineWidth = devicePixelRatio;
+  u.ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+  u.ctx.beginPath();
+  u.ctx.moveTo(left, y);
+  u.ctx.lineTo(left + width, y);
+  u.ctx.stroke();
+  u.ctx.restore();
 }
 
 /** Drags and clicks are of one chart; where the pointer is concerns all. */

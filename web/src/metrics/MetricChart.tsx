@@ -35,6 +35,8 @@ export interface MetricChartProps {
   /** Another one than the page's. */
   session?: string;
   stacked?: boolean;
+  /** A dashed line across the plot. */
+  threshold?: number;
   /** Instead of zooming the page. */
   onRange?: (range: Range) => void;
   /** More entries of the chart's menu. */
@@ -171,6 +173,7 @@ export function MetricChart(props: MetricChartProps) {
                   colors={shown.map((at) => looks[at] ?? { color: '#888888', dashed: false })}
                   unit={unit}
                   stacked={stacked}
+                  threshold={props.threshold}
                   height={height}
                   range={data}
                   syncKey={group.syncKey}

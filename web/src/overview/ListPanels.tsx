@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { alertTone } from '../alerts/severity';
 import type { Alert } from '../alerts/types';
 import { useAnnotations } from '../alerts/useAnnotations';
 import { isMissing } from '../api/client';
@@ -125,13 +126,7 @@ export function AlertsPanel() {
               {shown.slice(0, SHOWN).map((alert) => (
                 <Line
                   key={alert.fingerprint}
-                  tone={
-                    alert.state === 'pending'
-                      ? 'quiet'
-                      : alert.labels.severity === 'critical'
-                        ? 'bad'
-                        : 'waiting'
-                  }
+                  tone={alertTone(alert)}
                   ns={alert.active_ns}
                   to={toView(url, 'alerts', { q: alert.rule })}
                   name={alert.rule}

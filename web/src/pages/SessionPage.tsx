@@ -22,6 +22,7 @@ import {
 } from '@tabler/icons-react';
 import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { worstTone } from '../alerts/severity';
 import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
@@ -118,6 +119,7 @@ function Nav() {
   const { t } = useTranslation();
   const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
   const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
+  const tones: Partial<Record<View, string>> = { failures: 'bad', alerts: worstTone(alerts?.items ?? []) };
   const sum = (counts: object | undefined) =>
     counts === undefined
       ? null
@@ -156,7 +158,7 @@ function Nav() {
                       {number !== null && number !== undefined && (
                         <span
                           className="rs-nav-number rs-num"
-                          data-bad={((view === 'failures' || view === 'alerts') && number > 0) || undefined}
+                          data-tone={number === 0 ? undefined : tones[view]}
                         >
                           {count(number)}
                         </span>

@@ -96,7 +96,7 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
                   label: (
                     <span className="rs-state">
                       <span className="rs-dot" style={{ background: stateColor(each.state) }} />
-                      {t('task.attempt', { n: each.attempt })}
+                      {t(each.attempt === 0 ? 'task.firstAttempt' : 'task.attempt', { n: each.attempt })}
                     </span>
                   ),
                 }))}

@@ -1,0 +1,11 @@
+import { severityTone, useSeverityName } from './severity';
+
+/** A severity by its name, in its colour. */
+export function Severity({ severity }: { severity: string }) {
+  const name = useSeverityName();
+  return (
+    <span className="rs-alert-severity" data-tone={severityTone(severity)}>
+      {name(severity)}
+    </span>
+  );
+}
