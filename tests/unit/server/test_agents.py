@@ -50,6 +50,10 @@ def test_both_forms_leave_the_same_record(
     [
         ({"Content-Type": "text/plain"}, b"[]", 415, "unknown_form"),
         ({"Content-Type": "application/x-protobuf", "Content-Encoding": "br"}, b"", 415, "unknown_form"),
+        ({}, b'[{"sessionName":"\xff"}]', 400, "malformed"),
+        ({}, b"[" * 100_000, 400, "malformed"),
+        ({}, b"[" + b"[" * 100_000 + b"]" * 100_000 + b"]", 400, "malformed"),
+        ({}, b'[{"event_id":' + b"[" * 990 + b"]" * 990 + b"}]", 400, "malformed"),
         (BINARY, b"\xff\xff\xff", 400, "malformed"),
         (BINARY, b"[{}]", 400, "malformed"),
         (BINARY | {"Content-Encoding": "deflate"}, b"not packed at all", 400, "malformed"),
@@ -234,4 +238,6 @@ def test_reports_need_the_key_and_have_a_limit(running: Any) -> None:
     url = running.server.ingest_url.replace("/ray-events", "/agent")
     assert running.client.post(url.replace(running.server.hub.key, "wrong"), json={}).status_code == 404
     running.error(running.client.post(url, content=b" " * (65 << 10)), 413)
+    running.error(running.client.post(url, content=b"[" * (60 << 10)), 400)
+    running.error(running.client.post(url, content=b'{"session":"\xff"}'), 400)
     running.error(running.client.post(url, content=iter([b" " * 40_000] * 2)), 413)

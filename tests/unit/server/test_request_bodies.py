@@ -93,3 +93,13 @@ def test_what_anybody_may_send_is_small(serve: Callable[..., Server]) -> None:
     server = serve(token="a-long-token-of-the-tests")
     answer = httpx.post(f"{server.url}/api/login", json={"token": "x" * 20_000})
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b'{"sql": "\xff"}', b"\xff\xfe", b'{"sql":', b"1e999999"]
+)
+@pytest.mark.parametrize("path", ["/api/sql", "/api/alerts/test", "/api/operator"])
+def test_a_body_that_cannot_be_decoded_is_told(running: Any, path: str, content: bytes) -> None:
+    answer = running.client.post(path, content=content[:16_000], headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+    running.error(answer, answer.status_code)
