@@ -68,6 +68,7 @@ class TaskItem(TypedDict):
     job_id: str | None
     actor_id: str | None
     parent_task_id: str | None
+    caller_task_id: str | None
     node_id: str | None
     worker_id: str | None
     worker_pid: int | None

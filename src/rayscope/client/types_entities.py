@@ -182,6 +182,7 @@ class TaskFilters(TypedDict, total=False):
     worker_id: str
     actor_id: str
     parent_task_id: str
+    caller_task_id: str
     placement_group_id: str
     error_type: str
     annotation: str

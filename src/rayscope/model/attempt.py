@@ -68,6 +68,7 @@ DEFINITION: tuple[str, ...] = (
     "language",
     "job_id",
     "parent_task_id",
+    "caller_task_id",
     "actor_id",
     "placement_group_id",
     "required_resources",
@@ -98,7 +99,9 @@ class Attempt(msgspec.Struct, gc=False):
     ``required_resources``, ``label_selector`` and ``runtime_env`` are JSON texts with sorted keys.
     ``states`` maps a Ray state to the earliest time it was entered; ``phases`` maps one of
     :data:`PHASES` to its (begin, end). ``returned``: when the first value was stored that the task returned,
-    the bytes of that, and the bytes of all. ``cpu_ns``: the CPU time that it used, by Rayscope's tracer.
+    the bytes of that, and the bytes of all. ``parent_task_id`` is the one that Ray names; ``caller_task_id``
+    the one that made the call, where the tracer knows of another. ``cpu_ns``: the CPU time that it used, by
+    Rayscope's tracer.
 
     A msgspec struct, since hundreds of thousands live at a time: it is made in a third of a dataclass's
     time, and the garbage collector does not look at it.
@@ -114,6 +117,7 @@ class Attempt(msgspec.Struct, gc=False):
     language: str | None = None
     job_id: str | None = None
     parent_task_id: str | None = None
+    caller_task_id: str | None = None
     actor_id: str | None = None
     placement_group_id: str | None = None
     required_resources: str | None = None
@@ -140,6 +144,11 @@ class Attempt(msgspec.Struct, gc=False):
     def state(self) -> str | None:
         """The attempt's state by Ray's own rule, or None if no state was reported."""
         return max(self.states, key=lambda state: _RANK.get(state, -1)) if self.states else None
+
+    @property
+    def submitter(self) -> str | None:
+        """The task that made the call, as far as anybody knows."""
+        return self.caller_task_id or self.parent_task_id
 
     @property
     def has_definition(self) -> bool:

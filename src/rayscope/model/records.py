@@ -29,7 +29,8 @@ class Edge(NamedTuple):
     ``kind``: ``argument`` and ``nested`` (a reference among the arguments, or inside one; of the task that
     is called), ``fetched`` (an argument as its task received it), ``get``, ``wait`` (waited for, not or not
     yet got), ``blocked:NAME`` (the same, told while the call NAME still blocked), ``put``, ``return`` and
-    ``last_return`` (what a task stored as its second value and so on: the index is the order). ``attempt``
+    ``last_return`` (what a task stored as its second value and so on: the index is the order). A ``caller``
+    is no object: ``object_task`` called ``task_id``, though Ray names another parent. ``attempt``
     is -1 where only the task is known. ``object_task``: the first 24 bytes of the object's id, hex;
     ``object_index``: the other four. ``size``: bytes, data and metadata. The times are those of the call
     that the object was part of.

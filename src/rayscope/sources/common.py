@@ -38,6 +38,7 @@ TRACED = frozenset(
         "await",
         "rayscope.annotation",
         "rayscope.arguments",
+        "rayscope.callers",
         "rayscope.blocked",
         "rayscope.counter",
         "rayscope.fetched",

@@ -4,7 +4,8 @@ The text of such an event is JSON with short names: ``t`` and ``a`` the task and
 Ray does not know that; ``o`` objects (28 bytes each, base64), ``s`` their bytes, ``n`` and ``b`` the number
 and the sum if there are more; ``k`` when a call began (ns), since Ray's own begin is that of telling it.
 What a task returned may come with what it was given: ``o`` its arguments, ``f`` their bytes, ``h`` when (ns);
-and with ``u``, the CPU time (ns) that it took.
+and with ``u``, the CPU time (ns) that it took. ``d`` pairs of callers and
+the tasks that they called (24 bytes each, base64).
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class _Told(msgspec.Struct, gc=False):
     k: _Time = 0
     e: _Time = 0
     c: str = ""
+    d: str = ""
     i: str = ""
     w: int = 0
     x: int = 0
@@ -165,6 +167,11 @@ def _add(
         batch.spans.append(Span(task_id, attempt, name, begin, end))
     elif name == "rayscope.fetched":
         _edges(batch, task_id, attempt, "fetched", told.o, told.s, begin, end)
+    elif name == "rayscope.callers":
+        batch.edges += [
+            Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)
+            for caller, callee in _calls(told.d)
+        ]
     elif name == "rayscope.arguments":
         callee = _task(told.c)
         nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(told.i)]
@@ -223,14 +230,25 @@ def _task(text: str) -> str:
     return text.lower()
 
 
+def _bytes(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"ids: {error}") from error
+
+
+def _calls(text: str) -> list[tuple[str, str]]:
+    """Hex ids of callers and of the tasks that they called, from their bytes concatenated in base64."""
+    raw = _bytes(text)
+    if not raw or len(raw) % (2 * _TASK_BYTES):
+        raise ValueError(f"calls of {len(raw)} bytes")
+    ids = [raw[at : at + _TASK_BYTES].hex() for at in range(0, len(raw), _TASK_BYTES)]
+    return list(zip(ids[::2], ids[1::2], strict=True))
+
+
 def _objects(text: str) -> list[tuple[str, int]]:
     """Object ids, concatenated in base64: the hex of their first 24 bytes, and the number behind them."""
-    if not text:
-        return []
-    try:
-        raw = b64decode(text, validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"objects: {error}") from error
+    raw = _bytes(text)
     if len(raw) % _OBJECT_BYTES:
         raise ValueError(f"objects of {len(raw)} bytes")
     return [

@@ -21,7 +21,9 @@ def hex_id(prefix: str) -> str:
 
 
 TASK_ID = hex_id("task")
+#: The task that made the call, and the one that Ray names.
 PARENT_ID = hex_id("parent")
+NAMED_PARENT_ID = f"CASE WHEN named_parent IS NULL THEN {PARENT_ID} ELSE nullif(named_parent, '') END"
 
 
 def attempt_key(of: str = "") -> str:

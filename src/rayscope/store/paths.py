@@ -43,6 +43,10 @@ class PathIndex:
         """Note the path of a task that may become a parent."""
         self._of_task[task_id] = path
 
+    def forget(self, task_id: str) -> None:
+        """The path of a task is not what it was."""
+        self._of_task.pop(task_id, None)
+
     def forget_some(self) -> None:
         """Drop the older half of too many tasks: between flushes, when the file has what memory forgets."""
         if len(self._of_task) > _CACHE_LIMIT:
@@ -54,9 +58,10 @@ class PathIndex:
         if attempt.type == "DRIVER_TASK":
             return ROOT
         name = attempt.func_name or attempt.name
-        if attempt.parent_task_id is None or name is None:
+        submitter = attempt.submitter
+        if submitter is None or name is None:
             return None
-        parent = self.of_task(attempt.parent_task_id)
+        parent = self.of_task(submitter)
         if parent is None:
             return None
         return self._intern(parent, name)

@@ -27,7 +27,7 @@ _ARROW = {
     "VARCHAR": pa.string(),
     "BOOLEAN": pa.bool_(),
 }
-_STORED_SCALARS = tuple(name for name in SCALARS if name != "parent_task_id")
+_STORED_SCALARS = tuple(name for name in SCALARS if name not in ("parent_task_id", "caller_task_id"))
 ATTEMPT_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in ATTEMPT_COLUMNS])
 SPAN_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in SPAN_COLUMNS])
 EDGE_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in EDGE_COLUMNS])
@@ -66,7 +66,7 @@ def key_table(keys: Iterable[TaskKey]) -> pa.Table:
 
 def attempt_table(attempts: Sequence[Attempt], path_ids: Sequence[int | None]) -> pa.Table:
     """Attempts with their call path ids as rows of ``attempts``."""
-    parents = [split_id(a.parent_task_id) for a in attempts]
+    parents = [split_id(a.submitter) for a in attempts]
     columns: list[list[Any]] = [
         [int(a.task_id[:16], 16) for a in attempts],
         [a.task_id[16:] for a in attempts],
@@ -77,6 +77,7 @@ def attempt_table(attempts: Sequence[Attempt], path_ids: Sequence[int | None]) -
         list(path_ids),
         [high for high, _ in parents],
         [low for _, low in parents],
+        [a.caller_task_id and (a.parent_task_id or "") for a in attempts],
     ]
     columns += [[getattr(a, name) for a in attempts] for name in _STORED_SCALARS]
     columns += [[a.states.get(state) for a in attempts] for state in STATES]
@@ -97,7 +98,11 @@ def attempts_from_table(table: pa.Table) -> list[tuple[Attempt, int | None]]:
     result = []
     for row in table.to_pylist():
         attempt = Attempt(join_id(row["task_hi"], row["task_lo"]) or "", row["attempt"])
-        attempt.parent_task_id = join_id(row["parent_hi"], row["parent_lo"])
+        submitter, named = join_id(row["parent_hi"], row["parent_lo"]), row["named_parent"]
+        if named is None:
+            attempt.parent_task_id = submitter
+        else:
+            attempt.caller_task_id, attempt.parent_task_id = submitter, named or None
         for name in _STORED_SCALARS:
             setattr(attempt, name, row[name])
         for state in STATES:

@@ -12,16 +12,19 @@ from collections.abc import Callable
 from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
 from rayscope.store import flow_sql
-from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, PARENT_ID, START, TASK_ID
+from rayscope.store.flow_sql import CREATED, END, NAMED_PARENT_ID, NOT_DRIVER, PARENT_ID, START, TASK_ID
 
 SCHEMA_VERSION = 6
 
 #: Integer scalars of an attempt; the others are texts.
 _INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
+_SUBMITTERS = ("parent_task_id", "caller_task_id")
 STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
 PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
 
 #: (column, DuckDB type) of table ``attempts``, in order; :data:`flow_sql.DERIVED` comes behind them.
+#: ``parent_hi`` and ``parent_lo`` are of the task that made the call. Where the tracer told that, the parent
+#: that Ray names is in ``named_parent``: '' if it is not known.
 ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
     ("task_lo", "VARCHAR"),
@@ -32,7 +35,8 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("path_id", "BIGINT"),
     ("parent_hi", "UBIGINT"),
     ("parent_lo", "VARCHAR"),
-    *((name, "BIGINT" if name in _INTEGERS else "VARCHAR") for name in SCALARS if name != "parent_task_id"),
+    ("named_parent", "VARCHAR"),
+    *((name, "BIGINT" if name in _INTEGERS else "VARCHAR") for name in SCALARS if name not in _SUBMITTERS),
     *((name, "BIGINT") for name in STATE_COLUMNS),
     *((name, "BIGINT") for name in PHASE_COLUMNS),
     ("error_ns", "BIGINT"),
@@ -234,8 +238,9 @@ def _entity_view(kind: str) -> str:
 
 VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
-    f"func_name, type, state, reported_state, end_known_by, {PARENT_ID} AS parent_task_id, "
-    + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", "parent_task_id"})
+    f"func_name, type, state, reported_state, end_known_by, "
+    f"{NAMED_PARENT_ID} AS parent_task_id, {PARENT_ID} AS caller_task_id, "
+    + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", *_SUBMITTERS})
     + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, {END} - {START} AS duration_ns, "
     + ", ".join((*STATE_COLUMNS, *PHASE_COLUMNS))
     + f", error_type, error_message, path_id FROM attempts WHERE {NOT_DRIVER}",
@@ -280,7 +285,7 @@ MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
         "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS launch_ns BIGINT",
         *(
             f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} VARCHAR"
-            for name in ("reported_state", "end_known_by", "module_name", "function_hash")
+            for name in ("named_parent", "reported_state", "end_known_by", "module_name", "function_hash")
         ),
         "UPDATE attempts SET reported_state = state",
         *(

@@ -213,6 +213,33 @@ class SessionFile:
             keys, "t.parent_hi = k.task_hi AND t.parent_lo = k.task_lo AND t.path_id IS NULL"
         )
 
+    def load_called(self, task_ids: Iterable[str]) -> list[tuple[Attempt, int | None]]:
+        """The stored attempts that ``task_ids`` submitted."""
+        keys = rows.key_table((task_id, 0) for task_id in task_ids)
+        return self._matching(keys, "t.parent_hi = k.task_hi AND t.parent_lo = k.task_lo")
+
+    def has_callers(self) -> bool:
+        """Whether the tracer told of any task who called it."""
+        return bool(self._writer.execute("SELECT 1 FROM edge_rows WHERE kind = 'caller' LIMIT 1").fetchall())
+
+    def load_callers(self, task_ids: Iterable[str]) -> list[tuple[str, str]]:
+        """Some of ``task_ids``, each with its caller: those of which the tracer told that."""
+        keys = rows.key_table((task_id, 0) for task_id in task_ids)
+        if not keys.num_rows:
+            return []
+        self._writer.register("wanted", keys)
+        try:
+            found = self._writer.execute(
+                "SELECT task_hi, task_lo, object_hi, object_lo FROM edge_rows "
+                "SEMI JOIN wanted USING (task_hi, task_lo) WHERE kind = 'caller'"
+            ).fetchall()
+        finally:
+            self._writer.unregister("wanted")
+        return [
+            (rows.join_id(high, low) or "", rows.join_id(caller_high, caller_low) or "")
+            for high, low, caller_high, caller_low in found
+        ]
+
     def _matching(self, keys: pa.Table, condition: str) -> list[tuple[Attempt, int | None]]:
         if not keys.num_rows:
             return []
@@ -237,6 +264,14 @@ class SessionFile:
         """Task ids of retries and of actors' restarts without a definition."""
         found = self._writer.execute(
             "SELECT DISTINCT task_hi, task_lo FROM attempts WHERE attempt > 0 AND name IS NULL"
+        ).fetchall()
+        return [rows.join_id(high, low) or "" for high, low in found]
+
+    def load_moved(self) -> list[str]:
+        """The tasks whose callers the tracer told and whose call path is not known yet."""
+        found = self._writer.execute(
+            "SELECT DISTINCT task_hi, task_lo FROM attempts "
+            "WHERE path_id IS NULL AND named_parent IS NOT NULL"
         ).fetchall()
         return [rows.join_id(high, low) or "" for high, low in found]
 

@@ -77,6 +77,9 @@ class SessionWriter:
         self._drops_dirty = False
         self._paths: PathIndex | None = None
         self._waiting_parents: set[str] = set()
+        self._callers: dict[str, str] = {}  # those told since the last flush
+        self._has_callers = False  # whether the file has any
+        self._moved: set[str] = set()  # tasks whose path has changed, and not yet that of those they called
         #: Tasks of which a retry or a restart is on record without a definition.
         self._undefined: set[str] = set()
         #: When the session ended; whether what was inferred from an end is to be taken back.
@@ -131,6 +134,7 @@ class SessionWriter:
         if batch.spans or batch.edges or batch.annotations:
             self._spans.update(batch.spans)
             self._edges.update(batch.edges)
+            self._note_callers(batch.edges)
             self._annotations.update(batch.annotations)
             if self._spans_since is None:
                 self._spans_since = now
@@ -147,6 +151,12 @@ class SessionWriter:
                 self._drops_dirty = True
                 if self._other_since is None:
                     self._other_since = now
+
+    def _note_callers(self, edges: Iterable[Edge]) -> None:
+        for edge in edges:
+            if edge.kind == "caller":
+                known = self._callers.get(edge.task_id, edge.object_task)
+                self._callers[edge.task_id] = min(known, edge.object_task)
 
     def _merge_drop(self, drop: Drop) -> bool:
         """Keep the larger of two accounts of one loss. Returns whether that is the new one."""
@@ -185,6 +195,8 @@ class SessionWriter:
             self._paths = PathIndex(file.load_paths())
             self._waiting_parents = set(file.load_unresolved_parents())
             self._undefined = set(file.load_undefined_retries())
+            self._moved.update(file.load_moved())
+            self._has_callers = file.has_callers()
             # After a failed write nobody knows what of it the file has: look again, and resolve paths anew,
             # since those that were to be written with it are not known to the new index.
             for entry in self._dirty.values():
@@ -224,9 +236,11 @@ class SessionWriter:
         if paths is None:  # pragma: no cover - open() sets it
             raise RuntimeError("the session file is not open")
         due = dict(islice(self._due(now, everything).items(), self._max_due))
-        self._look_up(file, due)
+        new = self._look_up(file, due)
         self._share_definitions(file, due)
+        self._apply_callers(file, new, due, now)
         self._resolve_paths(file, paths, due)
+        self._move_paths(file, paths, due, now)
         entries = list(due.values())
         now_ns = time.time_ns()
         self._note_over(self._dirty_entities)
@@ -255,6 +269,8 @@ class SessionWriter:
         paths.fresh = []
         self._spans, self._edges, self._annotations = set(), set(), set()
         self._spans_since = self._other_since = None
+        self._has_callers = self._has_callers or bool(self._callers)
+        self._callers.clear()
         self._dirty_entities.clear()
         self._drops_dirty = False
         for key, entry in due.items():
@@ -295,8 +311,11 @@ class SessionWriter:
             if _settled(entry.attempt) or (entry.dirty_since is not None and entry.dirty_since <= limit)
         }
 
-    def _look_up(self, file: SessionFile, due: dict[TaskKey, _Held]) -> None:
-        """Merge what the file already has of the attempts that memory has seen for the first time."""
+    def _look_up(self, file: SessionFile, due: dict[TaskKey, _Held]) -> list[TaskKey]:
+        """Merge what the file already has of the attempts that memory has seen for the first time.
+
+        Returns which these are.
+        """
         unknown = [key for key, entry in due.items() if entry.stored is None]
         for stored, path in file.load_attempts(unknown):
             key = (stored.task_id, stored.attempt)
@@ -305,6 +324,8 @@ class SessionWriter:
             entry.path = path
             before = _copy(stored)
             merge_attempts(entry.attempt, stored)
+            if entry.attempt.submitter != stored.submitter:
+                self._lose_path(entry)
             if entry.attempt == before:
                 # Told again what is known: nothing to write.
                 entry.dirty_since = None
@@ -315,6 +336,69 @@ class SessionWriter:
         for key in unknown:
             if key in due and due[key].stored is None:
                 due[key].stored = False
+        return unknown
+
+    def _apply_callers(
+        self, file: SessionFile, new: Iterable[TaskKey], due: dict[TaskKey, _Held], now: float
+    ) -> None:
+        """Give attempts the callers that the tracer told, whichever came first."""
+        callers = dict(self._callers)
+        if self._has_callers:
+            for task_id, caller in file.load_callers({task_id for task_id, _ in new}):
+                callers[task_id] = min(caller, callers.get(task_id, caller))
+        for stored, path in file.load_task_attempts(self._callers):
+            if (stored.task_id, stored.attempt) not in due and stored.caller_task_id != callers[
+                stored.task_id
+            ]:
+                self._make_due(self._hold(stored, path), due, now)
+        for (task_id, _), entry in due.items():
+            told, known = callers.get(task_id), entry.attempt.caller_task_id
+            if told is not None and (known is None or told < known):
+                entry.attempt.caller_task_id = told
+                self._lose_path(entry)
+
+    def _hold(self, stored: Attempt, path: int | None) -> _Held:
+        """The attempt in memory that the file has, too."""
+        key = (stored.task_id, stored.attempt)
+        entry = self._held.get(key)
+        if entry is None:
+            entry = self._held[key] = _Held(stored)
+        else:
+            merge_attempts(entry.attempt, stored)
+        entry.stored, entry.path = True, path
+        return entry
+
+    def _make_due(self, entry: _Held, due: dict[TaskKey, _Held], now: float) -> None:
+        key = (entry.attempt.task_id, entry.attempt.attempt)
+        due[key] = self._dirty[key] = entry
+        if entry.dirty_since is None:
+            entry.dirty_since = now
+
+    def _lose_path(self, entry: _Held) -> None:
+        """Another task made the call than was thought: look for the path anew."""
+        if entry.path is not None:
+            entry.path = None
+            self._moved.add(entry.attempt.task_id)
+            if self._paths is not None:
+                self._paths.forget(entry.attempt.task_id)
+
+    def _move_paths(self, file: SessionFile, paths: PathIndex, due: dict[TaskKey, _Held], now: float) -> None:
+        """Resolve anew the paths of what was called by tasks whose own path has changed, and so on."""
+        ready = {task_id for task_id in self._moved if paths.of_task(task_id) is not None}
+        while ready:
+            self._moved -= ready
+            for stored, path in file.load_called(ready):
+                if (stored.task_id, stored.attempt) not in self._held:
+                    self._hold(stored, path)
+            called = [entry for entry in self._held.values() if entry.attempt.submitter in ready]
+            ready = set()
+            for entry in called:
+                path = paths.resolve(entry.attempt)
+                if entry.path is not None and path is not None and path != entry.path:
+                    entry.path = path
+                    paths.remember(entry.attempt.task_id, path)
+                    self._make_due(entry, due, now)
+                    ready.add(entry.attempt.task_id)
 
     def _share_definitions(self, file: SessionFile, due: dict[TaskKey, _Held]) -> None:
         """Give retries and restarts without a definition that of another attempt of their task.
@@ -353,17 +437,14 @@ class SessionWriter:
         unresolved = {key: entry for key, entry in due.items() if entry.path is None}
         self._resolve_among(paths, unresolved)
         if unresolved:
-            parents = {
-                entry.attempt.parent_task_id
-                for entry in unresolved.values()
-                if entry.attempt.parent_task_id is not None
-            }
+            submitters = (entry.attempt.submitter for entry in unresolved.values())
+            parents = {submitter for submitter in submitters if submitter is not None}
             for stored, path in file.load_task_attempts(parents):
-                if path is not None:
+                if path is not None and stored.task_id not in self._moved:
                     paths.remember(stored.task_id, path)
             self._resolve_among(paths, unresolved)
         for entry in unresolved.values():
-            parent = entry.attempt.parent_task_id
+            parent = entry.attempt.submitter
             if parent is not None and len(self._waiting_parents) < _MAX_WAITING:
                 self._waiting_parents.add(parent)
         # A stored task that wakes may be the parent of one that has only now come, and so on.

@@ -27,6 +27,8 @@ from rayscope.tracer.settings import MAX_SPANS
 #: Objects that one event names; of more it gives the number and the sum. Of those waited for, and not got,
 #: fewer: a loop of ``ray.wait`` passes the same ones again and again.
 MAX_OBJECTS, MAX_WAITED = 256, 16
+#: Calls whose callers one event tells.
+MAX_CALLS = 128
 #: A call that blocks for so long is told while it still does, s.
 BLOCKED_S = 1.0
 #: So many objects in an event count as one event more.
@@ -162,6 +164,7 @@ class _State:
         self.shares = False  # whether tasks have run beside each other
         self.open: dict[int, Call] = {}
         self.sums: dict[tuple[Task | None, str], list[int]] = {}
+        self.calls: list[bytes] = []
         self.lock = threading.RLock()
         self.second, self.used = 0, 0
         self.budget = budget()
@@ -242,6 +245,7 @@ def forked() -> None:
     state.lock = threading.RLock()
     state.stop, state.watching = threading.Event(), None
     state.sums.clear()
+    state.calls.clear()
     close()
 
 
@@ -336,6 +340,26 @@ def arguments(callee: bytes, ids: bytes, count: int) -> None:
         event.set_extra_data(b'{"c":"%b","o":"%b"}' % (callee.hex().encode(), given))
     else:
         _send(event, {"c": callee.hex(), **objects(ids, count)}, task)
+
+
+def called(caller: bytes, callee: bytes) -> None:
+    """A task was called by another one than Ray says. Told at once, or, of many calls a second, together."""
+    with state.lock:
+        state.calls.append(caller + callee)
+    if len(state.calls) >= MAX_CALLS or 2 * state.used < state.budget:
+        tell_calls()
+    elif not state.watching:
+        _watch()
+
+
+def tell_calls() -> None:
+    """Tell the callers that are not told yet."""
+    with state.lock:
+        calls, state.calls = state.calls, []
+    for at in range(0, len(calls), MAX_CALLS):
+        state.used += 1
+        pairs = b"".join(calls[at : at + MAX_CALLS])
+        _send(state.core.profile_event(b"rayscope.callers"), {"d": base64.b64encode(pairs).decode()})
 
 
 def received(task: Task, ids: bytes, sizes: list[int]) -> None:
@@ -443,7 +467,7 @@ def _run(stop: threading.Event) -> None:
 
 
 def _look() -> None:
-    """Every second: tell what blocks since a while and what those got that run still, and the sums."""
+    """Every second: tell what blocks since a while, what those got that run still, callers and sums."""
     late = time.time_ns() - int(BLOCKED_S * 1e9)
     for task in list(state.tasks.values()):
         if task.fetched is not None and task.fetched.at_ns < late:
@@ -459,5 +483,7 @@ def _look() -> None:
         call.told = True
         if key in state.open:
             _send(state.core.profile_event(b"rayscope.blocked"), told, call.task)
+    if state.calls:
+        tell_calls()
     if state.sums and int(time.monotonic()) != state.second:
         flush()

@@ -332,6 +332,9 @@ def _submitted(result: Any, args: Any, kwargs: Any) -> None:
     if not emit.ready():
         return
     emit.spend()
+    # Tasks that run alone in their process run in its main thread, and Ray knows what they call.
+    if threading.get_ident() != threading.main_thread().ident:
+        _tell_caller(result)
     values = (*args, *kwargs.values()) if args and kwargs else args or (kwargs and kwargs.values()) or ()
     for value in values:
         if type(value) in _ray.looked_into:
@@ -357,6 +360,19 @@ def _submitted(result: Any, args: Any, kwargs: Any) -> None:
     if found.left < 0:
         told["more"] = 1
     emit.tell("rayscope.arguments", told, len(found.top) + len(found.inside))
+
+
+def _tell_caller(result: Any) -> None:
+    """Who called, if that is a coroutine or a thread of an actor's: Ray says that its creation did.
+
+    Ray keeps the task's id with coroutines and with its own threads. Other threads have some id of their
+    own, and who made those is not known.
+    """
+    caller = state.core.get_current_task_id().binary()
+    if caller[8:] == state.core.get_actor_id().binary() and caller[:8] != _CREATION:
+        callee = _callee(result)
+        if callee is not None:
+            emit.called(caller, callee)
 
 
 class _Found:

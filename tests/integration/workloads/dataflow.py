@@ -128,6 +128,19 @@ class Waiting:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(refs[0], 0.05)
 
+    async def calls(self) -> list[Any]:
+        """What a coroutine calls is its own, also inside another coroutine. Ray says that ``__init__`` calls."""
+        (large,) = await asyncio.create_task(self._call())
+        await large
+        returned(me(), large)
+        got(me(), large)
+        return EDGES
+
+    async def _call(self) -> list[Any]:
+        large = add.remote(bytes(150_000))
+        passed_by_value(me(), large)
+        return [large]
+
 
 @ray.remote(max_concurrency=4)
 class Threaded:
@@ -137,6 +150,14 @@ class Threaded:
     def meet(self, refs: list[Any]) -> int:
         self.both.wait()  # two run at a time
         return len(ray.get(refs[0]))
+
+    def calls(self) -> list[Any]:
+        large = add.remote(bytes(150_000))
+        ray.get(large)
+        passed_by_value(me(), large)
+        returned(me(), large)
+        got(me(), large)
+        return EDGES
 
 
 def take(driver: str, edges: list[Any], ref: Any) -> None:
@@ -239,6 +260,9 @@ def main() -> None:
     for one, part in zip(met, parts, strict=True):
         passed(one.task_id().hex(), part, nested=True)
         got(one.task_id().hex(), part)
+    for actor in (waiting, threaded):
+        said = actor.calls.remote()
+        take(driver, ray.get(said), said)
     returned(driver, *parts, *awaited, *met)
     got(driver, *awaited, *met)
     time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)

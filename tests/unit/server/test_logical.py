@@ -101,6 +101,30 @@ def test_the_graph_is_what_ran(fresh: Running) -> None:
     }
 
 
+def test_what_a_coroutine_calls_is_its_own_though_ray_names_the_creation_of_its_actor(fresh: Running) -> None:
+    story = Story()
+    init = story.task("Control.__init__", 0, 1, 2, actor="d" * 24)
+    run = story.task("Control.run", 3, 4, 100, actor="d" * 24)
+    step = story.task("step", 10, 11, 50, parent=init)
+    leaf = story.task("leaf", 20, 21, 30, parent=step)
+    story.get(run, step, 10, 50)
+    story.batch.edges.append(Edge(step, -1, "caller", run, 0, None, at(10), at(10)))
+    fresh.record(story)
+    assert ("m:Control.run", "f:step") in _calls(fresh.get("/api/flow/logical"))
+    (item,) = fresh.get("/api/tasks", func_name="step")["items"]
+    assert (item["parent_task_id"], item["caller_task_id"]) == (init, run)
+    for name, known in (("caller_task_id", run), ("parent_task_id", init)):
+        assert [one["task_id"] for one in fresh.get("/api/tasks", **{name: known})["items"]] == [step]
+    told = fresh.get(f"/api/tasks/{step}")
+    assert (told["parent"]["task_id"], told["call_path"]) == (run, ["Control.run", "step"])
+    assert [child["task_id"] for child in fresh.get(f"/api/tasks/{run}")["children"]] == [step]
+    assert fresh.get(f"/api/tasks/{init}")["children"] == []
+    assert fresh.get(f"/api/tasks/{leaf}")["call_path"] == ["Control.run", "step", "leaf"]
+    names = {frame["id"]: frame for frame in fresh.get("/api/flow/flame")["frames"]}
+    (frame,) = [frame for frame in names.values() if frame["name"] == "step"]
+    assert names[frame["parent"]]["name"] == "Control.run"
+
+
 def test_every_edge_of_the_record_is_in_the_graph(fresh: Running) -> None:
     story = _story()
     maker = story.task("maker", 500, 501, 502)

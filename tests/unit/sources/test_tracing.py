@@ -196,3 +196,14 @@ def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entrie
         )
     for view in ("data_edges", "annotations", "spans", "phases"):
         connection.execute(f"FROM {view}").fetchall()
+
+
+def test_callers_are_told_in_pairs() -> None:
+    pairs = base64.b64encode(bytes.fromhex(TASK + OTHER + OTHER + "cc" * 24)).decode()
+    assert records(told("rayscope.callers", d=pairs)).edges == [
+        Edge(OTHER, -1, "caller", TASK, 0, None, 5, 5),
+        Edge("cc" * 24, -1, "caller", OTHER, 0, None, 5, 5),
+    ]
+    for odd in ("", "AAAA", base64.b64encode(bytes(24)).decode(), "no base64"):
+        batch = records(told("rayscope.callers", d=odd))
+        assert (batch.edges, [span.name for span in batch.spans]) == ([], ["rayscope.callers"])

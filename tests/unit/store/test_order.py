@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.story import DRIVER, SESSION
+
+from rayscope.model import Attempt, Edge, RecordBatch
+from rayscope.store.sql import run_sql
 
 Tables = dict[str, list[tuple[Any, ...]]]
 
@@ -110,3 +114,57 @@ def test_a_grandparent_and_a_grandchild_come_together_last(
     for odd_first in (chain[1::2] + chain[::2], chain[::2] + chain[1::2]):
         middle = len(odd_first) // 2
         assert dump(record(odd_first, flush_after=lambda n, middle=middle: n == middle - 1)) == expected
+
+
+def _calls_of_a_coroutine() -> list[RecordBatch]:
+    """A coroutine that calls a task, which is tried twice and calls another: Ray says that ``__init__`` calls it.
+
+    One part a batch, as the parts may come.
+    """
+    actor = "c" * 24 + "01000000"
+    created, run, step, leaf = "f" * 16 + actor, "1" * 16 + actor, "2" * 48, "3" * 48
+    defined = [
+        Attempt(created, parent_task_id=DRIVER, func_name="A.__init__", name="A.__init__"),
+        Attempt(run, parent_task_id=DRIVER, func_name="A.run", name="A.run"),
+        *(Attempt(step, n, parent_task_id=created, func_name="step", name="step") for n in (0, 1)),
+        Attempt(leaf, parent_task_id=step, func_name="leaf", name="leaf"),
+    ]
+    ended = [Attempt(one.task_id, one.attempt, states={"FINISHED": 5}) for one in defined]
+    return [
+        *(RecordBatch(SESSION, attempts=[one]) for one in defined + ended),
+        RecordBatch(SESSION, edges=[Edge(step, -1, "caller", run, 0, None, 1, 1)]),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whoever_really_called_is_the_caller_whenever_that_is_told(
+    seed: int, recorder: Callable[..., Any], tmp_path: Path
+) -> None:
+    rng = random.Random(seed)
+    parts = _calls_of_a_coroutine()
+    rng.shuffle(parts)
+    parts += rng.sample(parts, 3)
+    stopped_after = rng.randrange(len(parts))
+    made = recorder(tmp_path)
+    for number, part in enumerate(parts):
+        made.submit_records(part, "events")
+        if rng.random() < 0.6:
+            assert made.flush()
+        if number == stopped_after:
+            made.stop()
+            made = recorder(tmp_path)
+    made.stop()
+    rows = run_sql(
+        tmp_path,
+        "WITH RECURSIVE named AS (SELECT path_id, name FROM paths WHERE parent_path_id = 0 UNION ALL "
+        "SELECT c.path_id, p.name || ' / ' || c.name FROM paths c JOIN named p ON p.path_id = c.parent_path_id) "
+        "SELECT DISTINCT t.func_name, p.func_name, c.func_name, n.name FROM tasks t "
+        "LEFT JOIN tasks p ON p.task_id = t.parent_task_id LEFT JOIN tasks c ON c.task_id = t.caller_task_id "
+        "LEFT JOIN named n ON n.path_id = t.path_id ORDER BY ALL",
+    ).rows
+    assert rows == [
+        ["A.__init__", None, None, "A.__init__"],
+        ["A.run", None, None, "A.run"],
+        ["leaf", "step", "step", "A.run / step / leaf"],
+        ["step", "A.__init__", "A.run", "A.run / step"],
+    ]

@@ -176,7 +176,9 @@ export interface Task {
   end_known_by: string | null;
   job_id: string | null;
   actor_id: string | null;
+  /** As Ray names it; the caller is the task that made the call. */
   parent_task_id: string | null;
+  caller_task_id: string | null;
   node_id: string | null;
   worker_id: string | null;
   worker_pid: number | null;

@@ -63,7 +63,7 @@ export const FILTERS = [
   'error_type',
   'actor_id',
   'worker_id',
-  'parent_task_id',
+  'caller_task_id',
   'placement_group_id',
   'annotation',
   'severity',

@@ -151,7 +151,7 @@ function tasksOf(url: SessionUrl, node: StackNode, parent: StackNode | undefined
     func_name: node.name,
     since_ns: String(at),
     until_ns: String(at),
-    ...(caller !== undefined && { parent_task_id: caller }),
+    ...(caller !== undefined && { caller_task_id: caller }),
   });
 }
 

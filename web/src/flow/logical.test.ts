@@ -147,7 +147,7 @@ it('leads to the attempts of a node', () => {
     filters: { job_id: '01000000', func_name: 'f' },
     sort: '-duration_ns',
   });
-  expect(attemptsOf(url, { ...node('d', 'driver'), job_id: '02000000' })?.filters.parent_task_id).toBe(
+  expect(attemptsOf(url, { ...node('d', 'driver'), job_id: '02000000' })?.filters.caller_task_id).toBe(
     `${'f'.repeat(40)}02000000`,
   );
   expect(attemptsOf(url, node('other', 'other'))).toBeNull();

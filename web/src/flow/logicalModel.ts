@@ -246,7 +246,7 @@ const DRIVER = 'f'.repeat(40);
 export function attemptsOf(url: SessionUrl, node: LogicalNode): SessionUrl | null {
   const of: Filters | null =
     node.kind === 'driver' && node.job_id !== null
-      ? { parent_task_id: DRIVER + node.job_id }
+      ? { caller_task_id: DRIVER + node.job_id }
       : node.kind === 'instance' && node.actor_id !== null
         ? { actor_id: node.actor_id }
         : (node.kind === 'function' || node.kind === 'method') && node.name !== null

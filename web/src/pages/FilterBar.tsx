@@ -32,7 +32,7 @@ const TAGGED: FilterName[] = [
   'name',
   'actor_id',
   'worker_id',
-  'parent_task_id',
+  'caller_task_id',
   'placement_group_id',
   'since_ns',
   'until_ns',
@@ -249,7 +249,7 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
         const value = filters[name];
         if (!value) return null;
         const shown =
-          name === 'parent_task_id' && isDriver(value)
+          name === 'caller_task_id' && isDriver(value)
             ? t('task.driver')
             : name.endsWith('_ns')
               ? fullTime(value)

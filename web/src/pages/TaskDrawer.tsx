@@ -293,7 +293,7 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
                     })
                   : count(task.children_total)}
               </span>
-              <Link to={toView(url, 'tasks', { parent_task_id: task.task_id })}>{t('task.childrenAll')}</Link>
+              <Link to={toView(url, 'tasks', { caller_task_id: task.task_id })}>{t('task.childrenAll')}</Link>
             </>
           }
         >

@@ -169,12 +169,12 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       width: 112,
       optional: true,
       cell: (task) =>
-        isDriver(task.parent_task_id) ? (
-          <span className="rs-ellipsis" title={task.parent_task_id ?? undefined}>
+        isDriver(task.caller_task_id) ? (
+          <span className="rs-ellipsis" title={task.caller_task_id ?? undefined}>
             {t('task.driver')}
           </span>
         ) : (
-          <CopyId id={task.parent_task_id} />
+          <CopyId id={task.caller_task_id} />
         ),
     },
     {

@@ -33,6 +33,7 @@ def _task_filters(
     worker_id: Text = None,
     actor_id: Text = None,
     parent_task_id: Text = None,
+    caller_task_id: Text = None,
     placement_group_id: Text = None,
     error_type: Text = None,
     annotation: Annotated[str | None, Query(max_length=500, description="NAME or NAME=VALUE")] = None,

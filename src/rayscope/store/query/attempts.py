@@ -54,7 +54,7 @@ ERROR_SUMMARY = (
 _ITEM = (
     f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, func_name, type, coalesce(state, 'NIL') AS state, "
     "coalesce(reported_state, 'NIL') AS reported_state, end_known_by, job_id, actor_id, "
-    "parent_hi, parent_lo, node_id, worker_id, worker_pid, placement_group_id, error_type, "
+    "parent_hi, parent_lo, named_parent, node_id, worker_id, worker_pid, placement_group_id, error_type, "
     f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, "
     f"{CREATED} AS created_ns, {START} AS start_ns, "
     f"{END} AS end_ns, cpu_ns"
@@ -114,8 +114,16 @@ def attempt_filters(filters: Mapping[str, Any]) -> Where:
         where.add("list_contains(?, coalesce(state, 'NIL'))", states)
     if filters.get("name"):
         where.add(_NAME_LIKE, *[like(filters["name"])] * 2)
+    if filters.get("caller_task_id"):
+        where.add("parent_hi = ? AND parent_lo = ?", *_split(filters["caller_task_id"]))
     if filters.get("parent_task_id"):
-        where.add("parent_hi = ? AND parent_lo = ?", *_split(filters["parent_task_id"]))
+        high, low = _split(filters["parent_task_id"])
+        where.add(
+            "CASE WHEN named_parent IS NULL THEN parent_hi = ? AND parent_lo = ? ELSE named_parent = ? END",
+            high,
+            low,
+            f"{high:016x}{low}",
+        )
     if filters.get("annotation"):
         _annotated(where, str(filters["annotation"]))
     if filters.get("q"):
@@ -158,7 +166,9 @@ def _search(where: Where, text: str) -> None:
 
 def _item(row: Row, last_ns: int) -> Row:
     row["task_id"] = join_id(row.pop("task_hi"), row.pop("task_lo"))
-    row["parent_task_id"] = join_id(row.pop("parent_hi"), row.pop("parent_lo"))
+    row["caller_task_id"] = join_id(row.pop("parent_hi"), row.pop("parent_lo"))
+    named = row.pop("named_parent")
+    row["parent_task_id"] = row["caller_task_id"] if named is None else named or None
     start, end = row["start_ns"], row["end_ns"]
     row["duration_ns"] = None if start is None else max(0, (last_ns if end is None else end) - start)
     return row
@@ -296,7 +306,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
         )
         counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
         moved = flow.of_task(reader, high, low)
-    children = list_attempts(file, {"parent_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
+    children = list_attempts(file, {"caller_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
     return {
         "task_id": task_id.lower(),
         "attempts": [_detail(row, last_ns) for row in found],
