@@ -82,12 +82,12 @@ def test_the_flame_graph_adds_up_to_what_ray_says(tree: Tree) -> None:
     assert by_name["Worker.process"] == tree.said["calls"]
     assert by_name["Worker.run"] == by_name["Worker.__init__"] == tree.said["workers"]
     assert answer["total"] == tree.get("/api/summary")["tasks"]
-    total = tree.get("/api/flow/flame", weight="total")["total"]
+    total = tree.get("/api/flow/flame", weight="duration")["total"]
     lasted = [task["duration_ns"] for task in tree.get("/api/tasks", limit=1000)["items"]]
     assert total == sum(lasted)
     # Where workers worked rather than waited: in `process`; `run` only waits.
     own: dict[str, int] = defaultdict(int)
-    for frame in tree.get("/api/flow/flame", weight="self")["frames"]:
+    for frame in tree.get("/api/flow/flame", weight="executing")["frames"]:
         own[frame["name"]] += frame["own"]
     asleep = ((tree.said["calls"] - CALLS) * USUAL_MS + CALLS * BOTTLENECK_MS) * 10**6
     assert own["Worker.process"] >= asleep

@@ -100,9 +100,9 @@ def _table(title: str, style: str) -> Table:
 def _functions(functions: list[Mapping[str, Any]]) -> Table:
     table = _table("Slowest functions", "bold")
     table.add_column("name", overflow="fold")
-    for column in ("calls", "failed", "p50", "p95", "total"):
+    for column in ("calls", "failed", "p50", "p95", "duration"):
         table.add_column(column, justify="right", no_wrap=True)
-    ranked = sorted(functions, key=lambda one: -(one.get("total_ns") or 0))
+    ranked = sorted(functions, key=lambda one: -(one.get("duration_ns") or 0))
     for one in ranked[:_SLOWEST]:
         failed = one.get("failed") or 0
         table.add_row(
@@ -111,7 +111,7 @@ def _functions(functions: list[Mapping[str, Any]]) -> Table:
             Text(f"{failed:,}", style="red" if failed else "dim"),
             duration(one.get("p50_ns")),
             duration(one.get("p95_ns")),
-            duration(one.get("total_ns")),
+            duration(one.get("duration_ns")),
         )
     if len(ranked) > _SLOWEST:
         table.caption = f"and {len(ranked) - _SLOWEST} more"

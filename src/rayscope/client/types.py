@@ -81,6 +81,8 @@ class TaskItem(TypedDict):
     end_ns: int | None
     cpu_ns: int | None
     duration_ns: int | None
+    waiting_ns: int | None
+    total_ns: int | None
 
 
 class StateTime(TypedDict):
@@ -198,6 +200,8 @@ class SchedulingItem(TypedDict):
     node_id: str | None
     submitter_node_id: str | None
     is_local: bool | None
+    waiting_ns: int | None
+    duration_ns: int | None
 
 
 class TaskDetail(TypedDict):
@@ -288,9 +292,9 @@ class Ingest(TypedDict):
 
 
 class FunctionItem(TypedDict):
-    """A function's attempts and running times."""
+    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
 
-    func_name: str
+    func_name: str | None
     type: str | None
     attempts: int
     finished: int
@@ -299,6 +303,8 @@ class FunctionItem(TypedDict):
     p50_ns: int | None
     p95_ns: int | None
     max_ns: int | None
+    duration_ns: int
+    waiting_ns: int
     total_ns: int
 
 

@@ -13,8 +13,8 @@ ROOT = "0"
 UNKNOWN = "unknown"
 #: What a frame's width can be: a field of :class:`Own`.
 WEIGHTS: Mapping[str, str] = {
-    "self": "self_ns",
-    "total": "total_ns",
+    "executing": "executing_ns",
+    "duration": "duration_ns",
     "cpu": "cpu_ns",
     "count": "attempts",
     "bytes": "bytes",
@@ -38,8 +38,8 @@ class Own(NamedTuple):
     attempts: int = 0
     failed: int = 0
     running: int = 0
-    total_ns: int = 0
-    self_ns: int = 0
+    duration_ns: int = 0
+    executing_ns: int = 0
     blocked_ns: int = 0
     bytes: int = 0
     cpu_ns: int = 0
@@ -75,8 +75,8 @@ class Frame(msgspec.Struct):
     attempts: int = 0
     failed: int = 0
     running: int = 0
-    total_ns: int = 0
-    self_ns: int = 0
+    duration_ns: int = 0
+    executing_ns: int = 0
     blocked_ns: int = 0
     bytes: int = 0
     cpu_ns: int = 0
@@ -126,7 +126,7 @@ class Sandwich(msgspec.Struct):
 def flame(
     rows: Iterable[Own],
     paths: Iterable[Path],
-    weight: str = "self",
+    weight: str = "executing",
     *,
     baseline: Iterable[Own] | None = None,
     focus: str | None = None,
@@ -150,7 +150,7 @@ def flame(
 
 
 def sandwich(
-    rows: Iterable[Own], paths: Iterable[Path], of: str, weight: str = "self", *, limit: int = 500
+    rows: Iterable[Own], paths: Iterable[Path], of: str, weight: str = "executing", *, limit: int = 500
 ) -> Sandwich:
     """The calls of function ``of``; whatever is at or below several of its frames counts once.
 
@@ -250,8 +250,8 @@ _SUMS = (
     "attempts",
     "failed",
     "running",
-    "total_ns",
-    "self_ns",
+    "duration_ns",
+    "executing_ns",
     "blocked_ns",
     "bytes",
     "cpu_ns",

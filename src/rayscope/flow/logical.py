@@ -15,8 +15,8 @@ UNKNOWN = "unknown"
 OTHER = "other"
 OTHER_DRIVERS = "drivers"
 _LARGEST = 2**63 - 1
-_SUMS = ("attempts", "failed", "total_ns", "self_ns", "blocked_ns", "output_bytes")
-_QUANTILES = ("latency_p50_ns", "latency_p95_ns", "run_p50_ns", "run_p95_ns")
+_SUMS = ("attempts", "failed", "duration_ns", "executing_ns", "blocked_ns", "output_bytes")
+_QUANTILES = ("total_p50_ns", "total_p95_ns", "p50_ns", "p95_ns")
 _MOVED = ("arguments", "argument_bytes", "gets", "get_bytes")
 
 Row = Mapping[str, Any]
@@ -43,14 +43,14 @@ class Node(msgspec.Struct):
     attempts: int = 0
     failed: int = 0
     states: dict[str, int] = {}
-    total_ns: int = 0
-    self_ns: int = 0
+    duration_ns: int = 0
+    executing_ns: int = 0
     blocked_ns: int = 0
     output_bytes: int = 0
-    latency_p50_ns: int | None = None
-    latency_p95_ns: int | None = None
-    run_p50_ns: int | None = None
-    run_p95_ns: int | None = None
+    total_p50_ns: int | None = None
+    total_p95_ns: int | None = None
+    p50_ns: int | None = None
+    p95_ns: int | None = None
 
 
 class Call(msgspec.Struct):
@@ -61,14 +61,14 @@ class Call(msgspec.Struct):
     target: str
     attempts: int = 0
     failed: int = 0
-    total_ns: int = 0
-    self_ns: int = 0
+    duration_ns: int = 0
+    executing_ns: int = 0
     blocked_ns: int = 0
     output_bytes: int = 0
-    latency_p50_ns: int | None = None
-    latency_p95_ns: int | None = None
-    run_p50_ns: int | None = None
-    run_p95_ns: int | None = None
+    total_p50_ns: int | None = None
+    total_p95_ns: int | None = None
+    p50_ns: int | None = None
+    p95_ns: int | None = None
 
 
 class Data(msgspec.Struct):
@@ -90,7 +90,7 @@ class Folded(msgspec.Struct):
 
     functions: int = 0
     attempts: int = 0
-    total_ns: int = 0
+    duration_ns: int = 0
     drivers: int = 0
     instances: dict[str, int] = {}
     calls: dict[str, int] = {}
@@ -151,7 +151,7 @@ def logical_graph(
     for identifier in smallest:
         folded.functions += 1
         folded.attempts += nodes[identifier].attempts
-        folded.total_ns = min(folded.total_ns + nodes[identifier].total_ns, _LARGEST)
+        folded.duration_ns = min(folded.duration_ns + nodes[identifier].duration_ns, _LARGEST)
         into[identifier] = OTHER
     shown = _merged(nodes, into)
     boxed = _boxed(shown, instances, folded)
@@ -225,7 +225,7 @@ def _fold(
     """The functions that have to become one node for the graph to fit: as few as do, the smallest."""
     ranked = sorted(
         (node for node in nodes.values() if node.kind in ("function", "method", "call")),
-        key=lambda node: (node.total_ns, node.attempts, node.id),
+        key=lambda node: (node.duration_ns, node.attempts, node.id),
     )
 
     def size(many: int) -> int:

@@ -18,7 +18,9 @@ def progress_of(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: 
     """
     owner = _owner(hub, session, of, entity_id)
     functions, rest = hub.cached(
-        session, f"progress {of} {owner}", lambda file: query.functions_of(file, of, owner)
+        session,
+        f"progress {of} {owner}",
+        lambda file: query.functions_of(file, of, owner, hub.last_ns(session)),
     )
     states: dict[str, int] = dict(rest["states"])
     for row in functions:

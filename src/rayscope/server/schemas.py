@@ -214,6 +214,8 @@ class TaskItem(BaseModel):
     end_ns: int | None
     cpu_ns: int | None
     duration_ns: int | None
+    waiting_ns: int | None
+    total_ns: int | None
 
 
 class TaskPage(BaseModel):
@@ -345,6 +347,8 @@ class SchedulingItem(PhaseTimes):
     node_id: str | None
     submitter_node_id: str | None
     is_local: bool | None
+    waiting_ns: int | None
+    duration_ns: int | None
 
 
 class TaskDetail(BaseModel):
@@ -371,10 +375,12 @@ class TaskDetail(BaseModel):
 class FunctionSchedulingItem(PhaseTimes):
     """Where the time of a function's attempts went, summed up (ns), and where they ran."""
 
-    func_name: str
+    func_name: str | None
     type: str | None
     attempts: int
     total_ns: int
+    waiting_ns: int
+    duration_ns: int
     local: int
     spilled: int
 
@@ -387,9 +393,9 @@ class SchedulingAnswer(BaseModel):
 
 
 class FunctionItem(BaseModel):
-    """A function's attempts and running times."""
+    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
 
-    func_name: str
+    func_name: str | None
     type: str | None
     attempts: int
     finished: int
@@ -398,6 +404,8 @@ class FunctionItem(BaseModel):
     p50_ns: int | None
     p95_ns: int | None
     max_ns: int | None
+    duration_ns: int
+    waiting_ns: int
     total_ns: int
 
 

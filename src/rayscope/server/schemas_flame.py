@@ -18,8 +18,8 @@ class FlameFrame(BaseModel):
     attempts: int
     failed: int
     running: int
-    total_ns: int
-    self_ns: int
+    duration_ns: int
+    executing_ns: int
     blocked_ns: int
     bytes: int
     cpu_ns: int

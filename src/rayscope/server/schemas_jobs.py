@@ -10,11 +10,13 @@ from rayscope.server.schemas import Dropped
 
 
 class FunctionProgress(BaseModel):
-    """A function of a job: its attempts by state, and what those that ended took (ns, executing)."""
+    """A function of a job: its attempts by state, and the sums of their times (ns)."""
 
     func_name: str | None
     type: str | None
     attempts: int
+    duration_ns: int
+    waiting_ns: int
     total_ns: int
     states: dict[str, int]
 

@@ -6,18 +6,19 @@ from pydantic import BaseModel
 
 
 class LogicalFigures(BaseModel):
-    """Sums (ns, bytes) over attempts and their quantiles: from submission to end, and of running alone."""
+    """Sums (ns, bytes) over attempts and their quantiles: ``total_*`` from submission to end, the others of
+    ``duration_ns``."""
 
     attempts: int
     failed: int
-    total_ns: int
-    self_ns: int
+    duration_ns: int
+    executing_ns: int
     blocked_ns: int
     output_bytes: int
-    latency_p50_ns: int | None
-    latency_p95_ns: int | None
-    run_p50_ns: int | None
-    run_p95_ns: int | None
+    total_p50_ns: int | None
+    total_p95_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
 
 
 class LogicalNode(LogicalFigures):
@@ -63,7 +64,7 @@ class LogicalFolded(BaseModel):
 
     functions: int
     attempts: int
-    total_ns: int
+    duration_ns: int
     drivers: int
     instances: dict[str, int]
     calls: dict[str, int]

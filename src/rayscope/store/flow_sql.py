@@ -352,6 +352,8 @@ SCHEDULING_PHASES = (
     "blocked",
     "storing",
 )
+#: Those in which an attempt waits for its function to begin; together they are its time ``waiting``.
+WAITING_PHASES = SCHEDULING_PHASES[: SCHEDULING_PHASES.index("executing")]
 
 
 #: Those that a row of ``attempts`` tells by itself. (A worker starts before it is given anything.)
@@ -379,14 +381,52 @@ DERIVED = {
 }
 
 
-def phase_begins(end: str = END) -> str:
+#: The last that a record tells of (ns), for views: queries are told a time instead.
+LAST = "(SELECT value::BIGINT FROM meta WHERE key = 'last_ns')"
+
+
+def ended_at(last: str | int) -> str:
+    """SQL of when an attempt ended. One that has not lasts until ``last``, or until its worker was done."""
+    return f"coalesce({END}, total_end_ns, {last})"
+
+
+def all_ended_at(last: str | int) -> str:
+    """SQL of when all phases of an attempt ended: no earlier than anything else that is known of it, as the
+    clocks of two nodes may differ.
+    """
+    known = ", ".join(begin for _, begin in RECORDED)
+    return f"greatest({ended_at(last)}, {known}, total_end_ns)"
+
+
+def times(last: str | int) -> dict[str, str]:
+    """SQL of the times (ns) of an attempt; docs/glossary.md defines them, and nothing else may.
+
+    ``executing`` still has the time that was blocked in it; :func:`blocked_ns` tells that. What never began
+    to run has no ``duration`` and no ``executing``. ``last``: until when what has not ended lasts.
+    """
+    return {
+        "total": f"({all_ended_at(last)} - {CREATED})",
+        "waiting": f"(coalesce({EXECUTING}, {all_ended_at(last)}) - {CREATED})",
+        "executing": f"({executed_at(last)} - {EXECUTING})",
+        "duration": f"CASE WHEN {START} IS NOT NULL THEN greatest(0, {ended_at(last)} - {START}) END",
+    }
+
+
+def executed_at(last: str | int) -> str:
+    """SQL of when an attempt's function returned; NULL of what never began to execute."""
+    return (
+        f"CASE WHEN execute_end_ns IS NOT NULL THEN greatest(execute_end_ns, {EXECUTING}) "
+        f"WHEN {EXECUTING} IS NOT NULL THEN {all_ended_at(last)} END"
+    )
+
+
+def phase_begins(last: str | int) -> str:
     """SQL of the columns ``b0`` ... of when the phases of an attempt began, each no earlier than those before
-    it, and ``b_end``, its end: no earlier than anything else, as clocks of two nodes may differ. It needs
-    rows of :func:`with_worker_starts`.
+    it, and ``b_end``, its end. ``last``: until when what has not ended lasts. It needs rows of
+    :func:`with_worker_starts`.
     """
     begins = [f"{_begun(number)} AS b{number}" for number in range(len(BEGINS))]
-    known = ", ".join(begin for _, begin in BEGINS)
-    return ", ".join([*begins, f"greatest({end}, {known}, total_end_ns) AS b_end"])
+    return ", ".join([*begins, f"{all_ended_at(last)} AS b_end"])
 
 
 def phase_durations(since: str | None = None, upto: str | None = None) -> str:
@@ -457,25 +497,30 @@ FROM (
 """
 
 
-def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true") -> str:
-    """SQL of the phases (ns) of the attempts that ``where`` picks, and where they ran.
+def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true", last: str | int = LAST) -> str:
+    """SQL of the times and phases (ns) of the attempts that ``where`` picks, and where they ran.
 
-    ``of`` and ``parents`` narrow what is looked at besides: spans, and the attempts of submitters.
+    ``of`` and ``parents`` narrow what is looked at besides: spans, and the attempts of submitters. ``last``:
+    until when what has not ended lasts.
     """
-    ended = f"SELECT task_hi, task_lo, attempt, {END} AS ended FROM attempts WHERE {where}"
+    ended = f"SELECT task_hi, task_lo, attempt, {ended_at(last)} AS ended FROM attempts WHERE {where}"
+    of_attempt = times(last)
     return f"""
-WITH begun AS (SELECT *, {phase_begins()} FROM ({with_worker_starts(where)}) AS attempts),
+WITH begun AS (
+    SELECT *, {phase_begins(last)}, {of_attempt["duration"]} AS duration, {function_name("attempts")} AS func
+    FROM ({with_worker_starts(where)}) AS attempts),
 lasted AS (SELECT *, {phase_durations()} FROM begun),
 submitters AS (
     SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
     WHERE node_id IS NOT NULL AND {parents} GROUP BY task_hi, task_lo)
-SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func_name AS func_name, l.type AS type,
+SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func AS func_name, l.type AS type,
     l.state AS state, l.job_id AS job_id, l.waiting_args AS waiting_args_ns,
     l.waiting_node AS waiting_node_ns, l.starting_worker AS starting_worker_ns, l.queued AS queued_ns,
     l.loading AS loading_ns, l.fetching AS fetching_ns,
     l.executing - least(l.executing, coalesce(b.blocked, 0)) AS executing_ns,
     least(l.executing, coalesce(b.blocked, 0)) AS blocked_ns, l.storing AS storing_ns,
-    l.b_end - l.b0 AS total_ns, coalesce(l.node_id, w.node_id) AS node_id,
+    l.b_end - l.b0 AS total_ns, {" + ".join(f"l.{phase}" for phase in WAITING_PHASES)} AS waiting_ns,
+    l.duration AS duration_ns, coalesce(l.node_id, w.node_id) AS node_id,
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local
 FROM lasted l

@@ -516,6 +516,9 @@ class Recorder:
                     self._uncounted.add(session)
                 if session in self._uncounted and (everything or now >= self._next_count.get(session, 0)):
                     self._count(session, writer.file)
+                    if writer.file is not None:
+                        # Views count what has not ended until then.
+                        writer.file.put_meta({"last_ns": self.catalog.about(session).last_ns})
                     self._uncounted.discard(session)
                     self._next_count[session] = now + _COUNT_S
             except Exception as failure:

@@ -12,7 +12,16 @@ from collections.abc import Callable
 from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
 from rayscope.store import flow_sql
-from rayscope.store.flow_sql import CREATED, END, NAMED_PARENT_ID, NOT_DRIVER, PARENT_ID, START, TASK_ID
+from rayscope.store.flow_sql import (
+    CREATED,
+    END,
+    NAMED_PARENT_ID,
+    NOT_DRIVER,
+    PARENT_ID,
+    START,
+    TASK_ID,
+    function_name,
+)
 
 SCHEMA_VERSION = 6
 
@@ -236,12 +245,14 @@ def _entity_view(kind: str) -> str:
     return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {columns} FROM {kind}_rows{where}"
 
 
+_TIMES = flow_sql.times(flow_sql.LAST)
 VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
-    f"func_name, type, state, reported_state, end_known_by, "
+    f"{function_name('attempts')} AS func_name, type, state, reported_state, end_known_by, "
     f"{NAMED_PARENT_ID} AS parent_task_id, {PARENT_ID} AS caller_task_id, "
     + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", *_SUBMITTERS})
-    + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, {END} - {START} AS duration_ns, "
+    + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, "
+    f"{_TIMES['duration']} AS duration_ns, {_TIMES['waiting']} AS waiting_ns, {_TIMES['total']} AS total_ns, "
     + ", ".join((*STATE_COLUMNS, *PHASE_COLUMNS))
     + f", error_type, error_message, path_id FROM attempts WHERE {NOT_DRIVER}",
     f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "

@@ -18,14 +18,21 @@ SUMMARY: dict[str, Any] = {
     "first_ns": 0,
     "last_ns": 5_000_000_000,
     "functions": [
-        {"func_name": "quick", "attempts": 1, "failed": 0, "p50_ns": 1000, "p95_ns": 1000, "total_ns": 1000},
+        {
+            "func_name": "quick",
+            "attempts": 1,
+            "failed": 0,
+            "p50_ns": 1000,
+            "p95_ns": 1000,
+            "duration_ns": 1000,
+        },
         {
             "func_name": "pkg.slow[x]",
             "attempts": 3,
             "failed": 2,
             "p50_ns": 2_000_000,
             "p95_ns": None,
-            "total_ns": 9_000_000,
+            "duration_ns": 9_000_000,
         },
     ],
     "failures": [

@@ -19,8 +19,8 @@ def _trees(draw: st.DrawFn) -> tuple[list[Own], list[Path]]:
         parent = draw(st.sampled_from([ROOT, *(path.path for path in paths.values())]))
         path = Path(str(number), parent, draw(st.sampled_from(NAMES)))
         if paths.setdefault((path.parent, path.name), path) is path and draw(st.booleans()):
-            rows.append(Own(path.path, attempts=1, self_ns=draw(st.integers(0, 50))))
-    rows += [Own(None, draw(st.sampled_from([None, "a"])), 1, self_ns=draw(st.integers(0, 9)))]
+            rows.append(Own(path.path, attempts=1, executing_ns=draw(st.integers(0, 50))))
+    rows += [Own(None, draw(st.sampled_from([None, "a"])), 1, executing_ns=draw(st.integers(0, 9)))]
     return rows, draw(st.permutations(list(paths.values())))
 
 
@@ -37,7 +37,9 @@ def test_widths_add_up_however_few_frames_are_given(known: tuple[list[Own], list
     assert found is not None
     frames = found.tree.frames
     assert len(frames) <= limit
-    assert found.total == sum(row.self_ns for row in rows) == frames[0].value == sum(f.own for f in frames)
+    assert (
+        found.total == sum(row.executing_ns for row in rows) == frames[0].value == sum(f.own for f in frames)
+    )
     assert found.attempts == len(rows) == sum(frame.attempts for frame in frames)
     _adds_up(found.tree)
     seen: set[str | None] = {None}
@@ -62,8 +64,8 @@ def test_a_sandwich_counts_every_attempt_once(known: tuple[list[Own], list[Path]
         return names
 
     found = sandwich(rows, paths, name)
-    assert found.value == sum(row.self_ns for row in rows if name in line(row))
-    assert found.own == sum(row.self_ns for row in rows if line(row)[:1] == [name])
+    assert found.value == sum(row.executing_ns for row in rows if name in line(row))
+    assert found.own == sum(row.executing_ns for row in rows if line(row)[:1] == [name])
     assert found.callers.frames[0].value == found.callees.frames[0].value == found.value
     _adds_up(found.callees)
     # All callers come from a driver, so what came through a frame came through those above it.
@@ -75,7 +77,7 @@ def test_a_sandwich_counts_every_attempt_once(known: tuple[list[Own], list[Path]
 def test_of_very_many_calls_callers_are_told_fewer_levels_up() -> None:
     deep = 3000
     paths = [Path(str(level), str(level - 1), "f") for level in range(1, deep + 1)]
-    rows = [Own(path.path, attempts=1, self_ns=1) for path in paths]
+    rows = [Own(path.path, attempts=1, executing_ns=1) for path in paths]
     found = sandwich(rows, paths, "f")
     assert found.levels * deep <= MAX_CALLER_FRAMES
     assert (found.value, found.attempts) == (deep, deep)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rayscope.flow.logical import MAX_DRIVERS, OTHER_DRIVERS, Graph, logical_graph
 
-_QUANTILES = dict.fromkeys(("latency_p50_ns", "latency_p95_ns", "run_p50_ns", "run_p95_ns"), 7)
+_QUANTILES = dict.fromkeys(("total_p50_ns", "total_p95_ns", "p50_ns", "p95_ns"), 7)
 _NAMES = [f"f{number}" for number in range(12)] + ["A.x", "A.y", "B.x", "B.y"]
 _METHODS = {name for name in _NAMES if "." in name}
 
@@ -22,12 +22,12 @@ _call = st.tuples(
 )
 
 
-def _figures(attempts: int, total_ns: int) -> dict[str, Any]:
+def _figures(attempts: int, duration_ns: int) -> dict[str, Any]:
     return {
         "attempts": attempts,
         "failed": 0,
-        "total_ns": total_ns,
-        "self_ns": total_ns,
+        "duration_ns": duration_ns,
+        "executing_ns": duration_ns,
         "blocked_ns": 0,
         "output_bytes": 0,
         **_QUANTILES,
@@ -40,13 +40,13 @@ def _box(name: str, unfolded: bool) -> str | None:
 
 def _graph(calls: list[Any], moved: list[Any], limit: int, unfolded: bool = False) -> Graph:
     of: dict[str, dict[str, Any]] = {}
-    for _, _, name, attempts, total_ns in calls:
+    for _, _, name, attempts, duration_ns in calls:
         row = of.setdefault(name, {"func": name, "box": _box(name, unfolded), "states": {}, **_figures(0, 0)})
         row["attempts"] += attempts
-        row["total_ns"] += total_ns
+        row["duration_ns"] += duration_ns
         row["states"]["FINISHED"] = row["attempts"]
     edges = {}
-    for kind, caller, name, attempts, total_ns in calls:
+    for kind, caller, name, attempts, duration_ns in calls:
         key = (kind, caller, name)
         row = edges.setdefault(
             key,
@@ -60,7 +60,7 @@ def _graph(calls: list[Any], moved: list[Any], limit: int, unfolded: bool = Fals
             },
         )
         row["attempts"] += attempts
-        row["total_ns"] += total_ns
+        row["duration_ns"] += duration_ns
     data = [
         {
             "producer_kind": kind,
@@ -89,7 +89,7 @@ def test_it_fits_and_adds_up(calls: list[Any], moved: list[Any], limit: int, unf
     leaves = [node for node in graph.nodes if node.kind not in ("class", "instance") and not node.is_expanded]
     assert sum(node.attempts for node in leaves) == attempts
     assert sum(sum(node.states.values()) for node in leaves) == attempts
-    assert sum(node.total_ns for node in leaves) == sum(row[4] for row in calls)
+    assert sum(node.duration_ns for node in leaves) == sum(row[4] for row in calls)
     assert sum(edge.bytes for edge in graph.data) == sum(row[4] + 10 for row in moved)
     assert sum(edge.objects for edge in graph.data) == sum(row[3] + 1 for row in moved)
     seen: set[str] = set()
@@ -101,12 +101,12 @@ def test_it_fits_and_adds_up(calls: list[Any], moved: list[Any], limit: int, unf
         assert {edge.source, edge.target} <= seen
     for edges in (graph.calls, graph.data):
         assert len({edge.id for edge in edges}) == len(edges)
-    kept = [node.total_ns for node in leaves if node.kind in ("function", "method", "call")]
+    kept = [node.duration_ns for node in leaves if node.kind in ("function", "method", "call")]
     folded = graph.folded
     others = next((node for node in leaves if node.id == "f:f2@"), None)
     assert folded.calls == ({} if others is None else {"f2": others.attempts})
     if folded.functions and kept:
-        assert min(kept) * folded.functions >= folded.total_ns
+        assert min(kept) * folded.functions >= folded.duration_ns
 
 
 def test_nothing_is_folded_without_need() -> None:
@@ -117,7 +117,7 @@ def test_nothing_is_folded_without_need() -> None:
     assert graph.folded.functions == 2
     assert len(graph.nodes) + len(graph.calls) == 33
     merged = next(edge for edge in graph.calls if edge.target == "other")
-    assert (merged.attempts, merged.latency_p50_ns) == (2, None)
+    assert (merged.attempts, merged.total_p50_ns) == (2, None)
 
 
 def test_many_drivers_become_one() -> None:

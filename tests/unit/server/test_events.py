@@ -101,7 +101,7 @@ def test_a_jobs_progress_counts_all_its_attempts(told: Any) -> None:
         ("broken", {"FAILED": 4}),
         ("fine", {"FINISHED": 1, "RUNNING": 1}),
     ]
-    assert progress["functions"][0]["total_ns"] == 4 * MS
+    assert progress["functions"][0]["duration_ns"] == 4 * MS
     jobs = {row["job_id"]: row["tasks"] for row in told.get("/api/jobs")["items"]}
     assert jobs == {JOB: progress["states"], OTHER: {"FINISHED": 1}}
     told.error(told.client.get("/api/jobs/ff/progress"), 404)

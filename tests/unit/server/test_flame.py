@@ -71,7 +71,7 @@ def test_widths_add_up(fresh: Running) -> None:
     assert (root["own"], root["value"]) == (0, found["total"])
     assert (train["own"], train["value"]) == (40 * MS, 80 * MS)
     assert frames[("train", "load")]["value"] == frames[("load",)]["value"] == 40 * MS
-    assert (train["total_ns"], train["blocked_ns"], train["attempts"]) == (120 * MS, 80 * MS, 2)
+    assert (train["duration_ns"], train["blocked_ns"], train["attempts"]) == (120 * MS, 80 * MS, 2)
     assert (train["p50_ns"], train["max_ns"], train["first_ns"]) == (60 * MS, 60 * MS, at(5))
     for frame in found["frames"]:
         below = sum(one["value"] for one in found["frames"] if one["parent"] == frame["id"])
@@ -81,7 +81,7 @@ def test_widths_add_up(fresh: Running) -> None:
     assert phases["train"]["executing_ns"] == train["own"]
     assert phases["train"]["blocked_ns"] == train["blocked_ns"]
 
-    assert _flame(fresh, weight="total")[0]["total"] == (120 + 40 + 40) * MS
+    assert _flame(fresh, weight="duration")[0]["total"] == (120 + 40 + 40) * MS
     counted, frames = _flame(fresh, weight="count", func_name="load")
     assert counted["total"] == 5
     assert frames[("train",)]["own"] == 0
@@ -101,7 +101,7 @@ def test_what_runs_has_run_until_the_last_sign_of_life(fresh: Running) -> None:
     # The session lives, so what runs does so until now: a year after the story.
     assert _flame(fresh)[1][("runs",)]["own"] > 10**15
     _, frames = _flame(fresh, until_ns=at(200))
-    assert frames[("runs",)]["own"] == frames[("runs",)]["total_ns"] == 200 * MS
+    assert frames[("runs",)]["own"] == frames[("runs",)]["duration_ns"] == 200 * MS
     assert (frames[("waits",)]["own"], frames[("waits",)]["blocked_ns"]) == (20 * MS, 170 * MS)
     assert (frames[("stays",)]["own"], frames[("stays",)]["attempts"]) == (0, 1)
     dies = frames[("dies",)]
@@ -256,7 +256,7 @@ def test_who_dies_while_blocked_was_blocked_until_then(fresh: Any) -> None:
     fresh.record(story)
     frames = fresh.get("/api/flow/flame", func_name="parent")["frames"]
     (frame,) = [frame for frame in frames if frame["name"] == "parent"]
-    assert (frame["self_ns"], frame["blocked_ns"]) == (10 * MS, 90 * MS)
+    assert (frame["executing_ns"], frame["blocked_ns"]) == (10 * MS, 90 * MS)
     # The logical graph says the same.
     nodes = fresh.get("/api/flow/logical", func_name="parent")["nodes"]
     (node,) = [node for node in nodes if node["name"] == "parent"]

@@ -216,7 +216,7 @@ def test_what_lies_in_the_parts_of_a_time_adds_up_to_the_whole(
     def sums(*inside: str) -> tuple[Any, ...]:
         times_ = connection.execute(
             f"SELECT {', '.join(f'sum({phase})' for phase in phases)} FROM (SELECT "
-            f"{flow_sql.phase_durations(*inside)} FROM (SELECT {flow_sql.phase_begins()} "
+            f"{flow_sql.phase_durations(*inside)} FROM (SELECT {flow_sql.phase_begins('NULL')} "
             f"FROM ({flow_sql.with_worker_starts()})))"
         ).fetchone()
         waits = connection.execute(

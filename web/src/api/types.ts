@@ -82,7 +82,9 @@ export interface FunctionStats {
   p50_ns: Ns | null;
   p95_ns: Ns | null;
   max_ns: Ns | null;
-  total_ns: Ns | null;
+  duration_ns: Ns;
+  waiting_ns: Ns;
+  total_ns: Ns;
 }
 
 export interface Summary {
@@ -158,9 +160,8 @@ export interface AttemptScheduling extends PhaseTimes {
 
 /** The same by function, summed up. */
 export interface FunctionScheduling extends PhaseTimes {
-  func_name: string;
+  func_name: string | null;
   attempts: number;
-  total_ns: Ns;
   local: number;
   spilled: number;
 }
@@ -191,6 +192,8 @@ export interface Task {
   end_ns: Ns | null;
   cpu_ns: Ns | null;
   duration_ns: Ns | null;
+  waiting_ns: Ns | null;
+  total_ns: Ns | null;
 }
 
 export interface TaskAttempt extends Task {

@@ -406,7 +406,7 @@ function HeaderCell<T>(props: {
           type="button"
           className="rs-sort"
           data-on={down || up || undefined}
-          title={t('common.sort', { column: column.header })}
+          title={[column.hint, t('common.sort', { column: column.header })].filter(Boolean).join('\n')}
           onClick={() => onSort(down ? field : `-${field}`)}
         >
           <span className="rs-ellipsis">{column.header}</span>
@@ -414,7 +414,7 @@ function HeaderCell<T>(props: {
           <span className="rs-sort-icon">{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
         </button>
       ) : (
-        <span className="rs-ellipsis" title={column.header}>
+        <span className="rs-ellipsis" title={column.hint ?? column.header}>
           {column.header}
         </span>
       )}

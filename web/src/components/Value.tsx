@@ -6,7 +6,8 @@ export function Value({ name, value }: { name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <Dash />;
   if (name === 'state') return <ItemState state={String(value)} />;
   if (typeof value === 'number') {
-    if (name === 'duration_ns') return <Duration ns={value} />;
+    if (name === 'duration_ns' || name === 'waiting_ns' || name === 'total_ns')
+      return <Duration ns={value} />;
     if (name.endsWith('_ns')) return <Time ns={value} full />;
     if (name.endsWith('_bytes')) return <span className="rs-num">{bytes(value)}</span>;
     return <span className="rs-num">{value}</span>;

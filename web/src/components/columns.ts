@@ -4,6 +4,8 @@ import type { ReactNode } from 'react';
 export interface Column<T> {
   id: string;
   header: string;
+  /** What the header means, on hover. */
+  hint?: string;
   /** px; the least width if `grow` is set. */
   width: number;
   /** Takes what is left of the width. */

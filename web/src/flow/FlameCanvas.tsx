@@ -245,7 +245,7 @@ function Tip(props: {
     );
   const attempts = frame.parent === null ? answer.attempts : frame.attempts;
   if (attempts > 0) lines.push([t('column.attempts'), count(attempts)]);
-  if (frame.blocked_ns > 0) lines.push([t('flame.blocked'), duration(frame.blocked_ns)]);
+  if (frame.blocked_ns > 0) lines.push([t('time.blocked'), duration(frame.blocked_ns)]);
   if (frame.p50_ns !== null)
     lines.push([t('flame.quantiles'), [frame.p50_ns, frame.p95_ns, frame.max_ns].map(duration).join(' · ')]);
   const left = Math.max(4, Math.min(pointed.x + 14, props.width - TIP_WIDTH - 4));

@@ -74,25 +74,25 @@ export function FlamePanel(props: {
         {frame.running > 0 && <Fact name={t('column.running')}>{count(frame.running)}</Fact>}
         {has && (
           <>
-            <Fact name={t('flame.weights.self')}>
-              <Duration ns={frame.self_ns} />
+            <Fact name={t('time.executing')}>
+              <Duration ns={frame.executing_ns} />
             </Fact>
             <Fact
-              name={t('flame.blocked')}
-              share={frame.blocked_ns > 0 ? shareText(frame.blocked_ns, frame.total_ns) : ''}
+              name={t('time.blocked')}
+              share={frame.blocked_ns > 0 ? shareText(frame.blocked_ns, frame.duration_ns) : ''}
             >
               {frame.blocked_ns > 0 ? <Duration ns={frame.blocked_ns} /> : <Dash />}
             </Fact>
-            <Fact name={t('flame.weights.total')}>
-              <Duration ns={frame.total_ns} />
+            <Fact name={t('time.duration')}>
+              <Duration ns={frame.duration_ns} />
             </Fact>
             <Fact
               name={t('flame.weights.cpu')}
               share={
                 frame.cpu_known > 0 && frame.cpu_known < frame.attempts
                   ? t('flame.cpuKnown', { n: count(frame.cpu_known), all: count(frame.attempts) })
-                  : frame.cpu_known > 0 && frame.self_ns > 0
-                    ? t('flame.cpuShare', { share: shareText(frame.cpu_ns, frame.self_ns) })
+                  : frame.cpu_known > 0 && frame.executing_ns > 0
+                    ? t('flame.cpuShare', { share: shareText(frame.cpu_ns, frame.executing_ns) })
                     : ''
               }
             >

@@ -1,5 +1,6 @@
 import { ActionIcon, SegmentedControl, Select } from '@mantine/core';
 import { IconArrowsExchange, IconFlame, IconX } from '@tabler/icons-react';
+import type { TFunction } from 'i18next';
 import { Fragment, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Params } from '../api/client';
@@ -40,7 +41,7 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const { settings = {} } = url;
-  const weight = WEIGHTS.find((one) => one === settings.weight) ?? 'self';
+  const weight = WEIGHTS.find((one) => one === settings.weight) ?? 'executing';
   const order = ORDERS.find((one) => one === settings.order) ?? 'size';
   const base: Params = { session: url.session, ...url.filters };
   const compared = comparedRange(url);
@@ -243,6 +244,15 @@ function Found({ answer, zoomed }: { answer: FlameAnswer; zoomed: Node }) {
   );
 }
 
+function weightLabel(weight: Weight, t: TFunction) {
+  const isTime = weight === 'executing' || weight === 'duration';
+  return (
+    <span title={isTime ? t(`timeHint.${weight}`) : t(`flame.weightHint.${weight}`)}>
+      {isTime ? t(`time.${weight}`) : t(`flame.weights.${weight}`)}
+    </span>
+  );
+}
+
 function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -261,11 +271,11 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
         data-testid="flame-weight"
         value={props.weight}
         onChange={(value) =>
-          change((before) => withSettings(before, { weight: value === 'self' ? undefined : value }))
+          change((before) => withSettings(before, { weight: value === 'executing' ? undefined : value }))
         }
         data={WEIGHTS.map((value) => ({
           value,
-          label: <span title={t(`flame.weightHint.${value}`)}>{t(`flame.weights.${value}`)}</span>,
+          label: weightLabel(value, t),
         }))}
       />
       <SegmentedControl

@@ -211,7 +211,7 @@ function useNodes(
         ariaLabel: t('logical.nodeLabel', {
           name: nodeName(t, node, true),
           attempts: count(node.attempts),
-          time: duration(node.total_ns),
+          time: duration(node.duration_ns),
         }),
         data: {
           node,
@@ -284,7 +284,7 @@ function toEdges(
   return [
     ...calls.flatMap((edge) => {
       const label = `${count(edge.attempts)}×`;
-      const latency = `p50 ${duration(edge.latency_p50_ns)}, p95 ${duration(edge.latency_p95_ns)}`;
+      const latency = `p50 ${duration(edge.total_p50_ns)}, p95 ${duration(edge.total_p95_ns)}`;
       return line(edge, 'call', edge.attempts, mostCalls, hotCalls, label, `${label} · ${latency}`);
     }),
     ...data.flatMap((edge) => {

@@ -120,7 +120,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
             )}
             <span className="rs-logical-time">
               {weight === 'state'
-                ? duration(node.total_ns)
+                ? duration(node.duration_ns)
                 : weight === 'bytes'
                   ? bytes(node.output_bytes)
                   : duration(weigh(node, weight))}
@@ -201,7 +201,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
                   : t('logical.instances', { n: count(node.actors) })}
               </span>
             )}
-            <span className="rs-logical-time">{duration(node.total_ns)}</span>
+            <span className="rs-logical-time">{duration(node.duration_ns)}</span>
           </span>
         </div>
         <UnfoldButton node={node} size={24} />

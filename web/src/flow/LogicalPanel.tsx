@@ -28,9 +28,9 @@ export function LogicalPanel(props: {
   const isCalled =
     (node.kind === 'function' || node.kind === 'method' || node.kind === 'call') && node.name !== null;
   const narrowed = isCalled ? withFilter(url, 'func_name', node.name ?? undefined) : url;
-  const quantiles = (which: 'run' | 'latency') => (
+  const quantiles = (p50: number | null, p95: number | null) => (
     <>
-      <Duration ns={node[`${which}_p50_ns`]} /> / <Duration ns={node[`${which}_p95_ns`]} />
+      <Duration ns={p50} /> / <Duration ns={p95} />
     </>
   );
   return (
@@ -90,13 +90,13 @@ export function LogicalPanel(props: {
                   <CopyId id={node.task_id} />
                 </Field>
               )}
-              <Field name={t('logical.total')} hint="total_ns">
-                <Duration ns={node.total_ns} />
+              <Field name={t('time.duration')} hint="duration_ns">
+                <Duration ns={node.duration_ns} />
               </Field>
-              <Field name={t('logical.self')} hint="self_ns">
-                <Duration ns={node.self_ns} />
+              <Field name={t('time.executing')} hint="executing_ns">
+                <Duration ns={node.executing_ns} />
               </Field>
-              <Field name={t('logical.blocked')} hint="blocked_ns">
+              <Field name={t('time.blocked')} hint="blocked_ns">
                 <Duration ns={node.blocked_ns} />
               </Field>
               <Field name={t('logical.output')} hint="output_bytes">
@@ -104,11 +104,14 @@ export function LogicalPanel(props: {
               </Field>
               {isCalled && !node.is_expanded && (node.kind !== 'call' || node.attempts > 1) && (
                 <>
-                  <Field name={t('logical.run')} hint="run_p50_ns, run_p95_ns">
-                    {quantiles('run')}
+                  <Field name={t('logical.quantiles', { time: t('time.duration') })} hint="p50_ns, p95_ns">
+                    {quantiles(node.p50_ns, node.p95_ns)}
                   </Field>
-                  <Field name={t('logical.latency')} hint="latency_p50_ns, latency_p95_ns">
-                    {quantiles('latency')}
+                  <Field
+                    name={t('logical.quantiles', { time: t('time.total') })}
+                    hint="total_p50_ns, total_p95_ns"
+                  >
+                    {quantiles(node.total_p50_ns, node.total_p95_ns)}
                   </Field>
                 </>
               )}

@@ -225,7 +225,7 @@ function Notes({ answer }: { answer: LogicalAnswer }) {
           t('logical.folded', {
             n: count(folded.functions),
             attempts: count(folded.attempts),
-            time: duration(folded.total_ns),
+            time: duration(folded.duration_ns),
             limit: count(answer.limit),
           }),
         ]
@@ -273,7 +273,13 @@ function Toolbar(props: { answer: LogicalAnswer | undefined; places: Places | un
         onChange={(value) =>
           change((before) => withSettings(before, { weight: value === 'state' ? undefined : value }))
         }
-        data={WEIGHTS.map((weight) => ({ value: weight, label: t(`logical.weight.${weight}`) }))}
+        data={WEIGHTS.map((weight) => ({
+          value: weight,
+          label:
+            weight === 'executing' || weight === 'blocked'
+              ? t(`time.${weight}`)
+              : t(`logical.weight.${weight}`),
+        }))}
         data-testid="logical-weight"
       />
       {(['calls', 'data'] as const).map((kind) => (

@@ -25,8 +25,8 @@ function frame(id: string, parent: string | null, value: number, more: Partial<F
     attempts: 1,
     failed: 0,
     running: 0,
-    total_ns: 0,
-    self_ns: 0,
+    duration_ns: 0,
+    executing_ns: 0,
     blocked_ns: 0,
     bytes: 0,
     cpu_ns: 0,
@@ -45,7 +45,7 @@ function frame(id: string, parent: string | null, value: number, more: Partial<F
 function answer(frames: FlameFrame[], ancestors: FlameFrame[] = []): FlameAnswer {
   return {
     session: 's',
-    weight: 'self',
+    weight: 'executing',
     total: 100,
     attempts: 4,
     baseline_total: null,

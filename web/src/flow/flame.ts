@@ -1,6 +1,6 @@
 /** A flame graph without its pixels: the tree of an answer, where its boxes lie, and what a search finds. */
 
-export const WEIGHTS = ['self', 'total', 'cpu', 'count', 'bytes'] as const;
+export const WEIGHTS = ['executing', 'duration', 'cpu', 'count', 'bytes'] as const;
 export type Weight = (typeof WEIGHTS)[number];
 export const ORDERS = ['size', 'time'] as const;
 export type Order = (typeof ORDERS)[number];
@@ -17,8 +17,8 @@ export interface FlameFrame {
   attempts: number;
   failed: number;
   running: number;
-  total_ns: number;
-  self_ns: number;
+  duration_ns: number;
+  executing_ns: number;
   blocked_ns: number;
   bytes: number;
   /** The CPU time of the `cpu_known` attempts of which it is known. */

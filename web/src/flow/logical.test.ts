@@ -19,14 +19,14 @@ import {
 const figures = {
   attempts: 1,
   failed: 0,
-  total_ns: 5,
-  self_ns: 5,
+  duration_ns: 5,
+  executing_ns: 5,
   blocked_ns: 0,
   output_bytes: 0,
-  latency_p50_ns: null,
-  latency_p95_ns: null,
-  run_p50_ns: null,
-  run_p95_ns: null,
+  total_p50_ns: null,
+  total_p95_ns: null,
+  p50_ns: null,
+  p95_ns: null,
 };
 
 const node = (id: string, kind: LogicalNode['kind'], parent: string | null = null): LogicalNode => ({
@@ -76,7 +76,7 @@ const graph: LogicalAnswer = {
   ],
   calls: [call('driver', 'f', 2), call('f', 'C.x', 4), call('C.x', 'C.y', 3), call('f', 'f')],
   data: [data('f', 'C.x', 100), data('C.y', 'f', 900)],
-  folded: { functions: 0, attempts: 0, total_ns: 0, drivers: 0, instances: {}, calls: {} },
+  folded: { functions: 0, attempts: 0, duration_ns: 0, drivers: 0, instances: {}, calls: {} },
   limit: 500,
   is_estimated: false,
   data_sampled: 1,

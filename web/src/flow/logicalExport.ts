@@ -50,7 +50,7 @@ export function toSvg(
     if (isBox(node) || node.attempts === 0) continue;
     parts.push(
       text(x + 10, y + 38, `${count(node.attempts)}×`),
-      text(x + rect.width - 10, y + 38, duration(node.total_ns), 'text-anchor="end"'),
+      text(x + rect.width - 10, y + 38, duration(node.duration_ns), 'text-anchor="end"'),
     );
     let at = x + 10;
     for (const [state, many] of orderedStates(node.states)) {

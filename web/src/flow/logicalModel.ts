@@ -5,14 +5,14 @@ import { type Filters, type SessionUrl, type Settings, toView } from '../app/url
 export interface Figures {
   attempts: number;
   failed: number;
-  total_ns: number;
-  self_ns: number;
+  duration_ns: number;
+  executing_ns: number;
   blocked_ns: number;
   output_bytes: number;
-  latency_p50_ns: number | null;
-  latency_p95_ns: number | null;
-  run_p50_ns: number | null;
-  run_p95_ns: number | null;
+  total_p50_ns: number | null;
+  total_p95_ns: number | null;
+  p50_ns: number | null;
+  p95_ns: number | null;
 }
 
 export type NodeKind =
@@ -68,7 +68,7 @@ export interface LogicalAnswer {
   folded: {
     functions: number;
     attempts: number;
-    total_ns: number;
+    duration_ns: number;
     drivers: number;
     instances: Record<string, number>;
     calls: Record<string, number>;
@@ -80,7 +80,7 @@ export interface LogicalAnswer {
   sums_at_ns: number | null;
 }
 
-export const WEIGHTS = ['state', 'self', 'blocked', 'bytes'] as const;
+export const WEIGHTS = ['state', 'executing', 'blocked', 'bytes'] as const;
 export type Weight = (typeof WEIGHTS)[number];
 
 export function weightOf(settings: Settings | undefined): Weight {
@@ -89,7 +89,7 @@ export function weightOf(settings: Settings | undefined): Weight {
 
 /** What a node weighs; of its states there is no one number. */
 export function weigh(node: Figures, weight: Weight): number {
-  if (weight === 'self') return node.self_ns;
+  if (weight === 'executing') return node.executing_ns;
   if (weight === 'blocked') return node.blocked_ns;
   if (weight === 'bytes') return node.output_bytes;
   return 0;

@@ -40,7 +40,6 @@ export const enJobs = {
     events: 'Events',
     function: 'Function',
     attempts: 'Attempts',
-    total: 'Total time',
     method: 'Method',
     history: 'History',
     noHistory: 'No change of state is on record.',

@@ -38,7 +38,6 @@ export const zhJobs = {
     events: '事件',
     function: '函数',
     attempts: '尝试次数',
-    total: '总时间',
     method: '方法',
     history: '历史',
     noHistory: '没有状态变化的记录。',

@@ -25,7 +25,7 @@ export default function JobsPage() {
       },
       duration: {
         id: 'duration',
-        header: t('column.duration'),
+        header: t('time.duration'),
         width: 92,
         align: 'right',
         cell: (job) => (

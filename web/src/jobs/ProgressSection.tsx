@@ -56,7 +56,12 @@ export function ProgressSection({
                 <th>{t('jobs.function')}</th>
                 <th>{t('jobs.progress')}</th>
                 <th className="rs-right">{t('jobs.attempts')}</th>
-                <th className="rs-right">{t('jobs.total')}</th>
+                <th className="rs-right" title={t('timeHint.waiting')}>
+                  {t('time.waiting')}
+                </th>
+                <th className="rs-right" title={t('timeHint.duration')}>
+                  {t('time.duration')}
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -80,7 +85,10 @@ export function ProgressSection({
                   </td>
                   <td className="rs-right rs-num">{count(row.attempts)}</td>
                   <td className="rs-right">
-                    <Duration ns={row.total_ns} />
+                    <Duration ns={row.waiting_ns} />
+                  </td>
+                  <td className="rs-right">
+                    <Duration ns={row.duration_ns} />
                   </td>
                 </tr>
               ))}
@@ -91,6 +99,7 @@ export function ProgressSection({
                     <StateBar states={told.rest.states} />
                   </td>
                   <td className="rs-right rs-num">{count(told.rest.attempts)}</td>
+                  <td />
                   <td />
                 </tr>
               )}

@@ -7,6 +7,8 @@ export interface FunctionProgress {
   func_name: string | null;
   type: string | null;
   attempts: number;
+  duration_ns: Ns;
+  waiting_ns: Ns;
   total_ns: Ns;
   states: States;
 }

@@ -13,7 +13,7 @@ import { useTypeName } from './taskColumns';
 
 /** A function with where the time of its attempts went, as far as that is known yet. */
 interface Row extends FunctionStats {
-  waited_ns: number | null;
+  executing_ns: number | null;
   blocked_ns: number | null;
   local_share: number | null;
 }
@@ -29,8 +29,8 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const typeName = useTypeName(t, i18n.exists);
   const scheduling = useScheduling(url.session).data?.items;
   const functions = useMemo(() => withScheduling(summary?.functions, scheduling), [summary, scheduling]);
-  const most = functions.reduce((found, row) => Math.max(found, row.total_ns ?? 0), 0);
-  const all = functions.reduce((sum, row) => sum + (row.total_ns ?? 0), 0);
+  const most = functions.reduce((found, row) => Math.max(found, row.duration_ns), 0);
+  const all = functions.reduce((sum, row) => sum + row.duration_ns, 0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: typeName changes with the language alone.
   const columns = useMemo<Column<Row>[]>(() => {
@@ -50,17 +50,23 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         </span>
       ),
     });
-    const time = (
-      field: 'p50_ns' | 'p95_ns' | 'max_ns' | 'total_ns' | 'blocked_ns' | 'waited_ns',
-      id: 'p50' | 'p95' | 'max' | 'total' | 'blocked' | 'waited',
-      width = 80,
-    ): Column<Row> => ({
+    const quantile = (id: 'p50' | 'p95' | 'max'): Column<Row> => ({
       id,
       header: t(`column.${id}`),
-      width,
+      hint: t('functions.ofDuration'),
+      width: 80,
       align: 'right',
-      sort: field,
-      cell: (row) => <Duration ns={row[field]} />,
+      sort: `${id}_ns`,
+      cell: (row) => <Duration ns={row[`${id}_ns`]} />,
+    });
+    const time = (id: 'total' | 'waiting' | 'executing' | 'blocked' | 'duration'): Column<Row> => ({
+      id,
+      header: t(`time.${id}`),
+      hint: t(`timeHint.${id}`),
+      width: 96,
+      align: 'right',
+      sort: `${id}_ns`,
+      cell: (row) => (row[`${id}_ns`] ? <Duration ns={row[`${id}_ns`]} /> : <Dash />),
     });
     return [
       {
@@ -81,15 +87,16 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       {
         id: 'share',
         header: t('column.share'),
+        hint: t('functions.share'),
         width: 120,
         cell: (row) => {
-          const share = all > 0 ? (row.total_ns ?? 0) / all : 0;
+          const share = all > 0 ? row.duration_ns / all : 0;
           return (
             <span className="rs-share">
               <span className="rs-share-track">
                 <span
                   className="rs-share-bar"
-                  style={{ width: `${most > 0 ? (100 * (row.total_ns ?? 0)) / most : 0}%` }}
+                  style={{ width: `${most > 0 ? (100 * row.duration_ns) / most : 0}%` }}
                 />
               </span>
               <span className="rs-num rs-share-number">{percent(share)}</span>
@@ -97,16 +104,15 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
           );
         },
       },
-      time('total_ns', 'total', 104),
+      time('duration'),
+      time('executing'),
+      time('blocked'),
+      time('waiting'),
+      { ...time('total'), optional: true },
       number('attempts', 88),
-      time('p50_ns', 'p50'),
-      time('p95_ns', 'p95'),
-      time('max_ns', 'max'),
-      {
-        ...time('blocked_ns', 'blocked', 92),
-        cell: (row) => (row.blocked_ns ? <Duration ns={row.blocked_ns} /> : <Dash />),
-      },
-      { ...time('waited_ns', 'waited', 116), optional: true },
+      quantile('p50'),
+      quantile('p95'),
+      quantile('max'),
       {
         id: 'local',
         header: t('column.local'),
@@ -130,7 +136,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   }, [t, i18n.language, most, all]);
 
   const choice = useColumnChoice('functions', columns);
-  const sort = url.sort ?? '-total_ns';
+  const sort = url.sort ?? '-duration_ns';
   const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
   const open = useCallback(
     (row: Row) => {
@@ -159,7 +165,9 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         rows={rows}
         keyOf={functionKey}
         sort={sort}
-        onSort={(next) => change((before) => ({ ...before, sort: next === '-total_ns' ? undefined : next }))}
+        onSort={(next) =>
+          change((before) => ({ ...before, sort: next === '-duration_ns' ? undefined : next }))
+        }
         onOpen={open}
         loading={summary === undefined}
         empty={
@@ -182,12 +190,12 @@ function percent(share: number): string {
 function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduling[] = []): Row[] {
   const byName = new Map(found.map((item) => [item.func_name, item]));
   return functions.map((row) => {
-    const item = row.func_name === null ? undefined : byName.get(row.func_name);
-    if (item === undefined) return { ...row, waited_ns: null, blocked_ns: null, local_share: null };
+    const item = byName.get(row.func_name);
+    if (item === undefined) return { ...row, executing_ns: null, blocked_ns: null, local_share: null };
     const placed = item.local + item.spilled;
     return {
       ...row,
-      waited_ns: item.waiting_args_ns + item.waiting_node_ns + item.starting_worker_ns + item.queued_ns,
+      executing_ns: item.executing_ns,
       blocked_ns: item.blocked_ns,
       local_share: placed > 0 ? item.local / placed : null,
     };

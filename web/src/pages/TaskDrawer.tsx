@@ -1,29 +1,18 @@
 import { SegmentedControl, Skeleton } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
-import { useCallback, useMemo } from 'react';
+import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../api/client';
-import { useSummary, useTask } from '../api/queries';
+import { useTask } from '../api/queries';
 import type { TaskAttempt, TaskDetail } from '../api/types';
 import { Link } from '../app/Link';
 import { toView } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
-import {
-  CopyButton,
-  CopyId,
-  Dash,
-  Duration,
-  ErrorPanel,
-  TaskState,
-  Time,
-  useStateName,
-} from '../components/small';
+import { CopyButton, CopyId, Duration, ErrorPanel, TaskState, Time } from '../components/small';
 import { isEmpty, Json, parse } from '../components/Value';
 import { stripAnsi } from '../lib/ansi';
-import { count, duration, fullTime, nanosBetween } from '../lib/format';
-import { percent } from '../lib/share';
-import { segments } from '../lib/timeline';
+import { count, fullTime, nanosBetween } from '../lib/format';
 import { LogPanel } from '../logs/LogPanel';
 import type { Pending } from '../nodes/types';
 import { WhyPending } from '../nodes/WhyPending';
@@ -153,11 +142,10 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
         <WhyPending is={(one) => waitsLike(attempt, one)} />
       )}
 
+      {!attempt.start_is_lost && <Scheduling task={task} attempt={attempt} />}
       <Section title={t('task.timeline')} testId="task-timeline">
-        <Timeline attempt={attempt} />
+        <States attempt={attempt} />
       </Section>
-
-      {!attempt.start_is_lost && <Scheduling task={task} attempt={attempt.attempt} />}
       <Waits task={task} attempt={attempt.attempt} />
       <Annotations task={task} attempt={attempt.attempt} />
 
@@ -408,63 +396,31 @@ function CallPath({ task }: { task: TaskDetail }) {
   );
 }
 
-function Timeline({ attempt }: { attempt: TaskAttempt }) {
-  const [url] = useSessionUrl();
+/** When each of Ray's states was entered. How long they lasted is told by the phases. */
+function States({ attempt }: { attempt: TaskAttempt }) {
   const { t } = useTranslation();
-  const name = useStateName();
-  // While it runs, the last state lasts until the session's last sign of life.
-  const lastSeen = useSummary(url.session).data?.last_ns ?? null;
-  const parts = useMemo(
-    () => segments(attempt.states, attempt.end_ns, lastSeen),
-    [attempt.states, attempt.end_ns, lastSeen],
-  );
-  if (parts.length === 0) return <p className="rs-line rs-dim">{t('task.timelineEmpty')}</p>;
-  const all = parts.reduce((sum, part) => sum + (part.spent ?? 0), 0);
+  if (attempt.states.length === 0) return <p className="rs-line rs-dim">{t('task.timelineEmpty')}</p>;
   return (
-    <>
-      <div className="rs-timeline">
-        {parts.map(
-          (part) =>
-            part.spent !== null &&
-            part.spent > 0 && (
-              <span
-                key={part.state}
-                title={`${name(part.state)}: ${duration(part.spent)}`}
-                style={{ flexGrow: part.spent / all, background: stateColor(part.state) }}
-              />
-            ),
-        )}
-      </div>
-      <table className="rs-plain-table rs-timeline-table">
-        <thead>
-          <tr>
-            <th>{t('column.state')}</th>
-            <th data-align="right">{t('task.entered')}</th>
-            <th data-align="right">{t('task.spent')}</th>
-            <th data-align="right">%</th>
+    <table className="rs-plain-table rs-timeline-table">
+      <thead>
+        <tr>
+          <th>{t('column.state')}</th>
+          <th data-align="right">{t('task.entered')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {attempt.states.map(({ state, time_ns }) => (
+          <tr key={state}>
+            <td>
+              <TaskState state={state} />
+            </td>
+            <td data-align="right">
+              <Time ns={time_ns} exact />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {parts.map((part) => (
-            <tr key={part.state}>
-              <td>
-                <TaskState state={part.state} />
-              </td>
-              <td data-align="right">
-                <Time ns={part.begin} exact />
-              </td>
-              <td data-align="right">
-                {part.spent === null ? <Dash /> : <Duration ns={part.spent} />}
-                {part.open && <span className="rs-dim"> {t('task.still')}</span>}
-              </td>
-              <td data-align="right" className="rs-num rs-dim">
-                {part.spent === null || all === 0 ? '' : percent(part.spent / all)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

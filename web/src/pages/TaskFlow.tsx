@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { DataEdge, TaskDetail } from '../api/types';
+import type { DataEdge, TaskAttempt, TaskDetail } from '../api/types';
 import { Link } from '../app/Link';
 import { useSessionUrl } from '../app/useUrl';
 import { Field, Fields, Section } from '../components/Drawer';
@@ -16,9 +16,9 @@ const WAITS = 10;
 const NAMED = 3;
 
 /** Where an attempt's time went, from submission to end. The parts add up to the whole. */
-export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: number }) {
+export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
   const { t } = useTranslation();
-  const found = task.scheduling.find((each) => each.attempt === attempt);
+  const found = task.scheduling.find((each) => each.attempt === attempt.attempt);
   if (found === undefined || found.total_ns === null || found.total_ns <= 0) return null;
   const all = found.total_ns;
   const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] }));
@@ -27,7 +27,12 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: numbe
     <Section
       title={t('flow.time')}
       testId="task-scheduling"
-      right={where !== null && <span className="rs-dim">{where}</span>}
+      right={
+        <span className="rs-dim rs-num" data-testid="task-total" title={t('timeHint.total')}>
+          {attempt.end_ns === null ? t('task.soFar', { span: duration(all) }) : duration(all)}
+          {where !== null && ` · ${where}`}
+        </span>
+      }
     >
       <div className="rs-timeline">
         {parts.map(

@@ -3,7 +3,6 @@ import type { Task } from '../api/types';
 import type { Column } from '../components/columns';
 import { CopyId, Dash, Duration, TaskState, Time } from '../components/small';
 import { stripAnsi } from '../lib/ansi';
-import { nanosBetween } from '../lib/format';
 
 export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
 
@@ -53,6 +52,16 @@ function ErrorLine({ task }: { task: Task }) {
 /** Ray's id of a driver's own task: nothing but f's, then the job. */
 export const isDriver = (taskId: string | null) => taskId !== null && /^f{40}/i.test(taskId);
 
+const timeColumn = (t: TFunction, time: 'duration' | 'waiting' | 'total'): Column<Task> => ({
+  id: time,
+  header: t(`time.${time}`),
+  hint: t(`timeHint.${time}`),
+  width: 92,
+  align: 'right',
+  sort: `${time}_ns`,
+  cell: (task) => <Duration ns={task[`${time}_ns`]} />,
+});
+
 /** The columns of the task table. */
 export function taskColumns(t: TFunction, typeName: (type: string | null) => string): Column<Task>[] {
   return [
@@ -71,21 +80,9 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       sort: 'name',
       cell: (task) => <TaskName task={task} />,
     },
-    {
-      id: 'duration',
-      header: t('column.duration'),
-      width: 92,
-      align: 'right',
-      sort: 'duration_ns',
-      cell: (task) => <Duration ns={task.duration_ns} />,
-    },
-    {
-      id: 'wait',
-      header: t('column.wait'),
-      width: 84,
-      align: 'right',
-      cell: (task) => <Duration ns={nanosBetween(task.created_ns, task.start_ns)} />,
-    },
+    timeColumn(t, 'duration'),
+    timeColumn(t, 'waiting'),
+    { ...timeColumn(t, 'total'), optional: true },
     {
       id: 'cpu',
       header: t('column.cpu'),
@@ -227,14 +224,7 @@ export function failureColumns(t: TFunction): Column<Task>[] {
       cell: (task) => <span className="rs-num">{task.attempt}</span>,
     },
     { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
-    {
-      id: 'duration',
-      header: t('column.duration'),
-      width: 92,
-      align: 'right',
-      sort: 'duration_ns',
-      cell: (task) => <Duration ns={task.duration_ns} />,
-    },
+    timeColumn(t, 'duration'),
     {
       id: 'node',
       header: t('column.node'),

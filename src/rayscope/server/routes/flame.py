@@ -27,7 +27,9 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
         request: Request,
         filters: TaskFilters,
         session: Session = None,
-        weight: Annotated[str, Query(max_length=60, description=f"One of {', '.join(WEIGHTS)}")] = "self",
+        weight: Annotated[
+            str, Query(max_length=60, description=f"One of {', '.join(WEIGHTS)}")
+        ] = "executing",
         focus: Annotated[str | None, Query(max_length=2000, description="The id of a frame")] = None,
         of: Text = None,
         baseline_job: Text = None,

@@ -58,13 +58,13 @@ def _session_row(hub: Hub, name: str) -> dict[str, Any]:
     }
 
 
-def _figures(file: SessionFile) -> dict[str, Any]:
+def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
     """What the record says: looked up together, so that all of it is at hand or none."""
     first_ns, last_ns = query.time_range(file)
     return {
         "first_ns": first_ns,
         "last_ns": last_ns,
-        "functions": query.functions(file),
+        "functions": query.functions(file, at_ns),
         "failures": query.failures(file),
         "tracing": query.tracing(file),
     }
@@ -119,7 +119,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
         """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
         name = hub.resolve(session)
         about = hub.catalog.about(name)
-        figures = hub.cached(name, "summary", _figures)
+        figures = hub.cached(name, "summary", lambda file: _figures(file, hub.last_ns(name)))
         return answer(
             {
                 "session": name,

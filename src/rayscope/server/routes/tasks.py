@@ -54,7 +54,7 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         chosen = hub.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            return {"session": chosen, "items": query.scheduling(file, job_id, limit)}
+            return {"session": chosen, "items": query.scheduling(file, hub.last_ns(chosen), job_id, limit)}
 
         return answered(hub, chosen, request, look)
 

@@ -19,6 +19,7 @@ from rayscope.store.flow_sql import (
     START,
     START_LOST,
     still_blocked,
+    times,
 )
 from rayscope.store.paths import DRIVER_PREFIX
 from rayscope.store.query import flow
@@ -59,12 +60,13 @@ _ITEM = (
     f"{CREATED} AS created_ns, {START} AS start_ns, "
     f"{END} AS end_ns, cpu_ns"
 )
-#: Sort key -> (SQL expression without NULLs, whether it takes the session's last sign of life).
+_TIMES = ("duration", "waiting", "total")
+#: Sort key -> SQL without NULLs; ``$last`` in it is when the session was heard from last.
 _SORTS: Mapping[str, str] = {
     "created_ns": f"coalesce({CREATED}, 0)",
     "start_ns": f"coalesce({START}, 0)",
     "end_ns": f"coalesce({END}, 0)",
-    "duration_ns": f"coalesce({END} - {START}, $last - {START}, -1)",
+    **{f"{name}_ns": f"coalesce({times('$last')[name]}, -1)" for name in _TIMES},
     "name": f"coalesce({SHOWN_NAME}, '')",
     "state": "coalesce(state, '')",
 }
@@ -164,13 +166,17 @@ def _search(where: Where, text: str) -> None:
     )
 
 
-def _item(row: Row, last_ns: int) -> Row:
+def _columns(last_ns: int) -> str:
+    """SQL of what lists tell of an attempt. ``last_ns``: until when one that has not ended lasts."""
+    of_attempt = times(int(last_ns))
+    return f"{_ITEM}, " + ", ".join(f"{of_attempt[name]} AS {name}_ns" for name in _TIMES)
+
+
+def _item(row: Row) -> Row:
     row["task_id"] = join_id(row.pop("task_hi"), row.pop("task_lo"))
     row["caller_task_id"] = join_id(row.pop("parent_hi"), row.pop("parent_lo"))
     named = row.pop("named_parent")
     row["parent_task_id"] = row["caller_task_id"] if named is None else named or None
-    start, end = row["start_ns"], row["end_ns"]
-    row["duration_ns"] = None if start is None else max(0, (last_ns if end is None else end) - start)
     return row
 
 
@@ -212,8 +218,9 @@ def list_attempts(
         found = rows_of(
             reader.execute(
                 # First which rows, from the few columns that decide it; then all of those rows.
-                f"SELECT {_ITEM}, sort_key FROM (SELECT rowid AS row_number, {key} AS sort_key FROM attempts"
-                f"{where.sql} ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order} "
+                f"SELECT {_columns(last_ns)}, sort_key "
+                f"FROM (SELECT rowid AS row_number, {key} AS sort_key FROM attempts{where.sql} "
+                f"ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order} "
                 f"LIMIT {limit + 1}) JOIN attempts ON attempts.rowid = row_number "
                 f"ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order}",
                 where.values,
@@ -229,7 +236,7 @@ def list_attempts(
         )
     for row in found:
         del row["sort_key"]
-        _item(row, last_ns)
+        _item(row)
     return Page(found, following, total)
 
 
@@ -266,7 +273,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
-                f"SELECT {_ITEM}, {_DETAIL_EXTRA}, {states}, {phases} FROM attempts {of_task} "
+                f"SELECT {_columns(last_ns)}, {_DETAIL_EXTRA}, {states}, {phases} FROM attempts {of_task} "
                 "ORDER BY attempt",
                 [high, low],
             )
@@ -305,11 +312,11 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
             )
         )
         counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
-        moved = flow.of_task(reader, high, low)
+        moved = flow.of_task(reader, high, low, last_ns)
     children = list_attempts(file, {"caller_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
     return {
         "task_id": task_id.lower(),
-        "attempts": [_detail(row, last_ns) for row in found],
+        "attempts": [_detail(row) for row in found],
         "parent": parent,
         "call_path": path,
         "children": children.items,
@@ -320,7 +327,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
     }
 
 
-def _detail(row: Row, last_ns: int) -> Row:
+def _detail(row: Row) -> Row:
     times = [{"state": state, "time_ns": row.pop(f"{state.lower()}_ns")} for state in STATES]
     row["states"] = sorted((t for t in times if t["time_ns"] is not None), key=lambda t: t["time_ns"])
     intervals = [
@@ -336,7 +343,7 @@ def _detail(row: Row, last_ns: int) -> Row:
         else {"type": row["error_type"], "message": message, "is_cut": is_cut}
     )
     del row["path_id"]
-    return _item(row, last_ns)
+    return _item(row)
 
 
 def _call_path(reader: duckdb.DuckDBPyConnection, path_id: int | None) -> list[str]:

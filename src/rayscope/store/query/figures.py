@@ -6,7 +6,7 @@ import time
 
 import msgspec
 
-from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START, START_LOST
+from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START, START_LOST, function_name, times, total
 from rayscope.store.query.attempts import ERROR_SUMMARY, MESSAGE_CHARS
 from rayscope.store.query.pages import (
     Row,
@@ -17,8 +17,10 @@ from rayscope.store.schema import ENTITY_VIEWS, SHOWN_NAME, SPAN_LOSSES
 from rayscope.store.session_file import SessionFile
 
 
-def functions(file: SessionFile, limit: int = 50) -> list[Row]:
-    """Functions by total running time. Times in ns."""
+def functions(file: SessionFile, last_ns: int, limit: int = 50) -> list[Row]:
+    """Functions by the sum of their durations. Times in ns, as docs/glossary.md defines them; ``last_ns``:
+    until when what has not ended lasts.
+    """
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -27,14 +29,24 @@ def functions(file: SessionFile, limit: int = 50) -> list[Row]:
                     count(*) FILTER (state = 'FINISHED') AS finished,
                     count(*) FILTER (state = 'FAILED') AS failed,
                     count(*) FILTER (state LIKE 'RUNNING%') AS running,
-                    quantile_cont(took, 0.5)::BIGINT AS p50_ns, quantile_cont(took, 0.95)::BIGINT AS p95_ns,
-                    max(took) AS max_ns, coalesce(sum(took), 0)::BIGINT AS total_ns
-                FROM (SELECT func_name, type, state, {END} - {START} AS took FROM attempts
-                    WHERE func_name IS NOT NULL AND type != 'DRIVER_TASK')
-                GROUP BY func_name ORDER BY total_ns DESC, func_name LIMIT {int(limit)}
+                    quantile_cont(duration, 0.5)::BIGINT AS p50_ns,
+                    quantile_cont(duration, 0.95)::BIGINT AS p95_ns, max(duration) AS max_ns,
+                    {total("duration")} AS duration_ns, {total("waiting")} AS waiting_ns,
+                    {total("total")} AS total_ns
+                FROM ({with_times(last_ns)} WHERE {NOT_DRIVER})
+                GROUP BY func_name ORDER BY duration_ns DESC, func_name NULLS LAST LIMIT {int(limit)}
                 """
             )
         )
+
+
+def with_times(last_ns: int) -> str:
+    """SQL of the function, type, state and times of each of ``attempts``."""
+    of_attempt = ", ".join(f"{sql} AS {name}" for name, sql in times(int(last_ns)).items())
+    return (
+        f"SELECT {function_name('attempts')} AS func_name, type, "
+        f"coalesce(state, 'NIL') AS state, {of_attempt} FROM attempts"
+    )
 
 
 def failures(file: SessionFile, limit: int = 20) -> list[Row]:

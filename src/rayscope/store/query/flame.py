@@ -11,7 +11,6 @@ import duckdb
 from rayscope.store.errors import BadQuery
 from rayscope.store.flow_sql import (
     CREATED,
-    END,
     EXECUTING,
     FOREVER,
     MADE,
@@ -19,6 +18,8 @@ from rayscope.store.flow_sql import (
     attempt_key,
     blocked_ns,
     creation_name,
+    ended_at,
+    executed_at,
     total,
 )
 from rayscope.store.quantile_sql import bucket, quantile, ranked
@@ -32,11 +33,6 @@ _FRAME = re.compile(r"[0-9]{1,19}|unknown(/.*)?", re.DOTALL)
 _KEY = "task_hi, task_lo, attempt"
 
 
-_EXECUTED = (
-    "CASE WHEN execute_end_ns IS NOT NULL THEN greatest(execute_end_ns, runs) "
-    "WHEN told_end IS NULL THEN greatest(coalesce(total_end_ns, ended), runs) "
-    "ELSE greatest(ended, runs, total_end_ns) END"
-)
 #: Attempts of an unknown path are told by their function; that of an actor's restart is found at the end.
 _GROUP = "path_id, lone, made"
 _LONE = f"coalesce(lone, {creation_name('made')})"
@@ -64,13 +60,10 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
 WITH chosen AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
         CASE WHEN path_id IS NULL THEN {MADE} END AS made,
-        state, output_bytes, cpu_ns, {CREATED} AS created, {START} AS began, {END} AS told_end,
-        {EXECUTING} AS runs, execute_end_ns, total_end_ns
+        state, output_bytes, cpu_ns, {CREATED} AS created, {START} AS began, {ended_at(last)} AS ended,
+        {EXECUTING} AS runs, {executed_at(last)} AS executed
     FROM attempts{where.sql}),
-timed AS NOT MATERIALIZED (
-    SELECT *, coalesce(told_end, greatest(began, {last})) AS ended, {_EXECUTED} AS executed,
-        {inside("runs", "executed")} AS executing
-    FROM chosen)"""
+timed AS NOT MATERIALIZED (SELECT *, {inside("runs", "executed")} AS executing FROM chosen)"""
     return (
         f"CREATE OR REPLACE TEMP TABLE waited AS {timed} SELECT key, blocked FROM ({waited})",
         f"""{timed},

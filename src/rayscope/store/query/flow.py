@@ -19,7 +19,7 @@ _OF = "task_hi = $high AND task_lo = $low"
 _OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
 
 
-def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> dict[str, Any]:
+def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int) -> dict[str, Any]:
     """A task's ``data_in`` and ``data_out`` (the largest objects and how many there are), annotations, and
     the scheduling phases (ns) of each attempt.
     """
@@ -38,7 +38,7 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> dict[str,
     )
     lasted = rows_of(
         reader.execute(
-            f"SELECT * FROM ({flow_sql.phases(_OF, _OF, _OF_PARENT)}) ORDER BY attempt",
+            f"SELECT * FROM ({flow_sql.phases(_OF, _OF, _OF_PARENT, int(last_ns))}) ORDER BY attempt",
             {"high": high, "low": low},
         )
     )
@@ -99,20 +99,22 @@ def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
         row["is_remote"] = None if None in nodes else nodes[0] != nodes[1]
 
 
-def scheduling(file: SessionFile, job_id: str | None = None, limit: int = 200) -> list[Row]:
-    """By function: attempts, the sums of their phases (ns), and how many ran where they were submitted.
+def scheduling(file: SessionFile, last_ns: int, job_id: str | None = None, limit: int = 200) -> list[Row]:
+    """By function: attempts, the sums of their times and phases (ns; docs/glossary.md), and how many
+    ran where they were submitted.
 
     ``local`` and ``spilled`` count those of which both nodes are known.
     """
-    sums = ", ".join(f"sum({phase}_ns)::BIGINT AS {phase}_ns" for phase in SCHEDULING_PHASES)
+    times = (*SCHEDULING_PHASES, "total", "waiting", "duration")
+    sums = ", ".join(f"{flow_sql.total(f'{name}_ns')} AS {name}_ns" for name in times)
+    where = NOT_DRIVER + (" AND job_id = $job" if job_id else "")
     with file.reader() as reader:
         return rows_of(
             reader.execute(
                 f"SELECT func_name, any_value(type) AS type, count(*) AS attempts, {sums}, "
-                "sum(total_ns)::BIGINT AS total_ns, count(*) FILTER (is_local) AS local, "
-                "count(*) FILTER (NOT is_local) AS spilled "
-                f"FROM ({flow_sql.phases(NOT_DRIVER + (' AND job_id = $job' if job_id else ''))}) "
-                "WHERE func_name IS NOT NULL GROUP BY func_name ORDER BY total_ns DESC, func_name "
+                "count(*) FILTER (is_local) AS local, count(*) FILTER (NOT is_local) AS spilled "
+                f"FROM ({flow_sql.phases(where, last=int(last_ns))}) "
+                "GROUP BY func_name ORDER BY total_ns DESC, func_name NULLS LAST "
                 f"LIMIT {int(limit)}",
                 {"job": job_id} if job_id else {},
             )

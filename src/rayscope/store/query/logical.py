@@ -10,15 +10,14 @@ import duckdb
 
 from rayscope.store.errors import BadQuery
 from rayscope.store.flow_sql import (
-    CREATED,
     DRIVER_HI,
-    END,
     NOT_DRIVER,
-    START,
     TASK_ID,
     attempt_key,
     blocked_ns,
+    ended_at,
     is_driver,
+    times,
 )
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.data_edges import data_edges
@@ -33,7 +32,7 @@ from rayscope.store.query.logical_names import (
     tasks_named,
     with_function,
 )
-from rayscope.store.query.logical_sums import called, lasted, one_by_one
+from rayscope.store.query.logical_sums import called, one_by_one
 from rayscope.store.query.pages import Row, Where, given, rows_of
 from rayscope.store.session_file import SessionFile
 
@@ -52,24 +51,28 @@ _KEY = "task_hi, task_lo, attempt"
 _PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
 
 
-def _called(where: Where, is_exact: bool, is_unfolded: bool, spans: str) -> str:
-    """SQL of sums by function and by caller and function. ``?``: :class:`Unfolded`, last_ns, the
-    filters'. ``spans``: whose waits are looked at, of ``picked``.
+def _called(where: Where, last: int, is_exact: bool, is_unfolded: bool, spans: str) -> str:
+    """SQL of sums by function and by caller and function. ``?``: :class:`Unfolded`, the filters'. ``spans``:
+    whose waits are looked at, of ``picked``.
 
     The caller of an attempt with a call path is told by the path; only for the others, and where instances
     are told apart, is the parent looked up.
     """
     estimated = () if is_exact else ("reservoir_quantile", ", 8192")
     wanted = f"{class_of('up.name')} IN (SELECT unnest(unfolded) FROM asked)" if is_unfolded else "false"
-    ended = f"SELECT {_KEY}, coalesce(ended, last) AS ended FROM picked, asked"
+    ended = f"SELECT {_KEY}, ended FROM picked"
+    of_attempt = times(last)
     box = caller_box = "NULL::VARCHAR"
     if is_unfolded:
         box = box_of("n.func", "n.actor_id", shown_id("n.task"))
         caller_box = box_of("coalesce(c.func, n.up)", "c.actor_id", shown_id("n.parent"))
     return f"""
-WITH {UNFOLDED}, ?::BIGINT AS last),
+WITH {UNFOLDED}),
 picked AS (
-    SELECT {_PICKED}, {CREATED} AS created, {START} AS began, {END} AS ended FROM attempts{where.sql}),
+    SELECT {_PICKED}, {ended_at(last)} AS ended, {of_attempt["duration"]} AS duration,
+        {of_attempt["total"]} AS total,
+        coalesce({of_attempt["executing"]}, 0) AS executing
+    FROM attempts{where.sql}),
 named AS ({with_function("picked", "p.*")}),
 placed AS (
     SELECT n.*, up.name AS up, coalesce({is_driver("parent")}, false) AS of_driver,
@@ -84,10 +87,8 @@ called AS (
             END AS caller_kind,
         CASE WHEN of_driver THEN right(parent_lo, 8) ELSE coalesce(n.up, c.func) END AS caller,
         CASE WHEN NOT of_driver THEN {caller_box} END AS caller_box,
-        CASE WHEN began IS NULL THEN 0 ELSE greatest(0, coalesce(ended, last) - began) END AS took,
-        least(took, coalesce(b.blocked, 0)) AS waited,
-        {lasted("began")} AS run, {lasted("created")} AS latency
-    FROM asked, placed n
+        least(executing, coalesce(b.blocked, 0)) AS waited
+    FROM placed n
     LEFT JOIN callers c ON n.look_up AND c.task_hi = n.parent_hi AND c.task_lo = n.parent_lo
     LEFT JOIN ({blocked_ns(spans, ended)}) b ON b.key = {attempt_key("n.")})
 {one_by_one("called", IS_ACTOR, *estimated)}"""
@@ -156,8 +157,10 @@ def logical_rows(
         # It needs one core only for most of its time.
         moving = beside.submit(data_edges, file, mine, many, asked) if many <= _MAX_BESIDE else None
         if is_exact or unfolded:
-            values = [*asked, last_ns, *where.values]
-            found = rows_of(reader.execute(_called(where, is_exact, bool(unfolded), spans), values))
+            values = [*asked, *where.values]
+            found = rows_of(
+                reader.execute(_called(where, int(last_ns), is_exact, bool(unfolded), spans), values)
+            )
             counted = reader.execute(_states(where, bool(unfolded)), [*asked, *where.values]).fetchall()
         else:
             found, counted = called(reader, where, int(last_ns), spans)
@@ -287,7 +290,7 @@ def _longest(
     reader: duckdb.DuckDBPyConnection, where: Where, functions: Sequence[str], last_ns: int
 ) -> list[str]:
     """The tasks with the longest matching attempts of each of ``functions``."""
-    took = f"CASE WHEN {START} IS NOT NULL THEN coalesce({END}, {int(last_ns)}) - {START} END"
+    took = times(int(last_ns))["duration"]
     return [
         task
         for function in functions

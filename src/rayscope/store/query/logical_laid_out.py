@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from rayscope import __version__
-from rayscope.store.flow_sql import FOREVER, NOT_DRIVER, attempt_key
+from rayscope.store.flow_sql import NOT_DRIVER, attempt_key
 from rayscope.store.quantile_sql import bucket
 from rayscope.store.query import logical
 from rayscope.store.query.data_edges import ends_of, share_of, summed
@@ -25,7 +25,6 @@ from rayscope.store.query.logical_sums import (
     WAITED,
     by_edge,
     keyed,
-    lasted,
     named_groups,
     one_by_one,
     sums,
@@ -39,7 +38,7 @@ from rayscope.store.session_file import SessionFile
 _BY_LABEL = frozenset({"func_name", "name"})
 _FILTERS = _BY_LABEL | {"job_id", "type", "node_id", "state", "since_ns", "until_ns"}
 #: Another number for other tables; what another version laid out is not read.
-_LAYOUT = 1
+_LAYOUT = 2
 _VERSION = f"{__version__}-{SCHEMA_VERSION}-{_LAYOUT}"
 #: Columns that filters ask for, as attempts call them: of ``keyed``, and of attempts.
 _FILTERED = "state, type, job_id, node_id, created AS created_at_ns, ended AS ended_at_ns"
@@ -116,8 +115,9 @@ def _lay_out_attempts(reader: duckdb.DuckDBPyConnection, where: Where, last_ns: 
         f"JOIN laid_out_labels l ON {_same('l', 'n', _LABEL)}"
     )
     reader.execute(
-        f"CREATE TABLE laid_out_attempts AS {with_keyed} SELECT call, label, {_FILTERED}, took, "
-        f"{bucket('run')}::SMALLINT AS run_in, {bucket('latency')}::SMALLINT AS latency_in, "
+        f"CREATE TABLE laid_out_attempts AS {with_keyed} SELECT call, label, {_FILTERED}, "
+        "duration, executing, total, "
+        f"{bucket('duration')}::SMALLINT AS duration_in, {bucket('total')}::SMALLINT AS total_in, "
         f"{WAITED} AS waited, output_bytes "
         f"FROM keyed k JOIN numbers n ON n.key = {key} "
         f"LEFT JOIN waited w ON w.key = {attempt_key('k.')}",
@@ -220,17 +220,13 @@ def _where(filters: Mapping[str, Any]) -> Where:
 
 
 def _picked(where: Where) -> str:
-    """SQL of what is laid out of attempts, with ``run`` and ``latency``, ns."""
-    run = f"CASE WHEN run_in IS NOT NULL THEN least(took, {FOREVER}) END"
-    return (
-        f"SELECT * REPLACE (coalesce(waited, 0) AS waited), {run} AS run, "
-        f"{lasted('created_at_ns', 'ended_at_ns')} AS latency FROM laid_out_attempts{where.sql}"
-    )
+    """SQL of what is laid out of attempts."""
+    return f"SELECT * REPLACE (coalesce(waited, 0) AS waited) FROM laid_out_attempts{where.sql}"
 
 
 def _sums(where: Where) -> str:
     """SQL of the sums over attempts, by call."""
-    return f"{sums('call', 'run_in, latency_in', 'waited')} FROM ({_picked(where)}) GROUP BY ALL"
+    return f"{sums('call', 'duration_in, total_in', 'waited')} FROM ({_picked(where)}) GROUP BY ALL"
 
 
 _WITH_CALL = "SELECT c.* EXCLUDE (call), s.* EXCLUDE (call) FROM sums s JOIN laid_out_calls c USING (call)"

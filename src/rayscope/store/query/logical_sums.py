@@ -7,13 +7,13 @@ import duckdb
 from rayscope.store.flow_sql import (
     CREATED,
     END,
-    FOREVER,
     MADE,
-    START,
     attempt_key,
     blocked_ns,
     creation_name,
+    ended_at,
     is_driver,
+    times,
     total,
 )
 from rayscope.store.quantile_sql import bucket, quantile, ranked
@@ -26,14 +26,16 @@ _KEY = "task_hi, task_lo, attempt"
 GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
 #: The actor of an attempt that filters by name find by its class: Ray's restarts of actors have no name.
 RESTARTED = "CASE WHEN name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
-#: What an attempt of ``keyed`` waited, ns; ``w`` is its row of :func:`wait_sums`.
-WAITED = "CASE WHEN w.blocked IS NOT NULL THEN least(took, w.blocked) END"
+#: How long an attempt of ``keyed`` was blocked, ns; ``w`` is its row of :func:`wait_sums`.
+WAITED = "CASE WHEN w.blocked IS NOT NULL THEN least(executing, w.blocked) END"
 #: Call paths with the name of their caller.
 _KNOWN = (
     "known AS (SELECT own.path_id AS path_id, up.name AS name "
     "FROM paths own JOIN paths up ON up.path_id = own.parent_path_id)"
 )
 _EDGE = "is_node, func, caller_kind, caller"
+#: The times of which quantiles are told, and what the names of these begin with.
+QUANTILES = (("total", "total_"), ("duration", ""))
 
 
 def called(
@@ -46,7 +48,7 @@ def called(
     """
     # One after the other: at once they would need too much memory.
     wait_sums(reader, where, last, spans)
-    buckets = f"{bucket('run')} AS run_in, {bucket('latency')} AS latency_in"
+    buckets = f"{bucket('duration')} AS duration_in, {bucket('total')} AS total_in"
     reader.execute(
         f"CREATE TEMP TABLE sums AS {keyed(where, last)} {sums(GROUP, buckets, WAITED)} "
         f"FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key('k.')} GROUP BY ALL",
@@ -61,8 +63,10 @@ def called(
 
 def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str) -> None:
     """Make the table ``waited``: what attempts waited, by their key."""
-    picked = f"WITH picked AS NOT MATERIALIZED (SELECT {_KEY}, {END} AS ended FROM attempts{where.sql})"
-    lasted = f"SELECT {_KEY}, coalesce(ended, {last}) AS ended FROM picked"
+    picked = (
+        f"WITH picked AS NOT MATERIALIZED (SELECT {_KEY}, {ended_at(last)} AS ended FROM attempts{where.sql})"
+    )
+    lasted = f"SELECT {_KEY}, ended FROM picked"
     reader.execute(
         f"CREATE TEMP TABLE waited AS {picked} SELECT key, blocked FROM ({blocked_ns(spans, lasted)})",
         where.values,
@@ -73,6 +77,7 @@ def keyed(where: Where, last: int) -> str:
     """SQL of the CTEs ``known`` (paths with the name of the caller), ``picked`` and ``keyed``: attempts with
     what they are summed up by. ``?``: the filters'.
     """
+    of_attempt = times(last)
     return f"""
 WITH {_KNOWN},
 picked AS NOT MATERIALIZED (
@@ -82,53 +87,47 @@ picked AS NOT MATERIALIZED (
         coalesce({IS_ACTOR}, false) AS is_method,
         CASE WHEN {is_driver("parent")} THEN right(parent_lo, 8) END AS job,
         coalesce(path_id IN (SELECT path_id FROM known), false) AS is_known,
-        {CREATED} AS created, {START} AS began, {END} AS ended
+        {CREATED} AS created, {END} AS ended, {of_attempt["duration"]} AS duration,
+        {of_attempt["total"]} AS total, coalesce({of_attempt["executing"]}, 0) AS executing
     FROM attempts{where.sql}),
 keyed AS NOT MATERIALIZED (
     SELECT *, CASE WHEN job IS NULL AND NOT is_known THEN parent_hi END AS up_hi,
-        CASE WHEN job IS NULL AND NOT is_known THEN parent_lo END AS up_lo,
-        CASE WHEN began IS NULL THEN 0 ELSE greatest(0, coalesce(ended, {last}) - began) END AS took,
-        {lasted("began")} AS run, {lasted("created")} AS latency
+        CASE WHEN job IS NULL AND NOT is_known THEN parent_lo END AS up_lo
     FROM picked)"""
-
-
-def lasted(since: str, until: str = "ended") -> str:
-    """SQL of how long an attempt took since then, ns, not negative; NULL if one of the times is not known."""
-    # (greatest() takes no notice of a NULL.)
-    took = f"least(greatest(0, {until} - {since}), {FOREVER})"
-    return f"CASE WHEN {until} IS NOT NULL AND {since} IS NOT NULL THEN {took} END"
 
 
 def one_by_one(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
     """SQL of rows as :func:`by_edge` gives them, also by box, from ``of``: attempts with their function,
-    caller and boxes, ``took``, ``waited``, ``run`` and ``latency``.
+    caller and boxes, ``duration``, ``executing``, ``waited`` and ``total``.
 
     ``is_method``: SQL of whether an attempt is one of an actor. ``quantile`` and ``sample``: the function
     that quantiles are made with, and its last parameter.
     """
     quantiles = ", ".join(
-        f"{quantile}({name}, {share}{sample})::BIGINT AS {name}_p{share * 100:.0f}_ns"
-        for name in ("latency", "run")
+        f"{quantile}({of}, {share}{sample})::BIGINT AS {prefix}p{share * 100:.0f}_ns"
+        for of, prefix in QUANTILES
         for share in (0.5, 0.95)
     )
     return f"""
 SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
     bool_or({is_method}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
-    {total("took")} AS total_ns, {total("took - waited")} AS self_ns, {total("waited")} AS blocked_ns,
+    {total("duration")} AS duration_ns, {total("executing - waited")} AS executing_ns,
+    {total("waited")} AS blocked_ns,
     {total("output_bytes")} AS output_bytes, {quantiles}
 FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box))
 """
 
 
 def sums(group: str, buckets: str, waited: str) -> str:
-    """SQL of what is summed up of attempts with ``took``, ``run``, ``latency`` and ``output_bytes``.
+    """SQL of what is summed up of attempts with ``duration``, ``executing``, ``total`` and ``output_bytes``.
 
-    ``group``: by what, besides their state and their ``buckets`` (``run_in``, ``latency_in``).
+    ``group``: by what, besides their state and their ``buckets`` (``duration_in``, ``total_in``).
     """
-    bounds = ", ".join(f"min({of}) AS least_{of}, max({of}) AS most_{of}" for of in ("run", "latency"))
+    bounds = ", ".join(f"min({of}) AS least_{of}, max({of}) AS most_{of}" for of, _ in QUANTILES)
     return (
-        f"SELECT {group}, state, {buckets}, count(*) AS n, {total('took')} AS took, "
-        f"{total(waited)} AS waited, {total('output_bytes')} AS bytes, {bounds}"
+        f"SELECT {group}, state, {buckets}, count(*) AS n, {total('duration')} AS took, "
+        f"{total('executing')} AS executed, {total(waited)} AS waited, {total('output_bytes')} AS bytes, "
+        f"{bounds}"
     )
 
 
@@ -161,8 +160,8 @@ def by_edge(named: str) -> str:
     ``caller_kind``, ``caller`` and ``is_method``.
     """
     quantiles = ", ".join(
-        f"{quantile(share, f'is_run = {is_run}')} AS {name}_p{share * 100:.0f}_ns"
-        for name, is_run in (("latency", "false"), ("run", "true"))
+        f"{quantile(share, f'is_duration = {not prefix}')} AS {prefix}p{share * 100:.0f}_ns"
+        for _, prefix in QUANTILES
         for share in (0.5, 0.95)
     )
     return f"""
@@ -171,16 +170,16 @@ every AS (
     SELECT false AS is_node, * FROM named
     UNION ALL SELECT true, * REPLACE (NULL AS caller_kind, NULL AS caller) FROM named),
 grouped AS (
-    SELECT true AS is_run, {_spread("run")}, bool_or(is_method) AS is_method, sum(n) AS n,
-        sum(n) FILTER (state = 'FAILED') AS failed, sum(took) AS took, sum(waited) AS waited,
-        sum(bytes) AS bytes
+    SELECT true AS is_duration, {_spread("duration")}, bool_or(is_method) AS is_method, sum(n) AS n,
+        sum(n) FILTER (state = 'FAILED') AS failed, sum(took) AS took, sum(executed) AS executed,
+        sum(waited) AS waited, sum(bytes) AS bytes
     FROM every GROUP BY {_EDGE}, bucket
-    UNION ALL BY NAME SELECT false AS is_run, {_spread("latency")} FROM every GROUP BY {_EDGE}, bucket),
-ranked AS ({ranked("grouped", f"{_EDGE}, is_run")})
+    UNION ALL BY NAME SELECT false AS is_duration, {_spread("total")} FROM every GROUP BY {_EDGE}, bucket),
+ranked AS ({ranked("grouped", f"{_EDGE}, is_duration")})
 SELECT func, NULL::VARCHAR AS box, caller_kind, caller, NULL::VARCHAR AS caller_box, is_node,
     bool_or(is_method) AS is_method, coalesce(sum(n), 0)::BIGINT AS attempts,
-    coalesce(sum(failed), 0)::BIGINT AS failed, {total("took")} AS total_ns,
-    greatest(0, {total("took")} - {total("waited")}) AS self_ns,
+    coalesce(sum(failed), 0)::BIGINT AS failed, {total("took")} AS duration_ns,
+    greatest(0, {total("executed")} - {total("waited")}) AS executing_ns,
     {total("waited")} AS blocked_ns, {total("bytes")} AS output_bytes,
     {quantiles}
 FROM ranked GROUP BY {_EDGE}

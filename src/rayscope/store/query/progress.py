@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.store.flow_sql import NOT_DRIVER, function_name
+from rayscope.store.flow_sql import NOT_DRIVER, total
+from rayscope.store.query.figures import with_times
 from rayscope.store.query.pages import Row, rows_of
 from rayscope.store.session_file import SessionFile
 
@@ -26,25 +27,29 @@ def tasks_by_job(file: SessionFile) -> dict[str, dict[str, int]]:
     return jobs
 
 
-def functions_of(file: SessionFile, of: Literal["job", "actor"], entity_id: str) -> tuple[list[Row], Row]:
+def functions_of(
+    file: SessionFile, of: Literal["job", "actor"], entity_id: str, last_ns: int
+) -> tuple[list[Row], Row]:
     """The functions of a job or actor with ``states`` (state -> attempts), most attempts first; and the rest.
 
-    Each has ``func_name``, ``type``, ``attempts``, ``total_ns`` (executing, of attempts that have ended).
-    The rest: ``functions``, ``attempts``, ``states`` of what is beyond the first 100.
+    Each has ``func_name``, ``type``, ``attempts``, and the sums of times (ns) of docs/glossary.md;
+    ``last_ns``: until when what has not ended lasts. The rest: ``functions``, ``attempts``, ``states``
+    beyond the first 100.
     """
+    sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
                 f"""
                 WITH counted AS (
-                    SELECT {function_name("attempts")} AS func_name, type, coalesce(state, 'NIL') AS state,
-                        count(*) AS n,
-                        coalesce(sum(ended_at_ns - executing_at_ns), 0)::BIGINT AS took
-                    FROM attempts WHERE {_COLUMNS[of]} = ? AND {NOT_DRIVER} GROUP BY ALL)
-                SELECT func_name, type, sum(n)::BIGINT AS attempts, sum(took)::BIGINT AS total_ns,
+                    SELECT func_name, any_value(type) AS type, state, count(*) AS n, {sums}
+                    FROM ({with_times(last_ns)} WHERE {_COLUMNS[of]} = ? AND {NOT_DRIVER})
+                    GROUP BY func_name, state)
+                SELECT func_name, any_value(type) AS type, sum(n)::BIGINT AS attempts,
+                    {total("duration_ns")} AS duration_ns, {total("waiting_ns")} AS waiting_ns,
+                    {total("total_ns")} AS total_ns,
                     map(list(state ORDER BY state), list(n ORDER BY state)) AS states
-                FROM counted GROUP BY func_name, type
-                ORDER BY attempts DESC, func_name NULLS LAST, type
+                FROM counted GROUP BY func_name ORDER BY attempts DESC, func_name NULLS LAST
                 """,
                 [entity_id],
             )

@@ -15,6 +15,7 @@ from rayscope.store.flow_sql import (
     SCHEDULING_PHASES,
     attempt_key,
     blocked_ns,
+    ended_at,
     function_name,
     phase_begins,
     phase_durations,
@@ -134,7 +135,7 @@ def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str
     """
     inside = (str(since), str(until))
     busy = f"greatest(0, least(ended_ns, {until}) - greatest(began_ns, {since}))"
-    ended = f"SELECT {_KEY}, coalesce({END}, {last}) AS ended FROM attempts"
+    ended = f"SELECT {_KEY}, {ended_at(last)} AS ended FROM attempts"
     return f"""
 SELECT lane, shown, state, max(node_id) AS node_id, max(worker_pid) AS worker_pid, max(actor_id) AS actor_id,
     max(actor_repr_name) AS actor_repr_name, count(*) AS attempts,
@@ -143,13 +144,13 @@ SELECT lane, shown, state, max(node_id) AS node_id, max(worker_pid) AS worker_pi
     {", ".join(f"{total(_phase_inside(phase))} AS {phase}_ns" for phase in SCHEDULING_PHASES)}
 FROM (
     SELECT lane, shown, state, node_id, worker_pid, actor_id, actor_repr_name, began_ns,
-        greatest(coalesce(ended_ns, {last}), began_ns) AS ended_ns, {phase_durations(*inside)},
+        greatest(ended_ns, began_ns) AS ended_ns, {phase_durations(*inside)},
         least(executing, coalesce(b.blocked, 0)) AS waited
     FROM (
         SELECT {_KEY}, coalesce({function_name("attempts")}, '') AS shown, coalesce(state, 'NIL') AS state,
-            node_id, worker_pid, actor_id, actor_repr_name, {REACHED} AS began_ns, {END} AS ended_ns,
-            CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane,
-            {phase_begins(f"coalesce({END}, total_end_ns, {last})")}
+            node_id, worker_pid, actor_id, actor_repr_name, {REACHED} AS began_ns,
+            {ended_at(last)} AS ended_ns, CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane,
+            {phase_begins(last)}
         FROM ({with_worker_starts(where.sql.removeprefix(" WHERE "))}) AS attempts) a
     LEFT JOIN ({blocked_ns("true", ended, inside)}) b
         ON b.key = {attempt_key("a.")})
@@ -216,7 +217,7 @@ CREATE TEMP TABLE steps AS
 SELECT lane, unnest([greatest(began_ns, {since}), least(ended_ns, {until})]) AS at_ns, unnest([1, -1]) AS step
 FROM (
     SELECT CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane, {REACHED} AS began_ns,
-        greatest(coalesce({END}, {last}), {REACHED}) AS ended_ns
+        greatest({ended_at(last)}, {REACHED}) AS ended_ns
     FROM attempts{where.sql})
 WHERE lane IS NOT NULL AND began_ns < {until} AND ended_ns > {since} AND ended_ns > began_ns
 """,

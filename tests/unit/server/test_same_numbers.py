@@ -1,0 +1,186 @@
+"""The same function, job and moment has the same numbers wherever they are told (docs/glossary.md)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.story import DRIVER, JOB, MS, Story, at
+from tests.unit.server.conftest import Running
+
+from rayscope.model import Entity
+
+OTHER_JOB = "02000000"
+ACTOR = "c" * 16 + "d" * 8
+#: Nothing is on record after this (ms of the story): what has not ended lasts until then.
+NOW = 1000
+#: By function of the first job, in ms: (attempts, total, waiting, duration, executing, blocked). All of
+#: ``total`` that is neither waiting, executing nor blocked is storing.
+WANTED = {
+    # Each: 10 to the node, 20 to the worker, 5 of loading, 60 in the function, 5 of storing; it waits for 30.
+    "train": (2, 200, 70, 140, 60, 60),
+    # One in 10 after 30, one runs since 50, one waits for a node since 100, one failed and is tried again.
+    "load": (5, 30 + 10 + 20 + 950 + 900 + 30 + 50, 30 + 20 + 900 + 10 + 20, 10 + 950 + 20 + 30, 1010, 0),
+    # It is blocked since 240, and nobody told the end.
+    "waits": (1, 800, 10, 790, 30, 760),
+    "Store.__init__": (2, 40, 20, 20, 20, 0),
+    "Store.put": (1, 10, 5, 5, 5, 0),
+    # It was never to run, as its argument failed.
+    "never": (1, 45, 45, 0, 0, 0),
+}
+Numbers = dict[str, dict[str, Any]]
+
+
+@pytest.fixture
+def recorded(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+    """A job whose every number is known, at one moment, and another job beside it."""
+    monkeypatch.setattr(time, "time_ns", lambda: at(NOW))
+    story = Story()
+    for begin in (0, 100):
+        train = story.task("train", begin, begin + 30, begin + 100, queued=begin + 10)
+        made = story.batch.attempts[-1]
+        made.phases = {
+            "execute": (at(begin + 35), at(begin + 95)),
+            "total": (at(begin + 30), at(begin + 100)),
+        }
+        if begin == 0:
+            read = story.task("load", 40, 70, 80, parent=train)
+        story.get(train, read, begin + 40, begin + 60)
+        story.get(train, read, begin + 50, begin + 70)  # overlaps the one before
+    story.task("load", 30, 50)
+    story.task("load", 100)
+    again = story.task("load", 200, 210, 230, failed=True)
+    story.task("load", 230, 250, 280, task_id=again, attempt=1)
+    waits = story.task("waits", 200, 210)
+    story.blocks(waits, again, 240)
+    init = story.task("Store.__init__", 0, 10, 20, actor=ACTOR, task_id="f" * 16 + ACTOR + JOB)
+    story.task("Store.__init__", 300, 310, 320, actor=ACTOR, task_id=init, attempt=1)
+    restart = story.batch.attempts[-1]
+    restart.name = restart.func_name = None  # nobody defines Ray's restarts of actors
+    story.batch.entities.append(Entity("actor", init[16:], {"class_name": "Store", "job_id": JOB}))
+    story.task("Store.put", 400, 405, 410, actor=ACTOR)
+    story.task("never", 500, None, 545, failed=True)
+    other = "f" * 40 + OTHER_JOB
+    story.task("load", 0, 10, 700, parent=other, job=OTHER_JOB)
+    for job in (JOB, OTHER_JOB):
+        story.batch.entities.append(Entity("job", job, {"state": "RUNNING", "start_ns": at(0)}))
+    fresh.record(story)
+    return fresh
+
+
+def _named(rows: list[dict[str, Any]], name: str = "func_name") -> Numbers:
+    named = {row[name]: row for row in rows}
+    assert len(named) == len(rows)
+    return named
+
+
+def _sums(rows: list[dict[str, Any]], *fields: str) -> Numbers:
+    sums: dict[str, Counter[str]] = {}
+    for row in rows:
+        sums.setdefault(row["func_name"], Counter()).update(
+            {"attempts": 1, **{field: row[field] or 0 for field in fields}}
+        )
+    return {name: dict(sum_) for name, sum_ in sums.items()}
+
+
+def _sql(server: Running, query: str) -> Numbers:
+    answer = server.client.post("/api/sql", json={"sql": query})
+    assert answer.status_code == 200, answer.text
+    names = [name for name, _ in answer.json()["columns"]]
+    return _named([dict(zip(names, row, strict=True)) for row in answer.json()["rows"]])
+
+
+def _flame(server: Running, **params: Any) -> Numbers:
+    frames = server.get("/api/flow/flame", limit=2000, **params)["frames"]
+    calls = [{**frame, "func_name": frame["name"]} for frame in frames if frame["attempts"]]
+    fields = ("attempts", "duration_ns", "executing_ns", "blocked_ns")
+    sums: dict[str, Counter[str]] = {}
+    for call in calls:
+        sums.setdefault(call["func_name"], Counter()).update({field: call[field] for field in fields})
+    return {name: dict(sum_) for name, sum_ in sums.items()}
+
+
+def everywhere(server: Running) -> dict[str, Numbers]:
+    """Where numbers of functions are told -> function -> field -> number."""
+    of_job = {"job_id": JOB}
+    logical = server.get("/api/flow/logical", **of_job)["nodes"]
+    ranged = server.get("/api/flow/range", **of_job)["functions"]
+    tasks = server.get("/api/tasks", limit=1000, **of_job)["items"]
+    detail = [
+        scheduled
+        for task_id in {task["task_id"] for task in tasks}
+        for scheduled in server.get(f"/api/tasks/{task_id}")["scheduling"]
+    ]
+    times = ("total_ns", "waiting_ns", "duration_ns")
+    phases = ("executing_ns", "blocked_ns")
+    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in times)
+    more = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in phases)
+    grouped = f"WHERE job_id = '{JOB}' GROUP BY func_name"
+    return {
+        "progress": _named(server.get(f"/api/jobs/{JOB}/progress")["functions"]),
+        "scheduling": _named(server.get("/api/scheduling", **of_job)["items"]),
+        "tasks": _sums(tasks, *times),
+        "task": _sums(detail, *times, *phases),
+        "flame": _flame(server, **of_job),
+        "logical": _named([node for node in logical if node["kind"] in ("function", "method")], "name"),
+        "range": _named(ranged, "name"),
+        "tasks in SQL": _sql(server, f"SELECT func_name, count(*) AS attempts, {sums} FROM tasks {grouped}"),
+        "phases in SQL": _sql(
+            server, f"SELECT func_name, count(*) AS attempts, {sums}, {more} FROM phases {grouped}"
+        ),
+    }
+
+
+FIELDS = ("attempts", "total_ns", "waiting_ns", "duration_ns", "executing_ns", "blocked_ns")
+
+
+def test_every_page_tells_the_same_numbers(recorded: Running) -> None:
+    wanted = {
+        name: dict(zip(FIELDS, (numbers[0], *(ms * MS for ms in numbers[1:])), strict=True))
+        for name, numbers in WANTED.items()
+    }
+    for where, functions in everywhere(recorded).items():
+        found = {
+            name: {field: row[field] for field in FIELDS if field in row} for name, row in functions.items()
+        }
+        told = next(iter(found.values())).keys()
+        assert len(told) >= 3, where
+        expected = {name: {field: row[field] for field in told} for name, row in wanted.items()}
+        assert found == expected, where
+
+
+def test_the_summary_agrees_with_all_jobs(recorded: Running) -> None:
+    summary = _named(recorded.get("/api/summary")["functions"])
+    everything = _named(recorded.get("/api/scheduling")["items"])
+    for name, row in summary.items():
+        for field in ("attempts", "total_ns", "waiting_ns", "duration_ns"):
+            assert row[field] == everything[name][field], (name, field)
+    assert summary.keys() == everything.keys() == WANTED.keys()
+    assert summary["load"]["duration_ns"] == (WANTED["load"][3] + 690) * MS
+    actor = recorded.get(f"/api/actors/{ACTOR + JOB}/progress")["functions"]
+    for name, row in _named(actor).items():
+        assert row["duration_ns"] == summary[name]["duration_ns"], name
+
+
+def test_the_same_quantiles_of_durations(recorded: Running) -> None:
+    logical = _named(recorded.get("/api/flow/logical")["nodes"], "id")
+    flame = {frame["name"]: frame for frame in recorded.get("/api/flow/flame")["frames"]}
+    summary = _named(recorded.get("/api/summary")["functions"])
+    for name in ("train", "waits"):
+        numbers = {field: summary[name][field] for field in ("p50_ns", "p95_ns", "max_ns")}
+        assert numbers == {field: flame[name][field] for field in numbers}
+        assert {field: logical[f"f:{name}"][field] for field in ("p50_ns", "p95_ns")} == {
+            field: numbers[field] for field in ("p50_ns", "p95_ns")
+        }
+
+
+def test_what_waits_for_a_node_tells_for_how_long(recorded: Running) -> None:
+    waiting = recorded.get("/api/tasks", state="PENDING_NODE_ASSIGNMENT", sort="-waiting_ns")["items"]
+    assert [(task["waiting_ns"], task["duration_ns"]) for task in waiting] == [(900 * MS, None)]
+    (scheduled,) = recorded.get(f"/api/tasks/{waiting[0]['task_id']}")["scheduling"]
+    assert (scheduled["waiting_node_ns"], scheduled["total_ns"]) == (900 * MS, 900 * MS)
+    longest = recorded.get("/api/tasks", sort="-waiting_ns", limit=1)["items"]
+    assert longest == waiting
+    assert DRIVER not in {task["task_id"] for task in waiting}
