@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.story import JOB, Story
 
 SORTS = ("created_ns", "start_ns", "end_ns", "duration_ns", "name", "state")
 
@@ -237,3 +238,28 @@ def test_a_task_in_full(running: Any) -> None:
     assert error["type"] == "TASK_EXECUTION_EXCEPTION"
     assert "boom" in error["message"]
     assert "\x1b" not in error["message"]
+
+
+def test_a_task_is_found_by_how_its_id_begins(fresh: Any) -> None:
+    story = Story()
+    ids = [
+        story.task("one", 0, 1, 2, task_id="deadbeef" + "0" * 32 + JOB),
+        story.task("two", 0, 1, 2, task_id="deadbe0f" + "0" * 32 + JOB),
+    ]
+    child = story.task("child", 1, 2, 3, parent=ids[0])
+    init = story.task("A.__init__", 0, 1, 2, actor="c" * 24, task_id="f" * 16 + "c" * 24 + JOB)
+    fresh.record(story)
+    for said in ("deadbeef", "DEADBEEF…", ids[0][:20], ids[0]):
+        found = fresh.get(f"/api/tasks/{said}")
+        assert (found["task_id"], [c["task_id"] for c in found["children"]]) == (ids[0], [child])
+    assert fresh.get(f"/api/tasks/…{init[-12:]}")["task_id"] == init  # as the UI shows it
+    assert fresh.get("/api/logs/of", task_id="deadbeef")["notes"] is not None
+    assert keys(fresh.get("/api/tasks", parent_task_id="deadbeef")["items"]) == [(child, 0)]
+    error = fresh.error(fresh.client.get("/api/tasks/deadbe"), 400)
+    assert "2 tasks" in error["message"]
+    assert all(
+        f"{task_id} ({name})" in error["remedy"] for task_id, name in zip(ids, ("one", "two"), strict=True)
+    )
+    fresh.error(fresh.client.get("/api/tasks/beef"), 404)
+    for wrong in ("dea", "deadbeefs", "0" * 49, "%25"):
+        fresh.error(fresh.client.get(f"/api/tasks/{wrong}"), 400)

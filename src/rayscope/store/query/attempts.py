@@ -39,7 +39,7 @@ from rayscope.store.rows import join_id
 from rayscope.store.schema import SHOWN_NAME
 from rayscope.store.session_file import SessionFile
 
-_TASK_ID = re.compile(r"[0-9a-fA-F]{48}")
+_TASK_ID = re.compile(r"[0-9a-f]{4,48}")
 #: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
 #: traceback is the exception.
 MESSAGE_CHARS = 500
@@ -82,10 +82,53 @@ _EQUALS = (
 )
 
 
-def _split(task_id: str) -> tuple[int, str]:
-    if not _TASK_ID.fullmatch(task_id):
-        raise BadQuery(f"{task_id[:80]!r} is no task id.", "A task id has 48 hex digits.")
-    return int(task_id[:16], 16), task_id[16:].lower()
+#: Candidates that are named where the beginning of an id is that of several tasks.
+_MAX_CANDIDATES = 5
+
+
+def _is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
+    """SQL of whether a task's id, from its two parts, is this or begins so, and its values. Raises BadQuery.
+
+    The end of an id after an ellipsis will do too: that is how the UI shows ids that all begin alike.
+    """
+    text = task_id.strip().lower()
+    digits = text.strip("…")
+    if not _TASK_ID.fullmatch(digits):
+        raise BadQuery(
+            f"{task_id[:80]!r} is no task id.", "Give its 48 hex digits, or how it begins: 4 digits or more."
+        )
+    if text.startswith("…"):
+        return f"ends_with({prefix}_lo, ?)", [digits]
+    low, high = (int(digits[:16].ljust(16, fill), 16) for fill in "0f")
+    return f"({prefix}_hi BETWEEN ? AND ? AND starts_with({prefix}_lo, ?))", [low, high, digits[16:]]
+
+
+def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str]:
+    """The two parts of the id of the one task on record whose id is this or begins so.
+
+    Raises BadQuery if that is no id or several begin so, and NotFound.
+    """
+    is_task, values = _is_task("task", task_id)
+    found = reader.execute(
+        f"SELECT task_hi, task_lo, any_value({SHOWN_NAME}), count(*) OVER () FROM attempts WHERE {is_task} "
+        f"GROUP BY task_hi, task_lo ORDER BY task_hi, task_lo LIMIT {_MAX_CANDIDATES}",
+        values,
+    ).fetchall()
+    if not found:
+        raise NotFound(
+            f"No task {task_id[:80]!r} in this session.",
+            "GET /api/tasks lists the tasks.",
+            what="task",
+            id=task_id[:80],
+        )
+    if len(found) > 1:
+        candidates = ", ".join(f"{join_id(high, low)} ({name or '?'})" for high, low, name, _ in found)
+        more = f" and {found[0][3] - len(found)} more" if found[0][3] > len(found) else ""
+        raise BadQuery(
+            f"{task_id[:80]!r} is the id of {found[0][3]} tasks.",
+            f"Give more of the id: {candidates}{more}.",
+        )
+    return found[0][0], found[0][1]
 
 
 def _restart_of(condition: str) -> str:
@@ -117,14 +160,16 @@ def attempt_filters(filters: Mapping[str, Any]) -> Where:
     if filters.get("name"):
         where.add(_NAME_LIKE, *[like(filters["name"])] * 2)
     if filters.get("caller_task_id"):
-        where.add("parent_hi = ? AND parent_lo = ?", *_split(filters["caller_task_id"]))
+        is_caller, values = _is_task("parent", str(filters["caller_task_id"]))
+        where.add(is_caller, *values)
     if filters.get("parent_task_id"):
-        high, low = _split(filters["parent_task_id"])
+        text = str(filters["parent_task_id"]).strip().lower()
+        is_parent, values = _is_task("parent", text)
+        alike = "ends_with" if text.startswith("…") else "starts_with"
         where.add(
-            "CASE WHEN named_parent IS NULL THEN parent_hi = ? AND parent_lo = ? ELSE named_parent = ? END",
-            high,
-            low,
-            f"{high:016x}{low}",
+            f"CASE WHEN named_parent IS NULL THEN {is_parent} ELSE {alike}(named_parent, ?) END",
+            *values,
+            text.strip("…"),
         )
     if filters.get("annotation"):
         _annotated(where, str(filters["annotation"]))
@@ -265,12 +310,13 @@ _DETAIL_EXTRA = (
 
 
 def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
-    """All that is known of one task. Raises NotFound or BadQuery."""
-    high, low = _split(task_id)
+    """All that is known of one task, by its id or how that begins. Raises NotFound or BadQuery."""
     states = ", ".join(f"{state.lower()}_ns" for state in STATES)
     phases = ", ".join(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
     of_task = "WHERE task_hi = ? AND task_lo = ?"
     with file.reader() as reader:
+        high, low = find_task(reader, task_id)
+        task_id = join_id(high, low) or ""
         found = rows_of(
             reader.execute(
                 f"SELECT {_columns(last_ns)}, {_DETAIL_EXTRA}, {states}, {phases} FROM attempts {of_task} "
@@ -278,13 +324,6 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
                 [high, low],
             )
         )
-        if not found:
-            raise NotFound(
-                f"No task {task_id[:80]!r} in this session.",
-                "GET /api/tasks lists the tasks.",
-                what="task",
-                id=task_id[:80],
-            )
         path = _call_path(reader, next((row["path_id"] for row in found if row["path_id"] is not None), None))
         parent = None
         if found[0]["parent_hi"] is not None:
@@ -315,7 +354,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
         moved = flow.of_task(reader, high, low, last_ns)
     children = list_attempts(file, {"caller_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
     return {
-        "task_id": task_id.lower(),
+        "task_id": task_id,
         "attempts": [_detail(row) for row in found],
         "parent": parent,
         "call_path": path,
