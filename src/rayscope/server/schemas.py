@@ -421,6 +421,51 @@ class FailureItem(BaseModel):
     end_ns: int | None
 
 
+class FailedAttempt(BaseModel):
+    """A failed attempt of a group, what became of its task, and its own message."""
+
+    task_id: str
+    attempt: int
+    outcome: str
+    end_ns: int | None
+    node_id: str | None
+    message: str | None
+
+
+class FailureGroup(BaseModel):
+    """Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
+
+    ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
+    ``latest`` are 20 of its attempts at most.
+    """
+
+    func_name: str | None
+    error_type: str | None
+    message: str | None
+    example: str | None
+    path: str | None
+    file: str | None
+    line: int | None
+    outcome: str
+    attempts: int
+    tasks: int
+    final: int
+    retrying: int
+    recovered: int
+    first_ns: int | None
+    last_ns: int | None
+    latest: list[FailedAttempt]
+
+
+class FailuresAnswer(BaseModel):
+    """Failures by signature; ``tasks`` of all of them by outcome."""
+
+    session: str
+    items: list[FailureGroup]
+    total: int
+    tasks: dict[str, int]
+
+
 class IngestError(BaseModel):
     """Why the store cannot be written."""
 

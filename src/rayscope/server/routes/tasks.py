@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from rayscope.server import schemas
@@ -55,6 +55,24 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
 
         def look(file: SessionFile) -> dict[str, Any]:
             return {"session": chosen, "items": query.scheduling(file, hub.last_ns(chosen), job_id, limit)}
+
+        return answered(hub, chosen, request, look)
+
+    @app.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
+    def failures(
+        request: Request,
+        filters: TaskFilters,
+        session: Session = None,
+        outcome: Annotated[
+            str | None, Query(max_length=60, description="final, retrying or recovered")
+        ] = None,
+        limit: Limit = 200,
+    ) -> Response:
+        """Failed attempts grouped by function, error type, message and line; final failures first."""
+        chosen = hub.resolve(session)
+
+        def look(file: SessionFile) -> dict[str, Any]:
+            return {"session": chosen, **query.failure_groups(file, filters, outcome, limit)}
 
         return answered(hub, chosen, request, look)
 

@@ -7,6 +7,7 @@ parameters.
 from rayscope.store.query.attempts import get_task, list_attempts
 from rayscope.store.query.entities import Beside, get_entity, jobs_of_driver, list_entities
 from rayscope.store.query.events import list_events
+from rayscope.store.query.failures import failure_groups
 from rayscope.store.query.figures import (
     counts,
     dropped,
@@ -59,6 +60,7 @@ __all__ = [
     "counts",
     "dead_nodes",
     "dropped",
+    "failure_groups",
     "failures",
     "functions",
     "functions_of",
