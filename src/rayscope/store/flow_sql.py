@@ -352,8 +352,6 @@ SCHEDULING_PHASES = (
     "blocked",
     "storing",
 )
-#: Those in which an attempt waits for its function to begin; together they are its time ``waiting``.
-WAITING_PHASES = SCHEDULING_PHASES[: SCHEDULING_PHASES.index("executing")]
 
 
 #: Those that a row of ``attempts`` tells by itself. (A worker starts before it is given anything.)
@@ -402,11 +400,13 @@ def times(last: str | int) -> dict[str, str]:
     """SQL of the times (ns) of an attempt; docs/glossary.md defines them, and nothing else may.
 
     ``executing`` still has the time that was blocked in it; :func:`blocked_ns` tells that. What never began
-    to run has no ``duration`` and no ``executing``. ``last``: until when what has not ended lasts.
+    to run has no ``duration`` and no ``executing``; where the begin was lost, ``waiting`` is not known.
+    ``last``: until when what has not ended lasts.
     """
     return {
         "total": f"({all_ended_at(last)} - {CREATED})",
-        "waiting": f"(coalesce({EXECUTING}, {all_ended_at(last)}) - {CREATED})",
+        "waiting": f"CASE WHEN NOT {START_LOST} "
+        f"THEN coalesce({EXECUTING}, {all_ended_at(last)}) - {CREATED} END",
         "executing": f"({executed_at(last)} - {EXECUTING})",
         "duration": f"CASE WHEN {START} IS NOT NULL THEN greatest(0, {ended_at(last)} - {START}) END",
     }
@@ -507,7 +507,8 @@ def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true", las
     of_attempt = times(last)
     return f"""
 WITH begun AS (
-    SELECT *, {phase_begins(last)}, {of_attempt["duration"]} AS duration, {function_name("attempts")} AS func
+    SELECT *, {phase_begins(last)}, {of_attempt["duration"]} AS duration,
+        {of_attempt["waiting"]} AS waiting, {function_name("attempts")} AS func
     FROM ({with_worker_starts(where)}) AS attempts),
 lasted AS (SELECT *, {phase_durations()} FROM begun),
 submitters AS (
@@ -519,7 +520,7 @@ SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func AS func_name,
     l.loading AS loading_ns, l.fetching AS fetching_ns,
     l.executing - least(l.executing, coalesce(b.blocked, 0)) AS executing_ns,
     least(l.executing, coalesce(b.blocked, 0)) AS blocked_ns, l.storing AS storing_ns,
-    l.b_end - l.b0 AS total_ns, {" + ".join(f"l.{phase}" for phase in WAITING_PHASES)} AS waiting_ns,
+    l.b_end - l.b0 AS total_ns, l.waiting AS waiting_ns,
     l.duration AS duration_ns, coalesce(l.node_id, w.node_id) AS node_id,
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,
     coalesce(l.node_id, w.node_id) = coalesce(s.node_id, j.driver_node_id) AS is_local

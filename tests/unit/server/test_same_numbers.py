@@ -10,7 +10,7 @@ import pytest
 from tests.story import DRIVER, JOB, MS, Story, at
 from tests.unit.server.conftest import Running
 
-from rayscope.model import Entity
+from rayscope.model import Entity, TaskError
 
 OTHER_JOB = "02000000"
 ACTOR = "c" * 16 + "d" * 8
@@ -29,6 +29,8 @@ WANTED = {
     "Store.put": (1, 10, 5, 5, 5, 0),
     # It was never to run, as its argument failed.
     "never": (1, 45, 45, 0, 0, 0),
+    # It ran, but its worker died before it could report that: how long it waited is not known.
+    "lost": (1, 50, 0, 0, 0, 0),
 }
 Numbers = dict[str, dict[str, Any]]
 
@@ -62,6 +64,8 @@ def recorded(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
     story.batch.entities.append(Entity("actor", init[16:], {"class_name": "Store", "job_id": JOB}))
     story.task("Store.put", 400, 405, 410, actor=ACTOR)
     story.task("never", 500, None, 545, failed=True)
+    story.batch.attempts[-1].error = TaskError(at(545), "OBJECT_LOST", "Its argument was lost.")
+    story.task("lost", 500, None, 550, failed=True)
     other = "f" * 40 + OTHER_JOB
     story.task("load", 0, 10, 700, parent=other, job=OTHER_JOB)
     for job in (JOB, OTHER_JOB):
