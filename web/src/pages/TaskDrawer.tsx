@@ -9,7 +9,7 @@ import { Link } from '../app/Link';
 import { toView } from '../app/url';
 import { useSessionUrl } from '../app/useUrl';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
-import { CopyButton, CopyId, Duration, ErrorPanel, TaskState, Time } from '../components/small';
+import { CopyButton, CopyId, Duration, ErrorPanel, TaskState, Time, useStateName } from '../components/small';
 import { isEmpty, Json, parse } from '../components/Value';
 import { stripAnsi } from '../lib/ansi';
 import { count, fullTime, nanosBetween } from '../lib/format';
