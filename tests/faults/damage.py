@@ -52,15 +52,18 @@ def damaged_files(most: int) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
         template = Path(home) / "template"
         server = Server(template)
-        server.start()
-        loads = [Load(server, number=number, threads=1) for number in (1, 2)]
-        for load in loads:
-            load.start()
-        wait_for(lambda: all(load.acknowledged > 5 for load in loads), "some batches")
-        for load in loads:
-            load.finish()
-            faults += load.losses()
-        server.kill()  # so that logs of databases and batches in the spool are there too
+        try:
+            server.start()
+            loads = [Load(server, number=number, threads=1) for number in (1, 2)]
+            for load in loads:
+                load.start()
+            wait_for(lambda: all(load.acknowledged > 5 for load in loads), "some batches")
+            for load in loads:
+                load.finish()
+            for load in loads:
+                faults += load.losses()
+        finally:
+            server.stop()  # by a kill, so that logs of databases and batches in the spool are there too
         files = sorted(
             str(path.relative_to(template))
             for path in template.rglob("*")
@@ -73,7 +76,9 @@ def damaged_files(most: int) -> list[str]:
             folder = Path(home) / "damaged"
             shutil.copytree(template, folder)
             WAYS[way](folder / file)
-            faults += [f"{file} {way}: {fault}" for fault in _after(folder, file, loads)]
+            found = [f"{file} {way}: {fault}" for fault in _after(folder, file, loads)]
+            print(f"  {file} {way}: {'; '.join(found) or 'well'}", flush=True)
+            faults += found
             shutil.rmtree(folder, ignore_errors=True)
             done += 1
     print(f"  {len(files)} files, {done} damages", flush=True)
