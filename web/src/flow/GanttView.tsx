@@ -77,8 +77,16 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
   const shift = data && zero !== null ? data.origin_ns - zero : 0;
   const span = data ? Math.max(1, data.end_ns - data.begin_ns) : 1;
   const whole: Span = { begin: shift, end: shift + span };
-  const room = span * 0.01;
-  const limits: Span = { begin: whole.begin - room, end: whole.end + room };
+  // The path goes on to the end of the driver, which may be long after the last attempt.
+  const reach: Span =
+    withPath && path.data && zero !== null
+      ? {
+          begin: Math.min(whole.begin, path.data.begin_ns - zero),
+          end: Math.max(whole.end, path.data.end_ns - zero),
+        }
+      : whole;
+  const room = (reach.end - reach.begin) * 0.01;
+  const limits: Span = { begin: reach.begin - room, end: reach.end + room };
   const shown = window ?? {
     begin: (zero !== null && relative(zero, url.filters.since_ns)) || limits.begin,
     end: (zero !== null && relative(zero, url.filters.until_ns)) || limits.end,
