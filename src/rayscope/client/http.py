@@ -121,7 +121,7 @@ class _Http(Api):
             status,
         )
         try:
-            body = msgspec.json.decode(response.content)
+            body = {} if status == httpx.codes.NO_CONTENT else msgspec.json.decode(response.content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise odd from None
         if not isinstance(body, dict):

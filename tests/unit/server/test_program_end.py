@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 from tests.story import JOB, SESSION, Story, at
 
+from rayscope.cli.api import Api
 from rayscope.cli.recording import program_end_url
 from rayscope.model import CUT_OFF, Entity
 
@@ -24,7 +25,8 @@ def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> No
     url = program_end_url(fresh.server.ingest_url)
     how = {"session": SESSION, "pid": PID, "began_ns": at(0), "ended_ns": at(90), "exit_code": 137}
     assert httpx.post(url.replace("/program-end", "x/program-end"), json=how).status_code == 404
-    assert httpx.post(url, json={**how, "cluster_is_gone": True}).status_code == 204
+    with Api(fresh.server.url) as api:
+        api.tell_program_end(url, **how, cluster_is_gone=True)
 
     jobs = {job["job_id"]: job for job in fresh.get("/api/jobs")["items"]}
     assert (jobs[JOB]["state"], jobs[JOB]["exit_code"], jobs[JOB]["end_ns"]) == ("FAILED", 137, at(90))
