@@ -13,6 +13,7 @@ from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, Row, last_line, print_rows, size, state, text, when
 from rayscope.cli.summary import duration
 from rayscope.client import Rows
+from rayscope.client.calls import Call
 
 Form = Annotated[Format, typer.Option("--format", help="A table that fits, or all fields.")]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="At most this many rows; 0 is all.")]
@@ -93,6 +94,17 @@ def _events_text(row: Row) -> str:
     return f"{what} ({row['count']} times)" if (row.get("count") or 1) > 1 else what
 
 
+_FAILURES = (
+    state("outcome"),
+    text("func_name", "function", long=True),
+    text("message", long=True),
+    Column("line", lambda row: f"{row['file']}:{row['line']}" if row.get("file") else "-"),
+    text("attempts", right=True),
+    text("tasks", right=True),
+    when("first_ns", "first"),
+    when("last_ns", "last"),
+    text("error_type"),
+)
 _EVENTS = (
     when("time_ns", "time"),
     state("severity"),
@@ -197,6 +209,28 @@ def workers(
     filters = given(state=state, job_id=job, node_id=node, q=query)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS)
+
+
+def failures(
+    outcome: Annotated[
+        str | None, typer.Option("--outcome", help="final, retrying (a retry is under way) or recovered.")
+    ] = None,
+    job: Job = None,
+    function: Annotated[str | None, typer.Option("--function", help="Only calls of this function.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most this many groups.")] = 100,
+    form: Form = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Failures by function, error and line, final ones first."""
+    asked = given(outcome=outcome, job_id=job, func_name=function, session=session)
+    with asking(server, data_dir, token, session) as client:
+        found: dict[str, Any] = client.ask(Call("GET", "/api/failures", {**asked, "limit": limit}))
+    print_rows(form, found["items"], _FAILURES)
+    if found["total"] > len(found["items"]):
+        say(f"{len(found['items']):,} of {found['total']:,}: a larger --limit shows more")
 
 
 def events(

@@ -28,7 +28,7 @@ app.command("serve")(serve.serve)
 app.command("attach")(attach.attach)
 app.command("top")(top.top)
 app.add_typer(jobs.app, name="jobs")
-for listed in (lists.tasks, lists.actors, lists.nodes, lists.workers, lists.events):
+for listed in (lists.tasks, lists.actors, lists.nodes, lists.workers, lists.failures, lists.events):
     app.command(listed.__name__)(listed)
 app.command("logs")(logs.logs)
 app.command("sql")(sql.sql)

@@ -275,3 +275,8 @@ def test_the_shell_learns_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMP_CWORD", "2")
     done = runner.invoke(app, [], env={"_RAYSCOPE_COMPLETE": "complete_bash"}, prog_name="rayscope")
     assert done.output.split() == ["submit", "stop"]
+
+
+def test_failures_are_listed_by_signature(here: Running) -> None:
+    found = here.get("/api/failures")["items"]
+    assert json.loads(run("failures", "--format", "json")) == found
