@@ -124,10 +124,10 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
 
     # Phases add up to what Ray's own times say, for each of thousands of attempts.
     (sums,) = lab.sql(
-        "SELECT count(*), max(abs(waiting_args_ns + waiting_node_ns + queued_ns + fetching_ns + executing_ns + "
-        "blocked_ns + storing_ns - (t.end_ns - t.created_ns))), "
-        "min(least(waiting_args_ns, waiting_node_ns, queued_ns, fetching_ns, executing_ns, blocked_ns, "
-        "storing_ns)), count(*) FILTER (is_local), max(executing_ns + blocked_ns - "
+        "SELECT count(*), max(abs(waiting_args_ns + waiting_node_ns + starting_worker_ns + queued_ns + loading_ns + "
+        "fetching_ns + executing_ns + blocked_ns + storing_ns - (t.end_ns - t.created_ns))), "
+        "min(least(waiting_args_ns, waiting_node_ns, starting_worker_ns, queued_ns, loading_ns, fetching_ns, "
+        "executing_ns, blocked_ns, storing_ns)), count(*) FILTER (is_local), max(executing_ns + blocked_ns - "
         "(t.execute_end_ns - t.execute_begin_ns)) "
         "FROM phases JOIN tasks t USING (task_id, attempt) WHERE t.end_ns IS NOT NULL"
     )
