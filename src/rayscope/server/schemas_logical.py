@@ -82,4 +82,5 @@ class LogicalAnswer(BaseModel):
     limit: int
     is_estimated: bool
     data_sampled: int
+    data_unnamed: int
     sums_at_ns: int | None

@@ -156,7 +156,10 @@ def _add(
     elif name in _SPANS:
         got = (name == "await" and not told.x) or (name == "ray.get" and told.s is not None)
         _edges(batch, task_id, attempt, "get" if got else "wait", told.o, told.s, begin, end)
-        extra: dict[str, str | float] = {"objects": told.n} if told.n else {}
+        extra: dict[str, str | float] = {}
+        if told.n:
+            named = len(_objects(told.o))
+            extra = {"objects": told.n, "unnamed": max(0, told.n - named)}
         if told.b:
             extra["bytes"] = told.b
         if told.ready is not None:
@@ -179,7 +182,8 @@ def _add(
         batch.edges += nested
         if told.n or told.more:
             # More references than are named one by one.
-            extra = {"objects": told.n} if told.n else {"more": 1}
+            unnamed = max(0, told.n - len(_objects(told.o)))
+            extra = {"objects": told.n, "unnamed": unnamed} if told.n else {"more": 1}
             batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
     elif name == "rayscope.blocked":
         if told.name not in _SPANS:

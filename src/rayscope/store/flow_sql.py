@@ -255,6 +255,8 @@ WAITS = (
 )
 #: Whether a row of ``span_rows`` sums up several calls: its text is ours.
 SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
+#: Whether a row of ``span_rows`` is of one call with more objects than it names.
+COUNTED = "(starts_with(extra, '{\"objects\":') AND json_valid(extra))"
 #: Whether a row ``b`` of ``edge_rows`` is of a wait whose end nobody told, though it was told while it
 #: lasted: it lasts still, or its task died.
 UNTOLD = """starts_with(b.kind, 'blocked:') AND NOT EXISTS (

@@ -9,7 +9,7 @@ import pytest
 from tests.story import JOB, MS, Story, at
 from tests.unit.server.conftest import Running
 
-from rayscope.model import Edge, Entity
+from rayscope.model import Edge, Entity, Span
 from rayscope.store.query import data_edges, logical
 
 ACTORS = ["c" * 24, "d" * 24]
@@ -337,6 +337,19 @@ def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
             found[part].sort(key=lambda one: one["id"])
             before[part].sort(key=lambda one: one["id"])
         assert found == before
+
+
+def test_objects_that_a_call_does_not_name_are_counted(fresh: Running) -> None:
+    story = Story()
+    train = story.task("train", 0, 1, 900)
+    story.task("load", 2, 3, 13, parent=train)
+    for begin, extra in ((20, '{"objects":8000,"unnamed":7744}'), (40, '{"calls":3,"objects":5}')):
+        story.batch.spans.append(Span(train, 0, "ray.get", at(begin), at(begin + 10), extra))
+    story.span(train, "ray.get", 60, 70)
+    fresh.record(story)
+    assert fresh.get("/api/flow/logical")["data_unnamed"] == 7749
+    assert fresh.get("/api/flow/logical", func_name="train")["data_unnamed"] == 7749
+    assert fresh.get("/api/flow/logical", func_name="load")["data_unnamed"] == 0
 
 
 def test_a_large_record_is_estimated_and_says_so(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:

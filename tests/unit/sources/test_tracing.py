@@ -48,7 +48,7 @@ def test_a_get_is_a_span_and_an_edge_for_each_object() -> None:
         Edge(TASK, 2, "get", OTHER, 1, 15, 5, 9),
         Edge(TASK, 2, "get", PUT[:24].hex(), 100_000_001, 18, 5, 9),
     ]
-    assert batch.spans == [Span(TASK, 2, "ray.get", 5, 9, '{"objects":300,"bytes":9000}')]
+    assert batch.spans == [Span(TASK, 2, "ray.get", 5, 9, '{"objects":300,"unnamed":298,"bytes":9000}')]
 
 
 def test_what_was_waited_for_in_vain_is_no_get() -> None:

@@ -235,6 +235,7 @@ function Notes({ answer }: { answer: LogicalAnswer }) {
       t('logical.foldedInstances', { name, n: count(n) }),
     ),
     ...Object.entries(folded.calls).map(([name, n]) => t('logical.foldedCalls', { name, n: count(n) })),
+    ...(answer.data_unnamed > 0 ? [t('logical.unnamed', { n: count(answer.data_unnamed) })] : []),
     ...(answer.data_sampled > 1 ? [t('logical.sampled', { n: count(answer.data_sampled) })] : []),
     ...(answer.is_estimated ? [t('logical.estimated')] : []),
   ];

@@ -80,6 +80,7 @@ const graph: LogicalAnswer = {
   limit: 500,
   is_estimated: false,
   data_sampled: 1,
+  data_unnamed: 0,
   sums_at_ns: null,
 };
 

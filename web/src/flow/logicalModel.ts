@@ -76,6 +76,7 @@ export interface LogicalAnswer {
   limit: number;
   is_estimated: boolean;
   data_sampled: number;
+  data_unnamed: number;
   /** Of a long record that grows: until when its sums tell. */
   sums_at_ns: number | null;
 }

@@ -496,6 +496,8 @@ export const en = {
     foldedDrivers: '{{n}} more driver{{n, s}} {{n, plural(one: is; other: are)}} one node.',
     foldedInstances: '{{n}} more instance{{n, s}} of {{name}} {{n, plural(one: is; other: are)}} one box.',
     foldedCalls: 'The {{n}} shorter call{{n, s}} of {{name}} {{n, plural(one: is; other: are)}} one node.',
+    unnamed:
+      '{{n}} more object{{n, s}} moved in calls that name only some of theirs: the data edges do not count {{n, plural(one: it; other: them)}}.',
     sampled: 'Too many objects moved to count each: data is estimated from every {{n}}th object.',
     estimated: 'Quantiles are estimated.',
     empty: 'No calls to draw',

@@ -470,6 +470,7 @@ export const zh: Translation = {
     foldedDrivers: '另有 {{n}} 个 Driver 合并为一个节点。',
     foldedInstances: '{{name}} 的另外 {{n}} 个实例合并为一个框。',
     foldedCalls: '{{name}} 较短的 {{n}} 次调用合并为一个节点。',
+    unnamed: '另有 {{n}} 个对象在只列出部分对象的调用中移动，数据边未将其计入。',
     sampled: '移动的对象太多，无法逐一统计：数据按每 {{n}} 个对象抽取一个来估算。',
     estimated: '分位数为估算值。',
     empty: '没有可绘制的调用',

@@ -11,6 +11,7 @@ from rayscope.flow.logical import MAX_ELEMENTS, logical_graph
 from rayscope.server.hub import Hub
 from rayscope.server.routes.common import ERRORS, Session, TaskFilters, answered
 from rayscope.server.schemas_logical import LogicalAnswer
+from rayscope.store import query
 from rayscope.store.session_file import SessionFile
 
 Expand = Annotated[
@@ -29,7 +30,7 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
         """Functions and actor classes, their calls, and the data that moved between them."""
         chosen = hub.resolve(session)
 
-        def find(_: SessionFile) -> dict[str, Any]:
+        def find(file: SessionFile) -> dict[str, Any]:
             dated = hub.sums.logical(chosen, filters, expand or ())
             rows = dated.sums
             graph = logical_graph(
@@ -45,6 +46,7 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
                 "limit": MAX_ELEMENTS,
                 "is_estimated": rows.is_estimated,
                 "data_sampled": rows.sampled,
+                "data_unnamed": query.unnamed_objects(file, query.attempts_where(filters)),
                 "sums_at_ns": dated.at_ns,
             }
 

@@ -5,6 +5,7 @@ parameters.
 """
 
 from rayscope.store.query.attempts import get_task, list_attempts
+from rayscope.store.query.data_edges import unnamed_objects
 from rayscope.store.query.entities import Beside, get_entity, jobs_of_driver, list_entities
 from rayscope.store.query.events import list_events
 from rayscope.store.query.failures import failure_groups
@@ -22,7 +23,7 @@ from rayscope.store.query.figures import (
 )
 from rayscope.store.query.flame import PathSums, path_part, path_sums, paths_to
 from rayscope.store.query.flow import scheduling, tracing
-from rayscope.store.query.logical import LogicalRows, logical_part, logical_rows
+from rayscope.store.query.logical import LogicalRows, attempts_where, logical_part, logical_rows
 from rayscope.store.query.logical_laid_out import can_lay_out, is_laid_out, lay_out, logical_laid_out
 from rayscope.store.query.logs import (
     actors_of_workers,
@@ -56,6 +57,7 @@ __all__ = [
     "Transfers",
     "activity",
     "actors_of_workers",
+    "attempts_where",
     "can_lay_out",
     "counts",
     "dead_nodes",
@@ -99,6 +101,7 @@ __all__ = [
     "time_range",
     "tracing",
     "transfers",
+    "unnamed_objects",
     "workers_alive",
     "workers_of_actor",
     "workers_of_job",

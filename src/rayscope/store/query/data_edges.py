@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import duckdb
 
-from rayscope.store.flow_sql import ENDS, FIRST_PUT, NOT_DRIVER, TAKEN, is_driver, moved, total
+from rayscope.store.flow_sql import (
+    COUNTED,
+    ENDS,
+    FIRST_PUT,
+    FOREVER,
+    NOT_DRIVER,
+    SUMMED,
+    TAKEN,
+    is_driver,
+    moved,
+    total,
+)
 from rayscope.store.query.logical_names import Unfolded, box_of, shown_id, tasks_named
 from rayscope.store.query.pages import Row, Where, rows_of
 from rayscope.store.session_file import SessionFile
@@ -89,6 +100,26 @@ SELECT producer_kind, producer, producer_box, consumer_kind, consumer, consumer_
     {total(f"CASE kind WHEN 'get' THEN bytes * {int(share)} END")} AS get_bytes
 FROM {of} GROUP BY ALL
 """
+
+
+def unnamed_objects(file: SessionFile, where: Where) -> int:
+    """How many objects the attempts of ``where`` got or were given that nobody names: a call names its first
+    256, and calls beyond the tracer's budget are told as sums.
+    """
+    mine, values = where.named()
+    narrowed = f"AND task_hi IN (SELECT task_hi FROM attempts WHERE {mine})" if values else ""
+    number = (
+        f"CASE WHEN {SUMMED} THEN json_extract(extra, '$.objects') ELSE json_extract(extra, '$.unnamed') END"
+    )
+    with file.reader() as reader:
+        found = reader.execute(
+            f"SELECT least(coalesce(sum(greatest(0, TRY_CAST({number} AS BIGINT))), 0), {FOREVER})::BIGINT "
+            "FROM span_rows "
+            "WHERE name IN ('ray.get', 'await', 'arguments', 'rayscope.arguments') "
+            f"AND ({SUMMED} OR {COUNTED}) {narrowed}",
+            values,
+        ).fetchone()
+    return (found[0] if found else None) or 0
 
 
 def share_of(reader: duckdb.DuckDBPyConnection) -> tuple[int, int]:
