@@ -61,8 +61,9 @@ def test_every_path_is_documented(served: Server) -> None:
     headings = "\n".join(re.findall(r"^#+ (?:GET|POST|PUT|DELETE|WS) .+$", pages, re.MULTILINE))
     named = set(re.findall(r"/api/[a-z_/{}-]*[a-z}]", headings))
     shown = {path.rstrip("/") for path in paths if path.startswith("/api/")}
-    # What Ray and our own hook call, with the key, is no part of the described API.
-    shown |= {"/api/ingest/{key}/ray-events", "/api/ingest/{key}/agent", "/api/drain/{key}"}
+    # What Ray, our own hook and `rayscope run` call, with the key, is no part of the described API.
+    shown |= {f"/api/ingest/{{key}}/{what}" for what in ("ray-events", "agent", "program-end")}
+    shown.add("/api/drain/{key}")
     assert {re.sub(r"\{\w+\}", "{}", path) for path in named} == {
         re.sub(r"\{\w+\}", "{}", path) for path in shown
     }
