@@ -189,7 +189,7 @@ def _jobs(jobs: Sequence[Job]) -> Table:
 def _functions(functions: Sequence[FunctionItem]) -> Table:
     table = _grid(
         ("function", True, False),
-        *((title, False, True) for title in ("calls", "running", "failed", "p50", "p95", "duration")),
+        *((title, False, True) for title in ("calls", "run", "failed", "p50", "p95", "duration")),
     )
     for one in functions:
         failed = Text(f"{one['failed']:,}", style="red" if one["failed"] else "dim")
