@@ -20,6 +20,7 @@ from rayscope.server import realtime, runner
 from rayscope.server.merge_patch import merge_patch, merged
 from rayscope.server.realtime import MAX_SUBSCRIPTIONS, WINDOW
 from rayscope.server.runner import Server
+from rayscope.server.security import cookie_value
 
 TOKEN = "a-long-token-of-the-tests"
 
@@ -185,7 +186,7 @@ def test_a_client_may_want_less(fresh: Any, watch: Callable[..., Watcher], probe
         ({"Authorization": "Bearer wrong"}, 401, "unauthorized"),
         ({"Cookie": "rayscope_token=wrong"}, 401, "unauthorized"),
         ({"Authorization": f"Bearer {TOKEN}"}, 101, ""),
-        ({"Cookie": f"rayscope_token={TOKEN}"}, 101, ""),
+        ({"Cookie": f"rayscope_token={cookie_value(TOKEN)}"}, 101, ""),
     ],
 )
 def test_who_is_let_in(serve: Callable[..., Server], headers: dict[str, str], status: int, code: str) -> None:
