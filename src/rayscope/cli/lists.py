@@ -13,7 +13,6 @@ from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, Row, last_line, print_rows, size, state, text, when
 from rayscope.cli.summary import duration
 from rayscope.client import Rows
-from rayscope.client.calls import Call
 
 Form = Annotated[Format, typer.Option("--format", help="A table that fits, or all fields.")]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="At most this many rows; 0 is all.")]
@@ -225,9 +224,9 @@ def failures(
     token: Token = None,
 ) -> None:
     """Failures by function, error and line, final ones first."""
-    asked = given(outcome=outcome, job_id=job, func_name=function, session=session)
+    filters = given(job_id=job, func_name=function)
     with asking(server, data_dir, token, session) as client:
-        found: dict[str, Any] = client.ask(Call("GET", "/api/failures", {**asked, "limit": limit}))
+        found = client.failures(outcome=outcome, limit=limit, **filters)
     print_rows(form, found["items"], _FAILURES)
     if found["total"] > len(found["items"]):
         say(f"{len(found['items']):,} of {found['total']:,}: a larger --limit shows more")

@@ -128,7 +128,8 @@ def _conclude(
         api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
     for session in reversed(used):  # the newest last, where the eye is
         waited = api.get("/api/cluster/status", session=session)["pending"] if session in gone else []
-        shown = {**api.summary(session), "never_placed": waited}
+        failures = api.failures(session=session, limit=summary.FAILURES)
+        shown = {**api.summary(session), "never_placed": waited, "failures": failures}
         summary.show(stderr(), shown, serving.url, _critical_path(api, session))
 
 

@@ -13,7 +13,8 @@ from rich.text import Text
 from rayscope.model import CUT_OFF
 
 _SLOWEST = 10
-_FAILURES = 5
+#: Groups of failures that are listed.
+FAILURES = 5
 _ON_PATH = 4
 _MESSAGE_CHARS = 160
 
@@ -43,14 +44,15 @@ def show(
 ) -> None:
     """Print ``summary`` (of ``GET /api/summary``) and ``path`` (of ``GET /api/flow/critical_path``).
 
-    ``summary`` may have ``never_placed``: what waited for a place to the end and could not have had one.
+    Its ``failures`` are those of ``GET /api/failures``. It may have ``never_placed``: what waited for a place
+    to the end and could not have had one.
     """
     parts: list[Any] = [_states(summary)]
     if path:
         parts.append(_path(path))
     if summary.get("functions"):
         parts.append(_functions(summary["functions"]))
-    if summary.get("failures"):
+    if summary["failures"]["items"]:
         parts.append(_failures(summary["failures"]))
     for one in summary.get("never_placed") or []:
         what = f"Never placed: {one['count']:,} {one['name'] or one['kind']}. {one['reason']['message']}"
@@ -119,17 +121,37 @@ def _functions(functions: list[Mapping[str, Any]]) -> Table:
     return table
 
 
-def _failures(failures: list[Mapping[str, Any]]) -> Table:
-    table = _table("Newest failures", "bold red")
+def _failures(failures: Mapping[str, Any]) -> Table:
+    groups = failures["items"][:FAILURES]
+    is_grave = any(one["outcome"] == "final" for one in groups)
+    table = _table("Failures", "bold red" if is_grave else "bold yellow")
     table.add_column("name", overflow="fold")
+    table.add_column("attempts", justify="right", no_wrap=True)
+    table.add_column("outcome", no_wrap=True)
     table.add_column("error", overflow="fold")
-    for one in failures[:_FAILURES]:
-        what = str(one.get("error_type") or "unknown error")
-        message = _shorten(str(one.get("error_summary") or ""))
-        attempt = one.get("attempt") or 0
-        name = str(one.get("name") or "?") + (f" (attempt {attempt})" if attempt else "")
-        table.add_row(Text(name), Text(f"{what}: {message}" if message else what))
+    for one in groups:
+        message = _shorten(str(one["message"] or ""))
+        error = f"{one['error_type'] or 'unknown error'}{f': {message}' if message else ''}"
+        place = f" ({one['file']}:{one['line']})" if one["file"] else ""
+        text, style = _outcome(one)
+        table.add_row(
+            Text(str(one["func_name"] or "?")), f"{one['attempts']:,}", Text(text, style), Text(error + place)
+        )
+    if failures["total"] > len(groups):
+        table.caption = f"and {failures['total'] - len(groups):,} more: rayscope failures"
+        table.caption_justify = "left"
     return table
+
+
+def _outcome(group: Mapping[str, Any]) -> tuple[str, str]:
+    """What became of the tasks of a group of failures, and its colour."""
+    if group["outcome"] == "recovered":
+        return "recovered by retry", "dim"
+    if group["outcome"] == "retrying":
+        return "being retried", "yellow"
+    if group["recovered"]:
+        return f"{group['final']:,} final, {group['recovered']:,} recovered", "red"
+    return "final", "red"
 
 
 def _shorten(line: str) -> str:

@@ -160,6 +160,22 @@ class Api(LogsApi):
         return Listing("/api/events", given, live.Event, limit)
 
     @asked
+    def failures(
+        self,
+        *,
+        outcome: str | None = None,
+        session: str | None = None,
+        limit: int | None = None,
+        **filters: Unpack[TaskFilters],
+    ) -> Call[t.FailuresAnswer]:
+        """Failed attempts by function, error, message and line, final ones first; ``limit``: groups at most.
+
+        ``outcome``: only tasks whose failure is ``final``, ``retrying`` or ``recovered``.
+        """
+        more: dict[str, Any] = {"outcome": outcome, "limit": limit, "session": self._of(session)}
+        return Call("GET", "/api/failures", params(entities.TaskFilters, filters, **more))
+
+    @asked
     def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
         """A task in full: attempts, errors, call path, children, spans, data."""
         return Call("GET", f"/api/tasks/{part(task_id)}", params(session=self._of(session)))

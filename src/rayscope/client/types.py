@@ -320,6 +320,47 @@ class FailureItem(TypedDict):
     end_ns: int | None
 
 
+class FailedAttempt(TypedDict):
+    """A failed attempt of a group, what became of its task, and its own message."""
+
+    task_id: str
+    attempt: int
+    outcome: str
+    end_ns: int | None
+    node_id: str | None
+    message: str | None
+
+
+class FailureGroup(TypedDict):
+    """Failed attempts with one signature: function, error type, message (``#``: what varies), file, line."""
+
+    func_name: str | None
+    error_type: str | None
+    message: str | None
+    example: str | None
+    path: str | None
+    file: str | None
+    line: int | None
+    outcome: str
+    attempts: int
+    tasks: int
+    final: int
+    retrying: int
+    recovered: int
+    first_ns: int | None
+    last_ns: int | None
+    latest: list[FailedAttempt]
+
+
+class FailuresAnswer(TypedDict):
+    """Failures by signature; ``tasks`` of all of them by outcome."""
+
+    session: str
+    items: list[FailureGroup]
+    total: int
+    tasks: dict[str, int]
+
+
 class Summary(TypedDict):
     """A session at a glance."""
 

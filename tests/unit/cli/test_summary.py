@@ -35,14 +35,7 @@ SUMMARY: dict[str, Any] = {
             "duration_ns": 9_000_000,
         },
     ],
-    "failures": [
-        {
-            "name": "slow",
-            "attempt": 1,
-            "error_type": "TASK_EXECUTION_EXCEPTION",
-            "error_summary": "ValueError: [red]no",
-        }
-    ],
+    "failures": {"items": [], "total": 0},
     "dropped": {"total": 0, "by": [], "unresolved_attempts": 0},
     "ingest": {"rejected_batches": 0},
 }
@@ -59,10 +52,40 @@ def test_everything_that_matters_is_there() -> None:
     text = _shown(SUMMARY)
     assert "3 tasks in 4 attempts: 2 FINISHED, 2 FAILED over 5 s" in text
     assert text.index("pkg.slow[x]") < text.index("quick")  # by total time
-    assert "slow (attempt 1)" in text
-    assert "ValueError: [red]no" in text  # user texts are no markup
+    assert "Failures" not in text
     assert "Nothing dropped." in text
     assert "http://127.0.0.1:8700/s/session_1" in text
+
+
+def _group(name: str, outcome: str, **more: Any) -> dict[str, Any]:
+    counts = {"attempts": 1234, "final": 0, "retrying": 0, "recovered": 0}
+    place = {"file": "etl.py", "line": 12}
+    error = {"error_type": "TASK_EXECUTION_EXCEPTION", "message": "ValueError: [red]row #"}
+    return {"func_name": name, "outcome": outcome, **counts, **place, **error, **more}
+
+
+def test_failures_are_listed_by_group_with_their_outcome() -> None:
+    groups = [
+        _group("load", "final", final=3, recovered=7),
+        _group("gone", "final", final=1, attempts=1, file=None, line=None, message=None, error_type=None),
+        _group("slow", "retrying", retrying=2, recovered=1),
+        _group("fetch", "recovered", recovered=9),
+        *(_group(f"more_{number}", "recovered") for number in range(2)),
+    ]
+    text = _shown({**SUMMARY, "failures": {"items": groups, "total": 8}})
+    lines = [" ".join(line.strip("│ ").split()) for line in text.splitlines()]
+    error = "TASK_EXECUTION_EXCEPTION: ValueError: [red]row # (etl.py:12)"  # user texts are no markup
+    start = lines.index("name attempts outcome error")
+    assert lines[start - 1 : start + 7] == [
+        "Failures",
+        "name attempts outcome error",
+        f"load 1,234 3 final, 7 recovered {error}",
+        "gone 1 final unknown error",
+        f"slow 1,234 being retried {error}",
+        f"fetch 1,234 recovered by retry {error}",
+        f"more_0 1,234 recovered by retry {error}",
+        "and 3 more: rayscope failures",
+    ]
 
 
 def test_the_critical_path_is_told_by_share() -> None:
@@ -107,7 +130,16 @@ def test_tasks_whose_events_are_switched_off_are_told() -> None:
 
 
 def test_an_empty_session() -> None:
-    text = _shown({"session": "s", "tasks": 0, "attempts": 0, "states": {}, "functions": [], "failures": []})
+    text = _shown(
+        {
+            "session": "s",
+            "tasks": 0,
+            "attempts": 0,
+            "states": {},
+            "functions": [],
+            "failures": {"items": [], "total": 0},
+        }
+    )
     assert "0 tasks" in text
     assert "Slowest" not in text
 
