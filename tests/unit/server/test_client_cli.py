@@ -170,7 +170,9 @@ def _busy(client: Client) -> Look:
         "state": "RUNNING",
     }
     done: Any = {**job, "job_id": "09000000", "state": "SUCCEEDED"}
-    function: Any = {**look.functions[0], "func_name": "a_function_with_a_long_name_" * 4, "attempts": 10**7}
+    times = {"p50_ns": 10**9, "p95_ns": 10**9, "duration_ns": 10**10}
+    function: Any = {**look.functions[0], **times, "func_name": "a_function_with_a_long_name_" * 4}
+    function["attempts"] = 10**7
     alert: Any = {
         "state": "firing",
         "rule": "NodeCpu",
