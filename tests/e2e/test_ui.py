@@ -133,15 +133,25 @@ def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -
 
 def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{recorded.session}/failures")
-    row = page.get_by_test_id("task-row").first
-    message = row.locator("[data-column=error_message]")
+    group = page.locator("[data-testid=failure-row][data-kind='group final']").first
+    group.wait_for(timeout=60_000)
+    message = group.locator("[data-column=error_message]")
+    expect(message).to_have_text(re.compile("^ValueError: page # has no <title>"))
+    assert "ValueError: page " in (message.locator("[title]").get_attribute("title") or "")
+    group.click()
+    attempt = page.locator("[data-testid=failure-row][data-kind='attempt final']").first
+    message = attempt.locator("[data-column=error_message]")
     expect(message).to_have_text(re.compile(r"^ValueError: page \d has no <title>"))
-    assert "User exception" in (message.locator("[title]").get_attribute("title") or "")
+    attempt.click()
+    expect(page.get_by_test_id("task-error")).to_contain_text("User exception")
     # A task that the driver submitted says so, in the reader's language.
-    row.click()
     expect(page.get_by_test_id("call-path")).to_contain_text("the driver")
     page.get_by_test_id("task-parent").click()
     expect(page.get_by_test_id("task-drawer").get_by_role("heading", level=2)).to_have_text("Driver")
+    page.goto(f"{recorded.url}/s/{recorded.session}/failures?outcome=recovered")
+    page.get_by_text("Nothing matches these filters").wait_for()
+    page.goto(f"{recorded.url}/s/{recorded.session}/failures?func_name=broken")
+    group.wait_for()
 
 
 def test_keys_move_a_row_that_stays_in_sight(recorded: Recorded, page: Page) -> None:

@@ -1,8 +1,18 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
+import type { Filters } from '../app/url';
 import { get, isMissing } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
 import { SESSIONS_LIMIT } from './path';
-import type { Cluster, FunctionScheduling, Item, Page, Session, Summary, TaskDetail } from './types';
+import type {
+  Cluster,
+  Failures,
+  FunctionScheduling,
+  Item,
+  Page,
+  Session,
+  Summary,
+  TaskDetail,
+} from './types';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -38,6 +48,17 @@ export function useScheduling(session: string) {
     queryFn: ({ signal }) =>
       get<{ items: FunctionScheduling[] }>('/scheduling', { session, limit: 1000 }, signal),
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  });
+}
+
+/** Failures by signature, of what the filters leave. */
+export function useFailures(session: string, filters: Filters) {
+  const interval = useSessionInterval(session);
+  return useQuery({
+    queryKey: ['failures', session, filters],
+    queryFn: ({ signal }) => get<Failures>('/failures', { ...filters, session }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: () => refreshInterval(interval),
   });
 }
 

@@ -166,6 +166,43 @@ export interface FunctionScheduling extends PhaseTimes {
   spilled: number;
 }
 
+export const OUTCOMES = ['final', 'retrying', 'recovered'] as const;
+/** What became of the task of a failed attempt: no attempt succeeded, a retry is under way, or one succeeded. */
+export type Outcome = (typeof OUTCOMES)[number];
+
+export interface FailedAttempt {
+  task_id: string;
+  attempt: number;
+  outcome: Outcome;
+  end_ns: Ns | null;
+  node_id: string | null;
+  message: string | null;
+}
+
+/** Failed attempts with one signature: function, error type, message (`#` for what varies) and line. */
+export interface FailureGroup extends Record<Outcome, number> {
+  func_name: string | null;
+  error_type: string | null;
+  message: string | null;
+  example: string | null;
+  path: string | null;
+  file: string | null;
+  line: number | null;
+  outcome: Outcome;
+  attempts: number;
+  tasks: number;
+  first_ns: Ns | null;
+  last_ns: Ns | null;
+  latest: FailedAttempt[];
+}
+
+export interface Failures {
+  items: FailureGroup[];
+  total: number;
+  /** Tasks of all groups. */
+  tasks: Record<Outcome, number>;
+}
+
 export interface Task {
   task_id: string;
   attempt: number;

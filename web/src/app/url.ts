@@ -61,6 +61,7 @@ export const FILTERS = [
   'node_id',
   'job_id',
   'error_type',
+  'outcome',
   'actor_id',
   'worker_id',
   'caller_task_id',

@@ -34,6 +34,8 @@ export interface DataTableProps<T extends object> {
   listKey?: string;
   testId: string;
   rowTestId: string;
+  /** What kind of row it is: its attribute `data-kind`. */
+  kindOf?: (row: T) => string;
   label: string;
   columns: Column<T>[];
   /** Which of them are shown (see useColumnChoice). */
@@ -280,6 +282,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
                     clickable={onOpen !== undefined}
                     onOpen={open}
                     testId={props.rowTestId}
+                    kind={props.kindOf?.(row)}
                   />
                 );
               })}
@@ -330,6 +333,7 @@ interface TableRowProps<T extends object> {
   clickable: boolean;
   onOpen: (row: T) => void;
   testId: string;
+  kind: string | undefined;
 }
 
 function PlainRow<T extends object>(props: TableRowProps<T>) {
@@ -344,6 +348,7 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
       aria-rowindex={props.at + 1}
       aria-selected={props.selected}
       data-testid={props.testId}
+      data-kind={props.kind}
       data-key={props.row.id}
       data-odd={props.at % 2 === 1 || undefined}
       data-clickable={props.clickable || undefined}

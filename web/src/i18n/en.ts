@@ -313,6 +313,17 @@ export const en = {
   failures: {
     empty: 'No failures',
     emptyText: 'No attempt has failed in this session so far.',
+    groups: '{{n}} of {{of}} groups',
+    outcome: 'Outcome',
+    outcomes: { final: 'Final', retrying: 'Being retried', recovered: 'Recovered by retry' },
+    tasks: 'Tasks: {{final}} failed for good, {{retrying}} being retried, {{recovered}} recovered by a retry',
+    count: 'Count',
+    countHint: 'Failed attempts',
+    line: 'Line',
+    lineHint: 'The innermost line of your code in the traceback',
+    first: 'First',
+    last: 'Last',
+    more: '{{shown}} of {{n}} shown. List all failed attempts of this function with this error type',
   },
   entity: {
     empty: {

@@ -303,7 +303,21 @@ export const zh: Translation = {
     top: '只列出耗时最多的 {{n}} 个函数。点击可查看各次尝试，最慢的在前。',
     empty: '还没有函数运行过',
   },
-  failures: { empty: '没有失败', emptyText: '此会话中目前没有失败的尝试。' },
+  failures: {
+    empty: '没有失败',
+    emptyText: '此会话中目前没有失败的尝试。',
+    groups: '{{n}} / {{of}} 组',
+    outcome: '结果',
+    outcomes: { final: '最终失败', retrying: '正在重试', recovered: '重试后成功' },
+    tasks: '任务：最终失败 {{final}}，正在重试 {{retrying}}，重试后成功 {{recovered}}',
+    count: '次数',
+    countHint: '失败的尝试次数',
+    line: '代码行',
+    lineHint: '错误堆栈中最内层的用户代码行',
+    first: '首次',
+    last: '最近',
+    more: '已显示 {{shown}} / {{n}}。列出该函数此类错误的全部失败尝试',
+  },
   entity: {
     empty: {
       actors: '没有 Actor',

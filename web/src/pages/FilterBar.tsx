@@ -39,7 +39,7 @@ const TAGGED: FilterName[] = [
 ];
 
 /** Filters with a field of their own. */
-const FIELDS: FilterName[] = ['state', 'func_name', 'node_id', 'job_id', 'type', 'error_type'];
+const FIELDS: FilterName[] = ['state', 'outcome', 'func_name', 'node_id', 'job_id', 'type', 'error_type'];
 /** In a bar that is narrower the fields stand behind a button, CSS pixels. */
 const MIN_WIDTH = 840;
 
@@ -122,7 +122,13 @@ export function SearchField(props: { filter: FilterName; placeholder: string }) 
   );
 }
 
-export function FilterBar(props: { summary: Summary | undefined; hide?: FilterName[]; right?: ReactNode }) {
+export function FilterBar(props: {
+  summary: Summary | undefined;
+  hide?: FilterName[];
+  /** Before the fields of all lists. */
+  first?: ReactNode;
+  right?: ReactNode;
+}) {
   const [url, change] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const stateName = useStateName();
@@ -166,6 +172,7 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
   const chosen = FIELDS.filter((name) => filters[name] && !hidden.has(name)).length;
   const fields = (
     <>
+      {props.first}
       {!hidden.has('state') && (
         <MultiSelect
           size="xs"
@@ -288,7 +295,7 @@ export function FilterBar(props: { summary: Summary | undefined; hide?: FilterNa
 
 type Choice = { value: string; label: string };
 
-function FilterSelect(props: {
+export function FilterSelect(props: {
   testId: string;
   label: string;
   data: (string | Choice)[];

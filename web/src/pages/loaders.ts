@@ -16,7 +16,7 @@ export const LOADERS: Record<View, Loader> = {
   overview: () => import('./OverviewPage'),
   tasks: () => import('./TasksView').then((found) => asPage(found.TasksView)),
   functions: () => import('./FunctionsView').then((found) => asPage(found.FunctionsView)),
-  failures: () => import('./TasksView').then((found) => asPage(found.FailuresView)),
+  failures: () => import('./FailuresPage'),
   logical: () => import('../flow/LogicalView').then((found) => asPage(found.LogicalView)),
   physical: () => import('../flow/PhysicalView').then((found) => asPage(found.PhysicalView)),
   gantt: () => import('../flow/GanttView').then((found) => asPage(found.GanttView)),

@@ -2,7 +2,6 @@ import type { TFunction } from 'i18next';
 import type { Task } from '../api/types';
 import type { Column } from '../components/columns';
 import { CopyId, Dash, Duration, TaskState, Time } from '../components/small';
-import { stripAnsi } from '../lib/ansi';
 
 export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
 
@@ -36,18 +35,6 @@ const text = (value: string | null) =>
   ) : (
     <Dash />
   );
-
-/** The line that says most; as much of the whole as the list carries on hover. */
-function ErrorLine({ task }: { task: Task }) {
-  const line = stripAnsi(task.error_summary ?? '').trim();
-  return line ? (
-    <span className="rs-ellipsis rs-mono" title={stripAnsi(task.error_message ?? line)}>
-      {line}
-    </span>
-  ) : (
-    <Dash />
-  );
-}
 
 /** Ray's id of a driver's own task: nothing but f's, then the job. */
 export const isDriver = (taskId: string | null) => taskId !== null && /^f{40}/i.test(taskId);
@@ -187,50 +174,6 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       width: 160,
       optional: true,
       cell: (task) => text(task.error_type),
-    },
-  ];
-}
-
-/** The columns of the list of failures: what and why first. */
-export function failureColumns(t: TFunction): Column<Task>[] {
-  return [
-    {
-      id: 'end',
-      header: t('column.end'),
-      width: 132,
-      sort: 'end_ns',
-      cell: (task) => <Time ns={task.end_ns} />,
-    },
-    {
-      id: 'name',
-      header: t('column.name'),
-      width: 150,
-      sort: 'name',
-      cell: (task) => <TaskName task={task} />,
-    },
-    {
-      id: 'error_message',
-      header: t('column.error_message'),
-      width: 380,
-      grow: true,
-      cell: (task) => <ErrorLine task={task} />,
-    },
-    { id: 'error_type', header: t('column.error_type'), width: 228, cell: (task) => text(task.error_type) },
-    {
-      id: 'attempt',
-      header: t('column.attempt'),
-      width: 68,
-      align: 'right',
-      cell: (task) => <span className="rs-num">{task.attempt}</span>,
-    },
-    { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
-    timeColumn(t, 'duration'),
-    {
-      id: 'node',
-      header: t('column.node'),
-      width: 104,
-      optional: true,
-      cell: (task) => <CopyId id={task.node_id} />,
     },
   ];
 }
