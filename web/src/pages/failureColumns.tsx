@@ -47,7 +47,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
     {
       id: 'outcome',
       header: t('failures.outcome'),
-      width: 150,
+      width: 158,
       cell: (row) =>
         isMore(row) ? null : (
           <span className="rs-state" title={isGroup(row) ? t('failures.tasks', tasks(row)) : undefined}>
