@@ -14,18 +14,19 @@ from tests.e2e.conftest import Recorded
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
-def node_of(recorded: Recorded) -> str:
-    """The job's node, once it is on record."""
+def node_of(recorded: Recorded, state: str | None = None) -> str:
+    """The job's node, once it is on record (in a state)."""
 
     def look() -> list[str]:
         nodes = httpx.get(f"{recorded.url}/api/nodes", params={"session": recorded.session}).json()["items"]
-        return [str(node["node_id"]) for node in nodes]
+        return [str(node["node_id"]) for node in nodes if state in (None, node["state"])]
 
-    return wait_for(look, "a node", 60)[0]
+    return wait_for(look, "a node", 120)[0]
 
 
 def test_table_cards_machine_view_and_resources(recorded: Recorded, page: Page) -> None:
-    node = node_of(recorded)
+    recorded.finish() if recorded.job.poll() is None else None
+    node = node_of(recorded, "DEAD")
     page.goto(f"{recorded.url}/s/{recorded.session}/nodes?lang=en")
     row = page.get_by_test_id("nodes-row").first
     expect(row).to_contain_text("head")
@@ -36,9 +37,10 @@ def test_table_cards_machine_view_and_resources(recorded: Recorded, page: Page) 
     card = page.get_by_test_id("node-card")
     expect(card).to_have_count(1)
     expect(card).to_contain_text(node[:8])
+    # The cluster is gone, and its node with it.
     page.get_by_test_id("nodes-state").click()
-    page.get_by_role("option", name="Dead").click()
-    expect(page).to_have_url(re.compile("state=DEAD"))
+    page.get_by_role("option", name="Alive").click()
+    expect(page).to_have_url(re.compile("state=ALIVE"))
     expect(page.get_by_test_id("node-card")).to_have_count(0)
 
     page.goto(f"{recorded.url}/s/{recorded.session}/nodes?mode=machine&color=memory&lang=en")

@@ -25,7 +25,7 @@ def test_the_stack_at_a_time_says_who_waits_for_whom(recorded: Recorded, page: P
     page.goto(f"{recorded.url}/s/{session}/stack?at={middle}")
     tree = page.get_by_test_id("stack-tree")
     step = tree.locator("[data-name=slow_step]")
-    expect(step).to_contain_text("The job waits for this")
+    expect(step).to_contain_text("Blocking the job")
     expect(step).to_have_attribute("data-situation", "running")
     expect(tree.locator("[data-name=driver]")).to_contain_text("waits for slow_step")
     expect(page.get_by_test_id("stack-chains")).to_contain_text(re.compile(r"driver\s*slow_step"))
