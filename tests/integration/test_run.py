@@ -142,11 +142,40 @@ def test_two_thousand_tasks_and_an_immediate_end_with_status_3(lab: Lab) -> None
 
 
 def test_a_script_that_ends_by_an_exception(lab: Lab) -> None:
-    text = LOCAL + "ray.get([double.remote(i) for i in range(300)])\nraise RuntimeError('the script fails')\n"
+    text = (
+        LOCAL
+        + """
+import time
+@ray.remote
+def endless():
+    time.sleep(1000)
+@ray.remote(num_gpus=1)
+def wants_gpu():
+    pass
+ray.get([double.remote(i) for i in range(300)])
+left = [endless.remote(), wants_gpu.remote()]
+time.sleep(3)
+raise RuntimeError('the script fails')
+"""
+    )
     done = lab.rayscope("run", "--exit", lab.script("job.py", text), str(lab.ray_dir))
     assert done.returncode == 1
     assert "RuntimeError: the script fails" in done.stderr
-    assert "300 tasks: 300 FINISHED" in done.stderr
+    assert "302 tasks: 300 FINISHED, 2 CUT_OFF" in done.stderr
+    assert "Never placed: 1 wants_gpu. No node has any GPU." in done.stderr
+    # All that the script left behind has an end, and the record says how that is known.
+    assert lab.sql("SELECT state, exit_code, end_known_by FROM jobs") == [
+        {"state": "FAILED", "exit_code": "1", "end_known_by": "exit_code"}
+    ]
+    assert lab.sql("SELECT state, end_known_by FROM nodes") == [{"state": "DEAD", "end_known_by": "session"}]
+    left = lab.sql(
+        "SELECT func_name, state, reported_state, end_ns > 0 AS ended FROM tasks "
+        "WHERE state != 'FINISHED' ORDER BY 1"
+    )
+    assert [list(row.values()) for row in left] == [
+        ["endless", "CUT_OFF", "RUNNING", "True"],
+        ["wants_gpu", "CUT_OFF", "PENDING_NODE_ASSIGNMENT", "True"],
+    ]
 
 
 def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> None:

@@ -20,11 +20,16 @@ from rayscope.store.flow_sql import CREATED, END, START
 #: While the cluster lives, Ray has this long to report the end itself (the GCS declares what is left of a job
 #: failed 15 s after its end, ``gcs_mark_task_failed_on_job_done_delay_ms``).
 GRACE_NS = 20 * 10**9
-#: How the GCS says that, and no task is to blame for it.
-JOB_ENDED = "Job finishes ("
+#: How the GCS, and how a raylet that ends the job's workers, say that; no task is to blame for it.
+_JOB_ENDED = ("Job finishes (", "Worker force exited because its job has finished")
 #: What becomes of what lives when its session ends.
 _ENDED = {"actor": "DEAD", "node": "DEAD", "worker": "DEAD", "job": CUT_OFF, "placement_group": "REMOVED"}
 
+#: Whether an attempt ``a`` was reported failed for that alone.
+_CUT_OFF_BY_JOB = (
+    f"(starts_with(a.error_message, '{_JOB_ENDED[0]}') OR "
+    f"(a.error_type = 'WORKER_DIED' AND contains(a.error_message, '{_JOB_ENDED[1]}')))"
+)
 _FINAL_JOB = ", ".join(map(repr, sorted(FINAL_STATES["job"])))
 _OVER = "{0}.state {1} AND {0}.end_ns <= $before AND {0}.end_known_by IS DISTINCT FROM 'session'"
 _ATTEMPTS = f"""
@@ -46,7 +51,7 @@ FROM (
         LEFT JOIN node_rows n ON n.id = a.node_id AND {_OVER.format("n", "= 'DEAD'")}
         LEFT JOIN job_rows j ON j.id = a.job_id AND {_OVER.format("j", f"IN ({_FINAL_JOB})")}
         WHERE a.finished_ns IS NULL
-            AND (a.failed_ns IS NULL OR starts_with(a.error_message, '{JOB_ENDED}'))
+            AND (a.failed_ns IS NULL OR {_CUT_OFF_BY_JOB})
     ) WHERE ended IS NOT NULL OR failed_ns IS NOT NULL
 ) over
 WHERE attempts.rowid = over.row AND (attempts.state, attempts.{END}, attempts.end_known_by)
@@ -56,6 +61,11 @@ _FORGET = f"""
 UPDATE attempts SET state = reported_state, {END} = coalesce(failed_ns, finished_ns), end_known_by = NULL
 WHERE end_known_by IS NOT NULL
 """
+
+
+def is_cut_off_by_job(error_type: str, message: str) -> bool:
+    """Whether an error says no more than that the job has ended."""
+    return message.startswith(_JOB_ENDED[0]) or (error_type == "WORKER_DIED" and _JOB_ENDED[1] in message)
 
 
 def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: int | None) -> None:

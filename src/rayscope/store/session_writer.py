@@ -23,7 +23,7 @@ from rayscope.model import (
     merge_attempts,
     merge_entities,
 )
-from rayscope.store.inferred_ends import GRACE_NS, JOB_ENDED
+from rayscope.store.inferred_ends import GRACE_NS, is_cut_off_by_job
 from rayscope.store.paths import PathIndex
 from rayscope.store.rows import TaskKey
 from rayscope.store.session_file import SessionFile
@@ -509,7 +509,7 @@ class SessionWriter:
 def _is_open(attempt: Attempt) -> bool:
     """Whether no end of its own was reported; see :mod:`rayscope.store.inferred_ends`."""
     error = attempt.error
-    return not attempt.is_terminal or (error is not None and error.message.startswith(JOB_ENDED))
+    return not attempt.is_terminal or (error is not None and is_cut_off_by_job(error.type, error.message))
 
 
 def _settled(attempt: Attempt) -> bool:

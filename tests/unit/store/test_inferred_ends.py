@@ -90,6 +90,11 @@ def test_what_the_end_of_the_job_cut_off_has_not_failed(writer: SessionWriter) -
     story = Story()
     for name, message in (
         ("cut", "Job finishes (01000000) as driver exits. Marking all non-terminal tasks as failed."),
+        (
+            "forced",
+            "Worker running the task (1f) died with exit_type: INTENDED_SYSTEM_EXIT with error_message: "
+            "Worker force exited because its job has finished",
+        ),
         ("crashed", "The worker died unexpectedly while executing this task."),
     ):
         story.task(name, 0, 10, 90, failed=True)
@@ -97,6 +102,7 @@ def test_what_the_end_of_the_job_cut_off_has_not_failed(writer: SessionWriter) -
     put(writer, story.batch, RecordBatch(SESSION, entities=[job(90)]))
     assert tasks(writer, "state, reported_state, end_known_by") == {
         "cut": [CUT_OFF, "FAILED", "job"],
+        "forced": [CUT_OFF, "FAILED", "job"],
         "crashed": ["FAILED", "FAILED", None],
     }
 
