@@ -141,6 +141,8 @@ class Recorder:
         #: Merged and perhaps not written yet: when, the batch's name, its sessions.
         self._unwritten: collections.deque[tuple[float, str, frozenset[str]]] = collections.deque()
         self._stopping = False
+        #: When the writer ends, done or not (monotonic, s), once it was told to.
+        self._stop_by: float | None = None
         #: How many items were put into the queue, taken from it, asked to be written, and are written.
         self._put = self._taken = self._asked = self._written = 0
         self._next_flush = self._next_retention = 0.0
@@ -316,7 +318,9 @@ class Recorder:
                 self._wake.wait(min(self._next_flush - now, 0.5))
             stopping = self._stopping
         # What cannot be merged before a stop waits in the spool for the next start.
-        self._drain_queue(time.monotonic() + (_STOP_S if stopping else 1.0 if asked else 0.2))
+        if stopping and self._stop_by is None:
+            self._stop_by = time.monotonic() + _STOP_S
+        self._drain_queue(self._stop_by or time.monotonic() + (1.0 if asked else 0.2))
         now = time.monotonic()
         self._try_again(now)
         full = self.error is None and (self._held() >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
@@ -337,7 +341,9 @@ class Recorder:
         if not stopping and now >= self._next_retention:
             self._next_retention = now + _RETENTION_S
             self._retain()
-        return stopping
+        # A flush may hold less than all that waits.
+        is_done = not self._queue or self.error is not None or time.monotonic() >= (self._stop_by or 0.0)
+        return stopping and is_done
 
     def _held(self) -> int:
         return sum(writer.pending for writer in self._writers.values())
