@@ -155,10 +155,9 @@ def _add(
         batch.spans.append(Span(task_id, attempt, name, begin, end))
     elif name in _SPANS:
         got = (name == "await" and not told.x) or (name == "ray.get" and told.s is not None)
-        _edges(batch, task_id, attempt, "get" if got else "wait", told.o, told.s, begin, end)
+        named = _edges(batch, task_id, attempt, "get" if got else "wait", told.o, told.s, begin, end)
         extra: dict[str, str | float] = {}
         if told.n:
-            named = len(_objects(told.o))
             extra = {"objects": told.n, "unnamed": max(0, told.n - named)}
         if told.b:
             extra["bytes"] = told.b
@@ -178,12 +177,11 @@ def _add(
     elif name == "rayscope.arguments":
         callee = _task(told.c)
         nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(told.i)]
-        _edges(batch, callee, -1, "argument", told.o, told.s, begin, begin)
+        named = _edges(batch, callee, -1, "argument", told.o, told.s, begin, begin)
         batch.edges += nested
         if told.n or told.more:
             # More references than are named one by one.
-            unnamed = max(0, told.n - len(_objects(told.o)))
-            extra = {"objects": told.n, "unnamed": unnamed} if told.n else {"more": 1}
+            extra = {"objects": told.n, "unnamed": max(0, told.n - named)} if told.n else {"more": 1}
             batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
     elif name == "rayscope.blocked":
         if told.name not in _SPANS:
@@ -273,10 +271,12 @@ def _edges(
     sizes: Sequence[int] | None,
     begin_ns: int,
     end_ns: int,
-) -> None:
+) -> int:
+    """Add an edge for each object that is named. Returns how many are."""
     found = _objects(objects)
     known = [None] * len(found) if sizes is None else sizes
     batch.edges += [
         Edge(task_id, attempt, kind, object_task, index, size, begin_ns, end_ns)
         for (object_task, index), size in zip(found, known, strict=True)
     ]
+    return len(found)

@@ -323,7 +323,7 @@ class Recorder:
         self._drain_queue(self._stop_by or time.monotonic() + (1.0 if asked else 0.2))
         now = time.monotonic()
         self._try_again(now)
-        full = self.error is None and (self._held() >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
+        full = self._is_full()
         if now >= self._next_flush or stopping or asked or full:
             taken = self._taken
             ok = self._flush(everything=stopping or asked or full)
@@ -348,12 +348,13 @@ class Recorder:
     def _held(self) -> int:
         return sum(writer.pending for writer in self._writers.values())
 
+    def _is_full(self) -> bool:
+        """Whether so much is merged that it has to be written first. While that fails, more is held."""
+        return self.error is None and (self._held() >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
+
     def _drain_queue(self, until: float) -> None:
         while self._queue and time.monotonic() < until:
-            held = self._held()
-            if held >= _MAX_HELD or (
-                self.error is None and (held >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
-            ):
+            if self._held() >= _MAX_HELD or self._is_full():
                 return
             with self._wake:
                 item = self._queue.popleft()
