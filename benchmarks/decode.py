@@ -26,8 +26,8 @@ from load import Cluster
 sys.path.insert(0, str(SRC))
 
 from rayscope.model import RecordBatch
-from rayscope.sources import event_batch
-from rayscope.sources.event_batch import Format
+from rayscope.ray.events import batch as events_batch
+from rayscope.ray.events.batch import Format
 
 
 def bodies(events: int) -> dict[Format, list[bytes]]:
@@ -50,7 +50,7 @@ def measure(made: list[bytes], form: Format) -> dict[str, float]:
     parse = convert = 0.0
     for body in made:
         began = time.process_time()
-        batch = event_batch.parse(body, form)
+        batch = events_batch.parse(body, form)
         parsed = time.process_time()
         batch.convert(look=False)
         parse, convert = parse + parsed - began, convert + time.process_time() - parsed
@@ -68,7 +68,7 @@ def main() -> int:
     made = bodies(args.events)
 
     def records(form: Format) -> list[list[RecordBatch]]:
-        found = [event_batch.parse(body, form).convert(look=False)[0] for body in made[form]]
+        found = [events_batch.parse(body, form).convert(look=False)[0] for body in made[form]]
         for batches in found:
             for batch in batches:  # their order is not the same
                 for some in (batch.attempts, batch.spans, batch.entities, batch.edges, batch.annotations):
@@ -78,7 +78,7 @@ def main() -> int:
     if records(Format.JSON) != records(Format.BINARY):
         print("The two formats give different records.")
         return 1
-    count = sum(len(event_batch.parse(body, Format.JSON)) for body in made[Format.JSON])
+    count = sum(len(events_batch.parse(body, Format.JSON)) for body in made[Format.JSON])
     times: dict[Format, list[dict[str, float]]] = {form: [] for form in Format}
     for number in range(args.rounds):
         for form in list(Format)[:: 1 if number % 2 else -1]:

@@ -24,12 +24,13 @@ from urllib.request import urlopen
 import duckdb
 
 from common import HERE, RayscopeServer, Watched, cpu_of, header, ms, quantile, table
+from rayscope.cluster.sessions.sql import stored_attempts
 from rayscope.server.kept_sums import LARGE
-from rayscope.store.catalog import Catalog
-from rayscope.store.flow_sql import DERIVED
-from rayscope.store.paths import ROOT, path_id
-from rayscope.store.query import is_laid_out, lay_out, stored_attempts
-from rayscope.store.schema import INSERT_ATTEMPTS
+from rayscope.storage.call_paths import ROOT, path_id
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.schema import INSERT_ATTEMPTS
+from rayscope.storage.sql.execution import DERIVED
+from rayscope.views.logical.laid_out_sql import is_laid_out, lay_out
 
 SESSION = "session_2025-10-09_08-53-20_000000_1"
 ORIGIN_NS = 1_760_000_000_000_000_000

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from rayscope.cli.recording import Parts, node_env, system_config
-from rayscope.sources.gcs import GcsClient
+from rayscope.ray.gcs.client import GcsClient
 
 
 def free_port() -> int:

@@ -18,12 +18,12 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
+from rayscope.ingest.writer import Recorder
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from rayscope.store.catalog import Catalog, Retention
-from rayscope.store.recorder import Recorder
-from rayscope.store.schema import ENTITY_COLUMNS
-from rayscope.store.spool import Spool
+from rayscope.storage.catalog import Catalog, Retention
+from rayscope.storage.schema import ENTITY_COLUMNS
+from rayscope.storage.spool import Spool
 from tests.recorded import cluster  # noqa: F401 - a fixture
 
 # How long an example takes says how busy the machine is.
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name != "test_equals_ray.py")
 
 
-SAMPLES = Path(__file__).parent / "unit" / "sources" / "samples"
+SAMPLES = Path(__file__).parent / "unit" / "ray" / "samples"
 Events = list[dict[str, Any]]
 Tables = dict[str, list[tuple[Any, ...]]]
 

@@ -24,11 +24,11 @@ from typing import NamedTuple
 import promql_parser
 import yaml
 
-from rayscope.metrics.promql import Result, evaluate
-from rayscope.metrics.ring import STALE
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.promql.evaluate import Result, evaluate
+from rayscope.metrics.tsdb.ring import STALE
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Labels, Sample
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 PROMTOOL = shutil.which("promtool") or "/usr/bin/promtool"
 Answer = dict[Labels, float] | None

@@ -13,8 +13,8 @@ import pytest
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from rayscope.store.schema import ENTITY_VIEWS
-from rayscope.store.sql import run_sql
+from rayscope.storage.schema import ENTITY_VIEWS
+from rayscope.user_sql.run import run_sql
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -25,13 +25,14 @@ from typing import Any
 from google.protobuf import json_format
 from ray.core.generated import events_event_aggregator_service_pb2 as service
 
-from rayscope.sources import event_batch, ray_events
-from rayscope.sources.event_batch import Format, MalformedBatch
-from rayscope.store.catalog import Catalog, Retention
-from rayscope.store.recorder import Recorder
-from rayscope.store.spool import Spool
+from rayscope.ingest.writer import Recorder
+from rayscope.ray.events import batch as events_batch
+from rayscope.ray.events import from_json
+from rayscope.ray.events.batch import Format, MalformedBatch
+from rayscope.storage.catalog import Catalog, Retention
+from rayscope.storage.spool import Spool
 
-SAMPLE = Path(__file__).parents[1] / "unit" / "sources" / "samples" / "ray-2.60.json"
+SAMPLE = Path(__file__).parents[1] / "unit" / "ray" / "samples" / "ray-2.60.json"
 SESSION = "session_mutated"
 #: Bodies between two looks at the record.
 FLUSH_EVERY = 2000
@@ -122,7 +123,7 @@ def breaks_the_array(raw: bytes, form: Format) -> bool:
     if form is Format.BINARY:
         return False
     try:
-        ray_events.split(b"[" + raw + b"]")
+        from_json.split(b"[" + raw + b"]")
     except ValueError:
         return True
     return False
@@ -166,13 +167,13 @@ class Campaign:
         """Send one body."""
         bad = self._mutate[form](self.rng.choice(self._events[form]), self.rng)
         pieces = [self.neighbour(2 * number, form), bad, self.neighbour(2 * number + 1, form)]
-        body = event_batch.join(pieces, form)
+        body = events_batch.join(pieces, form)
         self.counts[f"bodies {form.value}"] += 1
         try:
-            sessions = event_batch.parse(body, form).sessions
+            sessions = events_batch.parse(body, form).sessions
             if sessions - {SESSION, ""}:
                 self.counts["of another session, only read"] += 1
-                event_batch.parse(body, form).convert()
+                events_batch.parse(body, form).convert()
                 return
             self.recorder.submit(body, form)
             self.expected += 2

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from rayscope.cli.recording import node_env, system_config
+from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from rayscope.sources.gcs import GcsClient, GcsError
-from rayscope.store.errors import NotFound
+from rayscope.storage.errors import NotFound
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 

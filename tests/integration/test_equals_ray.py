@@ -25,9 +25,9 @@ from tests.cluster import RayCluster, wait_until
 from tests.conftest import sql_rows
 from tests.state_api import sane_ms, state_ms
 
+from rayscope.ray.common import clean_error, is_nil, redact_runtime_env, redact_text
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from rayscope.sources.common import clean_error, is_nil, redact_runtime_env, redact_text
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
 

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import wait_for
 from tests.live import JOB, Live, live  # noqa: F401 - a fixture
 
-from rayscope.sources.tracebacks import Agent, TracebackError
+from rayscope.ray.agents.stack_dumps import Agent, TracebackError
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 

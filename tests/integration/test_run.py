@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 import rayscope
-from rayscope.sources.discovery import local_gcs_addresses
+from rayscope.ray.discovery import local_gcs_addresses
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 

@@ -19,13 +19,13 @@ import pytest
 from tests.state_api import sane_ms, state_ms
 
 from rayscope.model import Attempt, Entity, RecordBatch
-from rayscope.sources import snapshot
-from rayscope.sources.auth import ray_token
-from rayscope.sources.common import clean_error, is_nil, phase_of, redact_runtime_env, redact_text
-from rayscope.sources.discovery import local_gcs_addresses
-from rayscope.sources.gcs import GcsClient, GcsError
-from rayscope.sources.jobs import JobApi, JobApiError
-from rayscope.sources.poller import Poller
+from rayscope.ray.auth import ray_token
+from rayscope.ray.common import clean_error, is_nil, phase_of, redact_runtime_env, redact_text
+from rayscope.ray.discovery import local_gcs_addresses
+from rayscope.ray.gcs import snapshot
+from rayscope.ray.gcs.client import GcsClient, GcsError
+from rayscope.ray.gcs.poller import Poller
+from rayscope.ray.jobs_api import JobApi, JobApiError
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 

@@ -17,9 +17,9 @@ import pytest
 from tests import dataflow
 from tests.dataflow import told
 
-from rayscope.store import query
-from rayscope.store.catalog import Catalog
-from rayscope.store.sql import run_sql
+from rayscope.cluster.tasks import flow_sql
+from rayscope.storage.catalog import Catalog
+from rayscope.user_sql.run import run_sql
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 WORKLOADS = Path(__file__).parent / "workloads"
@@ -55,7 +55,7 @@ class Lab:
         with contextlib.closing(Catalog(self.data, read_only=True)) as catalog:
             (name,) = catalog.names()
             with catalog.reading(name) as file:
-                return query.tracing(file)
+                return flow_sql.tracing(file)
 
     def end(self) -> None:
         shutil.rmtree(self.ray, ignore_errors=True)

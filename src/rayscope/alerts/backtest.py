@@ -8,9 +8,9 @@ import msgspec
 
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.state import Alerts, Machine, State
-from rayscope.metrics.promql import MAX_STEPS, evaluate
-from rayscope.metrics.store import SeriesStore
-from rayscope.store.errors import BadQuery
+from rayscope.metrics.promql.evaluate import MAX_STEPS, evaluate
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.storage.errors import BadQuery
 
 _MAX_EVALUATIONS = 20_000
 _MAX_TRANSITIONS = 500

@@ -13,9 +13,9 @@ import msgspec
 from rayscope.alerts.files import load, save
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.state import Alert, Alerts, State, Transition
-from rayscope.metrics.promql import evaluate
-from rayscope.metrics.store import SeriesStore
-from rayscope.store.errors import StoreError
+from rayscope.metrics.promql.evaluate import evaluate
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.storage.errors import StoreError
 
 MAX_EVENTS = 500
 _POINTS = 60

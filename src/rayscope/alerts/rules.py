@@ -18,8 +18,8 @@ import yaml
 
 from rayscope.alerts.templates import Template
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
-from rayscope.metrics.promql import parsed
-from rayscope.store.errors import BadQuery
+from rayscope.metrics.promql.evaluate import parsed
+from rayscope.storage.errors import BadQuery
 
 SHIPPED = Path(__file__).with_name("shipped.yml")
 SEVERITIES = ("critical", "warning", "info")

@@ -12,16 +12,16 @@ from typing import Any
 
 import msgspec
 
-from rayscope.alerts.channels import Notification
-from rayscope.alerts.delivery import RETRY_S
 from rayscope.alerts.history import Courses, Given, Session, event_of
-from rayscope.alerts.notify import Notifier
+from rayscope.alerts.notification.channels import Notification
+from rayscope.alerts.notification.delivery import RETRY_S
+from rayscope.alerts.notification.notify import Notifier
+from rayscope.alerts.notification.silences import Silences
 from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
-from rayscope.alerts.silences import Silences
 from rayscope.alerts.state import Acknowledgement, Alert, Machine, State, shift_pending
-from rayscope.metrics.promql import evaluate
-from rayscope.metrics.store import SeriesStore
-from rayscope.store.errors import BadQuery, StoreError
+from rayscope.metrics.promql.evaluate import evaluate
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.storage.errors import BadQuery, StoreError
 
 log = logging.getLogger("rayscope.alerts")
 

@@ -15,7 +15,7 @@ import msgspec
 
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.templates import Template
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 
 class State(str, enum.Enum):

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 _VALUE = re.compile(r"\$value|\.Value")
 _LABEL = re.compile(r"(?:\$labels|\.Labels)\.([A-Za-z_][A-Za-z0-9_]*)")

@@ -12,7 +12,7 @@ from rayscope.cli.options import settings_from
 from rayscope.client import Client, RayscopeError
 from rayscope.client.calls import Call
 from rayscope.client.types import SessionItem
-from rayscope.sources.auth import ray_token
+from rayscope.ray.auth import ray_token
 
 _END_S = 20.0
 

@@ -25,7 +25,7 @@ def attach(
     generate_token: GenerateToken = False,
 ) -> None:
     """Take snapshots of a running cluster: what its GCS tells, asked again and again."""
-    from rayscope.sources.address import AddressError, resolve
+    from rayscope.ray.address import AddressError, resolve
 
     try:
         address = resolve(address)

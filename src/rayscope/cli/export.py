@@ -21,7 +21,7 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
-from rayscope.server.export_formats import FILES, Format, squeezed
+from rayscope.views.export.format import FILES, Format, squeezed
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
@@ -194,10 +194,10 @@ def _from_server(
 def _from_files(
     settings: Settings, session: str | None, form: Format, filters: Mapping[str, Any]
 ) -> Iterator[_Source]:
-    from rayscope.server.exporting import Export
-    from rayscope.store.catalog import Catalog
-    from rayscope.store.errors import NotFound, StoreError
-    from rayscope.store.query.tables import is_older
+    from rayscope.storage.catalog import Catalog
+    from rayscope.storage.errors import NotFound, StoreError
+    from rayscope.views.export.export import Export
+    from rayscope.views.export.tables_sql import is_older
 
     folder = settings.folder
     if not folder.is_dir():

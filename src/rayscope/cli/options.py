@@ -9,7 +9,7 @@ import typer
 
 from rayscope.cli.console import fail, say
 from rayscope.client.errors import RayscopeError
-from rayscope.client.place import server_token
+from rayscope.client.server_url import server_token
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say
 from rayscope.client.calls import Call
-from rayscope.client.place import known_server
+from rayscope.client.server_url import known_server
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings

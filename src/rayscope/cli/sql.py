@@ -62,8 +62,8 @@ def _from_server(url: str, token: str | None, query: str, session: str | None, l
 
 
 def _from_files(folder: Path, query: str, session: str | None, limit: int, settings: Settings) -> Rows:
-    from rayscope.store.errors import StoreError
-    from rayscope.store.sql import run_sql
+    from rayscope.storage.errors import StoreError
+    from rayscope.user_sql.run import run_sql
 
     if not folder.is_dir():
         fail(

@@ -101,7 +101,7 @@ def option(args: Sequence[str], name: str) -> str | None:
 
 
 def _addresses() -> dict[str, str]:
-    from rayscope.sources.discovery import local_gcs_addresses
+    from rayscope.ray.discovery import local_gcs_addresses
 
     return local_gcs_addresses()
 

@@ -27,8 +27,8 @@ FindDrivers = Callable[[str, int], set[int]]
 
 def clusters_in_reach() -> dict[str, str]:
     """Session -> GCS address on this machine, and the one that RAY_ADDRESS names (under its address)."""
-    from rayscope.sources.address import AddressError, resolve
-    from rayscope.sources.discovery import local_gcs_addresses
+    from rayscope.ray.address import AddressError, resolve
+    from rayscope.ray.discovery import local_gcs_addresses
 
     found = local_gcs_addresses()
     named = os.environ.get("RAY_ADDRESS", "").strip()
@@ -44,8 +44,8 @@ def clusters_in_reach() -> dict[str, str]:
 
 def drivers_of(address: str, since_ms: int) -> set[int]:
     """The pids of a cluster's drivers that live or started since ``since_ms``; empty if it does not tell."""
-    from rayscope.sources.auth import ray_token
-    from rayscope.sources.gcs import GcsClient, GcsError
+    from rayscope.ray.auth import ray_token
+    from rayscope.ray.gcs.client import GcsClient, GcsError
 
     try:
         with GcsClient(address, ray_token(), timeout_s=3) as client:

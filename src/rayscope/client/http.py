@@ -15,8 +15,8 @@ import msgspec
 from rayscope.client.api import Api
 from rayscope.client.calls import Call, Listing
 from rayscope.client.errors import RayscopeError
-from rayscope.client.place import data_dir, operator_token, server_token, server_url
 from rayscope.client.rows import AsyncRows, Rows
+from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rayscope.client.errors import RayscopeError
-from rayscope.sources.auth import bearer, ray_token
+from rayscope.ray.auth import bearer, ray_token
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
@@ -17,7 +17,7 @@ def job_client(client: Client, session: str | None, address: str | None) -> JobS
     """Ray's client for the session's cluster; see :meth:`Client.job_client`. Raises RayscopeError."""
     from ray.job_submission import JobSubmissionClient
 
-    from rayscope.sources.jobs import JobApi, JobApiError
+    from rayscope.ray.jobs_api import JobApi, JobApiError
 
     token = ray_token()
     wanted, found = _dashboard(client, session or client.session, token)
@@ -46,7 +46,7 @@ def job_client(client: Client, session: str | None, address: str | None) -> JobS
 
 def _dashboard(client: Client, session: str | None, token: str | None) -> tuple[str, str | None]:
     """(the session, its cluster's dashboard as its GCS names it, None where it cannot be asked)."""
-    from rayscope.sources.gcs import GcsClient, GcsError
+    from rayscope.ray.gcs.client import GcsClient, GcsError
 
     sessions = client.sessions(limit=1 if session is None else None)
     chosen = next((one for one in sessions if session in (None, one["session"])), None)

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from rayscope.metrics.ray_text import Texts
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import Resources, Usage
-from rayscope.sources.node_table import NodeAddress
-from rayscope.store.session_file import SessionFile
+from rayscope.ray.gcs.node_table import NodeAddress
+from rayscope.storage.session_file import SessionFile
 
 GROUP = "rayscope.collectors"
 #: What to do about a collector that cannot be loaded or made.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rayscope.model.metric import Family, Sample
-from rayscope.sources.node_table import NodeAddress
-from rayscope.sources.scrape import Endpoint, Scraped, Scraper
+from rayscope.ray.agents.scrape import Endpoint, Scraped, Scraper
+from rayscope.ray.gcs.node_table import NodeAddress
 
 #: Reading the texts may take this share of one core.
 LOAD = 0.1

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from rayscope.metrics.collector import BROKEN_REMEDY, Cluster, Collector, CollectorError, NotDue
 from rayscope.model.metric import Family, Labels, Sample
-from rayscope.sources.gcs import GcsError
-from rayscope.store.errors import StoreError
+from rayscope.ray.gcs.client import GcsError
+from rayscope.storage.errors import StoreError
 
 log = logging.getLogger(__name__)
 

@@ -7,38 +7,38 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
 from rayscope import __version__
+from rayscope.alerts.api import add_alerts
+from rayscope.cluster.entities.api import add_entities
+from rayscope.cluster.events.api import add_events
+from rayscope.cluster.jobs.api import add_jobs
+from rayscope.cluster.logs.api import add_logs
+from rayscope.cluster.nodes.api import add_nodes
+from rayscope.cluster.objects.api import add_memory
+from rayscope.cluster.sessions.api import add_sessions
+from rayscope.cluster.sessions.cluster_api import add_cluster
+from rayscope.cluster.tasks.api import add_tasks
+from rayscope.ingest.api import add_ingest
+from rayscope.ingest.status_api import add_recording
+from rayscope.metrics.api import add_metrics
+from rayscope.metrics.query_api import add_metrics_query
+from rayscope.ray.gcs.client import GcsError
+from rayscope.ray.jobs_api import JobApiError
 from rayscope.server import ui
-from rayscope.server.hub import Hub
-from rayscope.server.operator import add_operator
-from rayscope.server.routes.alerts import add_alerts
-from rayscope.server.routes.cluster import add_cluster
-from rayscope.server.routes.common import error
-from rayscope.server.routes.control import add_control
-from rayscope.server.routes.entities import add_entities
-from rayscope.server.routes.events import add_events
-from rayscope.server.routes.export import add_export
-from rayscope.server.routes.flame import add_flame
-from rayscope.server.routes.frames import add_frames
-from rayscope.server.routes.gantt import add_gantt
-from rayscope.server.routes.ingest import add_ingest
-from rayscope.server.routes.jobs import add_jobs
-from rayscope.server.routes.logical import add_logical
-from rayscope.server.routes.logs import add_logs
-from rayscope.server.routes.memory import add_memory
-from rayscope.server.routes.metrics import add_metrics
-from rayscope.server.routes.metrics_query import add_metrics_query
-from rayscope.server.routes.nodes import add_nodes
-from rayscope.server.routes.physical import add_physical
-from rayscope.server.routes.range import add_range
-from rayscope.server.routes.realtime import add_realtime
-from rayscope.server.routes.recording import add_recording
-from rayscope.server.routes.sessions import add_sessions
-from rayscope.server.routes.stack import add_stack
-from rayscope.server.routes.tasks import add_tasks
+from rayscope.server.control import add_control
+from rayscope.server.parameters import error
+from rayscope.server.push.api import add_realtime
 from rayscope.server.security import BodyRefused, Guard
-from rayscope.sources.gcs import GcsError
-from rayscope.sources.jobs import JobApiError
-from rayscope.store.errors import BadQuery, NotFound, StoreError
+from rayscope.server.services import Hub
+from rayscope.server.write_access import add_operator
+from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.views.export.api import add_export
+from rayscope.views.flame.api import add_flame
+from rayscope.views.gantt.api import add_gantt
+from rayscope.views.logical.api import add_logical
+from rayscope.views.physical.api import add_physical
+from rayscope.views.range.api import add_range
+from rayscope.views.stack.api import add_stack
+from rayscope.views.stack.frames_api import add_frames
 
 
 def _store_error(_: Request, problem: Exception) -> Response:

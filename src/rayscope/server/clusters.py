@@ -10,20 +10,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rayscope.cluster.sessions import sql as sessions_sql
+from rayscope.ingest.writer import Recorder
 from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
-from rayscope.sources.auth import ray_token
-from rayscope.sources.discovery import local_clusters, local_gcs_addresses
-from rayscope.sources.gcs import GcsClient, GcsError
-from rayscope.sources.jobs import JobApi, JobApiError
-from rayscope.sources.node_stats import UsageFeed
-from rayscope.sources.poller import Poller, PollStatus
-from rayscope.sources.resources import read_resources
-from rayscope.store import query
-from rayscope.store.catalog import LIVE_NS, Catalog
-from rayscope.store.errors import StoreError
-from rayscope.store.recorder import Recorder
-from rayscope.store.session_file import SessionFile
+from rayscope.ray.agents.usage import UsageFeed
+from rayscope.ray.auth import ray_token
+from rayscope.ray.discovery import local_clusters, local_gcs_addresses
+from rayscope.ray.gcs.client import GcsClient, GcsError
+from rayscope.ray.gcs.poller import Poller, PollStatus
+from rayscope.ray.jobs_api import JobApi, JobApiError
+from rayscope.ray.resources import read_resources
+from rayscope.storage.catalog import LIVE_NS, Catalog
+from rayscope.storage.errors import StoreError
+from rayscope.storage.session_file import SessionFile
 
 log = logging.getLogger("rayscope.server")
 
@@ -254,14 +254,14 @@ class Clusters:
     def _unresolved(self, session: str) -> int:
         """Attempts of a session whose definition has not arrived."""
         try:
-            return int(self._look_at(session, "dropped", query.dropped)["unresolved_attempts"])
+            return int(self._look_at(session, "dropped", sessions_sql.dropped)["unresolved_attempts"])
         except StoreError:
             return 0
 
     def _orphans(self, session: str) -> int:
         """Attempts whose end no event will tell, since who would have told it is gone."""
         try:
-            return int(self._look_at(session, "orphans", query.orphans))
+            return int(self._look_at(session, "orphans", sessions_sql.orphans))
         except StoreError:
             return 0
 
@@ -308,7 +308,7 @@ class Clusters:
     def _conclude(self, session: str, last_ns: int = 0) -> None:
         """Take a session for ended since the last sign of life."""
         try:
-            self._look_at(session, "nodes", query.nodes)
+            self._look_at(session, "nodes", sessions_sql.nodes)
         except StoreError:
             self._unreadable.add(session)
             return

@@ -17,14 +17,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.server.laid_out import LaidOut
 from rayscope.server.made_sums import Made, State, exact, load, make_and_store, place, state_of
-from rayscope.store import query
-from rayscope.store.errors import StoreError
-from rayscope.store.session_file import SessionFile
+from rayscope.storage.errors import StoreError
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import pages
+from rayscope.views.flame import sql as flame_sql
+from rayscope.views.logical import laid_out_sql
+from rayscope.views.logical import sql as logical_sql
 
 if TYPE_CHECKING:
-    from rayscope.server.hub import Hub
+    from rayscope.server.services import Hub
 
 log = logging.getLogger("rayscope.server")
 
@@ -66,8 +70,8 @@ class KeptSums:
         self._hub = hub
         self._live: set[str] = set()
         self._makers: dict[str, Callable[[SessionFile, int], Any]] = {
-            "paths": lambda file, last_ns: query.path_sums(file, {}, last_ns=last_ns),
-            "logical": lambda file, last_ns: query.logical_rows(file, {}, last_ns=last_ns),
+            "paths": lambda file, last_ns: flame_sql.path_sums(file, {}, last_ns=last_ns),
+            "logical": lambda file, last_ns: logical_sql.logical_rows(file, {}, last_ns=last_ns),
         }
         self._made: OrderedDict[tuple[str, str], Made] = OrderedDict()
         self._asked: set[tuple[str, str]] = set()
@@ -101,42 +105,46 @@ class KeptSums:
 
     def paths(
         self, session: str, filters: Mapping[str, Any], baseline: Sequence[Mapping[str, Any]] = ()
-    ) -> Dated[query.PathSums]:
+    ) -> Dated[flame_sql.PathSums]:
         """See :func:`rayscope.store.query.path_sums`. Raises BadQuery and StoreError."""
 
-        def make(file: SessionFile, last_ns: int) -> query.PathSums:
-            return query.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
+        def make(file: SessionFile, last_ns: int) -> flame_sql.PathSums:
+            return flame_sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
 
-        def part(file: SessionFile, whole: query.PathSums) -> tuple[query.PathSums | None, int | None]:
-            return None if baseline else query.path_part(file, filters, whole), None
+        def part(
+            file: SessionFile, whole: flame_sql.PathSums
+        ) -> tuple[flame_sql.PathSums | None, int | None]:
+            return None if baseline else flame_sql.path_part(file, filters, whole), None
 
         return self.get(
-            session, "paths", (query.given(filters), list(baseline)), make, query.PathSums, part=part
+            session, "paths", (pages.given(filters), list(baseline)), make, flame_sql.PathSums, part=part
         )
 
     def logical(
         self, session: str, filters: Mapping[str, Any], expand: Sequence[str] = ()
-    ) -> Dated[query.LogicalRows]:
+    ) -> Dated[logical_sql.LogicalRows]:
         """See :func:`rayscope.store.query.logical_rows`. Raises BadQuery and StoreError."""
 
-        def make(file: SessionFile, last_ns: int) -> query.LogicalRows:
-            rows = query.logical_rows(file, filters, last_ns=last_ns, expand=expand)
+        def make(file: SessionFile, last_ns: int) -> logical_sql.LogicalRows:
+            rows = logical_sql.logical_rows(file, filters, last_ns=last_ns, expand=expand)
             if (
                 not expand
-                and query.can_lay_out(filters)
+                and laid_out_sql.can_lay_out(filters)
                 and (rows.is_estimated or not self._hub.is_live(session))
             ):
                 self.laid_out.want(session)
             return rows
 
-        def part(file: SessionFile, whole: query.LogicalRows) -> tuple[query.LogicalRows | None, int | None]:
+        def part(
+            file: SessionFile, whole: logical_sql.LogicalRows
+        ) -> tuple[logical_sql.LogicalRows | None, int | None]:
             if expand:
                 return None, None
             found, at_ns = self.laid_out.told(file, session, filters)
-            return (found, at_ns) if found else (query.logical_part(file, filters, whole), None)
+            return (found, at_ns) if found else (logical_sql.logical_part(file, filters, whole), None)
 
         return self.get(
-            session, "logical", (query.given(filters), list(expand)), make, query.LogicalRows, part=part
+            session, "logical", (pages.given(filters), list(expand)), make, logical_sql.LogicalRows, part=part
         )
 
     def get(
@@ -303,7 +311,7 @@ class KeptSums:
                 self._making.pop(key, None)
         self._failed = {key for key in self._failed if key[0] != session}
         self.laid_out.forget(session)
-        if self._hub.query(session, query.stored_attempts) > LARGE:
+        if self._hub.query(session, sessions_sql.stored_attempts) > LARGE:
             for name, make in self._makers.items():
                 self.get(session, name, (), make, msgspec.Raw)
             self._lay_out(session)

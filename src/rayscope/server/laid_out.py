@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from rayscope.server.made_sums import ASKED, OLD_S, Made, State, state_of
-from rayscope.store import query
-from rayscope.store.session_file import SessionFile
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.logical import laid_out_sql
+from rayscope.views.logical import sql as logical_sql
 
 if TYPE_CHECKING:
-    from rayscope.server.hub import Hub
+    from rayscope.server.services import Hub
 
 #: Of a live session nobody is told from what was laid out before more than this part of its attempts came or
 #: was written anew.
@@ -59,11 +60,11 @@ class LaidOut:
 
     def told(
         self, file: SessionFile, session: str, filters: Mapping[str, Any]
-    ) -> tuple[query.LogicalRows | None, int]:
+    ) -> tuple[logical_sql.LogicalRows | None, int]:
         """What ``logical_rows`` gives for filters, and until when it tells; None if this cannot tell."""
         if not self._hub.is_live(session):
             last_ns = self._hub.last_ns(session)
-            return query.logical_laid_out(file, filters, last_ns), last_ns
+            return laid_out_sql.logical_laid_out(file, filters, last_ns), last_ns
         made = self._made.get(session)
         if made is None or self._is_outdated(made, state_of(file)):
             return None, 0
@@ -71,7 +72,7 @@ class LaidOut:
         is_past = until_ns is not None and until_ns <= made.at_ns
         if not is_past and (since_ns is not None or until_ns is not None):
             return None, 0  # of what happens now, now is told
-        found = query.logical_laid_out(file, filters, made.at_ns, is_live=True, is_past=is_past)
+        found = laid_out_sql.logical_laid_out(file, filters, made.at_ns, is_live=True, is_past=is_past)
         if found is not None:
             self.want(session)
         return found, made.at_ns
@@ -96,11 +97,11 @@ class LaidOut:
         at_ns = self._hub.last_ns(session)
 
         def lay_out(file: SessionFile) -> bool:
-            if not is_live and query.is_laid_out(file, at_ns):
+            if not is_live and laid_out_sql.is_laid_out(file, at_ns):
                 return False
             began = time.monotonic()
             with self._interruptible(file):
-                query.lay_out(file, at_ns)
+                laid_out_sql.lay_out(file, at_ns)
             if is_live:
                 self._made[session] = Made(at_ns, state, time.monotonic() - began, b"")
             return True

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rayscope import __version__
-from rayscope.store import query
-from rayscope.store.schema import SCHEMA_VERSION
-from rayscope.store.session_file import SessionFile
+from rayscope.cluster.sessions import sql as sessions_sql
+from rayscope.storage.schema import SCHEMA_VERSION
+from rayscope.storage.session_file import SessionFile
 
 _VERSION = f"{__version__}-{SCHEMA_VERSION}"
 #: What nobody asks for of a live session is made anew once this part of its attempts has come or was written
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 def state_of(file: SessionFile) -> State:
     """That of a record now."""
-    return State(file.writes, query.stored_attempts(file), file.rows_written)
+    return State(file.writes, sessions_sql.stored_attempts(file), file.rows_written)
 
 
 @dataclass(frozen=True)

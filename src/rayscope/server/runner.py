@@ -18,12 +18,12 @@ from typing import IO
 import msgspec
 import uvicorn
 
+from rayscope.ray.auth import ray_token
 from rayscope.server.app import create_app
 from rayscope.server.http_protocol import HttpProtocol
-from rayscope.server.hub import Hub
-from rayscope.server.realtime import MAX_MESSAGE_BYTES
+from rayscope.server.push.realtime import MAX_MESSAGE_BYTES
+from rayscope.server.services import Hub
 from rayscope.server.settings import Settings
-from rayscope.sources.auth import ray_token
 
 #: How often a WebSocket is pinged, and how long its answer may take before it is taken for dead.
 _PING_S = 15.0

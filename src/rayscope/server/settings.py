@@ -77,7 +77,7 @@ def ingest_key(data_dir: Path) -> str:
 
 
 def operator_token(data_dir: Path) -> str:
-    """The token of whoever may act (see :mod:`rayscope.server.operator`), made and kept as the key is."""
+    """The token of whoever may act (see :mod:`rayscope.server.write_access`), made and kept as the key is."""
     return _secret(data_dir / "operator")
 
 

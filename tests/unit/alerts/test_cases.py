@@ -15,7 +15,7 @@ import yaml
 from rayscope.alerts.rules import export, parse_rules
 from rayscope.alerts.service import vector_at
 from rayscope.alerts.state import Alerts, Machine, State
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Sample
 
 CASES = Path(__file__).parent / "cases"

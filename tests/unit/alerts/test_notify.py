@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rayscope.alerts import channels
-from rayscope.alerts.channels import ChannelError, Notification, load_channels
-from rayscope.alerts.notify import Notifier
-from rayscope.alerts.silences import Silences
+from rayscope.alerts.notification import channels
+from rayscope.alerts.notification.channels import ChannelError, Notification, load_channels
+from rayscope.alerts.notification.notify import Notifier
+from rayscope.alerts.notification.silences import Silences
 from rayscope.alerts.state import Acknowledgement, Alert, State, fingerprint
 from rayscope.model.metric import Matcher
-from rayscope.store.errors import BadQuery, NotFound
+from rayscope.storage.errors import BadQuery, NotFound
 
 S = 10**9
 MINUTE = 60 * S

@@ -8,7 +8,7 @@ import pytest
 
 from rayscope.alerts.rules import load_rules, parse_rules
 from rayscope.alerts.templates import Template
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 S = 10**9
 

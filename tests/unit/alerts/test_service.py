@@ -12,10 +12,10 @@ from rayscope.alerts.backtest import backtest
 from rayscope.alerts.rules import parse_rules
 from rayscope.alerts.service import AlertService
 from rayscope.alerts.state import State
-from rayscope.metrics.promql import Result, evaluate
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.promql.evaluate import Result, evaluate
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import sample
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 S = 10**9
 T0 = 1_760_000_000 * S

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.state import RESOLVED_NS, Alerts, Machine, State, Transition
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 S = 10**9
 STEP = 10

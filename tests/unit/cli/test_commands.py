@@ -15,7 +15,7 @@ from rayscope.cli.main import app
 from rayscope.cli.options import settings_from
 from rayscope.cli.serving import free_port, running_server
 from rayscope.cli.start import option
-from rayscope.client.place import server_token
+from rayscope.client.server_url import server_token
 
 runner = CliRunner()
 URL = "http://10.0.0.1:8700/api/ingest/K/ray-events"

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from rayscope.agent.settings import EXPORT_ADDR
 from rayscope.cli import recording
+from rayscope.cli.doctor.checks import Finding, is_whole, judge
 from rayscope.cli.doctor.command import as_json, show
 from rayscope.cli.doctor.facts import (
     Driver,
@@ -27,7 +28,6 @@ from rayscope.cli.doctor.facts import (
     same_place,
 )
 from rayscope.cli.doctor.host import parse_counters
-from rayscope.cli.doctor.judging import Finding, is_whole, judge
 from rayscope.cli.main import app
 
 URL = "http://127.0.0.1:8700"

@@ -13,11 +13,11 @@ import pytest
 from rayscope.metrics import grafana
 from rayscope.metrics.charts import PAGES, Chart
 from rayscope.metrics.collectors.cluster import FIGURES
-from rayscope.metrics.promql import evaluate
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.promql.evaluate import evaluate
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Sample
-from rayscope.sources.prometheus import TextReader
-from rayscope.sources.scrape import wanted
+from rayscope.ray.agents.scrape import wanted
+from rayscope.ray.prometheus_text import TextReader
 
 ROOT = Path(__file__).parents[3]
 #: What a head node of Ray 2.60 said of the metrics in the charts while it ran tasks and an actor.

@@ -17,12 +17,12 @@ from rayscope.metrics.collector import Cluster, Collector, CollectorError, NotDu
 from rayscope.metrics.collectors import texts
 from rayscope.metrics.ray_text import RayText
 from rayscope.metrics.runner import Runner
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import GpuUse, NodeStats, Usage
-from rayscope.sources.gcs import GcsError
-from rayscope.sources.node_table import NodeAddress
-from rayscope.sources.scrape import Endpoint, Scraper
+from rayscope.ray.agents.scrape import Endpoint, Scraper
+from rayscope.ray.gcs.client import GcsError
+from rayscope.ray.gcs.node_table import NodeAddress
 
 S = 10**9
 T0 = 1_700_000_040 * S

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests import promqltest
 from tests.promqltest import Case, Group, Line, answer, loaded, ours, same, theirs
 
-from rayscope.metrics.promql import MAX_STEPS, evaluate
-from rayscope.metrics.promql_units import unit_of
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.promql.evaluate import MAX_STEPS, evaluate
+from rayscope.metrics.promql.units import unit_of
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, sample
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 FILES = sorted((Path(__file__).parent / "testdata").glob("*.test"))
 S = 10**9
@@ -70,7 +70,7 @@ def test_rates_of_minutes_are_those_of_samples(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rayscope.metrics.promql_select.MAX_SERIES", 3)
+    monkeypatch.setattr("rayscope.metrics.promql.select.MAX_SERIES", 3)
     store = SeriesStore()
     counted(store, 5, 60)
     result = evaluate(store, "sum(load)", 60 * S, 60 * S, 0)

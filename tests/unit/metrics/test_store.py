@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rayscope.metrics.promql import evaluate
-from rayscope.metrics.ring import STALE, Ring
-from rayscope.metrics.store import Matcher, SeriesStore
+from rayscope.metrics.promql.evaluate import evaluate
+from rayscope.metrics.tsdb import file as tsdb_file
+from rayscope.metrics.tsdb.ring import STALE, Ring
+from rayscope.metrics.tsdb.store import Matcher, SeriesStore
 from rayscope.model.metric import Family, sample
-from rayscope.store import metrics_file
-from rayscope.store.errors import BadQuery
+from rayscope.storage.errors import BadQuery
 
 S = 10**9
 T0 = 1_700_000_040 * S  # the beginning of a minute
@@ -214,7 +214,7 @@ def test_a_kill_loses_at_most_what_was_not_flushed(tmp_path: Path) -> None:
     script = f"""
 import os, signal
 from pathlib import Path
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import sample
 store = SeriesStore(Path({str(path)!r}))
 for step in range(30):
@@ -302,18 +302,18 @@ def test_a_file_of_nothing_is_empty(tmp_path: Path) -> None:
 
 
 def test_more_samples_are_read_than_duckdb_may_sort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_file, "_MEMORY", "16MB")
-    file = metrics_file.MetricsFile(tmp_path / "metrics.duckdb")
+    monkeypatch.setattr(tsdb_file, "_MEMORY", "16MB")
+    file = tsdb_file.MetricsFile(tmp_path / "metrics.duckdb")
     series, times = 100, 10_000
     for begin in range(0, times, 1000):  # as they come: by time
         at = np.repeat(np.arange(begin, begin + 1000), series)
         which = np.tile(np.arange(1, series + 1), 1000)
-        file.write([], [], metrics_file.Points(which, T0 + at * S, which * 1e6 + at))
+        file.write([], [], tsdb_file.Points(which, T0 + at * S, which * 1e6 + at))
     found = file.points(list(range(2, series + 1)), T0, T0 + times * S, None)
     assert found.series.tolist() == np.repeat(np.arange(2, series + 1), times).tolist()
     assert (found.values == found.series * 1e6 + (found.times_ns - T0) // S).all()
     assert (np.diff(found.times_ns.reshape(series - 1, times)) > 0).all()
-    monkeypatch.setattr(metrics_file, "MAX_POINTS", 1000)
+    monkeypatch.setattr(tsdb_file, "MAX_POINTS", 1000)
     with pytest.raises(BadQuery, match="are the most"):
         file.points([1], T0, T0 + times * S, None)
     file.close()
@@ -331,8 +331,8 @@ def test_what_is_too_much_in_minutes_comes_in_longer_steps(
     store.close()
     ended = SeriesStore(tmp_path / "metrics.duckdb", read_only=True)
     assert ended.select("load", [], begin, end).resolution_ns == 60 * S
-    monkeypatch.setattr(metrics_file, "MAX_POINTS", 200)
-    monkeypatch.setattr(metrics_file, "_COARSE_POINTS", 100)
+    monkeypatch.setattr(tsdb_file, "MAX_POINTS", 200)
+    monkeypatch.setattr(tsdb_file, "_COARSE_POINTS", 100)
     coarse = ended.select("load", [], begin, end)
     assert coarse.resolution_ns == 30 * 60 * S
     assert [len(series.values) for series in coarse.series] == [26, 26]
@@ -345,7 +345,7 @@ def test_what_is_too_much_in_minutes_comes_in_longer_steps(
     assert found.warnings == ["There is so much in this range that it is read every 900 s."]
     grown = evaluate(ended, "increase(done_total[2h])", begin + 3 * HOUR, end - HOUR, 3600 * S)
     assert all(value == pytest.approx(120) for _, values in grown.series for value in values)
-    monkeypatch.setattr(metrics_file, "MAX_POINTS", 1)
+    monkeypatch.setattr(tsdb_file, "MAX_POINTS", 1)
     with pytest.raises(BadQuery, match="are the most"):
         ended.select("load", [], begin, end)
     ended.close()

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from rayscope.cli.main import app
 from rayscope.model.metric import sample
-from rayscope.server.operator import HEADER
+from rayscope.server.write_access import HEADER
 
 S = 10**9
 SECRET = "hunter2-very-secret"

@@ -14,7 +14,7 @@ from tests.story import Story
 from tests.unit.server.conftest import Running
 
 from rayscope.server import clusters
-from rayscope.server.answers import Answers
+from rayscope.server.response_cache import Answers
 
 
 def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:
@@ -58,7 +58,7 @@ def test_who_asks_the_same_at_a_time_shares_one_answer() -> None:
 
 def test_a_slow_answer_is_given_once_more_while_a_new_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     now, begun, go = [0.0], threading.Event(), threading.Event()
-    monkeypatch.setattr("rayscope.server.answers.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("rayscope.server.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
     answers, question = Answers(), ("session", "question")
 
     def slow() -> bytes:
@@ -87,10 +87,10 @@ def test_a_slow_answer_is_given_once_more_while_a_new_one_is_made(monkeypatch: p
 
 
 def test_what_is_asked_for_late_is_made_anew_beside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rayscope.server.answers.SLOW_S", 0.0)
-    monkeypatch.setattr("rayscope.server.answers._LEAST_S", 0.0)
-    monkeypatch.setattr("rayscope.server.answers._ONCE_MORE", math.inf)
-    monkeypatch.setattr("rayscope.server.answers._ASKED_S", 0.0)  # but not before it is asked for
+    monkeypatch.setattr("rayscope.server.response_cache.SLOW_S", 0.0)
+    monkeypatch.setattr("rayscope.server.response_cache._LEAST_S", 0.0)
+    monkeypatch.setattr("rayscope.server.response_cache._ONCE_MORE", math.inf)
+    monkeypatch.setattr("rayscope.server.response_cache._ASKED_S", 0.0)  # but not before it is asked for
     answers, again, number = Answers(), threading.Event(), itertools.count(1)
 
     def make() -> bytes:
@@ -111,7 +111,7 @@ def test_what_is_asked_for_late_is_made_anew_beside(monkeypatch: pytest.MonkeyPa
 
 def test_what_nobody_asks_for_any_more_is_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("rayscope.server.answers.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("rayscope.server.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
     answers = Answers()
 
     def make() -> bytes:
@@ -127,7 +127,7 @@ def test_what_nobody_asks_for_any_more_is_not_made_anew(monkeypatch: pytest.Monk
 
 def test_a_slow_answer_is_made_anew_before_anybody_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     now, made = [0.0], [0]
-    monkeypatch.setattr("rayscope.server.answers.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("rayscope.server.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
     answers, slow, quick = Answers(), ("session", "slow"), ("session", "quick")
 
     def make() -> bytes:

@@ -20,8 +20,8 @@ from tests.story import DRIVER, JOB, ORIGIN_NS, SESSION, Story, at
 from tests.traces import Slice, Trace, read_chrome, read_perfetto
 from tests.unit.server.conftest import Running
 
-from rayscope.store.query.export import WAIT_ROWS
-from rayscope.store.query.tables import VIEWS
+from rayscope.views.export.tables_sql import VIEWS
+from rayscope.views.export.timeline_sql import WAIT_ROWS
 
 ROOT = Path(__file__).parents[3]
 READ = {"perfetto": read_perfetto, "chrome": read_chrome}
@@ -190,7 +190,7 @@ def test_of_too_many_attempts_the_busiest_workers_go(fresh: Running, monkeypatch
     for worker in "bcd":
         told.task(f"on_{worker}", 0, 5, 10, worker=worker * 56)
     fresh.record(told)
-    monkeypatch.setattr("rayscope.server.exporting.SPEEDSCOPE_ATTEMPTS", 5)
+    monkeypatch.setattr("rayscope.views.export.export.SPEEDSCOPE_ATTEMPTS", 5)
     content, left_out = fetch(fresh, "speedscope")
     file = json.loads(content)
     assert left_out == {"workers": 1, "attempts_of_these_workers": 9}
@@ -201,7 +201,7 @@ def test_of_too_many_attempts_the_busiest_workers_go(fresh: Running, monkeypatch
     assert "busy" not in drawn
     # In the sums are all, but where stacks are too deep: then the header and the file say how many are not.
     assert len(file["profiles"][0]["samples"]) == 4
-    monkeypatch.setattr("rayscope.server.exporting.SPEEDSCOPE_FRAMES", 6)
+    monkeypatch.setattr("rayscope.views.export.export.SPEEDSCOPE_FRAMES", 6)
     content, left_out = fetch(fresh, "speedscope")
     file = json.loads(content)
     assert left_out["call_paths"] == file["rayscope"]["left_out"]["call_paths"] == 1
@@ -216,9 +216,9 @@ def test_a_stalled_download_is_cut_and_its_place_is_free_again(
             yield b"x" * (1 << 18)
 
     fresh.record(story()[0])
-    monkeypatch.setattr("rayscope.server.routes.export._STALLED_S", 0.5)
+    monkeypatch.setattr("rayscope.views.export.api._STALLED_S", 0.5)
     with monkeypatch.context() as patched, contextlib.ExitStack() as stack:
-        patched.setattr("rayscope.server.exporting.draw", without_end)
+        patched.setattr("rayscope.views.export.export.draw", without_end)
         at = urlsplit(fresh.server.url)
         for _ in range(2):
             client = stack.enter_context(socket.create_connection((at.hostname, at.port)))
@@ -249,7 +249,7 @@ def test_parquet_is_what_sql_says(fresh: Running, monkeypatch: pytest.MonkeyPatc
         assert sorted(rows, key=key) == sorted(answer["rows"], key=key), view
         assert json.loads(table.schema.metadata[b"rayscope"])["session"] == SESSION
     # A large record's data edges are read in parts.
-    monkeypatch.setattr("rayscope.store.query.tables._EDGES_PART", 2)
+    monkeypatch.setattr("rayscope.views.export.tables_sql._EDGES_PART", 2)
     again = zipfile.ZipFile(io.BytesIO(fetch(fresh, "parquet")[0]))
     edges, before = (pq.read_table(io.BytesIO(one.read("data_edges.parquet"))) for one in (again, archive))
     assert sorted(map(str, edges.to_pylist())) == sorted(map(str, before.to_pylist()))

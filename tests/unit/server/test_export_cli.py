@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from rayscope.cli import export
 from rayscope.cli.main import app
-from rayscope.store.query.tables import VIEWS
+from rayscope.views.export.tables_sql import VIEWS
 
 runner = CliRunner()
 
@@ -159,7 +159,7 @@ def test_what_breaks_off_leaves_nothing(
         yield b"x" * 1000
         raise kind("Out of Memory Error: failed to allocate")
 
-    monkeypatch.setattr("rayscope.server.exporting.draw", breaks)
+    monkeypatch.setattr("rayscope.views.export.export.draw", breaks)
     said = run("-o", "t", code=1)
     assert "broke off" in said or "Export a part (a job, a time range)" in said
     assert list(place.iterdir()) == []

@@ -22,10 +22,10 @@ from ray.core.generated import (
 )
 from tests.story import DRIVER, SESSION, Story
 
-from rayscope.server import frames
+from rayscope.ray.gcs.client import GcsClient
+from rayscope.ray.gcs.poller import PollStatus
 from rayscope.server.runner import Server
-from rayscope.sources.gcs import GcsClient
-from rayscope.sources.poller import PollStatus
+from rayscope.views.stack import sampling
 
 NODE = "a" * 56
 PATH = "/api/flow/stack/frames"
@@ -244,7 +244,7 @@ def test_what_py_spy_cannot_do_has_a_remedy_and_fails_no_other(
 def test_a_dead_agent_is_asked_once_and_told_for_its_node_alone(
     fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "_ON_A_NODE", 1)
+    monkeypatch.setattr(sampling, "_ON_A_NODE", 1)
     story = _story(12)
     for number, attempt in enumerate(story.batch.attempts):
         attempt.node_id = (NODE, "b" * 56, "c" * 56, "d" * 56)[number % 4]
@@ -271,8 +271,8 @@ def test_an_agent_that_serves_no_http_is_found_by_its_node(fresh: Any, cluster: 
 def test_a_slow_agent_and_a_wrong_token_are_told(
     fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(frames, "_HOLD_S", 0)
+    monkeypatch.setattr(sampling, "_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(sampling, "_HOLD_S", 0)
     fresh.record(_story(1))
     released = threading.Event()
 

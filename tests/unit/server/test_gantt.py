@@ -13,9 +13,9 @@ from tests.conftest import wait_for
 from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story, at
 from tests.unit.server.conftest import Running
 
-from rayscope.flow.gantt import mean_running
 from rayscope.model import Edge, Span
-from rayscope.store.query import gantt
+from rayscope.views.gantt import sql as gantt_sql
+from rayscope.views.gantt.compute import mean_running
 
 A, B, C, D = ("a" * 56, "b" * 56, "c" * 56, "d" * 56)
 
@@ -178,7 +178,7 @@ def test_what_has_happened_since_the_lanes_were_laid_out_does_not_show_as_use(fr
     assert fresh.server.hub is not None
     told = fresh.server.hub.query(
         fresh.server.hub.resolve(None),
-        lambda file: gantt.turns(file, {}, at(0), at(400), last_ns=at(10_000)),
+        lambda file: gantt_sql.turns(file, {}, at(0), at(400), last_ns=at(10_000)),
     )
     assert told.bucket_ns == MS
     assert mean_running(told.begins, told.ends, 400, MS) == [1.0] * 100 + [2.0] * 100 + [3.0] * 200
@@ -265,7 +265,7 @@ def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running)
 
 
 def test_a_long_path_tells_its_longest_links(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rayscope.server.routes.gantt.MAX_LINKS", 5)
+    monkeypatch.setattr("rayscope.views.gantt.api.MAX_LINKS", 5)
     story = Story()
     for number in range(12):
         story.task("queued", 0, 10 * number + 1, 10 * number + 10)
@@ -500,7 +500,7 @@ def test_what_has_come_since_the_lanes_were_laid_out_is_told(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.story.ORIGIN_NS", time.time_ns())  # a live session
-    monkeypatch.setattr("rayscope.server.answers._LEAST_S", 60.0)
+    monkeypatch.setattr("rayscope.server.response_cache._LEAST_S", 60.0)
     story = Story()
     story.task("early", -1000, -900, -800)
     fresh.record(story)

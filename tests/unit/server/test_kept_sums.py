@@ -18,10 +18,10 @@ from tests.unit.server.conftest import Running, start
 
 from rayscope.server import clusters, kept_sums, laid_out, made_sums
 from rayscope.server.made_sums import load, place
-from rayscope.server.routes.gantt import FOLLOWED
-from rayscope.store import query
-from rayscope.store.query import gantt, logical
-from rayscope.store.session_file import SessionFile
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.gantt import sql as gantt_sql
+from rayscope.views.gantt.api import FOLLOWED
+from rayscope.views.logical import sql as logical_sql
 
 #: How many sums of a session are kept.
 KEPT = 2 + len(FOLLOWED)
@@ -99,7 +99,7 @@ def test_they_are_made_once_and_anew_when_more_is_recorded(
 def test_who_wants_all_of_them_at_the_same_time_shares_them(
     fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, began, asked_again = query.logical_rows, threading.Event(), threading.Event()
+    counted, began, asked_again = logical_sql.logical_rows, threading.Event(), threading.Event()
 
     def slow(*values: Any, **more: Any) -> Any:
         began.set()
@@ -142,7 +142,7 @@ def test_a_server_that_starts_later_finds_them(
 def test_they_answer_for_a_function_until_its_attempts_change(
     fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", 0)
     monkeypatch.setattr(query, "can_lay_out", lambda _: False)
     views = ("/api/flow/flame", "/api/flow/logical")
     for trains in (3, 4):
@@ -209,18 +209,18 @@ def test_where_laying_out_fails_attempts_are_read_and_it_is_tried_again_later(
 def test_lanes_are_laid_out_once_and_those_of_a_filter_share_what_ran_when(
     fresh: Running, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame, turns = gantt.frame, gantt.turns
+    frame, turns = gantt_sql.frame, gantt_sql.turns
 
-    def lay_out(*values: Any, **more: Any) -> gantt.Frame:
+    def lay_out(*values: Any, **more: Any) -> gantt_sql.Frame:
         made.append(more["by"])
         return frame(*values, **more)
 
-    def count(*values: Any, **more: Any) -> gantt.Turns:
+    def count(*values: Any, **more: Any) -> gantt_sql.Turns:
         made.append("turns")
         return turns(*values, **more)
 
-    monkeypatch.setattr(gantt, "frame", lay_out)
-    monkeypatch.setattr(gantt, "turns", count)
+    monkeypatch.setattr(gantt_sql, "frame", lay_out)
+    monkeypatch.setattr(gantt_sql, "turns", count)
     fresh.record(_story(3))
     for by in FOLLOWED:
         made.clear()
@@ -291,7 +291,7 @@ def test_of_a_live_session_they_are_made_before_anybody_asks_and_say_until_when_
 def test_filters_of_a_live_session_are_told_of_one_moment_and_what_happens_now_anew(
     fresh: Running, made: list[str], lives: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", 0)
     for module in (kept_sums, laid_out):
         monkeypatch.setattr(module, "_OUTDATED", 10)  # stories are written whole
     assert fresh.server.hub is not None

@@ -8,14 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rayscope.server import log_keeper
-from rayscope.server.log_keeper import Keeper
-from rayscope.sources.node_agent import AgentError
-from rayscope.store.logs import LogStore
+from rayscope.cluster.logs import archiver
+from rayscope.cluster.logs.archiver import Keeper
+from rayscope.ray.agents.client import AgentError
+from rayscope.storage.log_archive import LogStore
 
 
 def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any, tmp_path: Any) -> None:
-    monkeypatch.setattr(log_keeper, "_TURN_MOST_S", 0.05)
+    monkeypatch.setattr(archiver, "_TURN_MOST_S", 0.05)
     go, asked, lock = threading.Event(), [], threading.Lock()
 
     def names(session: str, node: str, age_s: float) -> list[str]:
@@ -74,7 +74,7 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
         forget=lambda *_: None,
     )
     keeper = Keeper(SimpleNamespace(settings=SimpleNamespace(keep_logs="workers")), logs)  # type: ignore[arg-type]
-    node = log_keeper._Node()
+    node = archiver._Node()
 
     def look(data: bytes) -> list[str]:
         agent.data, agent.asked = data, []
@@ -101,15 +101,15 @@ def test_what_costs_more_than_its_share_is_looked_at_less_often() -> None:
     keeper = Keeper(SimpleNamespace(settings=SimpleNamespace(keep_logs="workers")), SimpleNamespace())  # type: ignore[arg-type]
 
     def after(share: float) -> float:
-        keeper._reckoned -= log_keeper._RECKON_S
-        keeper._cpu_s = share * log_keeper._RECKON_S
+        keeper._reckoned -= archiver._RECKON_S
+        keeper._cpu_s = share * archiver._RECKON_S
         keeper._reckon()
         return keeper._slow
 
-    assert after(log_keeper.LOAD / 2) == 1.0
-    assert after(log_keeper.LOAD * 3) > 1.5
+    assert after(archiver.LOAD / 2) == 1.0
+    assert after(archiver.LOAD * 3) > 1.5
     slower = keeper._slow
-    assert after(log_keeper.LOAD * 3) > slower
+    assert after(archiver.LOAD * 3) > slower
     for _ in range(20):
         after(0.0)
     assert keeper._slow == 1.0

@@ -10,7 +10,8 @@ from tests.story import JOB, MS, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.model import Edge, Entity, Span
-from rayscope.store.query import data_edges, logical
+from rayscope.storage.sql import data_edges
+from rayscope.views.logical import sql as logical_sql
 
 ACTORS = ["c" * 24, "d" * 24]
 Graph = dict[str, Any]
@@ -182,7 +183,7 @@ def test_instances_are_told_apart(fresh: Running) -> None:
 
 
 def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logical, "MAX_CALLS", 3)
+    monkeypatch.setattr(logical_sql, "MAX_CALLS", 3)
     story = _story()
     loads = [one.task_id for one in story.batch.attempts if one.func_name == "load"]
     trains = [one.task_id for one in story.batch.attempts if one.func_name == "train"]
@@ -267,8 +268,8 @@ def test_waits_that_overlap_count_once_whether_their_end_was_told_or_not(
     story.get(waits, slow, 20, 60)
     story.blocks(waits, slow, 40)
     fresh.record(story)
-    for few, end in ((logical.EXACT_QUANTILES, 200), (-1, 300)):
-        monkeypatch.setattr(logical, "EXACT_QUANTILES", few)
+    for few, end in ((logical_sql.EXACT_QUANTILES, 200), (-1, 300)):
+        monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", few)
         node = _nodes(fresh.get("/api/flow/logical", until_ns=at(end)))["f:waits"]
         assert (node["executing_ns"], node["blocked_ns"]) == (20 * MS, 80 * MS)
     (frame,) = (one for one in fresh.get("/api/flow/flame")["frames"] if one["name"] == "waits")
@@ -328,7 +329,7 @@ def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
     fresh.record(story)
     questions: list[dict[str, str]] = [{}, {"func_name": "load"}, {"name": "Store"}, {"state": "FAILED"}]
     few = [fresh.get("/api/flow/logical", **asked) for asked in questions]
-    monkeypatch.setattr(logical, "EXACT_QUANTILES", -1)
+    monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", -1)
     for asked, before in zip(questions, few, strict=True):
         found = fresh.get("/api/flow/logical", **asked, until_ns=str(at(10**6)))
         assert found.pop("is_estimated")
@@ -354,7 +355,7 @@ def test_objects_that_a_call_does_not_name_are_counted(fresh: Running) -> None:
 
 def test_a_large_record_is_estimated_and_says_so(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_edges, "MAX_EDGE_ROWS", 250)
-    monkeypatch.setattr(logical, "EXACT_QUANTILES", 10)
+    monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", 10)
     story = Story()
     train = story.task("train", 0, 1, 900)
     loads = [story.task("load", 2, 3, 13, parent=train) for _ in range(1000)]

@@ -10,9 +10,9 @@ import pytest
 from tests.story import JOB, SESSION, Story
 from tests.unit.server.conftest import Running
 
-from rayscope.server.log_pages import Wanted, backward, forward
-from rayscope.server.logs import Source
-from rayscope.store.logs import LogStore
+from rayscope.cluster.logs.files import Source
+from rayscope.cluster.logs.pages import Wanted, backward, forward
+from rayscope.storage.log_archive import LogStore
 
 NODE, WORKER = "a" * 56, "b" * 56
 NAME = f"worker-{WORKER}-01000000-100.out"

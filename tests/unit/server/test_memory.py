@@ -11,8 +11,8 @@ from tests.cluster import wait_until
 from tests.raylets import HELD, raylets_of
 from tests.story import SESSION, Story
 
-from rayscope.server import held_objects
-from rayscope.sources.gcs import GcsError
+from rayscope.cluster.objects import references
+from rayscope.ray.gcs.client import GcsError
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_the_first_answer_is_whole_where_all_nodes_answer(attached: Callable[[An
 def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
     attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rayscope.server.routes.memory.PATIENCE_S", 0.5)
+    monkeypatch.setattr("rayscope.cluster.objects.api.PATIENCE_S", 0.5)
     with raylets_of(False, True) as gcs:
         server = attached(gcs)
         told = server.get("/api/memory", by="node")
@@ -65,9 +65,9 @@ def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
 def test_an_account_is_kept_while_somebody_looks(
     attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_objects, "_HOLDS_S", 0.05)
-    monkeypatch.setattr(held_objects, "_REST", 0)
-    monkeypatch.setattr(held_objects, "ASKED_S", 0.5)
+    monkeypatch.setattr(references, "_HOLDS_S", 0.05)
+    monkeypatch.setattr(references, "_REST", 0)
+    monkeypatch.setattr(references, "ASKED_S", 0.5)
     with raylets_of(False) as gcs:
         objects = attached(gcs).server.hub.objects
         first = objects.read(SESSION, None, 30.0)

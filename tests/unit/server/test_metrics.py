@@ -18,12 +18,12 @@ from tests.story import Story
 from tests.unit.server.conftest import Running, start
 
 from rayscope.metrics.collector import Cluster
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.service import Metrics
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
-from rayscope.server.metrics_service import Metrics
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from rayscope.store.catalog import About, Retention
+from rayscope.storage.catalog import About, Retention
 
 S = 10**9
 

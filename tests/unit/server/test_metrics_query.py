@@ -14,11 +14,11 @@ from tests.cluster import free_port, wait_until
 from tests.story import Story
 from tests.unit.server.conftest import Running
 
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
-from rayscope.server.operator import HEADER
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings, operator_token
+from rayscope.server.write_access import HEADER
 
 S = 10**9
 #: The record's last sign of life; a multiple of a minute.

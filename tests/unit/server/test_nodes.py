@@ -11,11 +11,11 @@ import pytest
 from tests.story import SESSION, Story
 from tests.unit.server.conftest import Running
 
-from rayscope.metrics.store import SeriesStore
+from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Sample
 from rayscope.model.usage import Usage
-from rayscope.sources.gcs import GcsClient
-from rayscope.sources.node_stats import UsageFeed
+from rayscope.ray.agents.usage import UsageFeed
+from rayscope.ray.gcs.client import GcsClient
 
 SAMPLES = Path(__file__).parents[1] / "sources" / "samples"
 NODES = [f"{number:056x}" for number in range(1, 6)]

@@ -15,8 +15,8 @@ from fastapi import Depends, FastAPI
 from typer.testing import CliRunner
 
 from rayscope.cli.main import app as cli
-from rayscope.server.operator import HEADER, add_operator, operator_only
 from rayscope.server.settings import operator_token
+from rayscope.server.write_access import HEADER, add_operator, operator_only
 
 
 class Client:

@@ -11,8 +11,8 @@ import pytest
 from tests.story import DRIVER, JOB, SESSION, Story, at
 
 from rayscope.model import Entity
-from rayscope.server import pictures
-from rayscope.store import query
+from rayscope.views.physical import snapshot
+from rayscope.views.physical import sql as physical_sql
 
 HEAD, SIDE = "1a" * 28, "2b" * 28
 ONE, TWO, THREE = "c1" * 28, "d2" * 28, "e3" * 28
@@ -296,9 +296,9 @@ def test_the_picture_of_now_is_made_once_and_equals_the_single_answers(
 
     def housed(*args: Any, **more: Any) -> Any:
         looked.append(more)
-        return query.housed(*args, **more)
+        return physical_sql.housed(*args, **more)
 
-    monkeypatch.setattr(pictures, "query", SimpleNamespace(housed=housed))
+    monkeypatch.setattr(snapshot, "query", SimpleNamespace(housed=housed))
     cells = fresh.get("/api/nodes/cells")
     shared = fresh.get("/api/flow/physical")
     assert len(looked) == 1

@@ -157,7 +157,7 @@ def test_of_too_many_attempts_nobody_counts_how_many_ran_at_a_time(
     fresh: Running, story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.record(story)
-    monkeypatch.setattr("rayscope.store.query.range.MAX_COUNTED", 2)
+    monkeypatch.setattr("rayscope.views.range.sql.MAX_COUNTED", 2)
     found = ask(fresh, 100, 200)
     assert found["running"] == {"mean": 2.2, "most": None}
     assert [(lane["busy_ns"] / MS, lane["rows"], lane["share"]) for lane in found["lanes"]] == [

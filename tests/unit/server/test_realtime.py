@@ -16,9 +16,10 @@ from tests.story import JOB, SESSION, Story
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from rayscope.server import realtime, runner
-from rayscope.server.merge_patch import merge_patch, merged
-from rayscope.server.realtime import MAX_SUBSCRIPTIONS, WINDOW
+from rayscope.server import runner
+from rayscope.server.push import realtime
+from rayscope.server.push.merge_patch import merge_patch, merged
+from rayscope.server.push.realtime import MAX_SUBSCRIPTIONS, WINDOW
 from rayscope.server.runner import Server
 from rayscope.server.security import cookie_value
 

@@ -12,10 +12,13 @@ from tests.story import DRIVER, JOB, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.model import Edge
-from rayscope.store import query
-from rayscope.store.flow_sql import CREATED, END, REACHED
-from rayscope.store.query import data_edges, gantt, logical
-from rayscope.store.session_file import SessionFile
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import data_edges
+from rayscope.storage.sql.execution import CREATED, END, REACHED
+from rayscope.views.flame import sql as flame_sql
+from rayscope.views.gantt import sql as gantt_sql
+from rayscope.views.logical import laid_out_sql
+from rayscope.views.logical import sql as logical_sql
 
 LAST_NS = at(10_000)
 OTHER_JOB = "02000000"
@@ -98,24 +101,26 @@ def _sorted(value: Any) -> Any:
 def test_a_filter_that_leaves_whole_functions_is_answered_from_the_sums_of_all(
     fresh: Running, monkeypatch: pytest.MonkeyPatch, seed: int, is_mixed: bool
 ) -> None:
-    monkeypatch.setattr(logical, "EXACT_QUANTILES", 0)
+    monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", 0)
 
     def check(file: SessionFile) -> None:
-        rows = query.logical_rows(file, {}, last_ns=LAST_NS)
-        paths = query.path_sums(file, {}, last_ns=LAST_NS)
+        rows = logical_sql.logical_rows(file, {}, last_ns=LAST_NS)
+        paths = flame_sql.path_sums(file, {}, last_ns=LAST_NS)
         # As they are kept.
-        rows = msgspec.json.decode(msgspec.json.encode(rows), type=query.LogicalRows)
-        paths = msgspec.json.decode(msgspec.json.encode(paths), type=query.PathSums)
+        rows = msgspec.json.decode(msgspec.json.encode(rows), type=logical_sql.LogicalRows)
+        paths = msgspec.json.decode(msgspec.json.encode(paths), type=flame_sql.PathSums)
         told = set()
         for filters in FILTERS:
-            few = query.logical_part(file, filters, rows)
+            few = logical_sql.logical_part(file, filters, rows)
             if few is not None:
                 told.add(("logical", repr(filters)))
-                assert _sorted(few) == _sorted(query.logical_rows(file, filters, last_ns=LAST_NS)), filters
-            some = query.path_part(file, filters, paths)
+                assert _sorted(few) == _sorted(logical_sql.logical_rows(file, filters, last_ns=LAST_NS)), (
+                    filters
+                )
+            some = flame_sql.path_part(file, filters, paths)
             if some is not None:
                 told.add(("paths", repr(filters)))
-                assert _sorted(some) == _sorted(query.path_sums(file, filters, last_ns=LAST_NS)), filters
+                assert _sorted(some) == _sorted(flame_sql.path_sums(file, filters, last_ns=LAST_NS)), filters
         whole = [{"since_ns": at(-1), "until_ns": LAST_NS}]
         whole += [] if is_mixed else [{"func_name": "load"}, {"name": "store"}, {"type": "NORMAL_TASK"}]
         assert {("logical", repr(filters)) for filters in whole} <= told
@@ -141,18 +146,18 @@ def test_what_is_laid_out_tells_of_filters_what_attempts_tell(
     )
 
     def check(file: SessionFile) -> None:
-        assert query.logical_laid_out(file, {"job_id": JOB}, LAST_NS) is None
-        query.lay_out(file, LAST_NS)
-        assert query.is_laid_out(file, LAST_NS)
-        assert not query.is_laid_out(file, LAST_NS + 1)
+        assert laid_out_sql.logical_laid_out(file, {"job_id": JOB}, LAST_NS) is None
+        laid_out_sql.lay_out(file, LAST_NS)
+        assert laid_out_sql.is_laid_out(file, LAST_NS)
+        assert not laid_out_sql.is_laid_out(file, LAST_NS + 1)
         told = 0
         for filters in filters_of:
             for exact in (0, 10**9):
-                monkeypatch.setattr(logical, "EXACT_QUANTILES", exact)
-                found = query.logical_laid_out(file, filters, LAST_NS)
-                assert (found is not None) == query.can_lay_out(filters)
+                monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", exact)
+                found = laid_out_sql.logical_laid_out(file, filters, LAST_NS)
+                assert (found is not None) == laid_out_sql.can_lay_out(filters)
                 if found is not None:
-                    expected = query.logical_rows(file, filters, last_ns=LAST_NS)
+                    expected = logical_sql.logical_rows(file, filters, last_ns=LAST_NS)
                     assert _sorted(found) == _sorted(expected), filters
                     told += len(expected.data) > 0
         assert told > 24
@@ -160,7 +165,7 @@ def test_what_is_laid_out_tells_of_filters_what_attempts_tell(
     _read(fresh, _story(seed, is_mixed=is_mixed), check)
 
     def check_later(file: SessionFile) -> None:
-        assert not query.is_laid_out(file, LAST_NS)
+        assert not laid_out_sql.is_laid_out(file, LAST_NS)
         monkeypatch.setattr(data_edges, "MAX_EDGE_ROWS", 100)
         check(file)
 
@@ -168,21 +173,21 @@ def test_what_is_laid_out_tells_of_filters_what_attempts_tell(
 
 
 def test_what_is_laid_out_anew_meanwhile_is_not_told(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    methods_of, later = logical.methods_of, LAST_NS + 1
+    methods_of, later = logical_sql.methods_of, LAST_NS + 1
 
     def check(file: SessionFile) -> None:
         def meanwhile(*values: Any) -> Any:
-            query.lay_out(file, later)
+            laid_out_sql.lay_out(file, later)
             return methods_of(*values)
 
-        query.lay_out(file, LAST_NS)
+        laid_out_sql.lay_out(file, LAST_NS)
         filters = {"state": "FINISHED"}
-        expected = query.logical_laid_out(file, filters, LAST_NS)
+        expected = laid_out_sql.logical_laid_out(file, filters, LAST_NS)
         assert expected is not None
         with monkeypatch.context() as during:
-            during.setattr(logical, "methods_of", meanwhile)
-            assert query.logical_laid_out(file, filters, LAST_NS, is_live=True) is None
-        assert _sorted(query.logical_laid_out(file, filters, later)) == _sorted(expected)
+            during.setattr(logical_sql, "methods_of", meanwhile)
+            assert laid_out_sql.logical_laid_out(file, filters, LAST_NS, is_live=True) is None
+        assert _sorted(laid_out_sql.logical_laid_out(file, filters, later)) == _sorted(expected)
 
     _read(fresh, _story(1), check)
 
@@ -196,7 +201,7 @@ def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
             for few, many in ((0, 0), (10**9, 10**9), (10**9, 0)):
                 monkeypatch.setattr(data_edges, "FEW", few)
                 monkeypatch.setattr(data_edges, "MANY", many)
-                rows = query.logical_rows(file, filters, last_ns=LAST_NS, expand=["Store"])
+                rows = logical_sql.logical_rows(file, filters, last_ns=LAST_NS, expand=["Store"])
                 found.append(_sorted(rows.data))
             assert found[0] == found[1] == found[2], filters
             if filters in ({"func_name": "load"}, {"state": "FAILED"}, {"since_ns": at(-1)}):
@@ -229,18 +234,18 @@ def _expected(rows: list[tuple[Any, ...]], grain: int, most: int) -> tuple[int, 
 
 
 def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    lane = f"CASE WHEN {REACHED} IS NULL THEN '{gantt.NOT_PLACED}' ELSE worker_id END"
+    lane = f"CASE WHEN {REACHED} IS NULL THEN '{gantt_sql.NOT_PLACED}' ELSE worker_id END"
     begin = f"coalesce({REACHED}, {CREATED})"
 
     def check(file: SessionFile, most: int, since: int | None) -> None:
-        monkeypatch.setattr(gantt, "MAX_BARS", most)
+        monkeypatch.setattr(gantt_sql, "MAX_BARS", most)
         with file.reader() as reader:
             rows = reader.execute(
                 f"SELECT {lane}, {begin}, greatest(coalesce({END}, {LAST_NS}), {begin}) AS ended, "
                 f"failed_ns IS NOT NULL FROM attempts WHERE ended >= {at(since or 0)}"
             ).fetchall()
-        frame = gantt.frame(file, {}, by="worker", lanes_from=0, lanes=500, last_ns=LAST_NS, levels=30)
-        found = gantt.picture(
+        frame = gantt_sql.frame(file, {}, by="worker", lanes_from=0, lanes=500, last_ns=LAST_NS, levels=30)
+        found = gantt_sql.picture(
             file,
             {} if since is None else {"since_ns": at(since)},
             by="worker",
@@ -252,7 +257,7 @@ def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.Mo
             levels=30,
         )
         begin_ns = frame.origin_ns if since is None else at(since)
-        grain, bars = _expected(rows, gantt.resolution(frame.end_ns - begin_ns, 1600), most)
+        grain, bars = _expected(rows, gantt_sql.resolution(frame.end_ns - begin_ns, 1600), most)
         assert found.resolution_ns == grain
         assert {
             (

@@ -20,8 +20,8 @@ import pytest
 from tests.conftest import wait_for
 from tests.story import Story
 
-from rayscope.store.errors import StoreError
-from rayscope.store.sql import SqlError, SqlRunner
+from rayscope.storage.errors import StoreError
+from rayscope.user_sql.run import SqlError, SqlRunner
 
 FORBIDDEN = [
     "COPY attempts TO '{out}'",
@@ -161,7 +161,7 @@ BOMBS = {
 
 def processes() -> list[psutil.Process]:
     """The processes for SQL of the servers in this process."""
-    return [one for one in psutil.Process().children() if "rayscope.store.sql_worker" in one.cmdline()]
+    return [one for one in psutil.Process().children() if "rayscope.user_sql.worker" in one.cmdline()]
 
 
 def test_no_query_stops_the_server_or_eats_its_memory(running: Any) -> None:
@@ -270,7 +270,7 @@ def test_a_live_session_is_asked_as_it_is_now(fresh: Any) -> None:
 HOLDER = """
 import os, sys, threading, time
 from pathlib import Path
-from rayscope.store.sql import SqlRunner
+from rayscope.user_sql.run import SqlRunner
 runner = SqlRunner(Path(sys.argv[1]) / "sql", timeout_s=2)
 source = Path(sys.argv[1]) / "record.duckdb"
 runner.query(source, "SELECT 1", version=1)

@@ -197,11 +197,11 @@ def test_callers_that_have_ended_are_looked_for_however_many_there_are(
         story.batch.attempts[-1].parent_task_id = story.batch.attempts[-2].task_id
     story.task("leaf", 10, 20, 100, parent=above)
     fresh.record(story)
-    monkeypatch.setattr("rayscope.store.query.stack._CLIMB_S", 60)
+    monkeypatch.setattr("rayscope.views.stack.sql._CLIMB_S", 60)
     told = fresh.get("/api/flow/stack", at_ns=at(60))
     assert [node["name"] for node in told["nodes"]] == ["driver", *(f"f{n}" for n in range(levels)), "leaf"]
     assert not told["callers_left_out"]
-    monkeypatch.setattr("rayscope.store.query.stack._CLIMB_S", 0)
+    monkeypatch.setattr("rayscope.views.stack.sql._CLIMB_S", 0)
     cut = fresh.get("/api/flow/stack", at_ns=at(61))
     assert len(cut["nodes"]) == 1 + 50 + 1  # those that were found, under one of unknown callers
     assert cut["callers_left_out"]

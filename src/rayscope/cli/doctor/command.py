@@ -14,8 +14,8 @@ from rayscope.cli.console import fail, print_json, stderr, stdout
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 
 if TYPE_CHECKING:
+    from rayscope.cli.doctor.checks import Finding
     from rayscope.cli.doctor.facts import Facts
-    from rayscope.cli.doctor.judging import Finding
 
 #: Exit status when something is missing or worth mending.
 NOT_WHOLE = 1
@@ -47,10 +47,10 @@ def doctor(
 
     Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth mending.
     """
-    from rayscope.cli.doctor.gather import gather
-    from rayscope.cli.doctor.judging import is_whole, judge
-    from rayscope.sources.address import AddressError, resolve
-    from rayscope.sources.gcs import GcsError
+    from rayscope.cli.doctor.checks import is_whole, judge
+    from rayscope.cli.doctor.collect import gather
+    from rayscope.ray.address import AddressError, resolve
+    from rayscope.ray.gcs.client import GcsError
 
     if server is not None and not server.startswith(("http://", "https://")):
         fail(f"{server!r} is no URL.", "Give --server as http://HOST:PORT.")
@@ -71,7 +71,7 @@ def doctor(
 
 def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
     """Findings, and the facts that they come from."""
-    from rayscope.cli.doctor.judging import is_whole
+    from rayscope.cli.doctor.checks import is_whole
 
     found = [asdict(finding) for finding in findings]
     return {"whole": is_whole(findings), "findings": found, "facts": facts.as_json()}

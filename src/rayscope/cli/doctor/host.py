@@ -17,7 +17,7 @@ import psutil
 
 from rayscope.agent.settings import EXPORT_ADDR, NODE_ID
 from rayscope.cli.doctor.facts import Driver, is_here, node_env
-from rayscope.sources.drops import PREFIX, parse_drops, read_agent_counters
+from rayscope.ray.agents.drops import PREFIX, parse_drops, read_agent_counters
 
 _METRICS_S = 2.0
 _MOST_AGENTS = 4

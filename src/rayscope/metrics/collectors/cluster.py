@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.metrics.collector import Cluster, CollectorError
+from rayscope.metrics.collectors.ends import class_restarts, function_ends
 from rayscope.model.metric import Family, Sample, sample
-from rayscope.store import query
-from rayscope.store.query.ends import class_restarts, function_ends
 
 _FUNCTIONS = 50
 _CLASSES = 200
@@ -21,7 +21,7 @@ class Tasks:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """The functions are the 50 with the most attempts; the others are counted in ``left_out``."""
-        counts = cluster.record("counts", query.counts)["tasks"]
+        counts = cluster.record("counts", sessions_sql.counts)["tasks"]
         yield Family("rayscope_task_attempts", "gauge", "Task attempts on record by state.", "count")
         for state, count in counts.items():
             yield sample("rayscope_task_attempts", count, state=state)
@@ -46,7 +46,7 @@ class Actors:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """Restarts are told of 200 classes; the others are counted in ``left_out``."""
-        counts = cluster.record("counts", query.counts)
+        counts = cluster.record("counts", sessions_sql.counts)
         for what in ("actors", "jobs", "workers", "placement_groups", "nodes"):
             words = what.replace("_", " ").capitalize()
             yield Family(f"rayscope_{what}", "gauge", f"{words} on record by state.", "count")

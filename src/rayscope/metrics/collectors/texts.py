@@ -8,7 +8,7 @@ from rayscope.metrics.collector import Cluster, CollectorError, NotDue
 from rayscope.metrics.ray_text import Texts, TextsNotDue
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import NodeStats
-from rayscope.sources.scrape import Scraped
+from rayscope.ray.agents.scrape import Scraped
 
 _FRESH_NS = 30 * 10**9
 #: Processes that are told one by one, at most.

@@ -1,0 +1,74 @@
+"""Alertmanager (v2) as a channel: it groups, silences and repeats by itself, so it gets everything again.
+
+As Prometheus does: all that fires is sent every minute with an end some minutes ahead, so that an alert
+ends by itself when we are gone; what is resolved is sent with its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from rayscope.alerts.notification.channels import ChannelError, Notification, Route
+from rayscope.alerts.state import Alert
+from rayscope.storage.errors import BadQuery
+
+_RESEND_NS = 60 * 10**9
+#: Prometheus' rule: four times the time between two sendings.
+_HOLDS_NS = 4 * _RESEND_NS
+
+
+class AlertmanagerChannel:
+    """``url``: Alertmanager's, as people open it. ``username`` and ``password``, or ``token``, if it asks."""
+
+    route: Route | None = Route((), 0, 0, _RESEND_NS)
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        url = str(config.get("url") or "")
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BadQuery("`url` is Alertmanager's, beginning with http.", "For example http://host:9093.")
+        self._host = parts.netloc.rpartition("@")[2]
+        headers = {"Authorization": f"Bearer {config['token']}"} if config.get("token") else {}
+        auth = (str(config["username"]), str(config.get("password", ""))) if config.get("username") else None
+        self._client = httpx.Client(headers=headers, auth=auth, timeout=10, trust_env=False)
+        self._url = url.rstrip("/") + "/api/v2/alerts"
+
+    def targets(self) -> list[str]:
+        """Its host and port."""
+        return [self._host]
+
+    def send(self, notification: Notification) -> None:
+        """Post all alerts at once. Raises ChannelError."""
+        alerts = [_told(alert, notification) for alert in notification.firing + notification.resolved]
+        try:
+            answer = self._client.post(
+                self._url,
+                content=msgspec.json.encode(alerts),
+                headers={"Content-Type": "application/json"},
+            )
+        except httpx.HTTPError as error:
+            raise ChannelError(f"{self._host} is not reached: {type(error).__name__}.") from error
+        if not answer.is_success:
+            raise ChannelError(f"{self._host} answered {answer.status_code}: {answer.text[:200]}")
+
+
+def _told(alert: Alert, notification: Notification) -> dict[str, Any]:
+    ends_ns = alert.resolved_ns or notification.now_ns + _HOLDS_NS
+    return {
+        "labels": {**alert.labels, "session": notification.session},
+        "annotations": alert.annotations,
+        "startsAt": _time(alert.fired_ns or notification.now_ns),
+        "endsAt": _time(ends_ns),
+        **({"generatorURL": notification.url} if notification.url else {}),
+    }
+
+
+def _time(ns: int) -> str:
+    seconds, rest = divmod(ns, 10**9)
+    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest // 10**6:03d}Z"

@@ -1,0 +1,207 @@
+"""Channels: where notifications go. The door for plug-ins, and the file that says which there are.
+
+A kind of channel is a class that the entry point group ``rayscope.channels`` names; ours come through the
+same door. Which channels there are, with their addresses and secrets, stands in ``channels.yml`` in the
+data directory and nowhere else: nothing of it comes from a request, and no address leaves by the API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from rayscope.alerts.rules import duration_ns
+from rayscope.alerts.state import Alert
+from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
+from rayscope.storage.errors import BadQuery, NotFound
+
+GROUP = "rayscope.channels"
+#: For an installation whose metadata is older than this door; the names are those of the entry points.
+_OURS = {
+    "apprise": "rayscope.alerts.notification.apprise_channel:AppriseChannel",
+    "alertmanager": "rayscope.alerts.notification.alertmanager_channel:AlertmanagerChannel",
+}
+_MAX_CHANNELS = 50
+_ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
+
+
+class ChannelError(Exception):
+    """A notification could not be delivered; the text says why and holds no secrets."""
+
+
+class Route(NamedTuple):
+    """When a group of alerts is told of: durations in ns, as Alertmanager means them."""
+
+    group_by: tuple[str, ...] = ("alertname",)
+    group_wait_ns: int = 10 * 10**9
+    group_interval_ns: int = 60 * 10**9
+    repeat_interval_ns: int = 4 * 3600 * 10**9
+
+
+class Notification(NamedTuple):
+    """What is told at once: alerts of one group that fire, and those that are over since the last time."""
+
+    session: str
+    group: Mapping[str, str]
+    firing: list[Alert]
+    resolved: list[Alert]
+    #: Where the UI shows them; None where we do not know under which name people reach us.
+    url: str | None
+    now_ns: int
+    is_test: bool = False
+
+    @property
+    def title(self) -> str:
+        """One line."""
+        what = ", ".join(sorted({alert.rule for alert in self.firing + self.resolved}))
+        count = f"FIRING {len(self.firing)}" if self.firing else f"RESOLVED {len(self.resolved)}"
+        return f"[{'TEST ' if self.is_test else ''}{count}] {what}"[:200]
+
+    @property
+    def body(self) -> str:
+        """A plain text: a paragraph for each alert, 20 at most."""
+        lines = []
+        for word, alerts in (("firing", self.firing), ("resolved", self.resolved)):
+            for alert in alerts[:20]:
+                summary = alert.annotations.get("summary") or alert.rule
+                lines.append(f"{word}: {summary}")
+                lines += [text for text in (alert.annotations.get("description"),) if text]
+                told = ", ".join(f"{name}={value}" for name, value in sorted(alert.labels.items()))
+                lines += [told, ""]
+            if len(alerts) > 20:
+                lines += [f"and {len(alerts) - 20} more that are {word}", ""]
+        lines += [f"session {self.session}", *([self.url] if self.url else [])]
+        return "\n".join(lines)
+
+
+class Channel(Protocol):
+    """What a plug-in provides: made with its mapping of ``channels.yml``, and told to send.
+
+    ``route``: when it wants to be told; None leaves that to the file. ``targets`` says where it sends to,
+    without secrets.
+    """
+
+    route: Route | None
+
+    def __init__(self, config: Mapping[str, Any]) -> None: ...
+
+    def send(self, notification: Notification) -> None:
+        """Deliver, in a thread of the channel's own. Raises ChannelError (to be tried again)."""
+
+    def targets(self) -> list[str]:
+        """Where it sends to, for people; no secrets."""
+
+
+class Configured(NamedTuple):
+    """A channel of the file. ``match``: labels that an alert must have. ``channel``: None if unusable."""
+
+    name: str
+    kind: str
+    match: Mapping[str, str]
+    send_resolved: bool
+    route: Route
+    channel: Channel | None
+    problem: str | None
+    remedy: str | None
+
+
+class Config(NamedTuple):
+    """All of ``channels.yml``; ``problem`` and ``remedy`` if it cannot be read."""
+
+    channels: tuple[Configured, ...] = ()
+    problem: str | None = None
+    remedy: str | None = None
+
+    def named(self, name: str) -> Configured:
+        """The channel of that name. Raises NotFound."""
+        for each in self.channels:
+            if each.name == name:
+                return each
+        raise NotFound(f"There is no channel {name[:60]!r}.", "GET /api/alerts/channels lists them.")
+
+
+def kinds() -> list[str]:
+    """The kinds of channels that are installed."""
+    return sorted({*_OURS, *(each.name for each in entry_points(group=GROUP))})
+
+
+def _kind(name: str) -> Any:
+    from importlib import import_module
+
+    for each in entry_points(group=GROUP, name=name):
+        return each.load()
+    if name in _OURS:
+        module, _, attribute = _OURS[name].partition(":")
+        return getattr(import_module(module), attribute)
+    raise BadQuery(f"There is no kind of channel {name[:60]!r}.", f"There are: {', '.join(kinds())}.")
+
+
+def load_channels(path: Path) -> Config:
+    """Read the file; what is wrong with one channel is its own problem."""
+    if not path.exists():
+        return Config()
+    try:
+        text = read_text(path)
+    except (OSError, ValueError) as error:
+        return Config(problem=f"channels.yml cannot be read: {error}", remedy="See that it is UTF-8 text.")
+    try:
+        document = parse_yaml(text) or {}
+        if not isinstance(document, dict) or not set(document) <= {"route", "channels"}:
+            raise BadQuery("channels.yml is a mapping with `channels` and `route`.", "See docs/alerts.md.")
+        route = _route(document.get("route") or {}, Route())
+        given = [] if document.get("channels") is None else document["channels"]
+        if not isinstance(given, list) or len(given) > _MAX_CHANNELS:
+            raise BadQuery(f"`channels` is a list of {_MAX_CHANNELS} at most.", "See docs/alerts.md.")
+        channels = tuple(_configured(each, number, route) for number, each in enumerate(given))
+        names = [each.name for each in channels]
+        if len(set(names)) < len(names):
+            raise BadQuery("Two channels have one name.", "Give each its own.")
+    except BadYaml:
+        # Why it is not could quote a secret.
+        return Config(
+            problem="channels.yml cannot be read as YAML, or is too large or nested too deep.",
+            remedy="Correct it; `python -c` with yaml says where.",
+        )
+    except BadQuery as problem:
+        return Config(problem=problem.message, remedy=problem.remedy)
+    return Config(channels)
+
+
+def _configured(given: Any, number: int, route: Route) -> Configured:
+    name, kind = f"channel-{number + 1}", ""
+    match: dict[str, str] = {}
+    resolved = True
+    try:
+        if not isinstance(given, dict):
+            raise BadQuery("A channel is a mapping.", "It has at least `name` and `type`.")
+        name = str(given.get("name") or name)[:100]
+        kind = str(given.get("type") or "")[:100]
+        told = given.get("match") or {}
+        if not isinstance(told, dict):
+            raise BadQuery("`match` maps labels to values.", "For example match: {severity: critical}.")
+        match = {str(label): str(value) for label, value in told.items()}
+        resolved = bool(given.get("send_resolved", True))
+        channel: Channel = _kind(kind)(given)
+        route = channel.route or _route(given, route)
+        return Configured(name, kind, match, resolved, route, channel, None, None)
+    except BadQuery as problem:
+        return Configured(name, kind, match, resolved, route, None, problem.message, problem.remedy)
+    except Exception as error:  # a plug-in's; its text could hold a secret
+        said = f"The channel cannot be made: {type(error).__name__}."
+        return Configured(name, kind, match, resolved, route, None, said, "See the plug-in's documentation.")
+
+
+def _route(given: Mapping[str, Any], base: Route) -> Route:
+    if not isinstance(given, Mapping):
+        raise BadQuery("`route` is a mapping.", f"It has {', '.join(sorted(_ROUTE_KEYS))}.")
+    by = given.get("group_by", base.group_by)
+    if not isinstance(by, (list, tuple)) or not all(isinstance(each, str) for each in by):
+        raise BadQuery("`group_by` is a list of labels.", "For example [alertname, node_id].")
+    return Route(
+        tuple(by),
+        duration_ns(given["group_wait"]) if "group_wait" in given else base.group_wait_ns,
+        duration_ns(given["group_interval"]) if "group_interval" in given else base.group_interval_ns,
+        duration_ns(given["repeat_interval"]) if "repeat_interval" in given else base.repeat_interval_ns,
+    )

@@ -1,0 +1,123 @@
+"""One channel's deliveries: a thread, a bounded queue, and another try after a while."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from rayscope.alerts.notification.channels import ChannelError, Configured, Notification
+
+log = logging.getLogger("rayscope.alerts")
+
+MAX_WAITING = 100
+#: Pauses before the second and further tries, s; then it is given up, and its group told of again later.
+RETRY_S = (1.0, 5.0, 20.0, 60.0)
+
+
+class Delivered(msgspec.Struct):
+    """How the deliveries of a channel go. ``last_*`` are of the last try; times in ns, 0 before the first."""
+
+    sent: int = 0
+    failed: int = 0
+    dropped: int = 0
+    waiting: int = 0
+    last_ns: int = 0
+    last_ok: bool | None = None
+    last_error: str | None = None
+    last_title: str | None = None
+    tries: int = 0
+    next_try_ns: int = 0
+
+
+class Delivery:
+    """Sends a channel's notifications one by one. ``given_up`` is told of those that did not get through."""
+
+    def __init__(
+        self,
+        channel: Configured,
+        given_up: Callable[[Notification], None],
+        retry_s: tuple[float, ...] = RETRY_S,
+    ) -> None:
+        self.channel = channel
+        self.told = Delivered()
+        self._given_up = given_up
+        self._retry_s = retry_s
+        self._waiting: deque[Notification] = deque()
+        self._wake = threading.Condition()
+        #: What failed, while it waits for its next try.
+        self._again: Notification | None = None
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name=f"rayscope-{channel.name}", daemon=True)
+        self._thread.start()
+
+    def put(self, notification: Notification) -> None:
+        """Send this when its turn comes; the oldest goes when too many wait."""
+        with self._wake:
+            if len(self._waiting) >= MAX_WAITING:
+                self._waiting.popleft()
+                self.told.dropped += 1
+            self._waiting.append(notification)
+            self.told.waiting = len(self._waiting)
+            self._wake.notify()
+
+    def stop(self) -> list[Notification]:
+        """End the thread. Returns what has not been sent, and is not being sent just now."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+            rest = [self._again] if self._again else []
+            return rest + list(self._waiting)
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not self._waiting and not self._stopping:
+                    self._wake.wait()
+                if self._stopping:
+                    return
+                notification = self._waiting.popleft()
+                self.told.waiting = len(self._waiting)
+            if not self._deliver(notification):
+                return
+
+    def _deliver(self, notification: Notification) -> bool:
+        """Try until it is through or given up. False: we were stopped."""
+        for number, pause in enumerate((*self._retry_s, None), 1):
+            error = attempt(self.channel, notification)
+            now_ns = time.time_ns()
+            self.told.tries, self.told.last_ns, self.told.last_ok = number, now_ns, error is None
+            self.told.last_error, self.told.last_title = error, notification.title
+            self.told.next_try_ns = 0 if error is None or pause is None else now_ns + int(pause * 1e9)
+            if error is None:
+                self.told.sent += 1
+                return True
+            log.warning("channel %s, try %d: %s", self.channel.name, number, error)
+            if pause is None:
+                break
+            with self._wake:
+                self._again = notification
+                if self._wake.wait_for(lambda: self._stopping, pause):
+                    return False
+                self._again = None
+        self.told.failed += 1
+        self._given_up(notification)
+        return True
+
+
+def attempt(channel: Configured, notification: Notification) -> str | None:
+    """Send once. What went wrong, or None."""
+    if channel.channel is None:
+        return channel.problem or "The channel cannot be used."
+    try:
+        channel.channel.send(notification)
+    except ChannelError as problem:
+        return str(problem)[:500]
+    except Exception as error:  # a plug-in's fault, whose text could hold a secret
+        log.exception("channel %s", channel.name)
+        return f"The channel failed: {type(error).__name__}."
+    return None

@@ -1,0 +1,186 @@
+"""Who is told of which alerts when: grouping, waiting, repeating, silences and acknowledgements.
+
+Every channel has its groups: the alerts of a session that share the values of ``group_by``. A group is told
+of after ``group_wait``; of what changed in it, not sooner than ``group_interval`` later; and of what fires
+on, every ``repeat_interval``, unless all of it is acknowledged. What was told is kept through a restart.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from rayscope.alerts.files import load, save
+from rayscope.alerts.notification.channels import Config, Configured, Notification, Route, load_channels
+from rayscope.alerts.notification.delivery import RETRY_S, Delivered, Delivery, attempt
+from rayscope.alerts.state import Alert, State
+
+#: What was told of groups that nobody has heard of since is forgotten after so long.
+_FORGET_NS = 7 * 86400 * 10**9
+_MAX_GROUPS = 5000
+
+Silencing = Callable[[Mapping[str, str]], list[str]]
+
+
+class Group(msgspec.Struct):
+    """What a channel knows of a group: since when it is there, when it was told last, and what."""
+
+    first_ns: int
+    sent_ns: int = 0
+    #: The fingerprints that it was told of as firing.
+    told: list[str] = []
+
+
+class Notifier:
+    """All channels of a server. :meth:`tick` is called again and again; everything else follows."""
+
+    def __init__(
+        self,
+        folder: Path,
+        link: Callable[[str], str | None],
+        retry_s: tuple[float, ...] = RETRY_S,
+    ) -> None:
+        self._file = folder / "channels.yml"
+        self._state = folder / "notified.json"
+        self._link = link
+        self._retry_s = retry_s
+        self._lock = threading.RLock()
+        self._groups = load(self._state, dict[str, Group], {})
+        self._deliveries: dict[str, Delivery] = {}
+        self._stamp: float | None = -1
+        self.config = Config()
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the file again if it has changed; what waits for a channel goes on to the one of its name."""
+        try:
+            stamp: float | None = self._file.stat().st_mtime_ns
+        except OSError:
+            stamp = None
+        with self._lock:
+            if stamp == self._stamp:
+                return
+            self._stamp = stamp
+            self.config = load_channels(self._file)
+            before, self._deliveries = self._deliveries, {}
+            waiting = {name: delivery.stop() for name, delivery in before.items()}
+            for channel in self.config.channels:
+                made = self._deliveries[channel.name] = Delivery(channel, self._given_up, self._retry_s)
+                if channel.name in before:
+                    made.told = before[channel.name].told
+                    for notification in waiting[channel.name]:
+                        made.put(notification)
+
+    def stop(self) -> None:
+        """End the threads of the channels."""
+        with self._lock:
+            for delivery in self._deliveries.values():
+                delivery.stop()
+
+    def told(self, channel: str) -> Delivered:
+        """How a channel's deliveries go."""
+        with self._lock:
+            delivery = self._deliveries.get(channel)
+        return delivery.told if delivery else Delivered()
+
+    def test(self, name: str, notification: Notification) -> str | None:
+        """Send a test through a channel now. What went wrong, or None. Raises NotFound."""
+        channel = self.config.named(name)
+        error = attempt(channel, notification)
+        told = self.told(name)
+        told.last_ns, told.last_ok, told.last_error = notification.now_ns, error is None, error
+        told.last_title, told.tries, told.next_try_ns = notification.title, 1, 0
+        return error
+
+    def tick(self, alerts: Mapping[str, Sequence[Alert]], silencing: Silencing, now_ns: int) -> None:
+        """``alerts``: of every session that lives, those that fire or are resolved."""
+        with self._lock:
+            changed = False
+            seen: set[str] = set()
+            for channel in self.config.channels:
+                if channel.channel is None:
+                    continue
+                for session, all_of_it in alerts.items():
+                    for key, labels, members in _grouped(channel, session, all_of_it):
+                        seen.add(key)
+                        changed |= self._group(channel, session, key, labels, members, silencing, now_ns)
+            for key, group in list(self._groups.items()):
+                if key not in seen and now_ns - max(group.sent_ns, group.first_ns) > _FORGET_NS:
+                    del self._groups[key]
+                    changed = True
+            if changed:
+                save(self._state, self._groups)
+
+    def _group(
+        self,
+        channel: Configured,
+        session: str,
+        key: str,
+        labels: Mapping[str, str],
+        members: Sequence[Alert],
+        silencing: Silencing,
+        now_ns: int,
+    ) -> bool:
+        """Tell of one group if it is time. Whether anything is to be saved."""
+        loud = [alert for alert in members if not silencing({**alert.labels, "session": session})]
+        group = self._groups.get(key)
+        told = set(group.told) if group else set()
+        firing = [alert for alert in loud if alert.state is State.FIRING]
+        over = [alert for alert in loud if alert.state is State.RESOLVED and alert.fingerprint in told]
+        resolved = over if channel.send_resolved else []
+        if group is None:
+            if not firing or len(self._groups) >= _MAX_GROUPS:
+                return False
+            group = self._groups[key] = Group(now_ns)
+        if not firing and not over:
+            if not members or not group.sent_ns:
+                del self._groups[key]
+                return True
+            return False
+        wanted = [alert for alert in firing if alert.ack is None]
+        fresh = [alert for alert in wanted if alert.fingerprint not in told]
+        if not self._is_due(group, channel.route, bool(fresh or over), bool(wanted), now_ns):
+            return False
+        if firing or resolved:
+            link = self._link(session)
+            self._deliveries[channel.name].put(
+                Notification(session, dict(labels), firing, resolved, link, now_ns)
+            )
+        group.sent_ns, group.told = now_ns, [alert.fingerprint for alert in firing]
+        if not firing:
+            del self._groups[key]
+        return True
+
+    @staticmethod
+    def _is_due(group: Group, route: Route, news: bool, wanted: bool, now_ns: int) -> bool:
+        if not group.sent_ns:
+            return wanted and now_ns - group.first_ns >= route.group_wait_ns
+        since_ns = now_ns - group.sent_ns
+        if news:
+            return since_ns >= route.group_interval_ns
+        return wanted and since_ns >= route.repeat_interval_ns
+
+    def _given_up(self, notification: Notification) -> None:
+        """Tell again of the group, ``group_interval`` from now, as if nobody had heard of it."""
+        with self._lock:
+            for key, group in self._groups.items():
+                _, session, labels = msgspec.json.decode(key, type=tuple[str, str, dict[str, str]])
+                if session == notification.session and labels == notification.group:
+                    group.told = []
+
+
+def _grouped(
+    channel: Configured, session: str, alerts: Sequence[Alert]
+) -> list[tuple[str, dict[str, str], list[Alert]]]:
+    """A channel's groups of a session: their key, their labels, and their alerts."""
+    groups: dict[str, tuple[dict[str, str], list[Alert]]] = {}
+    for alert in alerts:
+        if any(alert.labels.get(name, "") != value for name, value in channel.match.items()):
+            continue
+        labels = {name: alert.labels.get(name, "") for name in channel.route.group_by}
+        key = msgspec.json.encode((channel.name, session, labels)).decode()
+        groups.setdefault(key, (labels, []))[1].append(alert)
+    return [(key, labels, members) for key, (labels, members) in groups.items()]

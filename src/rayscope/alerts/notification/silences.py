@@ -1,0 +1,112 @@
+"""Silences: whom not to tell of what, until when, since somebody said so."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from rayscope.alerts.files import load, save
+from rayscope.metrics.tsdb.matching import matching
+from rayscope.model.metric import Matcher
+from rayscope.storage.errors import BadQuery, NotFound
+
+_MAX_SILENCES = 500
+_MAX_MATCHERS = 20
+_MAX_TEXT = 1000
+_LONGEST_NS = 366 * 86400 * 10**9
+#: An ended silence is shown for so long.
+_KEPT_NS = 5 * 86400 * 10**9
+
+
+class Silence(msgspec.Struct, frozen=True):
+    """Alerts whose labels (and ``session``) fit all matchers are silent from ``starts_ns`` to ``ends_ns``."""
+
+    id: str
+    matchers: list[Matcher]
+    starts_ns: int
+    ends_ns: int
+    created_by: str
+    comment: str
+
+    def state(self, now_ns: int) -> str:
+        """``pending``, ``active`` or ``expired``."""
+        if now_ns >= self.ends_ns:
+            return "expired"
+        return "active" if now_ns >= self.starts_ns else "pending"
+
+    def fits(self, labels: Mapping[str, str]) -> bool:
+        """Whether an alert with these labels is meant."""
+        return bool(matching([tuple(sorted(labels.items()))], self.matchers))
+
+
+class Silences:
+    """All silences of a server, kept in a file. Thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._all = {silence.id: silence for silence in load(path, list[Silence], [])}
+
+    def add(
+        self,
+        matchers: list[Matcher],
+        starts_ns: int,
+        ends_ns: int,
+        created_by: str,
+        comment: str,
+        *,
+        now_ns: int,
+    ) -> Silence:
+        """A new silence. Raises BadQuery for what cannot be."""
+        ends_ns = min(ends_ns, starts_ns + _LONGEST_NS)
+        if not matchers or len(matchers) > _MAX_MATCHERS:
+            raise BadQuery(f"A silence has 1 to {_MAX_MATCHERS} matchers.", "Say which labels are meant.")
+        if any(len(text) > _MAX_TEXT for matcher in matchers for text in matcher):
+            raise BadQuery("A matcher is too long.", f"At most {_MAX_TEXT} characters.")
+        if ends_ns <= max(starts_ns, now_ns):
+            raise BadQuery("A silence has to end after its begin, and after now.", "Give a later end.")
+        if not created_by.strip():
+            raise BadQuery("A silence needs a name: whose is it?", "Give created_by.")
+        silence = Silence(
+            secrets.token_hex(8), matchers, starts_ns, ends_ns, created_by[:200], comment[:_MAX_TEXT]
+        )
+        if all(matcher.op in ("!=", "!~") for matcher in matchers) or silence.fits({}):
+            raise BadQuery("This would silence everything.", "Name at least one label that has to be there.")
+        with self._lock:
+            self._tidy(now_ns)
+            if len(self._all) >= _MAX_SILENCES:
+                raise BadQuery(f"There are {_MAX_SILENCES} silences already.", "End some of them.")
+            self._all[silence.id] = silence
+            save(self._path, list(self._all.values()))
+        return silence
+
+    def end(self, identity: str, now_ns: int) -> Silence:
+        """End a silence now. Raises NotFound."""
+        with self._lock:
+            known = self._all.get(identity)
+            if known is None:
+                raise NotFound("There is no such silence.", "GET /api/alerts/silences lists them.")
+            ended = msgspec.structs.replace(known, ends_ns=min(known.ends_ns, now_ns))
+            self._all[identity] = ended
+            save(self._path, list(self._all.values()))
+        return ended
+
+    def _tidy(self, now_ns: int) -> None:
+        self._all = {key: each for key, each in self._all.items() if now_ns - each.ends_ns < _KEPT_NS}
+
+    def listed(self, now_ns: int) -> list[Silence]:
+        """All of them, those that hold first, and then by their end."""
+        order = {"active": 0, "pending": 1, "expired": 2}
+        with self._lock:
+            found = [each for each in self._all.values() if now_ns - each.ends_ns < _KEPT_NS]
+        return sorted(found, key=lambda each: (order[each.state(now_ns)], -each.ends_ns))
+
+    def silencing(self, labels: Mapping[str, str], now_ns: int) -> list[str]:
+        """The ids of the silences that hold for an alert now."""
+        with self._lock:
+            held = [each for each in self._all.values() if each.state(now_ns) == "active"]
+        return [each.id for each in held if each.fits(labels)]

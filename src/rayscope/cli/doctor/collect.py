@@ -1,0 +1,191 @@
+"""Asking and measuring for ``rayscope doctor``: the GCS, the server, and this machine. Changes nothing.
+
+Every wait here is bounded. What cannot be found out stays None (or ``error`` says why).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rayscope.cli import recording
+from rayscope.cli.api import Api, RayscopeError
+from rayscope.cli.doctor.facts import Facts, Measured, Node, Reading, ServerFacts, key_in, place, same_place
+from rayscope.cli.doctor.host import Here, Probe, counters, drivers
+from rayscope.cli.serving import running_server
+from rayscope.ray.auth import ray_token
+from rayscope.ray.gcs import snapshot
+from rayscope.ray.gcs.client import GcsClient, GcsError
+from rayscope.server.settings import Settings
+
+_GCS_S = 5.0
+_API_S = 5.0
+#: Agents report every 5 s; after a probe we wait for a report that holds it.
+_REPORT_S = 6.0
+
+
+def gather(
+    address: str, settings: Settings, server: str | None, data_dir: Path | None, seconds: float, probe: bool
+) -> Facts:
+    """Ask and measure. Raises GcsError if the cluster cannot be reached, and for nothing else."""
+    with contextlib.closing(GcsClient(address, ray_token(), timeout_s=_GCS_S)) as client:
+        info = client.cluster_info()
+        alive = [node for node in client.nodes() if node.state == 0]  # GcsNodeState.ALIVE
+        here = Here(info.session)
+        running = tuple(drivers(client.jobs()))
+        found, token, key = _find_server(settings, server, here)
+        with contextlib.ExitStack() as stack:
+            api = stack.enter_context(contextlib.closing(Api(found, token, _API_S))) if found else None
+            ports = {
+                node.node_id.hex(): (node.node_manager_address, node.metrics_export_port)
+                for node in alive
+                if node.node_id.hex() in here.raylets and node.metrics_export_port > 0
+            }
+            driver = stack.enter_context(Probe(address)) if probe else None
+            asked, counted = _ask(api, info.session), counters(ports)
+            began, began_ns, cpu = time.monotonic(), time.time_ns(), here.cpu(found)
+            if driver is not None:
+                driver.run()
+            time.sleep(seconds)
+            took, ended_ns = time.monotonic() - began, time.time_ns()
+            spent = {kind: used - cpu[kind] for kind, used in here.cpu(found).items() if kind in cpu}
+            now, counted_now = _ask(api, info.session), counters(ports)
+            if driver is not None and not driver.error:
+                now = _await_reports(api, info.session, now, ended_ns)
+        reading, ended = _read(client, info.session, began_ns, ended_ns)
+        config = client.internal_config()
+        if config is not None:
+            config = {name: config[name] for name in recording.system_config() if name in config}
+    agents = {item["node_id"]: item for item in asked.recording.get("nodes", ())}
+    lanes = {item["node_id"]: item for item in now.recording.get("nodes", ())}
+    nodes = []
+    for row in alive:
+        node_id = row.node_id.hex()
+        about = {**here.about(node_id, key), **_lane(lanes.get(node_id), agents.get(node_id), now)}
+        if node_id in counted_now:
+            before, after = counted.get(node_id, {}), counted_now[node_id]
+            about["received"] = after["received"] - before.get("received", 0)
+            about["lost"] = after["lost"]
+        nodes.append(Node(node_id, row.node_manager_address, bool(row.is_head_node), **about))
+    spans, spans_before = now.recording.get("spans"), asked.recording.get("spans")
+    return Facts(
+        address=address,
+        session=info.session,
+        ray_version=info.ray_version or "",
+        nodes=tuple(sorted(nodes, key=lambda node: (not node.head, node.node_id))),
+        drivers=running,
+        config=config,
+        server=now,
+        reading=reading,
+        measured=Measured(
+            seconds=took,
+            ended=len(ended) if ended is not None else None,
+            ended_here=sum(node in here.raylets for node in ended) if ended is not None else None,
+            cpu=spent,
+            spans=None if spans is None or spans_before is None else spans - spans_before,
+            probe=driver is not None and not driver.error,
+            probe_error=driver.error if driver is not None else "",
+        ),
+        data_dir=str(data_dir) if data_dir else "",
+    )
+
+
+# The server.
+
+
+def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str | None, str | None, str]:
+    """(URL, our token for it, its ingest key if we know it): the one named, ours, or the one nodes name."""
+    if named:
+        url, _, path = named.partition("/api/ingest/")
+        return url, settings.token, path.partition("/")[0] or _key(settings.folder, url)
+    found = running_server(settings.folder)
+    if found is not None:
+        return found.url, settings.token, key_in(found.ingest_url)
+    for target in here.exports():
+        url = place(target)
+        try:
+            with Api(url, None, _API_S) as api:
+                api.health()
+        except RayscopeError:
+            continue
+        return url, None, ""  # nobody named it to us: it gets no token of ours
+    return None, None, ""
+
+
+def _key(folder: Path, url: str) -> str:
+    """The key of the server at ``url``, if it is the one of our data directory."""
+    ours = running_server(folder)
+    return key_in(ours.ingest_url) if ours is not None and same_place(ours.url, url) else ""
+
+
+def _ask(api: Api | None, session: str) -> ServerFacts:
+    if api is None:
+        return ServerFacts()
+    try:
+        health = api.health()
+    except RayscopeError as error:
+        return ServerFacts(api.url, error.message, error.remedy)
+    facts = ServerFacts(api.url, version=str(health.get("version") or ""), health=health)
+    try:
+        if session not in api.by_name():
+            return replace(facts, known=False)
+        told, ingest = api.recording(session), api.summary(session).get("ingest") or {}
+    except RayscopeError as error:
+        return replace(facts, error=error.message, remedy=error.remedy)
+    return replace(facts, known=True, recording=told, ingest=ingest)
+
+
+def _await_reports(api: Api | None, session: str, now: ServerFacts, since_ns: int) -> ServerFacts:
+    """Ask again until an agent has told of what the probe did."""
+    if api is None or now.error:
+        return now
+    deadline = time.monotonic() + _REPORT_S
+    while time.monotonic() < deadline and any(
+        item["agent"] and item["lane"] == "fast" and item["agent"]["time_ns"] < since_ns
+        for item in now.recording.get("nodes", ())
+    ):
+        time.sleep(0.3)
+        again = _ask(api, session)
+        now = now if again.error else again
+    return now
+
+
+def _lane(now: Any, before: Any, server: ServerFacts) -> dict[str, Any]:
+    """The server's account of one node."""
+    if not server.known:
+        return {}
+    if now is None and server.recording.get("nodes_total", 0) > len(server.recording.get("nodes", ())):
+        return {}  # it is among those that are left out
+    if now is None:
+        return {"lane": "none", "lane_code": "no_events"}
+    about = {key: now.get(key) for key in ("lane", "lane_code", "lane_reason", "agent")}
+    agent, earlier = now.get("agent"), (before or {}).get("agent")
+    if agent and now["lane"] == "fast" and agent["received"]:
+        base = earlier if earlier and earlier["pid"] == agent["pid"] else {"received": 0, "busy_s": 0.0}
+        if agent["received"] - base["received"] < 1:
+            base = {"received": 0, "busy_s": 0.0}
+        about["us_an_event"] = (
+            (agent["busy_s"] - base["busy_s"]) * 1e6 / (agent["received"] - base["received"])
+        )
+        about["since_start"] = not base["received"]
+    return about
+
+
+def _read(client: GcsClient, session: str, began_ns: int, ended_ns: int) -> tuple[Reading, list[str] | None]:
+    """One whole reading of the GCS, and the nodes of the attempts that ended between the two times."""
+    began = time.monotonic()
+    try:
+        batch = snapshot.read(client, session)
+    except GcsError as error:
+        return Reading(error=error.message, remedy=error.remedy), None
+    took = time.monotonic() - began
+    ended = [
+        attempt.node_id or ""
+        for attempt in batch.attempts
+        if any(began_ns <= attempt.states.get(state, 0) <= ended_ns for state in ("FINISHED", "FAILED"))
+    ]
+    lost = sum(drop.count for drop in batch.drops if drop.reason == "status_events_dropped")
+    return Reading(took, len(batch.attempts), len(batch.entities), lost), ended

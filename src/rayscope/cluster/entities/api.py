@@ -1,0 +1,127 @@
+"""Actors, nodes, workers, jobs and placement groups: a list and one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.responses import Response
+
+from rayscope.cluster.entities import sql
+from rayscope.cluster.jobs import sql as jobs_sql
+from rayscope.cluster.nodes import usage as nodes_usage
+from rayscope.cluster.nodes.api import node_detail
+from rayscope.ingest.transport import lane_of
+from rayscope.model import Kind
+from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
+from rayscope.server.services import Hub
+
+AtLeast = Annotated[
+    str | None,
+    Query(max_length=500, description="NAME:NUMBER,...: nodes and workers by what they use at least."),
+]
+#: What is measured of each row of a list.
+_BESIDE: dict[str, Callable[[Hub, str], sql.Beside]] = {
+    "node": nodes_usage.beside_nodes,
+    "worker": nodes_usage.beside_workers,
+}
+
+
+def add_entities(app: FastAPI, hub: Hub) -> None:
+    """A list and a detail for each kind of entity."""
+    for kind, path in (
+        ("actor", "actors"),
+        ("node", "nodes"),
+        ("worker", "workers"),
+        ("job", "jobs"),
+        ("placement_group", "placement_groups"),
+    ):
+        _add_entity(app, hub, kind, path)  # type: ignore[arg-type]
+
+
+def _add_lane(hub: Hub, session: str, row: dict[str, Any]) -> None:
+    """Say of a node how its events come."""
+    row.update(lane_of(hub.catalog.about(session), row["node_id"]))
+
+
+def _add_tasks(hub: Hub, session: str, rows: list[dict[str, Any]]) -> None:
+    """Say of jobs how many of their attempts are in which state."""
+    jobs = hub.cached(session, "tasks_by_job", jobs_sql.tasks_by_job)
+    for row in rows:
+        row["tasks"] = jobs.get(row["job_id"], {})
+
+
+def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
+    what = path.replace("_", " ")
+
+    def many(
+        session: Session = None,
+        state: Text = None,
+        job_id: Text = None,
+        node_id: Text = None,
+        worker_id: Text = None,
+        actor_id: Text = None,
+        name: Text = None,
+        class_name: Text = None,
+        type: Text = None,
+        at_least: AtLeast = None,
+        q: Text = None,
+        sort: Annotated[str | None, Query(max_length=60)] = None,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Response:
+        filters = {
+            "state": state,
+            "job_id": job_id,
+            "node_id": node_id,
+            "worker_id": worker_id,
+            "actor_id": actor_id,
+            "name": name,
+            "class_name": class_name,
+            "type": type,
+            "at_least": at_least,
+            "q": q,
+        }
+        chosen = hub.resolve(session)
+        beside = _BESIDE[kind](hub, chosen) if kind in _BESIDE else None
+        page = hub.read(
+            chosen,
+            lambda file: sql.list_entities(
+                file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside
+            ),
+        )
+        if kind == "node":
+            usage = nodes_usage.usage_of(hub, chosen)
+            for row in page.items:
+                _add_lane(hub, chosen, row)
+                nodes_usage.folded(row, usage)
+        if kind == "job":
+            _add_tasks(hub, chosen, page.items)
+        return with_dropped(hub, chosen, page)
+
+    def one(entity_id: str, session: Session = None) -> Response:
+        chosen = hub.resolve(session)
+        row = hub.read(chosen, lambda file: sql.get_entity(file, kind, entity_id))
+        if kind == "node":
+            _add_lane(hub, chosen, row)
+            row.update(node_detail(hub, chosen, row))
+        if kind == "worker":
+            row.update(nodes_usage.worker_figures(nodes_usage.usage_of(hub, chosen), row))
+        if kind == "job":
+            _add_tasks(hub, chosen, [row])
+        return answer(row)
+
+    routes: tuple[tuple[str, Callable[..., Response], str], ...] = (
+        (f"/api/{path}", many, f"A page of {what}."),
+        (f"/api/{path}/{{entity_id}}", one, f"One of the {what}."),
+    )
+    for route, function, description in routes:
+        app.add_api_route(
+            route,
+            function,
+            methods=["GET"],
+            description=description,
+            operation_id=f"{kind}_{function.__name__}",
+            responses=ERRORS,
+        )

@@ -1,0 +1,182 @@
+"""Actors, nodes, workers, jobs and placement groups: lists, and one of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rayscope.model import Kind
+from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.rows import decode_entity
+from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS, SHOWN_JOB
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.pages import (
+    Page,
+    Row,
+    Where,
+    check_limit,
+    count_and_edge,
+    decode_cursor,
+    direction_of,
+    encode_cursor,
+    like,
+    rows_of,
+)
+
+_ENTITY_FILTERS = ("state", "job_id", "node_id", "name", "class_name", "worker_id", "type", "actor_id")
+
+
+#: States of one thing that are told, the newest ones.
+_HISTORY = 1000
+
+
+class Beside(NamedTuple):
+    """What is known beside the record: rows to be joined, as ``u``, to those of an entity, ``r``.
+
+    ``columns``: name -> DuckDB type of those that rows of the answer get; ``on``: SQL of constants alone, by
+    which each row of an entity has one at most.
+    """
+
+    table: pa.Table
+    columns: dict[str, str]
+    on: str
+
+
+def list_entities(
+    file: SessionFile,
+    kind: Kind,
+    filters: Mapping[str, Any],
+    *,
+    sort: str | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+    beside: Beside | None = None,
+) -> Page:
+    """A page of actors, nodes, workers, jobs or placement groups. Raises BadQuery.
+
+    ``beside``: more columns; they can be sorted by, and ``at_least`` of the filters is about them.
+    """
+    check_limit(limit)
+    _, id_column = ENTITY_VIEWS[kind]
+    columns = dict(ENTITY_COLUMNS[kind])
+    measured = beside.columns if beside is not None else {}
+    columns |= measured
+    default = "-created_ns" if kind == "placement_group" else "-start_ns"
+    sort = sort or default
+    sortable = [id_column, *columns]
+    name, descending = direction_of(sort, sortable)
+    numeric = columns.get(name) in ("BIGINT", "BOOLEAN")
+    real = columns.get(name) == "DOUBLE"
+    key = (
+        "id"
+        if name == id_column
+        else f"coalesce({name}::{'BIGINT' if numeric else 'DOUBLE'}, -1)"
+        if numeric or real
+        else f"coalesce({name}, '')"
+    )
+    order = "DESC" if descending else "ASC"
+    where = Where([], [])
+    if kind == "job":
+        where.add(SHOWN_JOB)
+    for filter_name in _ENTITY_FILTERS:
+        value = filters.get(filter_name)
+        if not value:
+            continue
+        column = "id" if filter_name == id_column else filter_name
+        if column != "id" and column not in columns:
+            raise BadQuery(f"{ENTITY_VIEWS[kind][0]} cannot be filtered by {filter_name}.")
+        if filter_name in ("name", "class_name"):
+            where.add(f"{column} ILIKE ? ESCAPE '\\'", like(value))
+        else:
+            where.add(f"list_contains(?, {column})", [part for part in str(value).split(",") if part])
+    if filters.get("q"):
+        text = [c for c in ("name", "class_name", "node_ip", "hostname", "entrypoint") if c in columns]
+        clauses = ["starts_with(id, ?)", *(f"{column} ILIKE ? ESCAPE '\\'" for column in text)]
+        pattern = like(str(filters["q"]))
+        where.add(f"({' OR '.join(clauses)})", str(filters["q"]).lower(), *([pattern] * len(text)))
+    used = at_least(filters.get("at_least"), measured)
+    for name_of, least in used:
+        where.add(f"{name_of} >= ?", least)
+    rows = counted = f"{kind}_rows r"
+    with file.reader() as reader:
+        if beside is not None:
+            reader.register("beside", beside.table)
+            rows += f" LEFT JOIN beside u ON {beside.on}"
+            if used or name in measured:
+                counted = rows
+        reader.execute("BEGIN TRANSACTION")
+        after = Where([], [])
+        if cursor:
+            kinds: list[list[type]] = [[float, str], [int, str]] if real else [[int if numeric else str, str]]
+            _, value, last_id = decode_cursor(cursor, sort, *kinds)
+            after.add(f"({key}, id) {'<' if descending else '>'} (?, ?)", value, last_id)
+        total = count_and_edge(reader, counted, where, after, key, descending=descending, limit=limit)
+        selected = ", ".join(column for column in columns if column != id_column)
+        found = rows_of(
+            reader.execute(
+                f"SELECT id AS {id_column}, {selected}, {key} AS sort_key FROM {rows}{where.sql} "
+                f"ORDER BY sort_key {order}, id {order} LIMIT {limit + 1}",
+                where.values,
+            )
+        )
+    following = None
+    if len(found) > limit:
+        found.pop()
+        following = encode_cursor([sort, found[-1]["sort_key"], found[-1][id_column]])
+    for row in found:
+        del row["sort_key"]
+    return Page(found, following, total)
+
+
+def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
+    """``NAME:NUMBER,...`` as columns (of ``columns``) and what they must be at least. Raises BadQuery."""
+    found = []
+    for part in str(text).split(",") if text else []:
+        name, _, number = part.partition(":")
+        try:
+            least = float(number)
+        except ValueError:
+            least = math.nan
+        if name not in columns or not math.isfinite(least):
+            known = ", ".join(columns) or "none here"
+            raise BadQuery(f"Cannot filter by {part[:80]!r}.", f"at_least=NAME:NUMBER; names: {known}.")
+        found.append((name, least))
+    return found
+
+
+def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
+    """The jobs whose driver has this process id and began at that time or later."""
+    with file.reader() as reader:
+        found = reader.execute(
+            "SELECT id FROM job_rows WHERE driver_pid = ? AND coalesce(start_ns, 0) >= ?", [pid, since_ns]
+        ).fetchall()
+    return [job_id for (job_id,) in found]
+
+
+def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
+    """One actor, node, worker, job or placement group. Raises NotFound.
+
+    ``history``: every state that was told, by time: ``time_ns``, ``state`` and what came with it.
+    """
+    _, id_column = ENTITY_VIEWS[kind]
+    columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                f"SELECT id AS {id_column}, {columns}, doc AS history FROM {kind}_rows WHERE id = ?",
+                [entity_id],
+            )
+        )
+    if not found:
+        raise NotFound(
+            f"No {kind.replace('_', ' ')} {entity_id[:80]!r} in this session.", what=kind, id=entity_id[:80]
+        )
+    told = decode_entity(kind, entity_id, found[0]["history"])
+    found[0]["history"] = [
+        {"time_ns": time_ns, "state": state, **extra}
+        for (time_ns, state), extra in sorted(told.transitions.items())[-_HISTORY:]
+    ]
+    return found[0]

@@ -1,0 +1,56 @@
+"""What happened in a session, as a list."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.cluster.events import sql
+from rayscope.cluster.jobs import schemas as jobs_schemas
+from rayscope.server.parameters import ERRORS, Cursor, Limit, Nanoseconds, Session, Text, answered
+from rayscope.server.services import Hub
+from rayscope.storage.session_file import SessionFile
+
+
+def add_events(app: FastAPI, hub: Hub) -> None:
+    """The list of events."""
+
+    @app.get("/api/events", responses={**ERRORS, 200: {"model": jobs_schemas.EventsAnswer}})
+    def events(
+        request: Request,
+        session: Session = None,
+        severity: Annotated[str | None, Query(max_length=60, description="ERROR,WARNING,INFO")] = None,
+        kind: Annotated[str | None, Query(max_length=100, description="Several by comma.")] = None,
+        node_id: Text = None,
+        job_id: Text = None,
+        q: Text = None,
+        since_ns: Nanoseconds = None,
+        until_ns: Nanoseconds = None,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Response:
+        """A page of events, newest first."""
+        filters = {
+            "severity": severity,
+            "kind": kind,
+            "node_id": node_id,
+            "job_id": job_id,
+            "q": q,
+            "since_ns": since_ns,
+            "until_ns": until_ns,
+        }
+        chosen = hub.resolve(session)
+
+        def look(file: SessionFile) -> dict[str, Any]:
+            page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)
+            return {
+                "items": page.items,
+                "next": page.next,
+                "total": page.total,
+                "by_severity": by_severity,
+                "dropped": hub.dropped(chosen),
+            }
+
+        return answered(hub, chosen, request, look)

@@ -1,0 +1,162 @@
+"""What happened, as a list: nodes, workers, actors, jobs and placement groups that came, changed and went,
+tasks that failed (as many of a function with one error as fall into a minute are one event), and losses.
+
+All of it is read from what is on record of each, so it is complete after any replay and needs no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.schema import SHOWN_JOB
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import END, NOT_DRIVER
+from rayscope.storage.sql.pages import Page, Where, check_limit, decode_cursor, encode_cursor, like, rows_of
+
+SEVERITIES = ("ERROR", "WARNING", "INFO")
+KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "loss")
+
+_MESSAGE_CHARS = 2000
+#: Later than every time, ns.
+_NEVER_NS = 2**63 - 1
+#: Why an actor died, where that is nobody's fault: its owner, its user or its job let it go.
+_ENDED = "'OWNER_DIED', 'RAY_KILL', 'OUT_OF_SCOPE', 'REF_DELETED'"
+_REASON = "death_cause->>'$.actor_died_error_context.reason'"
+
+_ACTOR = "coalesce(name, repr_name, class_name)"
+_GROUP = "coalesce(name, strategy)"
+#: Of a group that the GCS alone tells of: it says how long placing it took, and of no other change when.
+_GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
+#: Every event: (time_ns, severity, kind, event, id, title, message, node_id, job_id, count, last_ns).
+_EVENTS = f"""
+    SELECT start_ns AS time_ns, 'INFO' AS severity, 'node' AS kind, 'NODE_ALIVE' AS event, id,
+        coalesce(node_name, node_ip) AS title, NULL::VARCHAR AS message, id AS node_id,
+        NULL::VARCHAR AS job_id, 1::BIGINT AS count, NULL::BIGINT AS last_ns
+    FROM node_rows
+    UNION ALL SELECT end_ns,
+        CASE WHEN end_known_by IS NOT NULL OR death_reason = 'EXPECTED_TERMINATION'
+                OR death_reason LIKE '%DRAIN%' THEN 'INFO' ELSE 'ERROR' END,
+        'node', 'NODE_DEAD', id, coalesce(node_name, node_ip), concat_ws(': ', death_reason, death_message),
+        id, NULL, 1, NULL
+    FROM node_rows WHERE state = 'DEAD'
+    UNION ALL SELECT end_ns, CASE WHEN starts_with(exit_type, 'INTENDED') THEN 'INFO' ELSE 'ERROR' END,
+        'worker', 'WORKER_DEAD', id, concat_ws(' ', worker_type, pid),
+        concat_ws(': ', exit_type, exit_detail), node_id, job_id, 1, NULL
+    FROM worker_rows WHERE state = 'DEAD' AND exit_type IS NOT NULL AND worker_type != 'DRIVER'
+    UNION ALL SELECT start_ns, 'INFO', 'actor', 'ACTOR_ALIVE', id, {_ACTOR}, NULL, node_id, job_id, 1, NULL
+    FROM actor_rows
+    UNION ALL SELECT (step->>0)::BIGINT, 'WARNING', 'actor', 'ACTOR_RESTARTING', id, {_ACTOR},
+        step->2->>'death_reason', NULL, job_id, 1, NULL
+    FROM (SELECT *, unnest(CAST(doc->1 AS JSON[])) AS step FROM actor_rows WHERE num_restarts > 0)
+    WHERE (step->>1) = 'RESTARTING'
+    UNION ALL SELECT end_ns,
+        CASE WHEN {_REASON} IN ({_ENDED}) OR death_reason LIKE '%exit type: INTENDED%'
+            OR death_cause IS NULL AND death_reason IS NULL THEN 'INFO' ELSE 'ERROR' END,
+        'actor', 'ACTOR_DEAD', id, {_ACTOR}, death_reason, node_id, job_id, 1, NULL
+    FROM actor_rows WHERE state = 'DEAD'
+    UNION ALL SELECT start_ns, 'INFO', 'job', 'JOB_STARTED', id, entrypoint, NULL, driver_node_id, id, 1, NULL
+    FROM job_rows WHERE {SHOWN_JOB}
+    UNION ALL SELECT end_ns,
+        CASE state WHEN 'FAILED' THEN 'ERROR' WHEN 'STOPPED' THEN 'WARNING' WHEN 'CUT_OFF' THEN 'WARNING'
+            ELSE 'INFO' END,
+        'job', 'JOB_' || state, id, entrypoint, message, driver_node_id, id, 1, NULL
+    FROM job_rows WHERE {SHOWN_JOB} AND end_ns IS NOT NULL
+    UNION ALL SELECT created_ns, 'INFO', 'placement_group', 'PLACEMENT_GROUP_PENDING', id, {_GROUP},
+        NULL, NULL, job_id, 1, NULL
+    FROM placement_group_rows
+    UNION ALL SELECT (step->>0)::BIGINT, CASE step->>1 WHEN 'RESCHEDULING' THEN 'WARNING' ELSE 'INFO' END,
+        'placement_group', 'PLACEMENT_GROUP_' || (step->>1), id, {_GROUP}, NULL, NULL, job_id, 1, NULL
+    FROM (SELECT *, unnest(CAST(doc->1 AS JSON[])) AS step FROM placement_group_rows)
+    WHERE (step->>1) != 'PENDING'
+    UNION ALL SELECT created_ns + {_GROUP_TOOK_US} * 1000, 'INFO', 'placement_group',
+        'PLACEMENT_GROUP_CREATED', id, {_GROUP}, NULL, NULL, job_id, 1, NULL
+    FROM placement_group_rows WHERE json_array_length(doc->1) = 0 AND {_GROUP_TOOK_US} > 0
+    UNION ALL SELECT min({END}), 'ERROR', 'task', 'TASK_FAILED', func_name, func_name,
+        concat_ws(': ', error_type, min(left(error_message, {_MESSAGE_CHARS}))), min(node_id), job_id,
+        count(*), max({END})
+    FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER}
+    GROUP BY func_name, error_type, job_id, {END} // 60_000_000_000
+    UNION ALL SELECT coalesce(first_ns, observed_ns), 'WARNING', 'loss', 'EVENTS_LOST', source, reason,
+        event_type, NULL, NULL, count, last_ns
+    FROM drops WHERE count > 0
+"""
+
+
+def list_events(
+    file: SessionFile, filters: Mapping[str, Any], *, limit: int = 100, cursor: str | None = None
+) -> tuple[Page, dict[str, int]]:
+    """A page of events, newest first, and how many there are of each severity (whatever severity is asked).
+
+    ``filters``: ``severity`` and ``kind`` (several by comma), ``node_id``, ``job_id``, ``q``, ``since_ns``,
+    ``until_ns``. Raises BadQuery.
+    """
+    check_limit(limit)
+    where = Where(["time_ns IS NOT NULL"], [])
+    severities = _chosen("severity", filters.get("severity"), SEVERITIES)
+    shown = severities or SEVERITIES
+    kinds = _chosen("kind", filters.get("kind"), KINDS)
+    if kinds:
+        where.add("list_contains(?, kind)", kinds)
+    for name in ("node_id", "job_id"):
+        if filters.get(name):
+            where.add(f"{name} = ?", filters[name])
+    if filters.get("since_ns") is not None:
+        where.add("coalesce(last_ns, time_ns) >= ?", filters["since_ns"])
+    if filters.get("until_ns") is not None:
+        where.add("time_ns < ?", filters["until_ns"])
+    if filters.get("q"):
+        pattern = like(str(filters["q"]))
+        where.add(
+            "(title ILIKE ? ESCAPE '\\' OR message ILIKE ? ESCAPE '\\' OR event ILIKE ? ESCAPE '\\' "
+            "OR starts_with(id, ?))",
+            *[pattern] * 3,
+            str(filters["q"]),
+        )
+    last: list[Any] = []
+    if cursor:
+        _, *last = decode_cursor(cursor, "-time_ns", [int, str, str, str])
+    with file.reader() as reader:
+        reader.execute("BEGIN TRANSACTION")
+        # Of each severity the newest times, too: what is older than the page is not looked at again.
+        counted = reader.execute(
+            f"SELECT severity, count(*), max(time_ns, {limit + 1}) FILTER (time_ns < ?) FROM ({_EVENTS})"
+            f"{where.sql} GROUP BY 1",
+            [last[0] if last else _NEVER_NS, *where.values],
+        ).fetchall()
+        newest = [time_ns for severity, _, times in counted if severity in shown for time_ns in times or ()]
+        if severities:
+            where.add("list_contains(?, severity)", severities)
+        if last:
+            where.add("time_ns <= ? AND (time_ns, kind, event, key) < (?, ?, ?, ?)", last[0], *last)
+        if len(newest) > limit:
+            where.add("time_ns >= ?", sorted(newest, reverse=True)[limit])
+        found = rows_of(
+            reader.execute(
+                f"SELECT * FROM (SELECT *, concat_ws('|', id, title, message, job_id) AS key "
+                f"FROM ({_EVENTS})){where.sql} "
+                f"ORDER BY time_ns DESC, kind DESC, event DESC, key DESC LIMIT {limit + 1}",
+                where.values,
+            )
+        )
+    following = None
+    if len(found) > limit:
+        found.pop()
+        tail = found[-1]
+        following = encode_cursor(["-time_ns", tail["time_ns"], tail["kind"], tail["event"], tail["key"]])
+    for row in found:
+        del row["key"]
+        if row["message"]:
+            row["message"] = row["message"][:_MESSAGE_CHARS]
+    by_severity = dict.fromkeys(SEVERITIES, 0) | {severity: number for severity, number, _ in counted}
+    total = sum(by_severity[severity] for severity in shown)
+    return Page(found, following, total), by_severity
+
+
+def _chosen(name: str, value: Any, allowed: tuple[str, ...]) -> list[str]:
+    chosen = [part for part in str(value or "").split(",") if part]
+    for part in chosen:
+        if part not in allowed:
+            raise BadQuery(f"There is no {name} {part[:40]!r}.", f"It is one of: {', '.join(allowed)}.")
+    return chosen

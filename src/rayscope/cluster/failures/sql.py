@@ -1,0 +1,134 @@
+"""Failed attempts grouped by signature: function, error type, message without what varies, and line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.rows import join_id
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: What became of the task of a failed attempt, gravest first: no attempt of it succeeded, a retry is under
+#: way, or a retry succeeded.
+OUTCOMES = ("final", "retrying", "recovered")
+MAX_GROUPS = 200
+#: Attempts of a group that are listed, those of final failures first, then the newest.
+MAX_EXAMPLES = 20
+#: Of an error's text its end is looked at, which is where a traceback says most.
+_TEXT_CHARS = 8000
+_SAID_CHARS = 300
+
+# All expressions are RE2's, which takes time linear in the text.
+_COLOURS = r"\x1b\[[0-9;]*m"
+_FRAME = r'^\s*File "[^"]+", line \d+'
+_LIBRARY = r'File "([^"]*[/\\](site-packages|dist-packages|lib/python3[^/"]*|python/ray)[/\\]|<frozen )'
+_PLACE = r'File "([^"]+)", line (\d+)'
+#: What varies from one failure to the next: files in folders for temporary ones, ids and numbers.
+_VARIES = (
+    r"/(?:tmp|var/folders|dev/shm)/[^\s'\",:;)]*",
+    r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
+    r"\b0x[0-9a-fA-F]+\b",
+    r"\b[0-9a-fA-F]{8,}\b",
+    r"-?\d+(?:[.:]\d+)*(?:[eE][+-]?\d+)?",
+)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _normalized(text: str) -> str:
+    """SQL of a text with ``#`` for what varies."""
+    for varies in _VARIES:
+        text = f"regexp_replace({text}, {_text(varies)}, '#', 'g')"
+    return text
+
+
+_FAILED = f"""
+SELECT task_hi, task_lo, attempt, {function_name("attempts")} AS func_name, error_type, node_id,
+    {END} AS end_ns, list_filter(
+        string_split(
+            regexp_replace(right(error_message, {_TEXT_CHARS}), {_text(_COLOURS)}, '', 'g'), chr(10)),
+        lambda line: trim(line) != ''
+    ) AS lines
+FROM attempts
+"""
+#: The outcome is that of the task's last attempt.
+_OUTCOMES = f"""
+SELECT task_hi, task_lo, CASE arg_max(coalesce(state, 'NIL'), attempt)
+    WHEN 'FINISHED' THEN 'recovered' WHEN 'FAILED' THEN 'final' WHEN 'CUT_OFF' THEN 'final'
+    ELSE 'retrying' END AS outcome
+FROM attempts WHERE {NOT_DRIVER} AND task_hi IN (SELECT task_hi FROM failed) GROUP BY task_hi, task_lo
+"""
+_SIGNED = f"""
+SELECT * EXCLUDE (lines, frame), {_normalized("said")} AS message,
+    regexp_extract(frame, {_text(_PLACE)}, ['file', 'line']) AS place
+FROM (
+    SELECT *, left(trim(list_last(lines)), {_SAID_CHARS}) AS said,
+        coalesce(list_last(list_filter(frames, lambda line: NOT regexp_matches(line, {_text(_LIBRARY)}))),
+            list_last(frames)) AS frame
+    FROM (
+        SELECT *, list_filter(lines, lambda line: regexp_matches(line, {_text(_FRAME)})) AS frames
+        FROM failed))
+"""
+_FILE = r"regexp_extract(place.file, '[^/\\]*$')"
+#: After the CTE ``failed``.
+_FAILURES = f"""
+outcomes AS ({_OUTCOMES}), signed AS ({_SIGNED})
+SELECT s.* EXCLUDE (frames, place), o.outcome, nullif(place.file, '') AS path,
+    TRY_CAST(place.line AS BIGINT) AS line, nullif({_FILE}, '') AS file
+FROM signed s JOIN outcomes o USING (task_hi, task_lo)
+"""
+_TASK = "hash(task_hi, task_lo)"
+_BY_SIGNATURE = f"""
+SELECT func_name, error_type, message, file, line, any_value(said) AS example, any_value(path) AS path,
+    count(*) AS attempts, count(DISTINCT {_TASK}) AS tasks,
+    {", ".join(f"count(DISTINCT {_TASK}) FILTER (outcome = '{name}') AS {name}" for name in OUTCOMES)},
+    min(end_ns) AS first_ns, max(end_ns) AS last_ns, count(*) OVER () AS groups,
+    min_by({{'task_hi': task_hi, 'task_lo': task_lo, 'attempt': attempt, 'outcome': outcome, 'end_ns': end_ns,
+        'node_id': node_id, 'message': said}},
+        {{'outcome': list_position({list(OUTCOMES)}, outcome), 'age': -coalesce(end_ns, 0)}}, {MAX_EXAMPLES}
+    ) AS latest
+FROM failures WHERE $outcome IS NULL OR outcome = $outcome
+GROUP BY func_name, error_type, message, file, line
+ORDER BY final > 0 DESC, retrying > 0 DESC, attempts DESC, last_ns DESC, func_name, message
+"""
+
+
+def failure_groups(
+    file: SessionFile, filters: Mapping[str, Any], outcome: str | None = None, limit: int = MAX_GROUPS
+) -> Row:
+    """Failures by signature, final ones first; how many groups there are, and the tasks of all by outcome.
+
+    ``filters`` are those of attempts; ``outcome``: only tasks that came to this. Raises BadQuery.
+    """
+    if outcome is not None and outcome not in OUTCOMES:
+        raise BadQuery(f"{outcome[:80]!r} is no outcome.", f"One of: {', '.join(OUTCOMES)}.")
+    where = attempt_filters({**filters, "state": "FAILED"})
+    with file.reader() as reader:
+        reader.execute(
+            f"CREATE TEMP TABLE failures AS WITH failed AS MATERIALIZED ({_FAILED}{where.sql}), {_FAILURES}",
+            where.values,
+        )
+        outcomes = dict(
+            reader.execute(
+                f"SELECT outcome, count(DISTINCT {_TASK}) FROM failures GROUP BY outcome"
+            ).fetchall()
+        )
+        found = rows_of(reader.execute(f"{_BY_SIGNATURE} LIMIT {int(limit)}", {"outcome": outcome}))
+    groups = found[0]["groups"] if found else 0
+    for row in found:
+        del row["groups"]
+        row["outcome"] = next(name for name in OUTCOMES if row[name])
+        row["latest"] = [
+            {"task_id": join_id(one.pop("task_hi"), one.pop("task_lo")), **one} for one in row["latest"]
+        ]
+    return {
+        "items": found,
+        "total": groups,
+        "tasks": {name: outcomes.get(name, 0) for name in OUTCOMES},
+    }

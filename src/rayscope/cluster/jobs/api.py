@@ -1,0 +1,83 @@
+"""Jobs: how far each is, and what the operator does with them, by Ray's own job API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from fastapi.responses import Response
+
+from rayscope.cluster.entities import sql as entities_sql
+from rayscope.cluster.jobs import schemas
+from rayscope.cluster.jobs.progress import progress_of
+from rayscope.ray.jobs_api import JobApi
+from rayscope.server.parameters import ERRORS, Session, answer
+from rayscope.server.schemas import ErrorAnswer
+from rayscope.server.services import Hub
+from rayscope.server.write_access import operator_only
+from rayscope.storage.errors import BadQuery
+
+_ACTS: dict[int | str, dict[str, Any]] = {
+    **ERRORS,
+    409: {"model": ErrorAnswer},
+    502: {"model": ErrorAnswer},
+}
+
+
+def add_jobs(app: FastAPI, hub: Hub) -> None:
+    """A job's progress; submit, stop and delete."""
+    operator = [Depends(operator_only(hub))]
+
+    @app.get("/api/jobs/{job_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
+    def job_progress(job_id: str, session: Session = None) -> Response:
+        """All attempts of a job by state, and by function: the 100 with the most, and the rest summed."""
+        return answer(progress_of(hub, hub.resolve(session), "job", job_id))
+
+    @app.get("/api/actors/{actor_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
+    def actor_progress(actor_id: str, session: Session = None) -> Response:
+        """All attempts of an actor by state, and by method."""
+        return answer(progress_of(hub, hub.resolve(session), "actor", actor_id))
+
+    @app.post("/api/jobs", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Submitted}})
+    def submit(request: schemas.JobRequest, session: Session = None) -> Response:
+        """Submit a job to a live session's cluster. Its working directory can only be a URI."""
+        working_dir = (request.runtime_env or {}).get("working_dir")
+        if working_dir is not None and "://" not in str(working_dir):
+            raise BadQuery(
+                "A working_dir here must be a URI: the server's own folders are not the cluster's.",
+                "Give a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or "
+                "`ray job submit` from where the folder is.",
+            )
+        api, changed = hub.clusters.job_api(hub.resolve(session))
+        submission_id = api.submit(request.model_dump(exclude_none=True))
+        changed()
+        return answer({"submission_id": submission_id})
+
+    @app.post(
+        "/api/jobs/{job_id}/stop", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Stopped}}
+    )
+    def stop(job_id: str, session: Session = None) -> Response:
+        """Ask a submitted job to stop: SIGTERM, and SIGKILL after some seconds (Ray's rule)."""
+        return answer({"stopped": _acted(session, job_id, JobApi.stop)})
+
+    @app.delete(
+        "/api/jobs/{entity_id}", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Deleted}}
+    )
+    def delete(entity_id: str, session: Session = None) -> Response:
+        """Make Ray forget a submitted job that has ended. The record here keeps it."""
+        return answer({"deleted": _acted(session, entity_id, JobApi.delete)})
+
+    def _acted(session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
+        """Have it done to a job that is on record: nothing else is asked of Ray."""
+        chosen = hub.resolve(session)
+        api, changed = hub.clusters.job_api(chosen)
+        job = hub.read(chosen, lambda file: entities_sql.get_entity(file, "job", job_id))
+        if not job["submission_id"]:
+            raise BadQuery(
+                "This job was not submitted: it is a driver that somebody started.",
+                "Stop the driver where it runs; Ray's job API knows submitted jobs alone.",
+            )
+        done = act(api, str(job["submission_id"]))
+        changed()
+        return done

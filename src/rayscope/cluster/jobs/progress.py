@@ -1,0 +1,47 @@
+"""How far a job or an actor is: all its attempts by state and function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from rayscope.cluster.entities import sql as entities_sql
+from rayscope.cluster.jobs import sql
+from rayscope.storage.errors import NotFound
+
+if TYPE_CHECKING:
+    from rayscope.server.services import Hub
+
+
+def progress_of(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: str) -> dict[str, Any]:
+    """``id``, ``attempts``, ``states``, the 100 ``functions`` with most attempts, and the ``rest`` summed up.
+
+    Of a submission with a driver it is the driver's. Raises NotFound for what is not on record.
+    """
+    owner = _owner(hub, session, of, entity_id)
+    functions, rest = hub.cached(
+        session,
+        f"progress {of} {owner}",
+        lambda file: sql.functions_of(file, of, owner, hub.last_ns(session)),
+    )
+    states: dict[str, int] = dict(rest["states"])
+    for row in functions:
+        for state, number in row["states"].items():
+            states[state] = states.get(state, 0) + number
+    return {
+        "id": owner,
+        "attempts": sum(states.values()),
+        "states": states,
+        "functions": functions,
+        "rest": rest,
+    }
+
+
+def _owner(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: str) -> str:
+    try:
+        known = hub.read(session, lambda file: entities_sql.get_entity(file, of, entity_id))
+    except NotFound:
+        # Its tasks may be told before the job itself is.
+        if of == "job" and entity_id in hub.cached(session, "tasks_by_job", sql.tasks_by_job):
+            return entity_id
+        raise
+    return str(known.get("alias_of") or entity_id)

@@ -1,0 +1,66 @@
+"""How far jobs are: all their attempts by state, and by function."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rayscope.cluster.sessions.sql import with_times
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import NOT_DRIVER, total
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Functions that are told one by one.
+MAX_FUNCTIONS = 100
+_COLUMNS = {"job": "job_id", "actor": "actor_id"}
+
+
+def tasks_by_job(file: SessionFile) -> dict[str, dict[str, int]]:
+    """Job id -> state -> attempts in it."""
+    with file.reader() as reader:
+        found = reader.execute(
+            f"SELECT job_id, coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} "
+            "AND job_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2"
+        ).fetchall()
+    jobs: dict[str, dict[str, int]] = {}
+    for job_id, state, number in found:
+        jobs.setdefault(job_id, {})[state] = number
+    return jobs
+
+
+def functions_of(
+    file: SessionFile, of: Literal["job", "actor"], entity_id: str, last_ns: int
+) -> tuple[list[Row], Row]:
+    """The functions of a job or actor with ``states`` (state -> attempts), most attempts first; and the rest.
+
+    Each has ``func_name``, ``type``, ``attempts``, and the sums of times (ns) of docs/glossary.md;
+    ``last_ns``: until when what has not ended lasts. The rest: ``functions``, ``attempts``, ``states``
+    beyond the first 100.
+    """
+    sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                f"""
+                WITH counted AS (
+                    SELECT func_name, any_value(type) AS type, state, count(*) AS n, {sums}
+                    FROM ({with_times(last_ns)} WHERE {_COLUMNS[of]} = ? AND {NOT_DRIVER})
+                    GROUP BY func_name, state)
+                SELECT func_name, any_value(type) AS type, sum(n)::BIGINT AS attempts,
+                    {total("duration_ns")} AS duration_ns, {total("waiting_ns")} AS waiting_ns,
+                    {total("total_ns")} AS total_ns,
+                    map(list(state ORDER BY state), list(n ORDER BY state)) AS states
+                FROM counted GROUP BY func_name ORDER BY attempts DESC, func_name NULLS LAST
+                """,
+                [entity_id],
+            )
+        )
+    rest: dict[str, int] = {}
+    for row in found[MAX_FUNCTIONS:]:
+        for state, number in row["states"].items():
+            rest[state] = rest.get(state, 0) + number
+    beyond = len(found) - MAX_FUNCTIONS
+    return found[:MAX_FUNCTIONS], {
+        "functions": max(0, beyond),
+        "attempts": sum(rest.values()),
+        "states": rest,
+    }

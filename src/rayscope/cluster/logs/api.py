@@ -1,0 +1,341 @@
+"""Log files: which there are, their lines, whose they are, search and download."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote
+
+from fastapi import FastAPI, Query
+from fastapi.responses import Response, StreamingResponse
+
+from rayscope.cluster.logs import schemas, sql
+from rayscope.cluster.logs.files import Problem, Source, describe
+from rayscope.cluster.logs.owners import Owned, Owners, Part
+from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted, backward, forward
+from rayscope.cluster.logs.search import Searches, Sought
+from rayscope.ray.agents.logs import KINDS, USER_KINDS, LogName, read_name
+from rayscope.server.parameters import ERRORS, Nanoseconds, Session, Text, answer
+from rayscope.server.services import Hub
+from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.log_archive import KeptFile
+
+#: Files that one answer tells, nodes whose files it tells unasked, parts that come with lines.
+_MAX_FILES, _FEW_NODES, _WITH_LINES = 2_000, 8, 6
+_DOWNLOAD = 1 << 20
+
+Level = Annotated[Literal["debug", "info", "warning", "error", "critical"] | None, Query()]
+NodeId = Annotated[str, Query(max_length=64)]
+FileName = Annotated[str, Query(max_length=400)]
+Offset = Annotated[int | None, Query(ge=0, le=2**53)]
+Lines = Annotated[int, Query(ge=1, le=MAX_LINES)]
+Pattern = Annotated[str | None, Query(max_length=MAX_PATTERN)]
+
+
+def add_logs(app: FastAPI, hub: Hub) -> None:
+    """The log files of a session."""
+    searches = Searches(hub.logs)
+
+    @app.get("/api/logs", responses={**ERRORS, 200: {"model": schemas.LogFilesAnswer}})
+    def logs(
+        session: Session = None,
+        node_id: Text = None,
+        kind: Text = None,
+        q: Text = None,
+        limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
+    ) -> Response:
+        """The nodes, and their log files: of one node, of few nodes, or those that the filters leave."""
+        chosen = hub.resolve(session)
+        kinds = _kinds(kind)
+        nodes, found = _files(hub, chosen, node_id, every=bool(q or kind))
+        if kinds:
+            found = [one for one in found if one.about.kind in kinds]
+        if q:
+            found = [one for one in found if one.has(q.lower())]
+        found.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
+        total = len(found)
+        files = [_file(hub, chosen, one) for one in found[:limit]]
+        _add_actors(hub, chosen, files)
+        if len(files) <= 300:
+            unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
+            hub.logs.look_up_sizes(chosen, unknown)
+            for file in files:
+                size = hub.logs.known_size(chosen, file["node_id"], file["name"])
+                file["size"] = file["size"] if size is None else max(size, file["size"] or 0)
+        store = hub.logs.store(chosen)
+        return answer(
+            {
+                "session": chosen,
+                "live": hub.gcs_of(chosen) is not None,
+                "nodes": nodes,
+                "files": files,
+                "total": total,
+                "left_out": total - len(files),
+                "keeping": {
+                    "mode": hub.logs.keeper.mode,
+                    "bytes": store.disk_bytes if store else 0,
+                    "max_bytes": hub.settings.max_log_bytes,
+                    "error": hub.logs.keeper.error,
+                },
+            }
+        )
+
+    @app.get("/api/logs/file", responses={**ERRORS, 200: {"model": schemas.LogPage}})
+    def file(
+        node_id: NodeId,
+        name: FileName,
+        session: Session = None,
+        offset: Offset = None,
+        before: Offset = None,
+        limit: Lines = 1000,
+        begin: Annotated[int, Query(ge=0, le=2**53)] = 0,
+        end: Offset = None,
+        q: Pattern = None,
+        regex: bool = False,
+        case: bool = False,
+        level: Level = None,
+        since_ns: Nanoseconds = None,
+        until_ns: Nanoseconds = None,
+    ) -> Response:
+        """Lines of a file: from ``offset`` on, or from ``since_ns``, or the last ones before ``before``.
+
+        Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
+        """
+        chosen = hub.resolve(session)
+        source = hub.logs.source(chosen, node_id, name)
+        wanted = Wanted(
+            begin=min(begin, source.size),
+            end=source.size if end is None else min(end, source.size),
+            limit=limit,
+            matcher=Matcher(q, regex=regex, case=case) if q else None,
+            level=level,
+            since_ns=since_ns,
+            until_ns=until_ns,
+        )
+        return answer(_page(chosen, source, wanted, offset, before))
+
+    @app.get("/api/logs/of", responses={**ERRORS, 200: {"model": schemas.LogsOfAnswer}})
+    def of(
+        session: Session = None,
+        task_id: Text = None,
+        attempt: Annotated[int | None, Query(ge=0, le=2**31)] = None,
+        actor_id: Text = None,
+        job_id: Text = None,
+        worker_id: Text = None,
+        limit: Lines = 200,
+    ) -> Response:
+        """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
+        chosen = hub.resolve(session)
+        if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
+            raise BadQuery("Give one of task_id, actor_id, job_id and worker_id.")
+        owners = Owners(hub, chosen)
+        found: Owned
+        if task_id is not None:
+            found = owners.task(task_id, attempt)
+        elif actor_id is not None:
+            found = owners.actor(actor_id)
+        elif job_id is not None:
+            found = owners.job(job_id)
+        else:
+            found = owners.worker(worker_id or "")
+        return answer(
+            {
+                "session": chosen,
+                "live": hub.gcs_of(chosen) is not None,
+                "parts": [
+                    {**part._asdict(), **_of_part(hub, chosen, part, limit, at < _WITH_LINES)}
+                    for at, part in enumerate(found.parts)
+                ],
+                "notes": found.notes,
+                "left_out": found.left_out,
+            }
+        )
+
+    @app.get("/api/logs/search", responses={**ERRORS, 200: {"model": schemas.LogSearchAnswer}})
+    def search(
+        q: Annotated[str, Query(min_length=1, max_length=MAX_PATTERN)],
+        session: Session = None,
+        regex: bool = False,
+        case: bool = False,
+        kind: Text = None,
+        node_id: Text = None,
+        level: Level = None,
+        since_ns: Nanoseconds = None,
+        until_ns: Nanoseconds = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    ) -> Response:
+        """Lines of all files that have a text, or match an expression (RE2); users' own files first."""
+        chosen = hub.resolve(session)
+        sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
+        kinds = _kinds(kind)
+        _, found = _files(hub, chosen, node_id, every=True)
+        found = [one for one in found if not kinds or one.about.kind in kinds]
+        found.sort(
+            key=lambda one: (
+                one.about.kind not in USER_KINDS,
+                -one.kept.last_ns if one.kept else 0,
+                one.name,
+            )
+        )
+        places = [(one.node_id, one.name) for one in found]
+        return answer({"session": chosen, **searches.search(chosen, places, sought)})
+
+    @app.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
+    def download(node_id: NodeId, name: FileName, session: Session = None) -> Response:
+        """A whole file, as far as it can be had; where bytes are missing a line says how many."""
+        chosen = hub.resolve(session)
+        source = hub.logs.source(chosen, node_id, name)
+        return StreamingResponse(
+            _bytes_of(source),
+            media_type="text/plain; charset=utf-8",
+            headers={"Content-Disposition": _disposition(node_id, name)},
+        )
+
+
+class _File(NamedTuple):
+    """A file, what its name tells, what is kept of it, and whether its node lists it now."""
+
+    node_id: str
+    name: str
+    about: LogName
+    kept: KeptFile | None
+    live: bool
+
+    def has(self, text: str) -> bool:
+        """Whether what the filter box looks at has a text, in lower case."""
+        about = self.about
+        told = (self.name, about.worker_id, about.job_id, about.pid, about.submission_id)
+        return any(text in str(each or "").lower() for each in told)
+
+
+def _kinds(kind: str | None) -> set[str]:
+    kinds = {part for part in (kind or "").split(",") if part}
+    if unknown := kinds - set(KINDS):
+        raise BadQuery(f"There is no kind {min(unknown)[:60]!r}.", f"Kinds: {', '.join(KINDS)}.")
+    return kinds
+
+
+def _files(
+    hub: Hub, session: str, node_id: str | None, *, every: bool
+) -> tuple[list[dict[str, Any]], list[_File]]:
+    """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
+    rows: list[dict[str, Any]] = hub.cached(session, "log_nodes", sql.log_nodes)
+    store = hub.logs.store(session)
+    counts = store.counts() if store else {}
+    known = {row["node_id"] for row in rows}
+    absent = {"state": None, "node_ip": None, "hostname": None, "is_head": False}
+    rows = rows + [{"node_id": node, **absent} for node in sorted(counts.keys() - known)]
+    if node_id is not None:
+        asked = [row["node_id"] for row in rows if row["node_id"] == node_id]
+    else:
+        asked = [row["node_id"] for row in rows] if every or len(rows) <= _FEW_NODES else []
+    alive = {row["node_id"] for row in rows if row["state"] == "ALIVE"}
+    listed = hub.logs.listed(session, [node for node in asked if node in alive])
+    kept: dict[str, dict[str, KeptFile]] = {node: {} for node in asked}
+    for each in store.files(node_id) if store and asked else ():
+        kept.setdefault(each.node_id, {})[each.name] = each
+    nodes, files = [], []
+    for row in rows:
+        node = row["node_id"]
+        names, problem = listed.get(node, (None, None))
+        count = counts.get(node)
+        if node in kept:
+            now, mine = frozenset(names or ()), kept[node]
+            every_name = sorted(now | mine.keys())
+            files += [_File(node, name, read_name(name), mine.get(name), name in now) for name in every_name]
+            count = len(every_name)
+        told = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
+        nodes.append({**told, "files": count, "problem": _told(problem)})
+    return nodes, files
+
+
+def _file(hub: Hub, session: str, one: _File) -> dict[str, Any]:
+    size = hub.logs.known_size(session, one.node_id, one.name) if one.live else None
+    kept = one.kept
+    if kept is not None:
+        size = max(size or 0, kept.seen)
+    return {
+        "node_id": one.node_id,
+        "name": one.name,
+        **one.about._asdict(),
+        "actor_id": None,
+        "actor_class": None,
+        "size": size,
+        "kept": kept.kept if kept else 0,
+        "live": one.live,
+        "last_ns": kept.last_ns if kept else None,
+    }
+
+
+def _add_actors(hub: Hub, session: str, files: list[dict[str, Any]]) -> None:
+    workers = {file["worker_id"] for file in files if file["worker_id"]}
+    if not workers:
+        return
+    actors = hub.read(session, lambda file: sql.actors_of_workers(file, workers))
+    for file in files:
+        if file["worker_id"] in actors:
+            file["actor_id"], file["actor_class"] = actors[file["worker_id"]]
+
+
+def _page(
+    session: str, source: Source, wanted: Wanted, offset: int | None, before: int | None
+) -> dict[str, Any]:
+    if offset is None and before is None and wanted.since_ns is None:
+        before = wanted.end
+    found = (
+        backward(source, before, wanted)
+        if before is not None
+        else forward(source, wanted.begin if offset is None else offset, wanted)
+    )
+    return {
+        "session": session,
+        "node_id": source.node_id,
+        "name": source.name,
+        "kind": describe(source.name)["kind"],
+        "live": source.live,
+        "problem": _told(source.problem),
+        "kept": source.kept.kept if source.kept else 0,
+        **found,
+    }
+
+
+def _of_part(hub: Hub, session: str, part: Part, limit: int, with_lines: bool) -> dict[str, Any]:
+    if not with_lines:
+        return {"page": None, "problem": None}
+    try:
+        source = hub.logs.source(session, part.node_id, part.name)
+    except NotFound as error:
+        return {"page": None, "problem": _told(Problem(error.code, error.message, error.remedy))}
+    end = source.size if part.end is None else min(part.end, source.size)
+    wanted = Wanted(min(part.begin, end), end, limit)
+    return {"page": _page(session, source, wanted, None, None), "problem": None}
+
+
+def _told(problem: Problem | None) -> dict[str, str] | None:
+    return None if problem is None else problem._asdict()
+
+
+def _bytes_of(source: Source) -> Iterator[bytes]:
+    at = 0
+    while at < source.size:
+        stop = min(at + _DOWNLOAD, source.size)
+        for offset, data in source.read(at, stop):
+            if offset > at:
+                yield _gap(offset - at)
+            yield data
+            at = offset + len(data)
+        if at < stop:
+            yield _gap(stop - at)
+            at = stop
+
+
+def _gap(size: int) -> bytes:
+    return f"\n[rayscope: {size} bytes are missing here]\n".encode()
+
+
+def _disposition(node_id: str, name: str) -> str:
+    """Of a name that any header can carry, and the exact one beside it."""
+    whole = f"{node_id[:12]}-{name.replace('/', '_')}"
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", whole)[-200:]
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(whole[-300:], safe='')}"

@@ -1,0 +1,307 @@
+"""Follows the log files of live clusters, so that they are there when a node or the cluster is gone.
+
+Politely: only bytes that are new, each file the less often the longer it said nothing, a few calls a second
+to a node, and nothing while the disk is short.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rayscope.cluster.logs import sql
+from rayscope.ray.agents.client import AgentError
+from rayscope.ray.agents.logs import USER_KINDS, read_name
+from rayscope.ray.gcs.client import GcsError
+from rayscope.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from rayscope.cluster.logs.files import Logs
+    from rayscope.server.services import Hub
+
+log = logging.getLogger("rayscope.server")
+
+#: The pause between turns, and what one waits for at most, s. The pause between lists of a node's files, s;
+#: lists of all nodes, and files that a node lists, a second.
+_TURN_S, _TURN_MOST_S = 1.0, 3.0
+_LIST_S, _LISTS_A_SECOND, _FILES_A_SECOND = 4.0, 25.0, 500
+#: How long the nodes that live hold, and how long to wait for the record to know a worker's node, s.
+_NODES_S, _HOME_S = 3.0, 10.0
+#: A file is looked at again after ``_SOON`` s if it had something to say, else twice as long as before.
+_SOON_S, _LATE_S, _OWN_LATE_S = 2.0, 30.0, 60.0
+#: Files of a node that a turn looks at, and what one look brings, bytes.
+_FILES_A_TURN, _BYTES_A_LOOK = 8, 2 << 20
+#: Who is further behind begins again so far from the end; the gap is told.
+_FAR_BEHIND = 32 << 20
+_AGAIN_FROM = 4 << 20
+#: A file that said nothing is looked at for whether it was begun anew every so many looks.
+_ANEW_LOOKS = 5
+#: Following files may take this share of a core, and so much at once after a quiet time, s of CPU. Where
+#: there is more, each is looked at less often: reckoned so often, s; pauses are made so many times as long.
+LOAD, _AT_ONCE_S, _RECKON_S, _SLOWEST = 0.05, 1.0, 5.0, 60.0
+
+
+@dataclass
+class _File:
+    is_user: bool
+    offset: int = 0
+    due: float = 0.0
+    pause_s: float = _SOON_S
+    quiet: int = 0
+    #: The last look brought something.
+    said: bool = False
+    #: It is not known yet on which node its worker is.
+    waits: bool = False
+
+
+@dataclass
+class _Node:
+    files: dict[str, _File] = field(default_factory=dict)
+    list_due: float = 0.0
+    #: When it is to be looked at next: for its list, or for a file.
+    due: float = 0.0
+    failed: int = 0
+    #: It is to be looked at, as soon as a reader is free.
+    waits: bool = False
+    busy: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Keeper:
+    """Keeps logs in a thread. ``error``: why it does not now, or None."""
+
+    def __init__(self, hub: Hub, logs: Logs) -> None:
+        self._hub = hub
+        self._logs = logs
+        self._nodes: dict[tuple[str, str], _Node] = {}
+        self._alive_nodes: dict[str, tuple[float, list[str]]] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rayscope-log-keeper", daemon=True)
+        self._pool = ThreadPoolExecutor(4, "rayscope-log-reader")
+        self._counting = threading.Lock()
+        self._cpu_s, self._reckoned, self._slow = 0.0, time.monotonic(), 1.0
+        #: Seconds of CPU that may be used now, and since when that is.
+        self._purse, self._filled = _AT_ONCE_S, time.monotonic()
+        self.error: dict[str, str] | None = None
+
+    @property
+    def mode(self) -> str:
+        """What is kept: ``workers``, ``all`` or ``none``."""
+        return self._hub.settings.keep_logs
+
+    def start(self) -> None:
+        """Begin, unless nothing is to be kept."""
+        if self.mode != "none":
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop; what was read is kept."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(_TURN_MOST_S + 1)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def catch_up(self, session: str, timeout_s: float) -> None:
+        """Take in what a cluster's files say by now: called before the cluster is stopped."""
+        if self.mode == "none" or self._stopping.is_set() or self._short_of_disk():
+            return
+        end = time.monotonic() + timeout_s
+        jobs = [
+            self._pool.submit(self._look_at, session, node, end)
+            for node in self._alive(session)[:100]
+            if self._hub.gcs_of(session) is not None
+        ]
+        wait(jobs, timeout_s)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_TURN_S):
+            try:
+                self._turn()
+            except Exception as error:  # whatever one cluster says, the others' logs are kept
+                log.exception("keeping logs")
+                self.error = {"message": f"Keeping logs failed: {error}", "remedy": "See the server's log."}
+
+    def _turn(self) -> None:
+        if self._short_of_disk():
+            return
+        wanted: set[tuple[str, str]] = set()
+        for session in self._hub.catalog.names()[:20]:
+            if self._hub.gcs_of(session) is not None:
+                with contextlib.suppress(StoreError):
+                    wanted |= {(session, node) for node in self._alive(session)}
+        for gone in [key for key in self._nodes if key not in wanted]:
+            self._nodes.pop(gone)
+            self._logs.forget(*gone)
+        list_s = max(_LIST_S, len(wanted) / _LISTS_A_SECOND)
+        jobs = []
+        self._fill()
+        nodes = [(key, self._nodes.setdefault(key, _Node())) for key in wanted]
+        for key, node in sorted(nodes, key=lambda each: each[1].due):
+            now = time.monotonic()
+            if self._purse <= 0:
+                break
+            if node.waits or node.busy.locked():
+                continue  # it is slow: the others do not wait for it
+            if now >= node.due:
+                node.waits = True
+                jobs.append(self._pool.submit(self._look, key, node, list_s, _FILES_A_TURN))
+        wait(jobs, _TURN_MOST_S)
+        self._reckon()
+
+    def _fill(self) -> None:
+        with self._counting:
+            now = time.monotonic()
+            self._purse = min(_AT_ONCE_S, self._purse + LOAD * (now - self._filled))
+            self._filled = now
+
+    def _pay(self, began: float) -> None:
+        """What this thread has used since then (its own CPU time, s) was for following."""
+        with self._counting:
+            used_s = time.thread_time() - began
+            self._cpu_s += used_s
+            self._purse -= used_s
+
+    def _reckon(self) -> None:
+        """Make pauses as long as keeps the work within its share."""
+        now = time.monotonic()
+        if now - self._reckoned < _RECKON_S:
+            return
+        with self._counting:
+            share, self._cpu_s = self._cpu_s / (now - self._reckoned), 0.0
+        self._reckoned = now
+        wanted = self._slow * (0.5 + 0.5 * share / LOAD)
+        self._slow = min(_SLOWEST, max(1.0, wanted))
+
+    def _alive(self, session: str) -> list[str]:
+        known = self._alive_nodes.get(session)
+        if known is None or time.monotonic() > known[0]:
+            rows = self._hub.query(session, sql.log_nodes)
+            alive = [row["node_id"] for row in rows if row["state"] == "ALIVE"]
+            known = self._alive_nodes[session] = (time.monotonic() + _NODES_S, alive)
+        return known[1]
+
+    def _short_of_disk(self) -> bool:
+        least = self._hub.settings.min_free_bytes
+        with contextlib.suppress(OSError):
+            if shutil.disk_usage(self._hub.catalog.folder).free < least + (64 << 20):
+                self.error = {
+                    "message": "The disk is nearly full: no logs are kept.",
+                    "remedy": "Free some space; keeping resumes by itself.",
+                }
+                return True
+        self.error = None
+        return False
+
+    def _look_at(self, session: str, node_id: str, end: float) -> None:
+        """All files of a node, now."""
+        node = self._nodes.setdefault((session, node_id), _Node())
+        self._alive_nodes.pop(session, None)
+        node.list_due = node.due = 0.0
+        with node.busy:
+            for file in node.files.values():
+                file.due = 0.0
+        if time.monotonic() < end:
+            self._look((session, node_id), node, _LIST_S, 10_000, end)
+
+    def _look(
+        self, key: tuple[str, str], node: _Node, list_s: float, most: int, end: float = float("inf")
+    ) -> None:
+        """List a node's files if that is due, and take in what is new in those whose turn it is."""
+        began = time.thread_time()
+        with node.busy:
+            node.waits = False
+            try:
+                if time.monotonic() >= node.list_due:
+                    listed = self._list(key, node)
+                    # A long list is work for the agent, too.
+                    node.list_due = time.monotonic() + max(list_s, listed / _FILES_A_SECOND)
+                now = time.monotonic()
+                due = sorted((file.due, name) for name, file in node.files.items() if file.due <= now)
+                for _, name in due[:most]:
+                    if self._stopping.is_set() or time.monotonic() > end:
+                        return
+                    if self._purse <= 0 and end == float("inf"):
+                        break
+                    self._follow(key, name, node.files[name])
+                    self._pay(began)
+                    began = time.thread_time()
+                node.failed = 0
+            except (AgentError, GcsError, StoreError) as error:
+                node.failed += 1
+                node.list_due = time.monotonic() + min(60.0, list_s * 2 ** min(node.failed, 5))
+                for file in node.files.values():
+                    file.due = max(file.due, node.list_due)
+                self._logs.forget(*key)
+                log.debug("the logs of %s cannot be read: %s", key[1], error)
+            finally:
+                node.due = min((file.due for file in node.files.values()), default=node.list_due)
+                node.due = min(node.due, node.list_due)
+                self._pay(began)
+
+    def _list(self, key: tuple[str, str], node: _Node) -> int:
+        """Look which files there are to follow; returns how many the node lists."""
+        store = self._logs.store(key[0])
+        names = self._logs.names(*key, 1.0)
+        homes = self._logs.homes(key[0], ())
+        for name in node.files.keys() - set(names):
+            del node.files[name]
+        for name in names:
+            told = read_name(name)
+            at_home = told.worker_id is None or told.worker_id in homes
+            known = node.files.get(name)
+            if known is not None:
+                if known.waits and at_home:
+                    known.waits, known.due = False, 0.0
+                continue
+            is_user = told.kind in USER_KINDS
+            if is_user or self.mode == "all":
+                kept = store.file(key[1], name) if store else None
+                due = 0.0 if at_home else time.monotonic() + _HOME_S
+                node.files[name] = _File(is_user, kept.seen if kept else 0, due, waits=not at_home)
+                store = store or self._logs.store(key[0], make=True)
+        return len(names)
+
+    def _follow(self, key: tuple[str, str], name: str, file: _File) -> None:
+        session, node_id = key
+        agent = self._logs.agent(session, node_id)
+        try:
+            # A length is a tenth of the work of reading, and most files have nothing new.
+            told = None if file.said else agent.told_size(name)
+            if told is None or told > file.offset:
+                data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
+            else:
+                data = b""
+            anew = file.quiet % _ANEW_LOOKS == _ANEW_LOOKS - 1 if told is None else told < file.offset
+            if (anew and not data) or len(data) == _BYTES_A_LOOK:
+                size = agent.size(name, file.offset)
+                if size < file.offset:
+                    self._store(session).restart(node_id, name)
+                    file.offset, data = 0, b""
+                elif size - file.offset > _FAR_BEHIND:
+                    file.offset = size - _AGAIN_FROM
+                    data = agent.read(name, file.offset, file.offset + _BYTES_A_LOOK)
+        except AgentError as error:
+            if error.code != "gone":
+                raise
+            data = b""
+        file.said = bool(data)
+        if data:
+            self._store(session).append(
+                node_id, name, file.offset, data, time.time_ns(), is_user=file.is_user
+            )
+            file.offset += len(data)
+            file.quiet, file.pause_s = 0, (0.0 if len(data) == _BYTES_A_LOOK else _SOON_S)
+        else:
+            file.quiet += 1
+            file.pause_s = min(max(file.pause_s, 1.0) * 2, _LATE_S if file.is_user else _OWN_LATE_S)
+        if not file.is_user:
+            file.pause_s = max(file.pause_s, 15.0)  # our asking is itself a line in the agent's log
+        file.due = time.monotonic() + file.pause_s * self._slow
+
+    def _store(self, session: str) -> Any:
+        return self._logs.store(session, make=True)

@@ -1,0 +1,336 @@
+"""The log files of recorded clusters: of nodes that live from their agents, else as far as they were kept.
+
+Bytes that are kept already are not asked for again. A file is one that its node's agent listed, or that is
+kept: whatever else is asked for is not there.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rayscope.cluster.logs import sql
+from rayscope.cluster.logs.archiver import Keeper
+from rayscope.ray.agents.client import AgentError
+from rayscope.ray.agents.logs import LogAgent, is_name, read_name
+from rayscope.ray.gcs.client import GcsError
+from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.storage.log_archive import FILE_NAME, KeptFile, LogStore
+
+if TYPE_CHECKING:
+    from rayscope.server.services import Hub
+
+_NODE = re.compile(r"[0-9a-f]{1,64}")
+#: How long a node's list of files and a file's size hold, s.
+_LIST_S, _SIZE_S = 3.0, 1.0
+#: A node that did not answer is not asked for so long: each of its files would wait for it.
+_FAILED_S = 5.0
+#: Stores that stay open; the one that was not used for longest is closed.
+_STORES = 64
+#: Bytes that one call to an agent brings.
+_PIECE = 4 << 20
+_AGENTS = 4096
+#: Nodes that one answer asks for their files, at most so long (s).
+_ASKED, _ASK_S = 64, 4.0
+
+
+class Problem(NamedTuple):
+    """Why something cannot be had now, and what to do."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class Source:
+    """One log file: what is kept of it, and the rest from its node where that lives.
+
+    ``size``: as far as is known, bytes. ``live``: whether its node was asked. ``problem``: why not.
+    """
+
+    def __init__(
+        self,
+        node_id: str,
+        name: str,
+        kept: KeptFile | None,
+        store: LogStore | None,
+        agent: LogAgent | None,
+        problem: Problem | None,
+        size: int | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.name = name
+        self.kept = kept
+        self.problem = problem
+        self._store = store if kept is not None else None
+        self._agent = agent
+        self.size = (kept.seen if kept else 0) if size is None else size
+
+    @property
+    def live(self) -> bool:
+        """Whether the node's agent gives what is not kept."""
+        return self._agent is not None
+
+    def read(self, begin: int, end: int) -> list[tuple[int, bytes]]:
+        """(offset, bytes) of what can be had between two offsets, in order. Raises StoreError."""
+        end = min(end, self.size)
+        if end <= begin:
+            return []
+        kept = self._store.read(self.node_id, self.name, begin, end) if self._store else []
+        found: list[tuple[int, bytes]] = []
+        at = begin
+        for first, data in [*kept, (end, b"")]:
+            if first > at:
+                found += self._asked(at, first)
+            if data:
+                found.append((first, data))
+            at = first + len(data)
+        return _joined(found)
+
+    def _asked(self, begin: int, end: int) -> Iterable[tuple[int, bytes]]:
+        at = begin
+        while self._agent is not None and at < end:
+            try:
+                data = self._agent.read(self.name, at, min(end, at + _PIECE))
+            except AgentError as error:
+                self._agent, self.problem = None, Problem(error.code, error.message, error.remedy)
+                return
+            if not data:
+                return
+            yield at, data
+            at += len(data)
+
+    def offset_at(self, time_ns: int) -> int | None:
+        """Where what was kept at that time or later begins."""
+        return self._store.offset_at(self.node_id, self.name, time_ns) if self._store else None
+
+
+class Logs:
+    """All log files. :meth:`start` before use, :meth:`stop` at the end. Thread-safe."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._lock = threading.RLock()
+        self._stores: dict[str, LogStore] = {}
+        self._agents: dict[tuple[str, str], LogAgent] = {}
+        self._names: dict[tuple[str, str], tuple[float, list[str]]] = {}
+        self._failed: dict[tuple[str, str], tuple[float, AgentError]] = {}
+        #: By session: worker -> its node.
+        self._homes: dict[str, dict[str, str]] = {}
+        self._sizes: dict[tuple[str, str, str], tuple[float, int]] = {}
+        self._pool = ThreadPoolExecutor(8, "rayscope-logs")
+        self.keeper = Keeper(hub, self)
+
+    def start(self) -> None:
+        """Begin to keep logs."""
+        self.keeper.start()
+
+    def stop(self) -> None:
+        """Stop keeping; close all connections and files."""
+        self.keeper.stop()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            for agent in self._agents.values():
+                agent.close()
+            for store in self._stores.values():
+                store.close()
+            self._agents.clear()
+            self._stores.clear()
+
+    # Where things are.
+
+    def store(self, session: str, *, make: bool = False) -> LogStore | None:
+        """The kept logs of a session, None where there are none yet. Raises StoreError, NotFound."""
+        path = self._hub.catalog.path(session).with_name(FILE_NAME)
+        with self._lock:
+            known = self._stores.get(session)
+            if known is not None and path.exists():
+                self._stores[session] = self._stores.pop(session)
+                return known
+            if known is not None:  # dropped with its session
+                self._stores.pop(session).close()
+            if not make and not path.exists():
+                return None
+            while len(self._stores) >= _STORES:
+                self._stores.pop(next(iter(self._stores))).close()
+            made = self._stores[session] = LogStore(path, self._hub.settings.max_log_bytes)
+            return made
+
+    def agent(self, session: str, node_id: str) -> LogAgent:
+        """The connection to a node's agent. Raises AgentError, GcsError, BadQuery while not connected."""
+        gcs = self._hub.gcs_of(session)
+        if gcs is None:
+            live = self._hub.is_live(session)
+            raise BadQuery(
+                "The cluster is not connected." if live else "The cluster has ended.",
+                "Attach to it: rayscope attach HOST:PORT." if live else "Read what was kept of its logs.",
+            )
+        key = (session, node_id)
+        with self._lock:
+            known = self._agents.get(key)
+            if known is not None:
+                return known
+        made = LogAgent(gcs, node_id)
+        with self._lock:
+            while len(self._agents) >= _AGENTS:
+                self._agents.pop(next(iter(self._agents))).close()
+            known = self._agents.setdefault(key, made)
+        if known is not made:
+            made.close()
+        return known
+
+    def forget(self, session: str, node_id: str) -> None:
+        """Close the connection to a node whose agent failed; the next use opens it again."""
+        with self._lock:
+            agent = self._agents.pop((session, node_id), None)
+        if agent is not None:
+            agent.close()
+
+    def names(self, session: str, node_id: str, max_age_s: float = _LIST_S) -> list[str]:
+        """The files that a node's agent lists. Raises AgentError, GcsError, BadQuery.
+
+        Without those of workers of other nodes: nodes on one machine may share the folder.
+        """
+        key = (session, node_id)
+        known, failed = self._names.get(key), self._failed.get(key)
+        if known is not None and time.monotonic() - known[0] < max_age_s:
+            return known[1]
+        if failed is not None and time.monotonic() - failed[0] < _FAILED_S:
+            raise failed[1]
+        try:
+            listed = self.agent(session, node_id).names()
+            homes = self.homes(session, (read_name(name).worker_id for name in listed))
+            names = [n for n in listed if homes.get(read_name(n).worker_id or "", node_id) == node_id]
+        except AgentError as error:
+            self.forget(session, node_id)
+            if len(self._failed) > 2000:
+                self._failed.clear()
+            self._failed[key] = (time.monotonic(), error)
+            raise
+        if len(self._names) > 2000:
+            self._names.clear()
+        self._names[key] = (time.monotonic(), names)
+        return names
+
+    def homes(self, session: str, worker_ids: Iterable[str | None]) -> dict[str, str]:
+        """Worker -> its node, of those that the record knows; others may be among them."""
+        known = self._homes.setdefault(session, {})
+        asked = {worker for worker in worker_ids if worker is not None and worker not in known}
+        if asked:
+            if len(known) > 200_000:
+                known.clear()
+            known.update(self._hub.query(session, lambda file: sql.nodes_of_workers(file, asked)))
+        return known
+
+    def size(
+        self, session: str, node_id: str, name: str, at_least: int = 0, max_age_s: float = _SIZE_S
+    ) -> int:
+        """A live file's size. Raises AgentError, GcsError, BadQuery."""
+        key = (session, node_id, name)
+        known = self._sizes.get(key)
+        if known is not None and time.monotonic() - known[0] < max_age_s:
+            return known[1]
+        size = self.agent(session, node_id).size(name, at_least)
+        if len(self._sizes) > 20_000:
+            self._sizes.clear()
+        self._sizes[key] = (time.monotonic(), size)
+        return size
+
+    def known_size(self, session: str, node_id: str, name: str) -> int | None:
+        """A live file's size as it was last seen, None if it was not."""
+        known = self._sizes.get((session, node_id, name))
+        return None if known is None else known[1]
+
+    # Files.
+
+    def source(self, session: str, node_id: str, name: str) -> Source:
+        """A file to read. Raises NotFound for one that its node does not list and that is not kept."""
+        if not _NODE.fullmatch(node_id) or not is_name(name):
+            raise NotFound("This is no name of a log file.", "GET /api/logs lists the files of each node.")
+        store = self.store(session)
+        kept = store.file(node_id, name) if store else None
+        problem: Problem | None = None
+        try:
+            listed = self.names(session, node_id)
+            if name not in listed and kept is None:
+                listed = self.names(session, node_id, 0)  # it may be a second old
+            if name in listed:
+                at_least = kept.seen if kept else 0
+                size = self.size(session, node_id, name, at_least)
+                if kept is not None and size < kept.seen:
+                    size = self.size(session, node_id, name, at_least, 0)  # it may be a second old
+                    kept = kept if size >= kept.seen else None  # begun anew: what is kept is of before
+                return Source(node_id, name, kept, store, self.agent(session, node_id), None, size)
+            problem = Problem("gone", "The node has no such file any more.", "What was kept of it is shown.")
+        except (AgentError, GcsError, BadQuery) as error:
+            problem = _problem(error)
+        if kept is None:
+            if problem.code == "gone":
+                raise NotFound(
+                    f"Node {node_id[:12]} has no log file {name[:120]!r}.",
+                    "GET /api/logs lists the files of each node.",
+                )
+            raise NotFound(
+                f"Of this file nothing was kept, and its node cannot be asked: {problem.message}",
+                problem.remedy,
+            )
+        return Source(node_id, name, kept, store, None, problem)
+
+    def listed(
+        self, session: str, node_ids: Iterable[str]
+    ) -> dict[str, tuple[list[str] | None, Problem | None]]:
+        """Node -> its agent's files, or why they cannot be told; what was listed lately is taken as it is."""
+        nodes = list(node_ids)
+        jobs = {node: self._pool.submit(self.names, session, node, 10.0) for node in nodes[:_ASKED]}
+        wait(jobs.values(), _ASK_S)
+        found: dict[str, tuple[list[str] | None, Problem | None]] = {}
+        for node in nodes:
+            job = jobs.get(node)
+            if job is None or not job.done():
+                known = self._names.get((session, node))
+                late = Problem("not_asked", "This node was not asked yet.", "Choose it to list its files.")
+                found[node] = (known[1], None) if known else (None, late)
+                continue
+            try:
+                found[node] = (job.result(), None)
+            except (AgentError, GcsError, StoreError) as error:
+                found[node] = (None, _problem(error))
+        return found
+
+    def look_up_sizes(self, session: str, files: Iterable[tuple[str, str]], for_s: float = 1.0) -> None:
+        """Ask for the sizes of files (node, name) that are not known, as far as that goes in the time."""
+        end = time.monotonic() + for_s
+
+        def ask(node_id: str, name: str) -> None:
+            if time.monotonic() < end:
+                try:
+                    self.size(session, node_id, name, max_age_s=30.0)
+                except (AgentError, GcsError, StoreError):
+                    return
+
+        wait([self._pool.submit(ask, *file) for file in files], for_s)
+
+
+def describe(name: str) -> dict[str, Any]:
+    """What a file's name tells."""
+    return read_name(name)._asdict()
+
+
+def _problem(error: AgentError | GcsError | StoreError) -> Problem:
+    return Problem(error.code, error.message, error.remedy)
+
+
+def _joined(pieces: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Neighbours as one."""
+    found: list[tuple[int, list[bytes], int]] = []
+    for at, data in pieces:
+        if found and found[-1][2] == at:
+            found[-1][1].append(data)
+            found[-1] = (found[-1][0], found[-1][1], at + len(data))
+        else:
+            found.append((at, [data], at + len(data)))
+    return [(at, b"".join(parts)) for at, parts, _ in found]

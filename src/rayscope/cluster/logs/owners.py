@@ -1,0 +1,134 @@
+"""Which stretches of which log files are a task's, an actor's, a worker's or a job's."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from rayscope.cluster.logs import sql
+from rayscope.cluster.tasks import sql as tasks_sql
+from rayscope.ray.agents.client import AgentError
+from rayscope.ray.agents.logs import read_name
+from rayscope.ray.gcs.client import GcsError
+from rayscope.server.services import Hub
+from rayscope.storage.errors import NotFound, StoreError
+
+#: Workers of a job or actor whose files are told.
+_WORKERS = 20
+
+
+class Part(NamedTuple):
+    """A stretch of a file: from ``begin`` up to ``end`` (None: to the file's end), bytes."""
+
+    node_id: str
+    name: str
+    stream: str
+    begin: int = 0
+    end: int | None = None
+
+
+class Owned(NamedTuple):
+    """The stretches, and codes of what is not as one might think (docs/logs.md explains them)."""
+
+    parts: list[Part]
+    notes: list[str]
+    left_out: int = 0
+
+
+class Owners:
+    """Looks up the files of one session. Raises NotFound and BadQuery for what is asked."""
+
+    def __init__(self, hub: Hub, session: str) -> None:
+        self._hub = hub
+        self._session = session
+        self._names: dict[str, list[str]] = {}
+
+    def task(self, task_id: str, attempt: int | None) -> Owned:
+        """The lines of one attempt (the last one, if None): by the offsets that Ray noted."""
+        last_ns = self._hub.last_ns(self._session)
+        task = self._hub.read(self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns))
+        attempts: list[dict[str, Any]] = task["attempts"]
+        row = next((row for row in attempts if row["attempt"] == attempt), None)
+        if attempt is not None and row is None:
+            raise NotFound(f"Task {task_id[:80]} has no attempt {attempt}.", "See the attempts of the task.")
+        row = row or attempts[-1]
+        node, worker = row["node_id"], row["worker_id"]
+        if node is None or worker is None:
+            return Owned([], ["not_started"])
+        parts = []
+        for stream in ("out", "err"):
+            path, begin, end = (row[f"std{stream}_{what}"] for what in ("file", "start", "end"))
+            name = str(path or "").rpartition("/")[2]
+            if name and begin is not None and name in self._of(node):
+                still = end is None or (end <= 0 and row["end_ns"] is None)
+                parts.append(Part(node, name, stream, max(0, begin), None if still else max(end, begin)))
+        if parts:
+            return Owned(parts, [])
+        noted = row["stdout_start"] is not None or row["stderr_start"] is not None
+        if noted:
+            return Owned([], ["gone"])
+        found = self._of_workers([(worker, node)])
+        return found._replace(notes=["actor_task" if row["actor_id"] else "no_offsets", *found.notes])
+
+    def worker(self, worker_id: str) -> Owned:
+        """What one worker wrote."""
+        node = self._hub.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
+        return self._of_workers([(worker_id, node)])
+
+    def actor(self, actor_id: str) -> Owned:
+        """What the workers wrote that an actor ran in, the last one first."""
+        workers = self._hub.read(self._session, lambda file: sql.workers_of_actor(file, actor_id))
+        return self._of_workers(workers) if workers else Owned([], ["not_started"])
+
+    def job(self, job_id: str) -> Owned:
+        """What the driver of a submitted job wrote, and the workers of the job."""
+        jobs = self._hub.read(self._session, lambda file: sql.job_places(file, job_id))
+        parts, notes = [], []
+        for submission in dict.fromkeys(row["submission_id"] for row in jobs if row["submission_id"]):
+            name = f"job-driver-{submission}.log"
+            told = [row["driver_node_id"] for row in jobs if row["submission_id"] == submission]
+            # Before that is known: nodes on one machine may share the folder, and then each has the file.
+            nodes = [node for node in told if node] or [each["node_id"] for each in self._nodes()[:10]]
+            parts += [Part(node, name, "driver") for node in nodes if name in self._of(node)][:1]
+        if not parts:
+            notes.append("gone" if any(row["submission_id"] for row in jobs) else "driver_terminal")
+        workers: list[tuple[str, str]] = []
+        for row in jobs:
+            of_job = functools.partial(sql.workers_of_job, job_id=row["job_id"])
+            workers += self._hub.read(self._session, of_job)
+        found_too = self._of_workers(workers)
+        left_out = found_too.left_out
+        return Owned(
+            [*parts, *found_too.parts], [*notes, *(n for n in found_too.notes if not parts)], left_out
+        )
+
+    def _of_workers(self, workers: list[tuple[str, str]]) -> Owned:
+        parts = []
+        for worker, node in workers[:_WORKERS]:
+            for name in self._of(node):
+                told = read_name(name)
+                if told.worker_id == worker and told.kind.startswith("worker_"):
+                    parts.append(Part(node, name, told.kind.removeprefix("worker_")))
+        parts.sort(key=lambda part: part.stream == "err")  # stable: output first
+        notes = [] if parts or not workers else ["gone"]
+        return Owned(parts, notes, max(0, len(workers) - _WORKERS))
+
+    def _nodes(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._hub.cached(self._session, "log_nodes", sql.log_nodes)
+        return rows
+
+    def _of(self, node_id: str) -> Iterable[str]:
+        """The files of a node: those that it lists, and those that are kept."""
+        known = self._names.get(node_id)
+        if known is None:
+            names: set[str] = set()
+            store = self._hub.logs.store(self._session)
+            if store is not None:
+                names = store.names(node_id)
+            # Of a node that is gone what was kept has to do.
+            with contextlib.suppress(AgentError, GcsError, StoreError):
+                names.update(self._hub.logs.names(self._session, node_id))
+            known = self._names[node_id] = sorted(names)
+        return known

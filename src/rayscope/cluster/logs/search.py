@@ -1,0 +1,130 @@
+"""Search across the log files of a session, bounded in time and bytes; what was not searched is told."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, NamedTuple
+
+from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.logs.lines import at_least, read_lines, split_lines
+from rayscope.cluster.logs.pages import Matcher, chunks, told
+from rayscope.storage.errors import NotFound, StoreError
+
+#: How long a search lasts, s; the last bytes of a file that are searched, and of all files.
+_SEARCH_S = 8.0
+_FILE_BYTES, _ALL_BYTES = 32 << 20, 512 << 20
+_AT_ONCE, _SEARCHES = 4, 3
+_OF_A_FILE = 100
+
+
+class Sought(NamedTuple):
+    """What is searched for. Times in ns; lines that tell none are left out where one is given."""
+
+    matcher: Matcher
+    limit: int = 200
+    level: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+
+
+class Searches:
+    """Runs searches. One for a server; thread-safe."""
+
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
+        self._room = threading.BoundedSemaphore(_SEARCHES)
+
+    def search(self, session: str, files: Sequence[tuple[str, str]], sought: Sought) -> dict[str, Any]:
+        """Search files (node, name) in their order. Raises StoreError (``busy``) while too many others do."""
+        if not self._room.acquire(blocking=False):
+            raise StoreError("Others are searching.", "Try again in some seconds.", "busy")
+        try:
+            run = _Run(self._logs, session, sought)
+            with ThreadPoolExecutor(_AT_ONCE, "rayscope-log-search") as pool:
+                wait([pool.submit(run.search, at, *file) for at, file in enumerate(files)])
+            return run.told(len(files))
+        finally:
+            self._room.release()
+
+
+class _Run:
+    def __init__(self, logs: Logs, session: str, sought: Sought) -> None:
+        self._logs = logs
+        self._session = session
+        self._sought = sought
+        self._levels = at_least(sought.level) if sought.level else None
+        self._end = time.monotonic() + _SEARCH_S
+        self._lock = threading.Lock()
+        self._hits: dict[int, list[dict[str, Any]]] = {}
+        self._count = 0
+        self._bytes = 0
+        self._done = 0
+        self._cut: list[dict[str, Any]] = []
+
+    @property
+    def _is_over(self) -> bool:
+        return time.monotonic() > self._end or self._bytes > _ALL_BYTES or self._count >= self._sought.limit
+
+    def search(self, at: int, node_id: str, name: str) -> None:
+        if self._is_over:
+            return
+        try:
+            source = self._logs.source(self._session, node_id, name)
+        except NotFound:
+            self._leave_out(node_id, name, "gone", 0)
+            return
+        begin = max(0, source.size - _FILE_BYTES)
+        if begin:
+            self._leave_out(node_id, name, "long", begin)
+        missing = 0
+        hits: list[dict[str, Any]] = []
+        done = begin
+        for chunk in chunks(source, begin, source.size):
+            if chunk.missing:
+                missing += chunk.missing[1] - chunk.missing[0]
+            hits += self._of_chunk(chunk.data, chunk.offset, node_id, name)
+            self._bytes += len(chunk.data)
+            done = chunk.offset + len(chunk.data)
+            if self._is_over or len(hits) >= _OF_A_FILE:
+                break
+        with self._lock:
+            self._done += 1
+            self._count += len(hits)
+            if hits:
+                self._hits[at] = hits[:_OF_A_FILE]
+        if done < source.size:
+            self._leave_out(node_id, name, "stopped", source.size - done)
+        if missing:
+            self._leave_out(node_id, name, "not_kept", missing)
+
+    def _of_chunk(self, data: bytes, offset: int, node_id: str, name: str) -> list[dict[str, Any]]:
+        sought = self._sought
+        if not sought.matcher.may_match(data):
+            return []
+        lines = list(read_lines(split_lines(data, offset)))
+        matched = sought.matcher.matches([line.text for line in lines])
+        return [
+            {"node_id": node_id, "name": name, **told(line)}
+            for line, is_match in zip(lines, matched, strict=True)
+            if is_match
+            and not line.is_mark
+            and (self._levels is None or line.counts_as in self._levels)
+            and (sought.since_ns is None or (line.at_ns is not None and line.at_ns >= sought.since_ns))
+            and (sought.until_ns is None or (line.at_ns is not None and line.at_ns <= sought.until_ns))
+        ]
+
+    def _leave_out(self, node_id: str, name: str, why: str, size: int) -> None:
+        with self._lock:
+            self._cut.append({"node_id": node_id, "name": name, "why": why, "bytes": size})
+
+    def told(self, files: int) -> dict[str, Any]:
+        hits = [hit for at in sorted(self._hits) for hit in self._hits[at]]
+        return {
+            "items": hits[: self._sought.limit],
+            "searched": {"files": self._done, "of": files, "bytes": self._bytes},
+            "complete": self._done == files and not self._cut and len(hits) <= self._sought.limit,
+            "not_searched": self._cut[:50],
+        }

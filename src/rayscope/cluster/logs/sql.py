@@ -1,0 +1,120 @@
+"""Whose log file is whose: nodes, and the workers of actors, jobs and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rayscope.storage.errors import NotFound
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Nodes and workers that one answer looks at.
+_MOST = 10_000
+
+
+def log_nodes(file: SessionFile) -> list[Row]:
+    """Each node: id, state, address, whether it is the head; the head first, then those that live."""
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                "SELECT id AS node_id, state, node_ip, hostname, coalesce(is_head, false) AS is_head, end_ns "
+                "FROM node_rows ORDER BY is_head DESC, state = 'ALIVE' DESC, start_ns, id "
+                f"LIMIT {_MOST}"
+            )
+        )
+
+
+def actors_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str, tuple[str, str | None]]:
+    """Worker -> its actor's id and class, of those that are one's."""
+    if not worker_ids:
+        return {}
+    with file.reader() as reader:
+        rows = reader.execute(
+            "SELECT worker_id, id, class_name FROM actor_rows WHERE worker_id IN (SELECT unnest(?))",
+            [list(worker_ids)],
+        ).fetchall()
+    return {worker: (actor, class_name) for worker, actor, class_name in rows}
+
+
+def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
+    """(worker, node) that an actor ran in, the last one first. Raises NotFound."""
+    with file.reader() as reader:
+        known = reader.execute(
+            "SELECT worker_id, node_id FROM actor_rows WHERE id = ?", [actor_id]
+        ).fetchone()
+        rows = reader.execute(
+            "SELECT worker_id, node_id FROM attempts WHERE actor_id = ? AND worker_id IS NOT NULL "
+            f"AND node_id IS NOT NULL GROUP BY ALL ORDER BY max(running_ns) DESC LIMIT {_MOST}",
+            [actor_id],
+        ).fetchall()
+    if known is None and not rows:
+        raise NotFound(
+            f"No actor {actor_id[:80]!r} in this session.",
+            "GET /api/actors lists the actors.",
+            what="actor",
+            id=actor_id[:80],
+        )
+    found = [(known[0], known[1])] if known is not None and known[0] and known[1] else []
+    return [*found, *(row for row in rows if row not in found)]
+
+
+def nodes_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str, str]:
+    """Worker -> its node, of those that are known."""
+    with file.reader() as reader:
+        return dict(
+            reader.execute(
+                "SELECT id, node_id FROM worker_rows WHERE list_contains(?, id) AND node_id IS NOT NULL",
+                [list(worker_ids)],
+            ).fetchall()
+        )
+
+
+def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
+    """The node that a worker runs or ran on. Raises NotFound."""
+    with file.reader() as reader:
+        for sql in (
+            "SELECT node_id FROM worker_rows WHERE id = ? AND node_id IS NOT NULL",
+            "SELECT node_id FROM attempts WHERE worker_id = ? AND node_id IS NOT NULL LIMIT 1",
+        ):
+            row = reader.execute(sql, [worker_id]).fetchone()
+            if row is not None:
+                return str(row[0])
+    raise NotFound(
+        f"No worker {worker_id[:80]!r} in this session.",
+        "GET /api/workers lists the workers.",
+        what="worker",
+        id=worker_id[:80],
+    )
+
+
+def job_places(file: SessionFile, job_id: str) -> list[Row]:
+    """A job by its id or its submission's: job_id, submission_id, driver_node_id, type; the alias too.
+
+    Raises NotFound.
+    """
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                "SELECT id AS job_id, submission_id, driver_node_id, type FROM job_rows "
+                "WHERE id = $1 OR submission_id = $1 OR alias_of = $1 ORDER BY id LIMIT 10",
+                [job_id],
+            )
+        )
+    if not found:
+        raise NotFound(
+            f"No job {job_id[:80]!r} in this session.",
+            "GET /api/jobs lists the jobs.",
+            what="job",
+            id=job_id[:80],
+        )
+    return found
+
+
+def workers_of_job(file: SessionFile, job_id: str) -> list[tuple[str, str]]:
+    """(worker, node) that ran tasks of a job, those of the last tasks first."""
+    with file.reader() as reader:
+        return reader.execute(
+            "SELECT worker_id, node_id FROM attempts WHERE job_id = ? AND worker_id IS NOT NULL "
+            f"AND node_id IS NOT NULL GROUP BY ALL ORDER BY max(running_ns) DESC LIMIT {_MOST}",
+            [job_id],
+        ).fetchall()

@@ -1,0 +1,243 @@
+"""What machines and workers use: one node in full, all of them as cells, and what the cluster has to give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from rayscope.cluster.nodes import schemas, sql
+from rayscope.cluster.nodes import usage as measured
+from rayscope.cluster.nodes.demand import Place
+from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
+from rayscope.model.usage import NodeStats, ProcessUse, Resources
+from rayscope.server.parameters import ERRORS, Session, answered
+from rayscope.server.services import Hub
+from rayscope.storage.errors import NotFound
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.physical import sql as physical_sql
+from rayscope.views.physical.api import node_of
+from rayscope.views.physical.compute import WorkerRow
+from rayscope.views.physical.snapshot import groups_of, seen_now
+
+#: Columns of a picture's workers that cells have.
+_CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
+
+
+def add_nodes(app: FastAPI, hub: Hub) -> None:
+    """Cells and the cluster's status; to be added before ``/api/nodes/{id}``."""
+
+    @app.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
+    def cells(request: Request, session: Session = None) -> Response:
+        """Every node and every worker as compact columns, with what is measured of them."""
+        chosen = hub.resolve(session)
+
+        def look(file: SessionFile) -> dict[str, Any]:
+            found = seen_now(hub, chosen, file)
+            told = found.picture
+            usage, (resources, _) = measured.usage_of(hub, chosen), measured.resources_of(hub, chosen)
+            living = {node.id for node in told.nodes}
+            return {
+                "session": chosen,
+                "live": hub.is_live(chosen),
+                "at_ns": found.at_ns,
+                "nodes": {
+                    "id": [node.id for node in told.nodes],
+                    "name": [node.name for node in told.nodes],
+                    "is_head": [node.is_head for node in told.nodes],
+                    "workers": [node.workers for node in told.nodes],
+                    "running": [node.running for node in told.nodes],
+                },
+                "workers": {name: getattr(told.workers, name) for name in _CELL},
+                "kinds": told.kinds,
+                "classes": told.classes,
+                "functions": told.functions,
+                "measured": measured.measured_columns(told, usage, resources),
+                "usage_error": usage.error,
+                "usage_remedy": usage.remedy,
+                "usage_code": usage.code,
+                "usage_params": usage.params,
+                "dead": [node for node in sql.dead_nodes(file) if node["id"] not in living],
+                "nodes_total": told.nodes_total,
+                "workers_total": told.workers_total,
+                "workers_left_out": told.workers_total - len(told.workers.key),
+            }
+
+        return answered(hub, chosen, request, look)
+
+    @app.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
+    def status(request: Request, session: Session = None) -> Response:
+        """What the cluster has, who holds it, what waits for some and why, and the autoscaler."""
+        chosen = hub.resolve(session)
+        return answered(hub, chosen, request, lambda file: cluster_status(hub, file, chosen))
+
+
+def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
+    """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
+    resources, error = measured.resources_of(hub, session)
+    answer: dict[str, Any] = {
+        "session": session,
+        "live": hub.is_live(session),
+        "time_ns": resources.time_ns if resources is not None else None,
+        "error": error.message if error is not None else None,
+        "remedy": error.remedy if error is not None else None,
+        "error_code": error.code if error is not None else None,
+        "error_params": error.params if error is not None else None,
+        "resources": {},
+        "by": [],
+        "by_left_out": 0,
+        "pending": [],
+        "pending_left_out": 0,
+        "shapes": [],
+        "autoscaler": None,
+    }
+    if resources is None:
+        return answer if answer["live"] else answer | never_placed(file, hub.last_ns(session))
+    found = seen_now(hub, session, file)
+    places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
+    by, by_left_out = holders(found.workers, found.groups)
+    waiting = sql.pending(file)
+    return answer | {
+        "resources": amounts((node.total, node.available) for node in resources.nodes.values()),
+        "by": by,
+        "by_left_out": by_left_out,
+        "pending": pending_of(waiting.rows, resources, places),
+        "pending_left_out": waiting.left_out,
+        "shapes": msgspec.to_builtins(resources.demands),
+        "autoscaler": msgspec.to_builtins(resources.autoscaler),
+    }
+
+
+def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
+    """What waited for a place to the end of its session and could not have had one.
+
+    What else waited waited for room, and how much of that there was is not on record.
+    """
+    places = [
+        Place(row["id"], total, total, _labels(row["labels"]))
+        for row in sql.last_nodes(file)
+        if (total := msgspec.json.decode(row["resources_total"] or "{}"))
+    ]
+    waited = sql.pending(file, ended=True)
+    found = pending_of(waited.rows, Resources(time_ns=last_ns), places) if places else []
+    return {
+        "pending": [one for one in found if one["reason"]["never"]],
+        "pending_left_out": waited.left_out,
+    }
+
+
+def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
+    """What ``GET /api/nodes/{id}`` tells beyond the record of the node: use, resources, and its workers.
+
+    Of a dead node: its last account, and its workers as they were when it died.
+    """
+    node_id, end_ns = row["node_id"], row.get("end_ns")
+    live = hub.is_live(session)
+    at_ns = max(0, end_ns - 1) if end_ns else None
+
+    def look(file: SessionFile) -> dict[str, Any]:
+        found = physical_sql.housed(
+            file, {}, at_ns=at_ns, last_ns=hub.last_ns(session), live=live, node_id=node_id, with_bytes=True
+        )
+        told: dict[str, Any] = {
+            "at_ns": found.at_ns,
+            "workers": [],
+            "workers_total": 0,
+            "bundles": [],
+            "by": [],
+        }
+        try:
+            whole = node_of(found, node_id)
+        except NotFound:  # nobody was in flight any more when it was there
+            return told
+        groups = [group.on(node_id) for group in groups_of(found)]
+        by, left_out = holders([WorkerRow(**one) for one in found.workers], groups)
+        return told | {
+            "workers": whole["workers"],
+            "workers_total": whole["workers_total"],
+            "bundles": whole["bundles"],
+            "by": by,
+            "by_left_out": left_out,
+        }
+
+    told = hub.read(session, look)
+    usage, (resources, _) = measured.usage_of(hub, session), measured.resources_of(hub, session)
+    stats = usage.nodes.get(node_id)
+    processes = {process.pid: process for process in stats.workers} if stats is not None else {}
+    for worker in told["workers"]:
+        worker.update(measured.process_figures(processes.get(worker["pid"])))
+        worker["job_id"] = worker["job_id"] or _job_of(worker)
+    # What is at hand may be from before its death.
+    free = resources.nodes if resources is not None and row.get("state") != "DEAD" else {}
+    about = free.get(node_id)
+    figures = {"node_id": node_id, "state": row.get("state"), "workers": None}
+    figures |= measured.node_figures(stats, resources, node_id)
+    folded = measured.folded(figures, usage)
+    return {
+        "usage": folded["usage"],
+        **{name: folded[name] for name in measured.MISSING},
+        "measured": measured.whole(stats) if stats is not None else None,
+        "gpus": _gpus(stats, told["workers"]),
+        "processes": _processes(stats),
+        "resources": amounts([(about.total, about.available)]) if about is not None else None,
+        "is_draining": about.is_draining if about is not None else None,
+        "idle_ms": about.idle_ms if about is not None else None,
+        "by": told["by"],
+        "at_ns": told["at_ns"],
+        "workers": told["workers"],
+        "workers_total": told["workers_total"],
+        "bundles": told["bundles"],
+    }
+
+
+def _gpus(stats: NodeStats | None, workers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The node's GPUs, each with the processes that have memory of it, and which worker each is."""
+    by_pid = {worker["pid"]: worker for worker in workers}
+    found = []
+    for gpu in stats.gpus if stats is not None else ():
+        told: dict[str, Any] = msgspec.to_builtins(gpu)
+        del told["process_percent"]
+        told["processes"] = [
+            {
+                "pid": pid,
+                "memory_bytes": used,
+                "percent": gpu.process_percent.get(pid),
+                "worker_id": by_pid[pid]["id"] if pid in by_pid else None,
+                "actor_class": by_pid[pid]["actor_class"] if pid in by_pid else None,
+                "actor_id": by_pid[pid]["actor_id"] if pid in by_pid else None,
+            }
+            for pid, used in sorted(gpu.processes.items(), key=lambda item: -item[1])
+        ]
+        found.append(told)
+    return found
+
+
+def _processes(stats: NodeStats | None) -> list[dict[str, Any]]:
+    """Ray's own processes on a node: the raylet, its agents, the GCS."""
+    if stats is None:
+        return []
+    named: list[tuple[str, ProcessUse]] = list(stats.processes.items())
+    known = {process.pid for _, process in named}
+    named += [
+        (process.cmdline.removeprefix("ray::").split()[0], process)
+        for process in stats.workers
+        if measured.is_agent(process) and process.pid not in known
+    ]
+    return [
+        {"name": name, "pid": process.pid, **measured.process_figures(process)} for name, process in named
+    ]
+
+
+def _job_of(worker: dict[str, Any]) -> str | None:
+    """The job of what a worker runs or houses: ids of tasks and actors end in it, a driver's begins so."""
+    if worker["kind"] == "DRIVER":
+        return str(worker["id"])[:8]
+    ids = [*(attempt["task_id"] for attempt in worker["attempts"]), worker["actor_id"]]
+    return next((str(one)[-8:] for one in ids if one), None)
+
+
+def _labels(text: str | None) -> dict[str, str]:
+    found = msgspec.json.decode(text) if text else {}
+    return found if isinstance(found, dict) else {}

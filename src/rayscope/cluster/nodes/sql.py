@@ -1,0 +1,110 @@
+"""Of nodes and workers: how many there are where, which are dead, and what waits for a place."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rayscope.model import CUT_OFF
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import FOREVER, NOT_DRIVER, function_name
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Groups of like tasks, actors and placement groups that are told; those that wait longest come first.
+MAX_PENDING = 200
+_MAX_DEAD = 500
+
+_ALIVE = """
+SELECT node_id, count(*)::BIGINT FROM worker_rows
+WHERE node_id IS NOT NULL AND state IS DISTINCT FROM 'DEAD' AND coalesce(worker_type, 'WORKER') <> 'DRIVER'
+    AND node_id NOT IN (SELECT id FROM node_rows WHERE state = 'DEAD')
+GROUP BY node_id
+"""
+_DEAD = f"""
+SELECT id, node_name AS name, node_ip, is_head, end_ns, death_reason, resources_total FROM node_rows
+WHERE state = 'DEAD' ORDER BY end_ns DESC NULLS LAST, id LIMIT {_MAX_DEAD}
+"""
+_WAITS = "state = 'PENDING_NODE_ASSIGNMENT'"
+_WAITED = f"""state = '{CUT_OFF}' AND pending_node_assignment_ns IS NOT NULL
+    AND coalesce(submitted_to_worker_ns, running_ns) IS NULL"""
+_TASKS = f"""
+SELECT 'task' AS kind, coalesce({function_name("attempts")}, '') AS name, job_id, required_resources,
+    label_selector, placement_group_id, count(*)::BIGINT AS count,
+    min(pending_node_assignment_ns) AS since_ns,
+    NULL AS id, 'PENDING_NODE_ASSIGNMENT' AS state, count(*) OVER ()::BIGINT AS groups
+FROM attempts
+WHERE {NOT_DRIVER} AND type = 'NORMAL_TASK' AND {{}}
+GROUP BY ALL ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
+"""
+#: What the GCS said of an actor or a group before its session ended.
+_SAID = "json_extract_string(doc, '$[3].state')"
+_ACTORS = f"""
+SELECT 'actor' AS kind, coalesce(class_name, '') AS name, job_id, required_resources, label_selector,
+    placement_group_id, count(*)::BIGINT AS count, min(start_ns) AS since_ns,
+    CASE WHEN count(*) = 1 THEN any_value(id) END AS id, waits AS state, count(*) OVER ()::BIGINT AS groups
+FROM (SELECT *, {{}} AS waits FROM actor_rows)
+WHERE waits IN ('PENDING_CREATION', 'RESTARTING', 'DEPENDENCIES_UNREADY')
+GROUP BY name, class_name, job_id, required_resources, label_selector, placement_group_id, waits
+ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
+"""
+#: Ray calls an actor dead that waited for its place until its job ended.
+_ACTOR_WAITED = f"""CASE WHEN state != 'DEAD' THEN state WHEN worker_id IS NOT NULL THEN NULL
+    ELSE CASE WHEN {_SAID} = 'DEPENDENCIES_UNREADY' THEN {_SAID} ELSE 'PENDING_CREATION' END END"""
+_GROUPS = f"""
+SELECT 'placement_group' AS kind, coalesce(name, '') AS name, job_id, bundles, strategy, 1::BIGINT AS count,
+    created_ns AS since_ns, id, waits AS state, count(*) OVER ()::BIGINT AS groups
+FROM (SELECT *, {{}} AS waits FROM placement_group_rows)
+WHERE waits IN ('PENDING', 'RESCHEDULING', 'PREPARED')
+ORDER BY created_ns NULLS LAST, id LIMIT {MAX_PENDING}
+"""
+_NOW = _TASKS.format(_WAITS), _ACTORS.format("state"), _GROUPS.format("state")
+_AT_THE_END = (
+    _TASKS.format(_WAITED),
+    _ACTORS.format(_ACTOR_WAITED),
+    _GROUPS.format(f"CASE WHEN end_known_by IS NULL THEN state ELSE {_SAID} END"),
+)
+#: The nodes that the cluster had when it ended: they die one after the other.
+_LAST_NODES = f"""
+SELECT id, resources_total, labels FROM node_rows
+WHERE coalesce(end_ns, {FOREVER}) >= (SELECT max(coalesce(end_ns, {FOREVER})) FROM node_rows) - 10_000_000_000
+ORDER BY id
+"""
+
+
+class Pending(NamedTuple):
+    """What waits for a place: like tasks and like actors in groups, and each placement group.
+
+    ``left_out``: groups that are not told.
+    """
+
+    rows: list[Row]
+    left_out: int
+
+
+def workers_alive(file: SessionFile) -> dict[str, int]:
+    """Node -> workers that live there, drivers left out."""
+    with file.reader() as reader:
+        return dict(reader.execute(_ALIVE).fetchall())
+
+
+def dead_nodes(file: SessionFile) -> list[Row]:
+    """The nodes that died last."""
+    with file.reader() as reader:
+        return rows_of(reader.execute(_DEAD))
+
+
+def pending(file: SessionFile, *, ended: bool = False) -> Pending:
+    """What waits for a place now; of a session that has ``ended``, what never had one."""
+    rows: list[dict[str, Any]] = []
+    left_out = 0
+    with file.reader() as reader:
+        for sql in _AT_THE_END if ended else _NOW:
+            found = rows_of(reader.execute(sql))
+            left_out += max(0, max((row.pop("groups") for row in found), default=0) - len(found))
+            rows += found
+    return Pending(rows, left_out)
+
+
+def last_nodes(file: SessionFile) -> list[Row]:
+    """``id``, ``resources_total`` and ``labels`` (JSON) of the nodes that the cluster had in the end."""
+    with file.reader() as reader:
+        return rows_of(reader.execute(_LAST_NODES))

@@ -1,0 +1,135 @@
+"""What of a cluster's resources is taken, by whom, and what waits for some and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rayscope.cluster.nodes.demand import Place, Reason, explain, explain_group
+from rayscope.model.usage import Resources
+from rayscope.views.physical.compute import WorkerRow, held
+from rayscope.views.physical.reservations import Group, reservation
+
+#: Holders of resources that are told, those that hold most first.
+_HOLDERS = 50
+_MARKS = "node:"
+
+Amounts = Mapping[str, float]
+
+
+def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> list[Place]:
+    """The living nodes. ``labels``: those on record, where the GCS does not tell them here."""
+    return [
+        Place(node_id, node.total, node.available, node.labels or labels.get(node_id, {}), node.is_draining)
+        for node_id, node in resources.nodes.items()
+    ]
+
+
+def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, dict[str, float]]:
+    """Resource -> ``total``, ``available`` and ``used`` of pairs of (total, available); no marks of Ray's."""
+    found: dict[str, dict[str, float]] = {}
+    for total, available in resources:
+        for name, amount in total.items():
+            if name.startswith(_MARKS) or "_group_" in name:
+                continue
+            sums = found.setdefault(name, {"total": 0.0, "available": 0.0, "used": 0.0})
+            free = min(amount, available.get(name, 0.0))
+            sums["total"] += amount
+            sums["available"] += free
+            sums["used"] += amount - free
+    return {
+        name: {what: round(value, 4) for what, value in sums.items()} for name, sums in sorted(found.items())
+    }
+
+
+def holders(workers: Sequence[WorkerRow], groups: Sequence[Group]) -> tuple[list[dict[str, Any]], int]:
+    """Who holds resources: actors by class, tasks by function, placement groups; how many are left out."""
+    sums: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(kind: str, name: str, resources: Amounts, identity: str | None) -> None:
+        if not resources:
+            return
+        one = sums.setdefault(
+            (kind, name), {"kind": kind, "name": name, "id": identity, "count": 0, "resources": {}}
+        )
+        one["count"] += 1
+        one["id"] = identity if one["count"] == 1 else None
+        for resource, amount in resources.items():
+            one["resources"][resource] = round(one["resources"].get(resource, 0.0) + amount, 4)
+
+    told = {group.id for group in groups}
+    for worker in workers:
+        reserved = held(worker)
+        if reserved.group in told:
+            continue
+        if worker.actor_id is not None:
+            add("actor", worker.actor_class or "", reserved.resources, worker.actor_id)
+        else:
+            add("task", worker.function or "", reserved.resources, worker.id)
+    for group in groups:
+        whole: dict[str, float] = {}
+        for _, _, resources in group.bundles:
+            for name, amount in (resources or {}).items():
+                whole[name] = whole.get(name, 0.0) + amount
+        add("placement_group", group.name or group.id[:12], whole, group.id)
+    ordered = sorted(sums.values(), key=lambda one: (-max(one["resources"].values()), one["name"]))
+    return ordered[:_HOLDERS], max(0, len(ordered) - _HOLDERS)
+
+
+def pending_of(
+    rows: Iterable[Mapping[str, Any]], resources: Resources, places: Sequence[Place]
+) -> list[dict[str, Any]]:
+    """What waits for a place, with what it asks for and why it has none.
+
+    ``rows``: of :func:`rayscope.store.query.pending`.
+    """
+    asked = [dict(demand.resources) for demand in resources.demands]
+    groups = {group.id: group for group in resources.groups}
+    found = []
+    for row in rows:
+        common = {name: row[name] for name in ("kind", "name", "id", "job_id", "count", "since_ns", "state")}
+        if row["kind"] == "placement_group":
+            group = groups.get(row["id"])
+            bundles = (
+                list(group.bundles)
+                if group is not None
+                else [b["resources"] for b in _list(row["bundles"]) if not b.get("node_id")]
+            )
+            strategy = row["strategy"] or "PACK"
+            common |= {"bundles": bundles, "strategy": strategy, "resources": _summed(bundles)}
+            reason = explain_group(strategy, bundles, places)
+        else:
+            wanted = reservation(row["required_resources"])
+            shape = wanted.resources
+            # To be placed an actor needs a CPU, though it holds none once it lives.
+            if row["kind"] == "actor" and "CPU" not in shape and {**shape, "CPU": 1.0} in asked:
+                shape = {**shape, "CPU": 1.0}
+            common |= {"bundles": None, "strategy": None, "resources": dict(shape)}
+            if wanted.group is not None or row["placement_group_id"]:
+                reason = Reason("in_group", False, "It waits for room in its placement group.")
+            elif row["state"] == "DEPENDENCIES_UNREADY":
+                reason = Reason("arguments", False, "It waits for its arguments.")
+            else:
+                reason = explain(shape, places, _selectors(row["label_selector"]))
+        found.append({**common, "reason": msgspec.to_builtins(reason)})
+    return sorted(found, key=lambda one: (not one["reason"]["never"], one["since_ns"] or 0))
+
+
+def _summed(bundles: Iterable[Amounts]) -> dict[str, float]:
+    whole: dict[str, float] = {}
+    for bundle in bundles:
+        for name, amount in bundle.items():
+            whole[name] = round(whole.get(name, 0.0) + amount, 4)
+    return whole
+
+
+def _selectors(text: str | None) -> list[dict[str, str]]:
+    found = msgspec.json.decode(text) if text else None
+    return [{str(key): str(value) for key, value in found.items()}] if isinstance(found, dict) else []
+
+
+def _list(text: str | None) -> list[dict[str, Any]]:
+    found = msgspec.json.decode(text) if text else []
+    return found if isinstance(found, list) else []

@@ -1,0 +1,321 @@
+"""What is measured of nodes and workers, put beside what is on record of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from rayscope.cluster.entities import sql as entities_sql
+from rayscope.cluster.nodes import sql
+from rayscope.model.usage import DiskUse, NodeStats, ProcessUse, Resources, Usage, percent
+from rayscope.ray.gcs.client import GcsError
+from rayscope.server.services import Hub
+from rayscope.storage.errors import StoreError
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.physical.compute import Picture
+
+#: An account that is older than this is no account of now, ns.
+FRESH_NS = 30 * 10**9
+_AGENT_TITLES = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
+_STORE = "object_store_memory"
+#: Of what an ended session's metrics say: series -> field; and how long before the end one looks, ns.
+_SERIES = {
+    "ray_node_cpu_utilization": "cpu_percent",
+    "ray_node_mem_used": "mem_used_bytes",
+    "ray_node_mem_total": "mem_total_bytes",
+    "ray_node_disk_usage": "disk_used",
+    "ray_node_disk_free": "disk_free",
+}
+_SERIES_NS = 900 * 10**9
+
+#: Column of a list -> its type: of nodes, and of workers.
+NODE_COLUMNS = {
+    "usage_ns": "BIGINT",
+    "cpu_percent": "DOUBLE",
+    "load_1": "DOUBLE",
+    "mem_percent": "DOUBLE",
+    "mem_used_bytes": "BIGINT",
+    "mem_total_bytes": "BIGINT",
+    "disk_percent": "DOUBLE",
+    "disk_used_bytes": "BIGINT",
+    "disk_total_bytes": "BIGINT",
+    "disk_read_bytes_s": "DOUBLE",
+    "disk_write_bytes_s": "DOUBLE",
+    "net_sent_bytes_s": "DOUBLE",
+    "net_recv_bytes_s": "DOUBLE",
+    "gpus": "BIGINT",
+    "gpu_percent": "DOUBLE",
+    "gpu_mem_percent": "DOUBLE",
+    "gpu_mem_used_bytes": "BIGINT",
+    "gpu_mem_total_bytes": "BIGINT",
+    "object_store_percent": "DOUBLE",
+    "object_store_used_bytes": "BIGINT",
+    "object_store_total_bytes": "BIGINT",
+    "workers": "BIGINT",
+}
+WORKER_COLUMNS = {
+    "cpu_percent": "DOUBLE",
+    "memory_bytes": "BIGINT",
+    "gpu_memory_bytes": "BIGINT",
+    "gpu_percent": "DOUBLE",
+    "num_fds": "BIGINT",
+}
+#: What a row of a node says where its use is not known.
+MISSING = ("usage_missing", "usage_remedy", "usage_code", "usage_params")
+_ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
+
+
+#: What is free, and why that is not known.
+Told = tuple[Resources | None, GcsError | None]
+
+
+def resources_of(hub: Hub, session: str) -> Told:
+    """What is free of a session's resources, or why that is not known; (None, None): the cluster is gone."""
+    try:
+        return hub.resources(session), None
+    except GcsError as error:
+        return None, error
+
+
+def usage_of(hub: Hub, session: str) -> Usage:
+    """What nodes use; if this server did not hear it (a session that is over), the last of its metrics."""
+    usage = hub.usage(session)
+    if usage.nodes:
+        return usage
+    nodes = hub.cached(session, "usage_of_series", lambda _: _from_series(hub, session))
+    return msgspec.structs.replace(usage, nodes=nodes)
+
+
+def _from_series(hub: Hub, session: str) -> dict[str, NodeStats]:
+    """The last figures of machines in a session's metrics: no processes, and rates of none."""
+    last_ns = hub.last_ns(session)
+    found: dict[str, dict[str, Any]] = {}
+    try:
+        store = hub.metrics.store(session)
+        for name, field in _SERIES.items():
+            for one in store.select(name, (), last_ns - _SERIES_NS, last_ns + FRESH_NS).series:
+                told = one.values == one.values  # NaN says that a series ended
+                if told.any():
+                    figures = found.setdefault(one.labels.get("node_id", ""), {"time_ns": 0})
+                    figures[field] = float(one.values[told][-1])
+                    figures["time_ns"] = max(figures["time_ns"], int(one.times_ns[told][-1]))
+    except StoreError:
+        return {}
+    nodes = {}
+    for node_id, figures in found.items():
+        disk = figures.pop("disk_used", None), figures.pop("disk_free", None)
+        disks: tuple[DiskUse, ...] = ()
+        if disk[0] is not None and disk[1] is not None:
+            disks = (DiskUse("/", int(disk[0] + disk[1]), int(disk[0]), int(disk[1])),)
+        whole: dict[str, Any] = {
+            name: int(value) if name.startswith("mem_") else value for name, value in figures.items()
+        }
+        nodes[node_id] = NodeStats(node_id=node_id, disks=disks, **whole)
+    return nodes
+
+
+def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> dict[str, Any]:
+    """The :data:`NODE_COLUMNS` of a node but for ``workers``; None where it is not known."""
+    found: dict[str, Any] = dict.fromkeys(NODE_COLUMNS)
+    del found["workers"]
+    about = resources.nodes.get(node_id) if resources is not None else None
+    if about is not None and _STORE in about.total:
+        total = about.total[_STORE]
+        used = max(0.0, total - about.available.get(_STORE, 0.0))
+        found["object_store_total_bytes"], found["object_store_used_bytes"] = int(total), int(used)
+        found["object_store_percent"] = percent(used, total)
+    if stats is None:
+        return found
+    disk, memory = stats.disk, stats.gpu_memory
+    found |= {
+        "usage_ns": stats.time_ns,
+        "cpu_percent": stats.cpu_percent,
+        "load_1": stats.load[0] if stats.load else None,
+        "mem_percent": stats.mem_percent,
+        "mem_used_bytes": stats.mem_used_bytes,
+        "mem_total_bytes": stats.mem_total_bytes,
+        "disk_read_bytes_s": stats.disk_read_bytes_s,
+        "disk_write_bytes_s": stats.disk_write_bytes_s,
+        "net_sent_bytes_s": stats.net_sent_bytes_s,
+        "net_recv_bytes_s": stats.net_recv_bytes_s,
+        "gpus": len(stats.gpus),
+        "gpu_percent": stats.gpu_percent,
+    }
+    if disk is not None:
+        found["disk_percent"] = percent(disk.used_bytes, disk.usable_bytes)
+        found["disk_used_bytes"], found["disk_total_bytes"] = disk.used_bytes, disk.usable_bytes
+    if memory is not None:
+        found["gpu_mem_used_bytes"], found["gpu_mem_total_bytes"] = memory
+        found["gpu_mem_percent"] = percent(*memory)
+    return found
+
+
+def process_figures(process: ProcessUse | None) -> dict[str, Any]:
+    """The :data:`WORKER_COLUMNS` of a process."""
+    if process is None:
+        return dict.fromkeys(WORKER_COLUMNS)
+    return {
+        "cpu_percent": process.cpu_percent,
+        "memory_bytes": _memory(process),
+        "gpu_memory_bytes": process.gpu_memory_bytes,
+        "gpu_percent": process.gpu_percent,
+        "num_fds": process.num_fds,
+    }
+
+
+def worker_figures(usage: Usage, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a worker on record; of a dead one nothing, for its process id may be another's by now."""
+    stats = usage.nodes.get(row["node_id"]) if row["state"] != "DEAD" else None
+    processes = stats.workers if stats is not None else ()
+    return process_figures(next((one for one in processes if one.pid == row["pid"]), None))
+
+
+def beside_nodes(hub: Hub, session: str) -> entities_sql.Beside:
+    """The figures of all nodes, for a list of them."""
+
+    def look(file: SessionFile) -> pa.Table:
+        usage, (resources, _) = usage_of(hub, session), resources_of(hub, session)
+        workers = sql.workers_alive(file)
+        living = resources.nodes if resources is not None else {}
+        rows = [
+            {
+                "u_id": node_id,
+                **node_figures(usage.nodes.get(node_id), resources, node_id),
+                "workers": workers.get(node_id),
+            }
+            for node_id in {**usage.nodes, **living, **workers}
+        ]
+        return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
+
+    return entities_sql.Beside(hub.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id")
+
+
+def beside_workers(hub: Hub, session: str) -> entities_sql.Beside:
+    """The figures of all processes, for a list of workers."""
+
+    def look(_: SessionFile) -> pa.Table:
+        rows = [
+            {"u_node": node_id, "u_pid": process.pid, **process_figures(process)}
+            for node_id, stats in usage_of(hub, session).nodes.items()
+            for process in stats.workers
+        ]
+        return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
+
+    return entities_sql.Beside(
+        hub.cached(session, "beside_workers", look),
+        WORKER_COLUMNS,
+        "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]], keys: dict[str, Any], columns: Mapping[str, str]) -> pa.Table:
+    types = {**keys, **{name: _ARROW[kind] for name, kind in columns.items()}}
+    return pa.table({name: pa.array([row[name] for row in rows], type=kind) for name, kind in types.items()})
+
+
+def folded(row: dict[str, Any], usage: Usage) -> dict[str, Any]:
+    """A row of the list of nodes with its figures as ``usage``, or None and why.
+
+    ``usage.current``: whether they are of now. ``workers`` stays beside it: the record tells it.
+    """
+    figures = {name: row.pop(name, None) for name in NODE_COLUMNS if name != "workers"}
+    node_id = row["node_id"]
+    stats = usage.nodes.get(node_id)
+    if stats is None and figures["object_store_total_bytes"] is None:
+        row |= {"usage": None, **missing(usage, row.get("state"))}
+        return row
+    row["usage"] = {**figures, "current": is_current(stats, row.get("state"))}
+    row |= dict.fromkeys(MISSING)
+    return row
+
+
+def is_current(stats: NodeStats | None, state: Any) -> bool:
+    """Whether a node's last account is one of now."""
+    return stats is not None and state != "DEAD" and time.time_ns() - stats.time_ns < FRESH_NS
+
+
+def missing(usage: Usage, state: Any) -> dict[str, Any]:
+    """The :data:`MISSING` of a node: why it is not known what it uses, what to do, and the code of that."""
+    why: tuple[str, str, str | None, Mapping[str, str | int] | None]
+    if usage.error is not None:
+        why = usage.error, usage.remedy or "", usage.code, usage.params
+    elif state == "DEAD":
+        why = (
+            "It died before this server heard from it.",
+            "What it used is kept from when this server listens, as long as it runs.",
+            "usage_died",
+            None,
+        )
+    else:
+        why = (
+            "The node has told nothing yet.",
+            "Each node's agent tells every 5 s. Agents need ray[default]; see dashboard_agent.log there.",
+            "usage_none_yet",
+            None,
+        )
+    return dict(zip(MISSING, why, strict=True))
+
+
+def is_agent(process: ProcessUse) -> bool:
+    """Whether a process in a node's list of workers is one of Ray's agents."""
+    return process.cmdline.startswith(_AGENT_TITLES)
+
+
+def measured_columns(picture: Picture, usage: Usage, resources: Resources | None) -> dict[str, Any]:
+    """What is measured of the nodes and workers of a picture, by columns in its order; -1 is not known.
+
+    Percentages are rounded to a tenth; memory of workers is bytes.
+    """
+    stats = [usage.nodes.get(node.id) for node in picture.nodes]
+    figures = [node_figures(one, resources, node.id) for one, node in zip(stats, picture.nodes, strict=True)]
+    by_pid = [{process.pid: process for process in one.workers} if one is not None else {} for one in stats]
+    processes = [
+        by_pid[node].get(pid) for node, pid in zip(picture.workers.node, picture.workers.pid, strict=True)
+    ]
+    return {
+        "nodes": {
+            name: [_short(row[f"{column}_percent"]) for row in figures]
+            for name, column in (
+                ("cpu", "cpu"),
+                ("memory", "mem"),
+                ("gpu", "gpu"),
+                ("gpu_memory", "gpu_mem"),
+                ("disk", "disk"),
+                ("object_store", "object_store"),
+            )
+        },
+        "time_ns": max((one.time_ns for one in stats if one is not None), default=None),
+        "cpu": [-1 if one is None else _short(one.cpu_percent) for one in processes],
+        "memory": [_known(_memory(one)) for one in processes],
+        "gpu_memory": [-1 if one is None else _known(one.gpu_memory_bytes) for one in processes],
+        "mem_total": [row["mem_total_bytes"] or -1 for row in figures],
+        "gpu_mem_total": [row["gpu_mem_total_bytes"] or -1 for row in figures],
+        "cpus": [one.cpus or -1 if one is not None else -1 for one in stats],
+    }
+
+
+def _memory(process: ProcessUse | None) -> int | None:
+    """Resident bytes of a process; the private ones where those are not told."""
+    if process is None:
+        return None
+    return process.uss_bytes if process.rss_bytes is None else process.rss_bytes
+
+
+def _known(value: int | None) -> int:
+    return -1 if value is None else value
+
+
+def _short(value: float | None) -> float:
+    return -1 if value is None else round(value, 1)
+
+
+def whole(stats: NodeStats) -> dict[str, Any]:
+    """All that a node told of itself but its workers and our own bookkeeping."""
+    told: dict[str, Any] = msgspec.to_builtins(stats)
+    for name in ("workers", "clock_s", "disk_ops"):
+        del told[name]
+    return told

@@ -1,0 +1,93 @@
+"""Objects: who holds how much of a live cluster's object stores."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.cluster.objects import schemas
+from rayscope.cluster.objects.compute import GROUPINGS, summarize
+from rayscope.cluster.objects.references import PATIENCE_S
+from rayscope.model.reference import NodeObjects
+from rayscope.server.parameters import ERRORS, Session, Text, answer, answered
+from rayscope.server.services import Hub
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.session_file import SessionFile
+
+_NS = 10**9
+
+
+def add_memory(app: FastAPI, hub: Hub) -> None:
+    """The memory of the object stores."""
+
+    @app.get("/api/memory", responses={**ERRORS, 200: {"model": schemas.MemoryAnswer}})
+    def memory(
+        request: Request,
+        session: Session = None,
+        by: Annotated[str, Query(max_length=20, description=" | ".join(GROUPINGS))] = "function",
+        type: Text = None,
+        node_id: Text = None,
+        job_id: Text = None,
+        older_than_s: Annotated[float, Query(ge=0, le=10**7)] = 600,
+    ) -> Response:
+        """Who holds how much, by function, reference type, call site, process, node or job."""
+        if by not in GROUPINGS:
+            raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"It is one of: {', '.join(GROUPINGS)}.")
+        chosen = hub.resolve(session)
+        if hub.objects.read(chosen, node_id, PATIENCE_S) is None:
+            return answer({"session": chosen, "live": False, "time_ns": None, "nodes": []})
+
+        def look(_: SessionFile) -> dict[str, Any]:
+            account = hub.objects.read(chosen, node_id)
+            if account is None:
+                return {"session": chosen, "live": False, "time_ns": None, "nodes": []}
+            references = [
+                ref
+                for node in account.nodes
+                for ref in node.references
+                if (type is None or ref.type == type)
+                and (node_id is None or ref.node_id == node_id)
+                and (job_id is None or ref.job_id == job_id)
+            ]
+            now_ns = account.time_ns or time.time_ns()
+            older_ns = int(older_than_s * _NS)
+            makers = hub.objects.makers(chosen, account)
+            return {
+                "session": chosen,
+                "live": True,
+                "time_ns": account.time_ns,
+                "state": "being_read" if account.waiting or account.time_ns is None else "whole",
+                "nodes_waiting": len(account.waiting),
+                "nodes": [*map(_node, account.nodes), *map(_waiting, account.waiting)],
+                "references_read": sum(len(node.references) for node in account.nodes),
+                "references_total": sum(node.references_total for node in account.nodes),
+                "call_sites": any(ref.call_site for node in account.nodes for ref in node.references),
+                "by": by,
+                **summarize(references, makers, by, now_ns=now_ns, older_than_ns=older_ns),
+            }
+
+        return answered(hub, chosen, request, look)
+
+
+def _node(node: NodeObjects) -> dict[str, Any]:
+    return {
+        "node_id": node.node_id,
+        "used_bytes": node.used,
+        "available_bytes": node.available,
+        "primary_bytes": node.primary,
+        "fallback_bytes": node.fallback,
+        "objects": node.objects,
+        "spilled_bytes_total": node.spilled_total,
+        "restored_bytes_total": node.restored_total,
+        "references": node.references_total,
+        "error": node.error,
+        "waiting": False,
+    }
+
+
+def _waiting(node_id: str) -> dict[str, Any]:
+    """A node that has not answered yet."""
+    return {**_node(NodeObjects(node_id, "")), "waiting": True}

@@ -1,0 +1,185 @@
+"""What the processes of live clusters hold in the object stores: accounts kept while somebody looks.
+
+To make one, every raylet is asked, and asks each of its workers: of a thousand nodes that takes seconds. So
+it is done beside the questions, which are given what there is and told which nodes have not answered yet.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from rayscope.cluster.objects import sql
+from rayscope.model.reference import NodeObjects
+from rayscope.ray.gcs.client import GcsClient, GcsError
+from rayscope.ray.objects import living_raylets, read_objects
+
+if TYPE_CHECKING:
+    from rayscope.server.services import Hub
+
+log = logging.getLogger("rayscope.server")
+
+#: References that are read of one node, and of all: a cluster can have millions.
+OF_NODE, OF_ALL = 20_000, 100_000
+#: Accounts are made anew for so long after somebody asked, s; in between we rest so long, or so many times as
+#: long as one took.
+ASKED_S, _HOLDS_S, _REST = 60.0, 5.0, 9
+#: How long the first question waits for a whole account, s.
+PATIENCE_S = 1.0
+Makers = dict[str, sql.Maker]
+
+
+class Account(NamedTuple):
+    """``nodes`` that have answered (with an error, too), and ids of those ``waiting`` for.
+
+    ``time_ns``: when the oldest of what is told was read; None while there is nothing.
+    """
+
+    version: int
+    time_ns: int | None
+    nodes: list[NodeObjects]
+    waiting: list[str]
+
+
+class _Keeper:
+    """The account of one session. A thread of its own makes it anew as long as somebody asks."""
+
+    def __init__(self, session: str, gcs: GcsClient) -> None:
+        self.gcs = gcs
+        self.asked = self._begun = time.monotonic()
+        #: Set once there is a whole account, or an error.
+        self.first = threading.Event()
+        self.error: GcsError | None = None
+        self._nodes: dict[str, NodeObjects] = {}
+        self._expected: list[str] = []
+        self._version = 0
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"rayscope-objects-{session}", daemon=True)
+        self._thread.start()
+
+    @property
+    def lives(self) -> bool:
+        """Whether accounts are still made."""
+        return self._thread.is_alive() and self.error is None
+
+    def wait(self, patience_s: float) -> None:
+        """Until there is a whole account; no longer than so long after the first question."""
+        self.first.wait(max(0.0, self._begun + patience_s - time.monotonic()))
+
+    def stop(self) -> None:
+        """Make no more."""
+        self._stopping.set()
+
+    def account(self) -> Account:
+        """What there is now."""
+        with self._lock:
+            nodes = [self._nodes[one] for one in self._expected if one in self._nodes]
+            waiting = [one for one in self._expected if one not in self._nodes]
+            version = self._version
+        return Account(version, min((node.time_ns for node in nodes), default=None), nodes, waiting)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set() and time.monotonic() - self.asked < ASKED_S:
+            began = time.monotonic()
+            try:
+                self._read()
+            except GcsError as error:
+                self.error = error
+                self.first.set()
+                return
+            except ValueError:  # the connection has been closed meanwhile
+                return
+            self.first.set()
+            self._stopping.wait(max(_HOLDS_S, _REST * (time.monotonic() - began)))
+
+    def _read(self) -> None:
+        raylets = living_raylets(self.gcs)
+        with self._lock:
+            self._expected = [raylet.node_id for raylet in raylets]
+            self._nodes = {one: self._nodes[one] for one in self._expected if one in self._nodes}
+            self._version += 1
+        read_objects(self.gcs, OF_NODE, OF_ALL, raylets=raylets, told=self._take)
+
+    def _take(self, node: NodeObjects) -> None:
+        with self._lock:
+            self._nodes[node.node_id] = node
+            self._version += 1
+
+
+def _held(node: NodeObjects) -> int:
+    return len(node.references)
+
+
+class HeldObjects:
+    """The accounts of all sessions that somebody looks at."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._keepers: dict[str, _Keeper] = {}
+        self._single: dict[tuple[str, str], NodeObjects] = {}
+        self._makers: dict[str, tuple[tuple[int, int], Makers]] = {}
+        self._lock = threading.Lock()
+        self._reading = threading.Lock()
+
+    def stop(self) -> None:
+        """Make no more accounts."""
+        with self._lock:
+            keepers, self._keepers = list(self._keepers.values()), {}
+        for keeper in keepers:
+            keeper.stop()
+
+    def read(self, session: str, node_id: str | None = None, patience_s: float = 0.0) -> Account | None:
+        """What is known now: the first question waits up to ``patience_s`` for all of it.
+
+        ``node_id``: of this node up to 20,000 references. None where the cluster is gone. Raises GcsError.
+        """
+        gcs = self._hub.gcs_of(session)
+        if gcs is None:
+            return None
+        keeper = self._keeper(session, gcs)
+        keeper.wait(patience_s)
+        if keeper.error is not None:
+            raise keeper.error
+        account = keeper.account()
+        mine = next((node for node in account.nodes if node.node_id == node_id), None)
+        if mine is None or len(mine.references) >= mine.references_total:
+            return account
+        whole = self._whole(gcs, session, mine)
+        return account._replace(nodes=[whole if node is mine else node for node in account.nodes])
+
+    def makers(self, session: str, account: Account) -> Makers:
+        """Who made the objects of an account, as far as it is on record: asked for once for each account."""
+        with self._reading:
+            known, made_of = self._makers.get(session), (account.version, sum(map(_held, account.nodes)))
+            if known is None or known[0] != made_of:
+                ids = list({ref.object_id for node in account.nodes for ref in node.references})
+                found: Makers = self._hub.query(session, lambda file: sql.makers(file, ids))
+                self._makers = {session: (made_of, found)}  # of the session that is looked at alone
+                return found
+        return known[1]
+
+    def _keeper(self, session: str, gcs: GcsClient) -> _Keeper:
+        with self._lock:
+            keeper = self._keepers.get(session)
+            if keeper is None or not keeper.lives or keeper.gcs is not gcs:
+                if keeper is not None:
+                    keeper.stop()
+                self._keepers = {name: one for name, one in self._keepers.items() if one.lives}
+                keeper = self._keepers[session] = _Keeper(session, gcs)
+            keeper.asked = time.monotonic()
+        return keeper
+
+    def _whole(self, gcs: GcsClient, session: str, mine: NodeObjects) -> NodeObjects:
+        """One node with more references than its share."""
+        key = (session, mine.node_id)
+        with self._reading:
+            known = self._single.get(key)
+            if known is None or time.time_ns() - known.time_ns > _HOLDS_S * 1e9:
+                raylets = [one for one in living_raylets(gcs) if one.node_id == mine.node_id]
+                found = read_objects(gcs, OF_NODE, OF_NODE, raylets=raylets)
+                known = found[0] if found else mine
+                self._single = {key: known}
+        return known

@@ -1,0 +1,146 @@
+"""Sessions: all of them, and one at a glance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+
+from rayscope import __version__
+from rayscope.cluster.sessions import sql
+from rayscope.cluster.tasks import flow_sql
+from rayscope.ingest.status_api import lane_summary
+from rayscope.server import schemas
+from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, answer
+from rayscope.server.services import Hub
+from rayscope.storage.errors import BadQuery, StoreError
+from rayscope.storage.session_file import SessionFile
+
+_NOTHING_DROPPED = {
+    "total": 0,
+    "spans": 0,
+    "by": [],
+    "unresolved_attempts": 0,
+    "starts_lost": 0,
+    "repaired_total": 0,
+    "repaired_ns": None,
+    "repaired_partly": False,
+}
+
+
+def _session_row(hub: Hub, name: str) -> dict[str, Any]:
+    about = hub.catalog.about(name)
+    state = "live" if hub.is_live(name) else "ended"
+    notes = [about.note] if about.note else []
+    if damage := hub.metrics.damage(name):
+        notes.append(damage)
+    error = " ".join(notes) or None
+    problem = hub.unreadable(name)
+    if problem is not None:
+        state, error = "unreadable", f"{problem.message} {problem.remedy}"
+    return {
+        "session": name,
+        "recording": hub.recording(name),
+        "state": state,
+        "error": error,
+        "first_ns": about.first_ns,
+        "last_ns": about.last_ns,
+        "tasks": about.tasks,
+        "attempts": about.attempts,
+        "states": about.states,
+        "actors": about.actors,
+        "nodes": about.nodes,
+        "jobs": about.jobs,
+        "disk_bytes": hub.catalog.disk_bytes(name),
+        "ray_version": about.ray_version,
+        "gcs_address": about.gcs_address,
+        "dropped_total": about.dropped_total,
+    }
+
+
+def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
+    """What the record says: looked up together, so that all of it is at hand or none."""
+    first_ns, last_ns = sql.time_range(file)
+    return {
+        "first_ns": first_ns,
+        "last_ns": last_ns,
+        "functions": sql.functions(file, at_ns),
+        "failures": sql.failures(file),
+        "tracing": flow_sql.tracing(file),
+    }
+
+
+def _said(error: StoreError | None) -> dict[str, str] | None:
+    return None if error is None else {"message": error.message, "remedy": error.remedy}
+
+
+def add_sessions(app: FastAPI, hub: Hub) -> None:
+    """Health, the list of sessions, the summary of one."""
+
+    @app.get("/api/health")
+    def health() -> Response:
+        """Whether the server lives, and how much waits to be merged."""
+        problem = hub.recorder.problem()
+        return answer(
+            {
+                "status": "ok" if problem is None else "degraded",
+                "version": __version__,
+                "sessions": len(hub.catalog.names()),
+                "pending_batches": hub.recorder.pending_batches,
+                "stalled_bodies": hub.refused_bodies.stalled,
+                "rejected_batches": hub.recorder.rejected,
+                "damaged": hub.damaged_files(),
+                "error": _said(problem),
+            }
+        )
+
+    @app.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
+    def sessions(limit: Limit = 100, cursor: Cursor = None) -> Response:
+        """The Ray sessions on record, newest sign of life first."""
+        names = hub.catalog.names()
+        start = 0
+        if cursor is not None:
+            if cursor not in names:
+                raise BadQuery("This cursor belongs to a session that is gone.", "Begin with the first page.")
+            start = names.index(cursor) + 1
+        page = names[start : start + limit]
+        following = page[-1] if len(names) > start + limit else None
+        return answer(
+            {
+                "items": [_session_row(hub, name) for name in page],
+                "next": following,
+                "total": len(names),
+                "dropped": _NOTHING_DROPPED,
+            }
+        )
+
+    @app.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
+    def summary(session: Session = None) -> Response:
+        """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
+        name = hub.resolve(session)
+        about = hub.catalog.about(name)
+        figures = hub.cached(name, "summary", lambda file: _figures(file, hub.last_ns(name)))
+        return answer(
+            {
+                "session": name,
+                "recording": hub.recording(name),
+                "tasks": about.tasks,
+                "attempts": about.attempts,
+                "states": about.states,
+                **figures,
+                "dropped": hub.dropped(name),
+                "lanes": lane_summary(hub, name),
+                "ingest": {
+                    "events": about.events,
+                    "batches": about.batches,
+                    "pending_batches": hub.recorder.pending_batches,
+                    "rejected_batches": hub.recorder.rejected,
+                    "unknown": about.unknown,
+                    "last_batch_ns": hub.recorder.last_batch_ns or None,
+                    "behind_ns": hub.recorder.behind_ns(),
+                    "error": _said(hub.recorder.problem()),
+                },
+                "cannot_see": hub.cannot_see(name),
+            }
+        )

@@ -1,0 +1,23 @@
+"""A session's cluster: counts and resources."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+
+from rayscope.cluster.sessions import sql
+from rayscope.server import schemas
+from rayscope.server.parameters import ERRORS, Session, answer
+from rayscope.server.push.topics import glance
+from rayscope.server.services import Hub
+
+
+def add_cluster(app: FastAPI, hub: Hub) -> None:
+    """The cluster at a glance."""
+
+    @app.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
+    def cluster(session: Session = None) -> Response:
+        """How many of everything, by state, and the resources of the nodes that are alive."""
+        name = hub.resolve(session)
+        tasks = hub.cached(name, "counts", sql.counts)["tasks"]
+        return answer({"session": name, "tasks": tasks, **glance(hub, name)})

@@ -1,0 +1,175 @@
+"""A session at a glance: counts, functions, failures, resources, and what is missing."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from rayscope.cluster.tasks.sql import ERROR_SUMMARY, MESSAGE_CHARS
+from rayscope.storage.rows import join_id
+from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME, SPAN_LOSSES
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import (
+    CREATED,
+    END,
+    NOT_DRIVER,
+    START,
+    START_LOST,
+    function_name,
+    times,
+    total,
+)
+from rayscope.storage.sql.pages import Row, rows_of
+
+
+def functions(file: SessionFile, last_ns: int, limit: int = 50) -> list[Row]:
+    """Functions by the sum of their durations. Times in ns, as docs/glossary.md defines them; ``last_ns``:
+    until when what has not ended lasts.
+    """
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"""
+                SELECT func_name, any_value(type) AS type, count(*) AS attempts,
+                    count(*) FILTER (state = 'FINISHED') AS finished,
+                    count(*) FILTER (state = 'FAILED') AS failed,
+                    count(*) FILTER (state LIKE 'RUNNING%') AS running,
+                    quantile_cont(duration, 0.5)::BIGINT AS p50_ns,
+                    quantile_cont(duration, 0.95)::BIGINT AS p95_ns, max(duration) AS max_ns,
+                    {total("duration")} AS duration_ns, {total("waiting")} AS waiting_ns,
+                    {total("total")} AS total_ns
+                FROM ({with_times(last_ns)} WHERE {NOT_DRIVER})
+                GROUP BY func_name ORDER BY duration_ns DESC, func_name NULLS LAST LIMIT {int(limit)}
+                """
+            )
+        )
+
+
+def with_times(last_ns: int) -> str:
+    """SQL of the function, type, state and times of each of ``attempts``."""
+    of_attempt = ", ".join(f"{sql} AS {name}" for name, sql in times(int(last_ns)).items())
+    return (
+        f"SELECT {function_name('attempts')} AS func_name, type, "
+        f"coalesce(state, 'NIL') AS state, {of_attempt} FROM attempts"
+    )
+
+
+def failures(file: SessionFile, limit: int = 20) -> list[Row]:
+    """The newest failed attempts."""
+    with file.reader() as reader:
+        found = rows_of(
+            reader.execute(
+                f"SELECT task_hi, task_lo, attempt, {SHOWN_NAME} AS name, error_type, "
+                f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, {END} AS end_ns "
+                f"FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER} ORDER BY failed_ns DESC "
+                f"LIMIT {int(limit)}"
+            )
+        )
+    for row in found:
+        row["task_id"] = join_id(row.pop("task_hi"), row.pop("task_lo"))
+    return found
+
+
+def nodes(file: SessionFile) -> list[Row]:
+    """All nodes: ``node_id``, ``state``, ``node_ip``, ``hostname``."""
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute("SELECT id AS node_id, state, node_ip, hostname FROM node_rows ORDER BY id")
+        )
+
+
+def span_count(file: SessionFile) -> int:
+    """How many spans are on record that are not phases of a task (``ray.get`` and the like)."""
+    with file.reader() as reader:
+        found = reader.execute("SELECT count(*) FROM span_rows").fetchone()
+    return int(found[0]) if found else 0
+
+
+def counts(file: SessionFile) -> dict[str, dict[str, int]]:
+    """Attempts and entities by state, and ``span`` (first and last time seen) in ns."""
+    result: dict[str, dict[str, int]] = {}
+    with file.reader() as reader:
+        result["tasks"] = dict(
+            reader.execute(
+                f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} "
+                "GROUP BY 1 ORDER BY 1"
+            ).fetchall()
+        )
+        for view, _ in ENTITY_VIEWS.values():
+            result[view] = dict(
+                reader.execute(
+                    f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {view} GROUP BY 1 ORDER BY 1"
+                ).fetchall()
+            )
+    return result
+
+
+def time_range(file: SessionFile) -> tuple[int | None, int | None]:
+    """The first and the last time that any attempt tells (ns)."""
+    with file.reader() as reader:
+        row = reader.execute(f"SELECT min({CREATED}), max(coalesce({END}, {START}, {CREATED})) FROM attempts")
+        found = row.fetchone()
+    return (found[0], found[1]) if found else (None, None)
+
+
+def resources_total(file: SessionFile) -> dict[str, float]:
+    """The sum of the resources of the nodes that are alive."""
+    total: dict[str, float] = {}
+    with file.reader() as reader:
+        found = reader.execute("SELECT resources_total FROM node_rows WHERE state = 'ALIVE'").fetchall()
+    for (text,) in found:
+        for name, amount in (msgspec.json.decode(text) if text else {}).items():
+            if not name.startswith("node:"):
+                total[name] = total.get(name, 0.0) + amount
+    return total
+
+
+#: The GCS declares failed what ran on a worker 1 s after its death, and what is left of a job 15 s after its
+#: end (``gcs_mark_task_failed_on_worker_dead_delay_ms``, ``..._on_job_done_delay_ms``).
+_ORPHAN_NS = 20 * 10**9
+
+
+def orphans(file: SessionFile) -> int:
+    """How many attempts have not ended although their worker or job has, so long ago that Ray's GCS has
+    declared them failed: no event says that.
+    """
+    before_ns = time.time_ns() - _ORPHAN_NS
+    with file.reader() as reader:
+        counted = reader.execute(
+            f"SELECT count(*) FROM attempts WHERE finished_ns IS NULL AND failed_ns IS NULL AND {NOT_DRIVER} "
+            "AND (worker_id IN (SELECT id FROM worker_rows WHERE state = 'DEAD' AND end_ns < $1) "
+            "OR job_id IN (SELECT id FROM job_rows WHERE state NOT IN ('PENDING', 'RUNNING') "
+            "AND end_ns < $1))",
+            [before_ns],
+        ).fetchone()
+    return counted[0] if counted else 0
+
+
+def stored_attempts(file: SessionFile) -> int:
+    """How many attempts are on record, drivers included."""
+    with file.reader() as reader:
+        counted = reader.execute("SELECT count(*) FROM attempts").fetchone()
+    return counted[0] if counted else 0
+
+
+def dropped(file: SessionFile) -> Row:
+    """What is missing from the record: what Ray counted as lost, and attempts whose definition is missing."""
+    with file.reader() as reader:
+        by = rows_of(
+            reader.execute(
+                "SELECT source, reason, event_type, count, first_ns, last_ns FROM drops WHERE count > 0 "
+                "ORDER BY 1, 2, 3"
+            )
+        )
+        unresolved, starts_lost = reader.execute(
+            "SELECT count(*) FILTER (name IS NULL AND type IS NULL), "
+            f"count(*) FILTER ({START_LOST} AND {NOT_DRIVER}) FROM attempts"
+        ).fetchone() or (0, 0)
+    return {
+        "total": sum(row["count"] for row in by if row["reason"] not in SPAN_LOSSES),
+        "spans": sum(row["count"] for row in by if row["reason"] in SPAN_LOSSES),
+        "by": by,
+        "unresolved_attempts": unresolved,
+        "starts_lost": starts_lost,
+    }

@@ -1,0 +1,85 @@
+"""Task attempts: the list, and one task in full."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.cluster.failures import sql as failures_sql
+from rayscope.cluster.tasks import flow_sql, sql
+from rayscope.server import schemas
+from rayscope.server.parameters import (
+    ERRORS,
+    Cursor,
+    Limit,
+    Session,
+    Sort,
+    TaskFilters,
+    Text,
+    answer,
+    answered,
+    with_dropped,
+)
+from rayscope.server.services import Hub
+from rayscope.storage.session_file import SessionFile
+
+
+def add_tasks(app: FastAPI, hub: Hub) -> None:
+    """The list of attempts and the detail of a task."""
+
+    @app.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
+    def tasks(
+        filters: TaskFilters,
+        session: Session = None,
+        sort: Sort = "-created_ns",
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Response:
+        """Task attempts: filters, then the total, then a page in the order asked for."""
+        chosen = hub.resolve(session)
+        page = hub.read(
+            chosen,
+            lambda file: sql.list_attempts(
+                file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=hub.last_ns(chosen)
+            ),
+        )
+        return with_dropped(hub, chosen, page)
+
+    @app.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
+    def scheduling(
+        request: Request, session: Session = None, job_id: Text = None, limit: Limit = 200
+    ) -> Response:
+        """By function: where the time of its attempts went, and how many ran where they were submitted."""
+        chosen = hub.resolve(session)
+
+        def look(file: SessionFile) -> dict[str, Any]:
+            return {"session": chosen, "items": flow_sql.scheduling(file, hub.last_ns(chosen), job_id, limit)}
+
+        return answered(hub, chosen, request, look)
+
+    @app.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
+    def failures(
+        request: Request,
+        filters: TaskFilters,
+        session: Session = None,
+        outcome: Annotated[
+            str | None, Query(max_length=60, description="final, retrying or recovered")
+        ] = None,
+        limit: Limit = 200,
+    ) -> Response:
+        """Failed attempts grouped by function, error type, message and line; final failures first."""
+        chosen = hub.resolve(session)
+
+        def look(file: SessionFile) -> dict[str, Any]:
+            return {"session": chosen, **failures_sql.failure_groups(file, filters, outcome, limit)}
+
+        return answered(hub, chosen, request, look)
+
+    @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
+    def task(task_id: str, session: Session = None) -> Response:
+        """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
+        chosen = hub.resolve(session)
+        last_ns = hub.last_ns(chosen)
+        return answer(hub.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns)))

@@ -1,0 +1,199 @@
+"""Which objects moved, who waited for whom, and where time went: of one task, and by function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.schema import SHOWN_NAME
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import execution
+from rayscope.storage.sql.execution import NOT_DRIVER, SCHEDULING_PHASES
+from rayscope.storage.sql.pages import Row, rows_of
+
+_TOP = 100
+_OF = "task_hi = $high AND task_lo = $low"
+_OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
+
+
+def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int) -> dict[str, Any]:
+    """A task's ``data_in`` and ``data_out`` (the largest objects and how many there are), annotations, and
+    the scheduling phases (ns) of each attempt.
+    """
+    task_id = f"{high:016x}{low}"
+    key = {"high": high, "low": low, "task": task_id}
+    ins = _largest(reader, "consumer_task_id = $task AND kind IN ('argument', 'get')", "NOT nested", key)
+    # What a task made and several took counts once.
+    outs = _largest(reader, "producer_task_id = $task", "kind IN ('return', 'put') OR by_value", key)
+    _name(reader, ins.rows + outs.rows)
+    notes = rows_of(
+        reader.execute(
+            "SELECT attempt, kind, name, value, number, time_ns FROM annotation_rows "
+            "WHERE task_hi = ? AND task_lo = ? ORDER BY time_ns DESC LIMIT 1000",
+            [high, low],
+        )
+    )
+    lasted = rows_of(
+        reader.execute(
+            f"SELECT * FROM ({execution.phases(_OF, _OF, _OF_PARENT, int(last_ns))}) ORDER BY attempt",
+            {"high": high, "low": low},
+        )
+    )
+    return {
+        "data_in": ins.rows,
+        "data_in_total": ins.total,
+        "data_in_bytes": ins.bytes,
+        "data_out": outs.rows,
+        "data_out_total": outs.total,
+        "data_out_bytes": outs.bytes,
+        "annotations": notes[::-1],
+        "scheduling": lasted,
+    }
+
+
+class _Largest(NamedTuple):
+    rows: list[Row]
+    total: int
+    bytes: int
+
+
+def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: Mapping[str, Any]) -> _Largest:
+    """The largest edges near a task, how many there are, and the bytes of those that ``counted`` picks."""
+    found = rows_of(
+        reader.execute(
+            f"SELECT *, count(*) OVER () AS total, "
+            f"least(coalesce(sum(bytes) FILTER ({counted}) OVER (), 0), {execution.FOREVER})::BIGINT AS whole "
+            f"FROM ({execution.EDGES_NEAR_TASK}) WHERE {where} "
+            f"ORDER BY bytes DESC NULLS LAST, object_id, kind LIMIT {_TOP}",
+            dict(key),
+        )
+    )
+    total, whole = (found[0]["total"], found[0]["whole"] or 0) if found else (0, 0)
+    for row in found:
+        del row["total"], row["whole"]
+    return _Largest(found, total, whole)
+
+
+def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
+    """Add ``producer_name``, ``consumer_name``, and ``is_remote``: whether they ran on different nodes."""
+    ids = {row[end] for row in edges for end in ("producer_task_id", "consumer_task_id") if row[end]}
+    found = reader.execute(
+        f"SELECT {execution.TASK_ID} AS id, any_value({SHOWN_NAME}), arg_max(node_id, attempt) FROM attempts "
+        f"WHERE {NOT_DRIVER} AND task_hi IN (SELECT unnest(?::UBIGINT[])) GROUP BY id",
+        [[int(task_id[:16], 16) for task_id in ids]],
+    ).fetchall()
+    known = {task_id: (name, node) for task_id, name, node in found}
+    drivers = reader.execute("SELECT id, driver_node_id FROM job_rows").fetchall()
+    known |= {DRIVER_PREFIX + job_id: ("driver", node) for job_id, node in drivers}
+    for row in edges:
+        nodes = []
+        for end in ("producer", "consumer"):
+            task_id = row[f"{end}_task_id"] or ""
+            driver = "driver" if task_id.startswith(DRIVER_PREFIX) else None
+            name, node = known.get(task_id, (None, None))
+            row[f"{end}_name"] = name or driver
+            nodes.append(node)
+        row["is_remote"] = None if None in nodes else nodes[0] != nodes[1]
+
+
+def scheduling(file: SessionFile, last_ns: int, job_id: str | None = None, limit: int = 200) -> list[Row]:
+    """By function: attempts, the sums of their times and phases (ns; docs/glossary.md), and how many
+    ran where they were submitted.
+
+    ``local`` and ``spilled`` count those of which both nodes are known.
+    """
+    times = (*SCHEDULING_PHASES, "total", "waiting", "duration")
+    sums = ", ".join(f"{execution.total(f'{name}_ns')} AS {name}_ns" for name in times)
+    where = NOT_DRIVER + (" AND job_id = $job" if job_id else "")
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"SELECT func_name, any_value(type) AS type, count(*) AS attempts, {sums}, "
+                "count(*) FILTER (is_local) AS local, count(*) FILTER (NOT is_local) AS spilled "
+                f"FROM ({execution.phases(where, last=int(last_ns))}) "
+                "GROUP BY func_name ORDER BY total_ns DESC, func_name NULLS LAST "
+                f"LIMIT {int(limit)}",
+                {"job": job_id} if job_id else {},
+            )
+        )
+
+
+_CLASSES_WITHOUT_EVENTS = 10
+#: Of more rows that name tasks a sample is looked at: the first half of a task's id is random.
+_NAMED_AT_ONCE = 1_000_000
+
+
+def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None, int]]:
+    """Tasks that spans and objects name and that have no attempt on record, by the class of their actor.
+
+    Threads of users have made-up task ids in Ray: those are of no actor that is known, and of no function.
+    """
+    counted = reader.execute("SELECT (SELECT count(*) FROM span_rows) + (SELECT count(*) FROM edge_rows)")
+    (rows,) = counted.fetchone() or (0,)
+    one_in = 1 + rows // _NAMED_AT_ONCE
+    below = (2**64 - 1) // one_in
+
+    def named(columns: str, where: str) -> str:
+        of_object = columns.replace("task", "object")
+        return (
+            f"SELECT {columns} FROM span_rows WHERE {where} UNION ALL SELECT {columns} FROM edge_rows "
+            f"WHERE {where} UNION ALL SELECT {of_object} FROM edge_rows "
+            f"WHERE {where.replace('task', 'object')} AND object_index < {execution.FIRST_PUT}"
+        )
+
+    # The numbers alone first: nearly always nothing is left.
+    missing = f"""
+        SELECT DISTINCT task_hi FROM ({named("task_hi", f"task_hi <= {below}")})
+        WHERE task_hi NOT IN (SELECT task_hi FROM attempts WHERE task_hi <= {below}) AND task_hi IS NOT NULL
+    """
+    if reader.execute(f"{missing} LIMIT 1").fetchone() is None:
+        return []
+    ids = named("task_hi, task_lo", "task_hi IN (SELECT hi FROM missing)")
+    by_class = f"""
+        WITH missing(hi) AS ({missing})
+        SELECT (SELECT class_name FROM actor_rows WHERE id = task_lo) AS class_name,
+            (count(*) * {one_in})::BIGINT AS tasks
+        FROM (SELECT DISTINCT task_hi, task_lo FROM ({ids}))
+        WHERE NOT {execution.is_driver("task")}
+            AND (starts_with(task_lo, '{"f" * 24}') OR task_lo IN (SELECT id FROM actor_rows))
+        GROUP BY class_name ORDER BY tasks DESC, class_name
+    """
+    return reader.execute(by_class).fetchall()
+
+
+def tracing(file: SessionFile) -> Row:
+    """Of the workers that ran tasks: how many are traced, how many not, and what some said besides.
+
+    A worker of which only others told (it was killed before it could send anything) is neither.
+    ``tasks_without_events``: what is known to have run and is not on record, since ``enable_task_events`` is
+    off for it; those that neither got nor gave an object are not among them. Large records are sampled.
+    """
+    with file.reader() as reader:
+        found = reader.execute(
+            "SELECT count(*) FILTER (tracer LIKE 'on%'), count(*) FILTER (tracer IS NULL) FROM worker_rows "
+            "WHERE id IN (SELECT DISTINCT worker_id FROM attempts "
+            f"WHERE {NOT_DRIVER} AND execute_begin_ns IS NOT NULL)"
+        ).fetchone()
+        said = reader.execute(
+            "SELECT tracer, count(*) FROM worker_rows WHERE tracer IS NOT NULL AND tracer != 'on' "
+            "GROUP BY tracer ORDER BY count(*) DESC LIMIT 10"
+        ).fetchall()
+        summed = reader.execute(
+            "SELECT least(coalesce(sum(TRY_CAST(json_extract(extra, '$.calls') AS BIGINT)), 0), "
+            f"{execution.FOREVER})::BIGINT FROM span_rows WHERE {execution.SUMMED}"
+        ).fetchone()
+        without = _without_events(reader)
+    traced, untraced = found or (0, 0)
+    return {
+        "traced": traced,
+        "untraced": untraced,
+        "said": [{"text": text, "workers": count} for text, count in said],
+        "summed_calls": summed[0] if summed else 0,
+        "tasks_without_events": sum(tasks for _, tasks in without),
+        "without_events": [
+            {"class_name": name, "tasks": tasks} for name, tasks in without[:_CLASSES_WITHOUT_EVENTS]
+        ],
+    }

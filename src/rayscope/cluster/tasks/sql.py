@@ -1,0 +1,400 @@
+"""Task attempts: filters, sort and keyset pages, and one task in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+
+from rayscope.cluster.tasks import flow_sql
+from rayscope.model import PHASES, STATES
+from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.rows import join_id
+from rayscope.storage.schema import SHOWN_NAME
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import (
+    BLOCKED_ON,
+    CREATED,
+    END,
+    FOREVER,
+    NOT_DRIVER,
+    START,
+    START_LOST,
+    still_blocked,
+    times,
+)
+from rayscope.storage.sql.pages import (
+    Page,
+    Row,
+    Where,
+    check_limit,
+    count_and_edge,
+    decode_cursor,
+    direction_of,
+    encode_cursor,
+    like,
+    rows_of,
+)
+
+_TASK_ID = re.compile(r"[0-9a-f]{4,48}")
+#: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
+#: traceback is the exception.
+MESSAGE_CHARS = 500
+_LINES = "list_filter(string_split(error_message, chr(10)), lambda line: trim(line) != '')"
+#: Whether Ray kept the end of an error alone: of what a task raises that is the last 500 characters.
+CUT_ERROR = (
+    "coalesce(starts_with(error_message, 'User exception:\n') AND length(error_message) >= 516, false)"
+)
+ERROR_SUMMARY = (
+    f"CASE WHEN {CUT_ERROR} AND len({_LINES}) = 2 THEN '…' ELSE '' END || left(list_last({_LINES}), 300) "
+    "AS error_summary"
+)
+_ITEM = (
+    f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, func_name, type, coalesce(state, 'NIL') AS state, "
+    "coalesce(reported_state, 'NIL') AS reported_state, end_known_by, job_id, actor_id, "
+    "parent_hi, parent_lo, named_parent, node_id, worker_id, worker_pid, placement_group_id, error_type, "
+    f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, "
+    f"{CREATED} AS created_ns, {START} AS start_ns, "
+    f"{END} AS end_ns, cpu_ns"
+)
+_TIMES = ("duration", "waiting", "total")
+#: Sort key -> SQL without NULLs; ``$last`` in it is when the session was heard from last.
+_SORTS: Mapping[str, str] = {
+    "created_ns": f"coalesce({CREATED}, 0)",
+    "start_ns": f"coalesce({START}, 0)",
+    "end_ns": f"coalesce({END}, 0)",
+    **{f"{name}_ns": f"coalesce({times('$last')[name]}, -1)" for name in _TIMES},
+    "name": f"coalesce({SHOWN_NAME}, '')",
+    "state": "coalesce(state, '')",
+}
+_TEXT_SORTS = frozenset({"name", "state"})
+_EQUALS = (
+    "job_id",
+    "type",
+    "node_id",
+    "worker_id",
+    "actor_id",
+    "placement_group_id",
+    "error_type",
+)
+
+
+#: Candidates that are named where the beginning of an id is that of several tasks.
+_MAX_CANDIDATES = 5
+
+
+def _is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
+    """SQL of whether a task's id, from its two parts, is this or begins so, and its values. Raises BadQuery.
+
+    The end of an id after an ellipsis will do too: that is how the UI shows ids that all begin alike.
+    """
+    text = task_id.strip().lower()
+    digits = text.strip("…")
+    if not _TASK_ID.fullmatch(digits):
+        raise BadQuery(
+            f"{task_id[:80]!r} is no task id.", "Give its 48 hex digits, or how it begins: 4 digits or more."
+        )
+    if text.startswith("…"):
+        return f"ends_with({prefix}_lo, ?)", [digits]
+    low, high = (int(digits[:16].ljust(16, fill), 16) for fill in "0f")
+    return f"({prefix}_hi BETWEEN ? AND ? AND starts_with({prefix}_lo, ?))", [low, high, digits[16:]]
+
+
+def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str]:
+    """The two parts of the id of the one task on record whose id is this or begins so.
+
+    Raises BadQuery if that is no id or several begin so, and NotFound.
+    """
+    is_task, values = _is_task("task", task_id)
+    found = reader.execute(
+        f"SELECT task_hi, task_lo, any_value({SHOWN_NAME}), count(*) OVER () FROM attempts WHERE {is_task} "
+        f"GROUP BY task_hi, task_lo ORDER BY task_hi, task_lo LIMIT {_MAX_CANDIDATES}",
+        values,
+    ).fetchall()
+    if not found:
+        raise NotFound(
+            f"No task {task_id[:80]!r} in this session.",
+            "GET /api/tasks lists the tasks.",
+            what="task",
+            id=task_id[:80],
+        )
+    if len(found) > 1:
+        candidates = ", ".join(f"{join_id(high, low)} ({name or '?'})" for high, low, name, _ in found)
+        more = f" and {found[0][3] - len(found)} more" if found[0][3] > len(found) else ""
+        raise BadQuery(
+            f"{task_id[:80]!r} is the id of {found[0][3]} tasks.",
+            f"Give more of the id: {candidates}{more}.",
+        )
+    return found[0][0], found[0][1]
+
+
+def _restart_of(condition: str) -> str:
+    """SQL for the nameless restarts of actors, by the name that :func:`_name_restarts` gives them."""
+    return (
+        "(name IS NULL AND type = 'ACTOR_CREATION_TASK' AND actor_id IN "
+        f"(SELECT id FROM actor_rows WHERE class_name || '.__init__' {condition}))"
+    )
+
+
+_LIKE = "ILIKE ? ESCAPE '\\'"
+_NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {_restart_of(_LIKE)})"
+
+
+def attempt_filters(filters: Mapping[str, Any]) -> Where:
+    """The condition on rows of ``attempts`` that a request's filters make. Raises BadQuery."""
+    where = Where([], [])
+    if filters.get("type") != "DRIVER_TASK":
+        # A driver is a job, not a task; Ray's own list leaves it out too.
+        where.add(NOT_DRIVER)
+    for name in _EQUALS:
+        if filters.get(name):
+            where.add(f"{name} = ?", filters[name])
+    if filters.get("func_name"):
+        where.add(f"(func_name = ? OR {_restart_of('= ?')})", *[filters["func_name"]] * 2)
+    if filters.get("state"):
+        states = [state for state in str(filters["state"]).split(",") if state]
+        where.add("list_contains(?, coalesce(state, 'NIL'))", states)
+    if filters.get("name"):
+        where.add(_NAME_LIKE, *[like(filters["name"])] * 2)
+    if filters.get("caller_task_id"):
+        is_caller, values = _is_task("parent", str(filters["caller_task_id"]))
+        where.add(is_caller, *values)
+    if filters.get("parent_task_id"):
+        text = str(filters["parent_task_id"]).strip().lower()
+        is_parent, values = _is_task("parent", text)
+        alike = "ends_with" if text.startswith("…") else "starts_with"
+        where.add(
+            f"CASE WHEN named_parent IS NULL THEN {is_parent} ELSE {alike}(named_parent, ?) END",
+            *values,
+            text.strip("…"),
+        )
+    if filters.get("annotation"):
+        _annotated(where, str(filters["annotation"]))
+    if filters.get("q"):
+        _search(where, str(filters["q"]).strip())
+    if filters.get("since_ns") is not None:
+        where.add(f"coalesce({END}, {FOREVER}) >= ?", filters["since_ns"])
+    if filters.get("until_ns") is not None:
+        where.add(f"{CREATED} <= ?", filters["until_ns"])
+    return where
+
+
+def _annotated(where: Where, text: str) -> None:
+    """``NAME`` or ``NAME=VALUE`` of an annotation of the attempt's."""
+    name, equals, value = text.partition("=")
+    where.add(
+        "EXISTS (SELECT 1 FROM annotation_rows n WHERE n.task_hi = attempts.task_hi AND "
+        "n.task_lo = attempts.task_lo AND n.attempt = attempts.attempt AND n.name = ? "
+        "AND (? = '' OR n.value = ?))",
+        name,
+        equals,
+        value,
+    )
+
+
+def _search(where: Where, text: str) -> None:
+    digits = text.lower()
+    if len(digits) < 4 or any(char not in "0123456789abcdef" for char in digits) or len(digits) > 48:
+        where.add(_NAME_LIKE, *[like(text)] * 2)
+        return
+    low = int(digits[:16].ljust(16, "0"), 16)
+    high = int(digits[:16].ljust(16, "f"), 16)
+    where.add(
+        f"({_NAME_LIKE} OR (task_hi BETWEEN ? AND ? AND starts_with(task_lo, ?)))",
+        *[like(text)] * 2,
+        low,
+        high,
+        digits[16:],
+    )
+
+
+def _columns(last_ns: int) -> str:
+    """SQL of what lists tell of an attempt. ``last_ns``: until when one that has not ended lasts."""
+    of_attempt = times(int(last_ns))
+    return f"{_ITEM}, " + ", ".join(f"{of_attempt[name]} AS {name}_ns" for name in _TIMES)
+
+
+def _item(row: Row) -> Row:
+    row["task_id"] = join_id(row.pop("task_hi"), row.pop("task_lo"))
+    row["caller_task_id"] = join_id(row.pop("parent_hi"), row.pop("parent_lo"))
+    named = row.pop("named_parent")
+    row["parent_task_id"] = row["caller_task_id"] if named is None else named or None
+    return row
+
+
+def list_attempts(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    sort: str = "-created_ns",
+    limit: int = 100,
+    cursor: str | None = None,
+    last_ns: int,
+) -> Page:
+    """A page of task attempts. ``last_ns``: until when a running attempt has run. Raises BadQuery."""
+    check_limit(limit)
+    name, descending = direction_of(sort, tuple(_SORTS))
+    key = _SORTS[name].replace("$last", str(int(last_ns)))
+    where = attempt_filters(filters)
+    order = "DESC" if descending else "ASC"
+    with file.reader() as reader:
+        reader.execute("BEGIN TRANSACTION")
+        after = Where([], [])
+        if cursor:
+            # A running attempt's duration is that of the first page, or rows would move between pages.
+            _, value, high, low, attempt, last_ns = decode_cursor(
+                cursor, sort, [str if name in _TEXT_SORTS else int, int, str, int, int]
+            )
+            if not (-1 <= last_ns < 2**63 and high >= 0 and 0 <= attempt < 2**31):
+                raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.")
+            key = _SORTS[name].replace("$last", str(int(last_ns)))
+            after.add(
+                f"({key}, task_hi, task_lo, attempt) {'<' if descending else '>'} "
+                "(?, ?::UBIGINT, ?, ?::INTEGER)",
+                value,
+                high,
+                low,
+                attempt,
+            )
+        total = count_and_edge(reader, "attempts", where, after, key, descending=descending, limit=limit)
+        found = rows_of(
+            reader.execute(
+                # First which rows, from the few columns that decide it; then all of those rows.
+                f"SELECT {_columns(last_ns)}, sort_key "
+                f"FROM (SELECT rowid AS row_number, {key} AS sort_key FROM attempts{where.sql} "
+                f"ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order} "
+                f"LIMIT {limit + 1}) JOIN attempts ON attempts.rowid = row_number "
+                f"ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order}",
+                where.values,
+            )
+        )
+        _name_restarts(reader, found)
+    following = None
+    if len(found) > limit:
+        found.pop()
+        last = found[-1]
+        following = encode_cursor(
+            [sort, *(last[column] for column in ("sort_key", "task_hi", "task_lo", "attempt")), last_ns]
+        )
+    for row in found:
+        del row["sort_key"]
+        _item(row)
+    return Page(found, following, total)
+
+
+def _name_restarts(reader: duckdb.DuckDBPyConnection, found: list[Row]) -> None:
+    """Name the attempts by which Ray restarts an actor: nobody defines those, but the actor has a class."""
+    nameless = [r for r in found if r["name"] is None and r["type"] == "ACTOR_CREATION_TASK"]
+    if not nameless:
+        return
+    actors = dict(
+        reader.execute(
+            "SELECT id, class_name FROM actor_rows WHERE list_contains(?, id)",
+            [[row["actor_id"] for row in nameless]],
+        ).fetchall()
+    )
+    for row in nameless:
+        class_name = actors.get(row["actor_id"])
+        if class_name is not None:
+            row["name"] = row["func_name"] = f"{class_name}.__init__"
+
+
+_DETAIL_EXTRA = (
+    "required_resources, label_selector, runtime_env, call_site, language, actor_repr_name, path_id, "
+    "stdout_file, stderr_file, stdout_start, stdout_end, stderr_start, stderr_end, "
+    f"error_message AS whole_error, {CUT_ERROR} AS error_is_cut, {START_LOST} AS start_is_lost"
+)
+
+
+def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
+    """All that is known of one task, by its id or how that begins. Raises NotFound or BadQuery."""
+    states = ", ".join(f"{state.lower()}_ns" for state in STATES)
+    phases = ", ".join(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
+    of_task = "WHERE task_hi = ? AND task_lo = ?"
+    with file.reader() as reader:
+        high, low = find_task(reader, task_id)
+        task_id = join_id(high, low) or ""
+        found = rows_of(
+            reader.execute(
+                f"SELECT {_columns(last_ns)}, {_DETAIL_EXTRA}, {states}, {phases} FROM attempts {of_task} "
+                "ORDER BY attempt",
+                [high, low],
+            )
+        )
+        path = _call_path(reader, next((row["path_id"] for row in found if row["path_id"] is not None), None))
+        parent = None
+        if found[0]["parent_hi"] is not None:
+            parents = rows_of(
+                reader.execute(
+                    f"SELECT {SHOWN_NAME} AS name, coalesce(state, 'NIL') AS state FROM attempts {of_task} "
+                    "ORDER BY attempt DESC LIMIT 1",
+                    [found[0]["parent_hi"], found[0]["parent_lo"]],
+                )
+            )
+            parent_id = join_id(found[0]["parent_hi"], found[0]["parent_lo"]) or ""
+            parent = {
+                "task_id": parent_id,
+                **(parents[0] if parents else {"name": None, "state": None}),
+            }
+            if parent["name"] is None and parent_id.startswith(DRIVER_PREFIX):
+                parent["name"] = "driver"
+        spans = rows_of(
+            reader.execute(
+                f"SELECT name, attempt, begin_ns, end_ns, extra, {BLOCKED_ON} AS blocked_on FROM span_rows "
+                f"{of_task} UNION ALL SELECT name, attempt, begin_ns, end_ns, extra, blocked_on "
+                f"FROM ({still_blocked('b.task_hi = ? AND b.task_lo = ?')}) "
+                "ORDER BY begin_ns, end_ns, name LIMIT 1000",
+                [high, low, high, low],
+            )
+        )
+        counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
+        moved = flow_sql.of_task(reader, high, low, last_ns)
+    children = list_attempts(file, {"caller_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
+    return {
+        "task_id": task_id,
+        "attempts": [_detail(row) for row in found],
+        "parent": parent,
+        "call_path": path,
+        "children": children.items,
+        "children_total": children.total,
+        "spans": spans,
+        "spans_total": counted[0] if counted else 0,
+        **moved,
+    }
+
+
+def _detail(row: Row) -> Row:
+    times = [{"state": state, "time_ns": row.pop(f"{state.lower()}_ns")} for state in STATES]
+    row["states"] = sorted((t for t in times if t["time_ns"] is not None), key=lambda t: t["time_ns"])
+    intervals = [
+        {"name": phase, "begin_ns": row.pop(f"{phase}_begin_ns"), "end_ns": row.pop(f"{phase}_end_ns")}
+        for phase in PHASES
+    ]
+    row["phases"] = [interval for interval in intervals if interval["begin_ns"] is not None]
+    message = row.pop("whole_error")
+    is_cut = bool(row.pop("error_is_cut"))
+    row["error"] = (
+        None
+        if row["error_type"] is None
+        else {"type": row["error_type"], "message": message, "is_cut": is_cut}
+    )
+    del row["path_id"]
+    return _item(row)
+
+
+def _call_path(reader: duckdb.DuckDBPyConnection, path_id: int | None) -> list[str]:
+    """Function names from the driver down, by look-ups (a path is as long as the call tree is deep)."""
+    names: list[str] = []
+    while path_id:
+        row = reader.execute("SELECT parent_path_id, name FROM paths WHERE path_id = ?", [path_id]).fetchone()
+        if row is None:
+            break
+        names.append(row[1])
+        path_id = row[0]
+    return names[::-1]
+
+
+#: Filters that an entity list knows, where its table has the column.

@@ -1,1 +1,0 @@
-"""The views of how an application ran: pure functions from columns to small typed results. No I/O."""

@@ -1,0 +1,206 @@
+"""What Ray's agents and our own hook call, with the ingest key as their credential."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import zlib
+from collections.abc import AsyncIterator
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+from starlette.requests import ClientDisconnect
+
+from rayscope.model import AgentReport
+from rayscope.model.decoding import DECODE_ERRORS
+from rayscope.ray.events.batch import Format, MalformedBatch
+from rayscope.server.parameters import answer, error
+from rayscope.server.security import matches
+from rayscope.server.services import Hub
+from rayscope.storage.errors import SpoolFull, StoreError
+
+_AT_ONCE = 16
+#: Bodies that are read or wait to be taken in may have so many bytes together.
+_MAX_BODIES_BYTES = 256 << 20
+_FORMATS = {
+    "application/json": Format.JSON,
+    "application/x-protobuf": Format.BINARY,
+    "application/protobuf": Format.BINARY,
+}
+_REPORTS = msgspec.json.Decoder(AgentReport)
+
+
+class Drain(BaseModel):
+    """Which session is about to end."""
+
+    session: str = Field(max_length=200)
+    timeout_s: float = Field(5.0, ge=0, le=60)
+
+
+class ProgramEnd(BaseModel):
+    """How a program ended that may have been a driver of a session."""
+
+    session: str = Field(max_length=200)
+    pid: int = Field(ge=0, lt=2**31)
+    began_ns: int = Field(ge=0, lt=2**63)
+    ended_ns: int = Field(ge=0, lt=2**63)
+    exit_code: int = Field(ge=0, lt=256)
+    cluster_is_gone: bool = False
+
+
+class _TooLarge(Exception):
+    """A body beyond the limit, unpacked."""
+
+
+class _Busy(Exception):
+    """More bodies come at once than memory holds."""
+
+
+class _Body:
+    """A body as far as it has come."""
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self.size = 0
+        self.dropped = False
+
+
+class _Bodies:
+    """All bodies that are held now, at most ``limit`` bytes together.
+
+    Beyond that the unfinished one that began first is dropped: it is the one whose sender stalls.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._unfinished: dict[_Body, None] = {}
+
+    @contextlib.asynccontextmanager
+    async def read(self, request: Request) -> AsyncIterator[bytes]:
+        """The whole body; its memory counts until the end of the block. Raises :class:`_Busy`."""
+        body = _Body()
+        self._unfinished[body] = None
+        try:
+            async for chunk in request.stream():
+                if not body.dropped:
+                    body.chunks.append(chunk)
+                    body.size += len(chunk)
+                    self._size += len(chunk)
+                    self._keep_limit()
+                if body.dropped:
+                    raise _Busy
+            if body.dropped:
+                raise _Busy
+            del self._unfinished[body]
+            yield b"".join(body.chunks)
+        finally:
+            self._drop(body)
+
+    def _keep_limit(self) -> None:
+        while self._size > self._limit and self._unfinished:
+            self._drop(next(iter(self._unfinished)))
+
+    def _drop(self, body: _Body) -> None:
+        self._unfinished.pop(body, None)
+        self._size -= body.size
+        body.chunks, body.size, body.dropped = [], 0, True
+
+
+def add_ingest(app: FastAPI, hub: Hub) -> None:
+    """Event batches, what agents say of themselves, and the wait for the last events."""
+    limit = hub.settings.max_batch_bytes
+    # After an outage all agents of a cluster come at once, each with megabytes.
+    at_once = asyncio.Semaphore(_AT_ONCE)
+    bodies = _Bodies(_MAX_BODIES_BYTES + limit)
+
+    @app.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
+    async def ingest(key: str, request: Request) -> Response:
+        if not matches(key, hub.key):
+            return _bad_key()
+        kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+        form, packing = _FORMATS.get(kind), request.headers.get("content-encoding", "identity").lower()
+        if form is None or packing not in ("identity", "deflate"):
+            return error(
+                415,
+                "unknown_form",
+                f"Batches are not taken as {kind[:100]!r} ({packing[:100]}).",
+                "Send application/json or application/x-protobuf, as it is or deflated.",
+            )
+        try:
+            # No slot is held while a body comes: it may never come whole.
+            async with bodies.read(request) as body, at_once:
+                if packing == "deflate":
+                    body = await asyncio.to_thread(_unpack, body, limit)
+                await asyncio.to_thread(hub.recorder.submit, body, form)
+        except _TooLarge:
+            return error(
+                413,
+                "too_large",
+                f"A batch may have {limit} bytes.",
+                "Lower Ray's send batch size, or raise the limit.",
+            )
+        except _Busy:
+            return error(
+                503, "busy", "Too many batches come at once.", "Send it again.", {"Retry-After": "2"}
+            )
+        except ClientDisconnect:
+            return _cut_off()
+        except zlib.error as problem:
+            return error(400, "malformed", f"The batch cannot be unpacked: {problem}.", "Send it again.")
+        except MalformedBatch as problem:
+            return error(400, "malformed", str(problem), "The batch is set aside in the folder `rejected`.")
+        except SpoolFull as problem:
+            return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "2"})
+        return Response(status_code=204)
+
+    @app.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)
+    async def agent(key: str, request: Request) -> Response:
+        if not matches(key, hub.key):
+            return _bad_key()
+        try:
+            report = _REPORTS.decode(await request.body())
+            await asyncio.to_thread(hub.take_report, report)
+        except ClientDisconnect:
+            return _cut_off()
+        except DECODE_ERRORS as problem:
+            return error(400, "malformed", f"This is no agent's report: {problem}", "See docs/api.md.")
+        except SpoolFull as problem:
+            return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "10"})
+        except StoreError as problem:
+            return error(400, problem.code, problem.message, problem.remedy)
+        return Response(status_code=204)
+
+    @app.post("/api/drain/{key}", include_in_schema=False)
+    def drain(key: str, what: Drain) -> Response:
+        if not matches(key, hub.key):
+            return _bad_key()
+        return answer({"drained": hub.drain(what.session, what.timeout_s)})
+
+    @app.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
+    def program_end(key: str, what: ProgramEnd) -> Response:
+        if not matches(key, hub.key):
+            return _bad_key()
+        hub.program_ended(**what.model_dump())
+        return Response(status_code=204)
+
+
+def _bad_key() -> Response:
+    return error(404, "bad_key", "This is not the ingest key.", "`rayscope env` prints the right URL.")
+
+
+def _cut_off() -> Response:
+    return error(400, "cut_off", "The body did not come whole.", "Send it again.")  # nobody reads this
+
+
+def _unpack(body: bytes, limit: int) -> bytes:
+    """A deflated body as it was. Raises :class:`_TooLarge`, and zlib's error for what is no such body."""
+    unpack = zlib.decompressobj()
+    unpacked = unpack.decompress(body, limit + 1)
+    if len(unpacked) > limit:
+        raise _TooLarge
+    if not unpack.eof or unpack.unused_data:
+        raise zlib.error("it ends too early" if not unpack.eof else "something follows it")
+    return unpacked

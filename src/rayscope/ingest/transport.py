@@ -1,0 +1,103 @@
+"""How the events of each node of a session reach us, and why that way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rayscope.storage.catalog import About
+
+#: Codes of why a node does not take the fast lane (docs/api.md explains them).
+NOT_INSTALLED = "not_installed"
+AGENT_SAID = "agent_said"
+NO_EVENTS = "no_events"
+NOT_NOTED = "not_noted"
+
+
+def lane_of(about: About, node_id: str) -> dict[str, str | None]:
+    """``lane`` ("fast", "json", "none" or "unknown"), ``lane_code`` and ``lane_reason`` of one node."""
+    report = about.agents.get(node_id)
+    if report is None and about.nameless_json:
+        return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
+    if report is None and about.events and not about.agents:  # recorded before lanes were noted
+        return {"lane": "unknown", "lane_code": NOT_NOTED, "lane_reason": None}
+    if report is None:
+        return {"lane": "none", "lane_code": NO_EVENTS, "lane_reason": None}
+    if report.lane == "fast":
+        return {"lane": "fast", "lane_code": None, "lane_reason": None}
+    if report.pid == 0:  # it never spoke for itself
+        return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
+    return {"lane": "json", "lane_code": AGENT_SAID, "lane_reason": report.reason or None}
+
+
+def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]:
+    """One item for each node that is known or has sent something, living ones first: its lane and its agent.
+
+    ``nodes``: items with ``node_id``, ``state``, ``node_ip`` and ``hostname``.
+    """
+    known = {node["node_id"]: node for node in nodes}
+    found = []
+    order = sorted({*known, *about.agents}, key=lambda id: (known.get(id, {}).get("state") == "DEAD", id))
+    for node_id in order:
+        node, report = known.get(node_id, {}), about.agents.get(node_id)
+        item: dict[str, Any] = {
+            "node_id": node_id,
+            "state": node.get("state"),
+            "address": node.get("node_ip"),
+            "hostname": node.get("hostname"),
+            **lane_of(about, node_id),
+            "agent": None,
+        }
+        if report is not None and report.pid:
+            lost = sum(kind.count for kind in report.lost)
+            item["agent"] = {
+                "pid": report.pid,
+                "ray_version": report.ray_version,
+                "rayscope_version": report.rayscope_version,
+                "time_ns": report.time_ns,
+                "since_ns": report.since_ns,
+                "received": report.received,
+                "sent": report.sent,
+                # What is handed over to Ray's exporter is no longer counted.
+                "waiting": max(0, report.received - report.sent - lost) if report.lane == "fast" else 0,
+                "raw_bytes": report.raw_bytes,
+                "sent_bytes": report.sent_bytes,
+                "bodies": report.bodies,
+                "refused": report.refused,
+                "trouble": report.trouble or None,
+                "busy_s": report.busy_s,
+                "cpu_s": report.cpu_s,
+                "lost": lost,
+                "dropped_attempts": report.dropped_attempts,
+            }
+        found.append(item)
+    return found
+
+
+def summary(items: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """How many living nodes take each lane, and each reason not to take the fast one, with an example.
+
+    Of a cluster that is gone, all nodes count.
+    """
+    items = list(items)
+    items = [item for item in items if item["state"] != "DEAD"] or items
+    counts = {"fast": 0, "json": 0, "none": 0, "unknown": 0}
+    reasons: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for item in items:
+        counts[item["lane"]] += 1
+        if item["lane_code"] is None:
+            continue
+        key = (item["lane"], item["lane_code"], item["lane_reason"] or "")
+        seen = reasons.setdefault(
+            key,
+            {
+                "lane": item["lane"],
+                "code": item["lane_code"],
+                "reason": item["lane_reason"],
+                "nodes": 0,
+                "node_id": item["node_id"],
+                "address": item["address"],
+            },
+        )
+        seen["nodes"] += 1
+    return {**counts, "reasons": list(reasons.values())[:50]}

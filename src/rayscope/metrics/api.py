@@ -1,0 +1,204 @@
+"""Metrics: the newest values, the names, and what Prometheus wants of us."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from rayscope import __version__
+from rayscope.metrics import schemas
+from rayscope.metrics.collectors.cluster import FIGURES
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.server.parameters import ERRORS, Limit, Session, Text, answer
+from rayscope.server.services import Hub
+from rayscope.storage.errors import BadQuery, NotFound
+
+_MAX_NAMES = 2000
+#: Ended sessions are told until then; live ones always.
+_MAX_SESSIONS = 50
+
+Pairs = Annotated[list[str] | None, Query(max_length=20, description="NAME=VALUE; more than one: all hold.")]
+
+
+def add_metrics(app: FastAPI, hub: Hub) -> None:
+    """Four paths."""
+
+    @app.get("/api/metrics", responses={**ERRORS, 200: {"model": schemas.LatestAnswer}})
+    def latest(
+        session: Session = None, name: Text = None, label: Pairs = None, limit: Limit = 500
+    ) -> Response:
+        """The newest value of each series: of a name, of all that begin with it (``ray_node_*``), of all."""
+        chosen = hub.resolve(session)
+        store = hub.metrics.store(chosen)
+        wanted = [_pair(text) for text in label or ()]
+        found, total = store.newest(_names(store, name), limit, wanted)
+        return answer(
+            {
+                "session": chosen,
+                "time_ns": store.newest_ns,
+                "items": [
+                    {"name": each.name, "labels": each.labels, "value": each.value, "time_ns": each.time_ns}
+                    for each in found
+                ],
+                "total": total,
+                "series": store.series,
+                "left_out": store.left_out,
+                "problem": hub.metrics.problem(chosen),
+                "note": store.note,
+                "collectors": hub.metrics.collectors(chosen),
+            }
+        )
+
+    @app.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
+    def names(session: Session = None, q: Text = None) -> Response:
+        """What is measured: names with type, unit and labels; ``q`` is looked for in name and help."""
+        chosen = hub.resolve(session)
+        store = hub.metrics.store(chosen)
+        families, counts = store.families(), store.counts()
+        labels = store.all_labels(counts)
+        text = (q or "").lower()
+        items = [
+            (name, family)
+            for name in sorted(counts)
+            for family in [families.get(name)]
+            if text in name.lower() or (family is not None and text in family.help.lower())
+        ]
+        return answer(
+            {
+                "session": chosen,
+                "items": [
+                    {
+                        "name": name,
+                        "type": "unknown" if family is None else family.type,
+                        "help": "" if family is None else family.help,
+                        "unit": "" if family is None else family.unit,
+                        "series": counts[name],
+                        "labels": labels[name],
+                    }
+                    for name, family in items[:_MAX_NAMES]
+                ],
+                "total": len(items),
+            }
+        )
+
+    @app.get("/metrics", responses={**ERRORS, 200: {"content": {"text/plain": {}}}})
+    def ours() -> Response:
+        """Our own figures, and a summary of the newest sessions, as Prometheus text."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Ours(hub))
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get(
+        "/api/prometheus/sd",
+        responses={**ERRORS, 200: {"model": list[schemas.DiscoveredTarget]}},
+    )
+    def discovery() -> Response:
+        """Where the nodes of all live sessions serve their metrics: Prometheus' HTTP service discovery."""
+        return answer([target for session in hub.metrics.live() for target in _targets(hub, session)])
+
+
+def _names(store: SeriesStore, asked: str | None) -> list[str] | None:
+    if not asked or asked == "*":
+        return None
+    if asked.endswith("*"):
+        return [name for name in store.names() if name.startswith(asked[:-1])]
+    return [asked]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise BadQuery(
+            f"label={text[:100]} names no value.", "Write label=NAME=VALUE, e.g. label=node_id=..."
+        )
+    return name, value
+
+
+def _targets(hub: Hub, session: str) -> Iterator[dict[str, Any]]:
+    for node in hub.metrics.addresses(session):
+        if node.alive and node.port > 0:
+            host = f"[{node.host}]" if ":" in node.host else node.host
+            yield {
+                "targets": [f"{host}:{node.port}"],
+                "labels": {
+                    "__meta_rayscope_session": session,
+                    "__meta_rayscope_node_id": node.node_id,
+                    "__meta_rayscope_node_ip": node.host,
+                    "__meta_rayscope_hostname": node.hostname,
+                    "__meta_rayscope_is_head": str(node.is_head).lower(),
+                },
+            }
+
+
+class _Ours(Collector):
+    """The server's figures, without labels; of each session a summary, with label ``session``."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:
+        """Made anew at each question."""
+        yield GaugeMetricFamily("rayscope_up", "Always 1.", value=1)
+        version = GaugeMetricFamily("rayscope_version", "Always 1.", labels=["version"])
+        version.add_metric([__version__], 1)
+        yield version
+        for name, value in self._hub.metrics.server_figures().items():
+            family = FIGURES[name]
+            kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
+            yield kind(name, family.help, value=float(value))
+        yield from self._sessions()
+
+    def _sessions(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
+        live = self._hub.metrics.live()
+        known = self._hub.catalog.names()
+        abouts = []
+        for at, name in enumerate(known):
+            if name in live or at < _MAX_SESSIONS:
+                with contextlib.suppress(NotFound):  # retention has just dropped it
+                    abouts.append(self._hub.catalog.about(name))
+        yield GaugeMetricFamily("rayscope_sessions", "Sessions on record.", value=len(known))
+        gauges = {
+            "live": "Whether the session's cluster is being measured.",
+            "nodes": "Nodes on record.",
+            "actors": "Actors on record.",
+            "jobs": "Jobs on record.",
+            "task_attempts": "Task attempts on record by state.",
+            "metrics_series": "Series of metrics in memory.",
+            "metrics_left_out": "Series of metrics left out, as there are too many.",
+        }
+        made = {
+            what: GaugeMetricFamily(
+                f"rayscope_session_{what}",
+                text,
+                labels=["session", "state"] if what == "task_attempts" else ["session"],
+            )
+            for what, text in gauges.items()
+        }
+        events = CounterMetricFamily(
+            "rayscope_session_events_received_total", "Events taken in.", labels=["session"]
+        )
+        dropped = CounterMetricFamily(
+            "rayscope_session_events_dropped_total", "Events lost.", labels=["session"]
+        )
+        for about in abouts:
+            name, store = about.session, live.get(about.session)
+            made["live"].add_metric([name], float(store is not None))
+            made["nodes"].add_metric([name], about.nodes)
+            made["actors"].add_metric([name], about.actors)
+            made["jobs"].add_metric([name], about.jobs)
+            for state, count in sorted(about.states.items()):
+                made["task_attempts"].add_metric([name, state], count)
+            if store is not None:
+                made["metrics_series"].add_metric([name], store.series)
+                made["metrics_left_out"].add_metric([name], store.left_out)
+            events.add_metric([name], about.events)
+            dropped.add_metric([name], about.dropped_total)
+        yield from made.values()
+        yield from (events, dropped)

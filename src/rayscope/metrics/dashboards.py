@@ -1,0 +1,157 @@
+"""Dashboards that users make: JSON files in DATA_DIR/dashboards, one each, named as the dashboard is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rayscope.storage.errors import BadQuery, NotFound, StoreError
+
+NAME = "[a-z0-9][a-z0-9-]{0,63}"
+MAX_DASHBOARDS = 200
+_MAX_BYTES = 256 << 10
+
+
+class KeptQuery(msgspec.Struct):
+    expr: str
+    legend: str | None = None
+
+
+class KeptChart(msgspec.Struct):
+    title: str
+    queries: list[KeptQuery]
+    unit: str = ""
+    width: int = 1
+    stacked: bool = False
+
+
+class Kept(msgspec.Struct):
+    """What a file holds."""
+
+    title: str
+    charts: list[KeptChart]
+
+
+def encoded(dashboard: Kept) -> bytes:
+    """A dashboard as its file has it. Raises BadQuery for one that is too large."""
+    body = msgspec.json.format(msgspec.json.encode(dashboard), indent=2)
+    if len(body) > _MAX_BYTES:
+        raise BadQuery(f"The dashboard takes more than {_MAX_BYTES} bytes.", "Make two of it.")
+    return body
+
+
+class Dashboards:
+    """The dashboards of a data directory. Thread-safe."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+
+    def all(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """Every dashboard in short, by name, and the files that cannot be read.
+
+        In short: ``name``, ``title``, ``charts_total``, and ``changed_ns``, when its file was written.
+        """
+        found, unreadable = [], []
+        for name in self._names():
+            try:
+                found.append(self._in_short(name))
+            except NotFound:
+                continue
+            except StoreError:
+                unreadable.append(f"{name}.json")
+        return found, unreadable
+
+    def get(self, name: str) -> dict[str, Any]:
+        """One of them. Raises NotFound, and StoreError for a file that is none."""
+        return {"name": name, **msgspec.to_builtins(self._read(name)[0])}
+
+    def put(self, name: str, dashboard: Kept) -> dict[str, Any]:
+        """Keep a dashboard: the file is replaced whole, or stays as it was. Raises BadQuery, StoreError."""
+        path = self._path(name)
+        body = encoded(dashboard)
+        with self._lock:
+            if not path.exists() and len(self._names()) >= MAX_DASHBOARDS:
+                raise BadQuery(f"There are {MAX_DASHBOARDS} dashboards already.", "Delete one first.")
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                _replace(path, body)
+            except OSError as error:
+                raise StoreError(f"{path} cannot be written: {error}", "Free some disk space.") from error
+        return {"name": name, **msgspec.to_builtins(dashboard)}
+
+    def delete(self, name: str) -> None:
+        """Remove one. Raises NotFound."""
+        with self._lock:
+            try:
+                self._path(name).unlink()
+            except FileNotFoundError:
+                raise _missing(name) from None
+            except OSError as error:
+                raise StoreError(f"The dashboard cannot be removed: {error}", "Look at its file.") from error
+
+    def _in_short(self, name: str) -> dict[str, Any]:
+        kept, changed_ns = self._read(name)
+        return {
+            "name": name,
+            "title": kept.title,
+            "charts_total": len(kept.charts),
+            "changed_ns": changed_ns,
+        }
+
+    def _read(self, name: str) -> tuple[Kept, int]:
+        """A dashboard and when its file was written (ns). Raises NotFound, StoreError."""
+        path = self._path(name)
+        try:
+            about = path.stat()
+            if about.st_size > _MAX_BYTES:
+                raise _unreadable(path, f"it is larger than {_MAX_BYTES} bytes")
+            return msgspec.json.decode(path.read_bytes(), type=Kept), about.st_mtime_ns
+        except FileNotFoundError:
+            raise _missing(name) from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise _unreadable(path, str(error)) from error
+
+    def _names(self) -> list[str]:
+        if not self._folder.is_dir():
+            return []
+        stems = [path.stem for path in self._folder.glob("*.json")]
+        return sorted(stem for stem in stems if re.fullmatch(NAME, stem))
+
+    def _path(self, name: str) -> Path:
+        """A dashboard's file, which is never outside the folder."""
+        if not re.fullmatch(NAME, name):
+            raise BadQuery(
+                f"{name[:80]!r} is no name of a dashboard.",
+                "Up to 64 small letters, digits and hyphens make one; the first is no hyphen.",
+            )
+        return self._folder / f"{name}.json"
+
+
+def _replace(path: Path, body: bytes) -> None:
+    handle, made = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(made).replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            Path(made).unlink()
+        raise
+
+
+def _missing(name: str) -> NotFound:
+    return NotFound(f"There is no dashboard {name}.", "GET /api/dashboards lists them.")
+
+
+def _unreadable(path: Path, why: str) -> StoreError:
+    return StoreError(f"{path} is no dashboard: {why[:300]}", "Mend the file or delete it.", "unreadable")

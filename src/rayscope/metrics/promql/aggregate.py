@@ -1,0 +1,109 @@
+"""Aggregations: many series become one for each group of labels, or the greatest of a group are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import promql_parser as parser
+from numpy.typing import NDArray
+
+from rayscope.metrics.promql.range_functions import quantile
+from rayscope.metrics.promql.values import (
+    NAME,
+    Bools,
+    Floats,
+    Vector,
+    empty,
+    only,
+    take,
+    unsupported,
+    without,
+)
+from rayscope.model.metric import Labels
+from rayscope.storage.errors import BadQuery
+
+SUPPORTED = (
+    "sum", "avg", "min", "max", "count", "group", "stddev", "stdvar", "topk", "bottomk", "quantile",
+)  # fmt: skip
+
+
+def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, parameter: Floats) -> Vector:
+    """An aggregation by its name in PromQL. ``parameter``: k or the quantile at each step, if it has one."""
+    if name not in SUPPORTED:
+        raise unsupported(f"The aggregation {name}")
+    steps = vector.values.shape[1]
+    if not vector.labels:
+        return empty(steps)
+    labels, groups = _groups(vector.labels, modifier)
+    if name in ("topk", "bottomk"):
+        return _kept(vector, groups, parameter, largest=name == "topk")
+    if name == "quantile":
+        parts = [take(vector, np.flatnonzero(groups == each)) for each in range(len(labels))]
+        values = np.stack([quantile(parameter, part.values, part.there) for part in parts])
+        return Vector(labels, values, np.stack([part.there.any(axis=0) for part in parts]))
+    order = np.argsort(groups, kind="stable")
+    first = np.searchsorted(groups[order], np.arange(len(labels)))
+    values, there = vector.values[order], vector.there[order]
+    count = np.add.reduceat(there, first, axis=0, dtype=np.int64)
+    return Vector(labels, _of_groups(name, values, there, first, groups[order], count), count > 0)
+
+
+def _of_groups(
+    name: str,
+    values: Floats,
+    there: Bools,
+    first: NDArray[np.intp],
+    groups: NDArray[np.intp],
+    count: NDArray[np.int64],
+) -> Floats:
+    """``first``: where each group's rows begin."""
+    if name == "count":
+        return count.astype(np.float64)
+    if name == "group":
+        return np.ones(count.shape)
+    if name in ("min", "max"):
+        ufunc = np.fmin if name == "min" else np.fmax
+        least: Floats = ufunc.reduceat(np.where(there, values, np.nan), first, axis=0)
+        return least
+    total: Floats = np.add.reduceat(np.where(there, values, 0.0), first, axis=0)
+    if name == "sum":
+        return total
+    mean = total / count
+    if name == "avg":
+        return mean
+    squares = np.where(there, (values - mean[groups]) ** 2, 0.0)
+    spread: Floats = np.add.reduceat(squares, first, axis=0) / count
+    return np.sqrt(spread) if name == "stddev" else spread
+
+
+def _groups(
+    labels: list[Labels], modifier: parser.AggModifier | None
+) -> tuple[list[Labels], NDArray[np.intp]]:
+    """The labels of each group, and which group each series is in."""
+    number: dict[Labels, int] = {}
+    groups = np.empty(len(labels), np.intp)
+    for row, each in enumerate(labels):
+        if modifier is None:
+            key: Labels = ()
+        elif modifier.type == parser.AggModifierType.By:
+            key = only(each, modifier.labels)
+        else:
+            key = without(each, (NAME, *modifier.labels))
+        groups[row] = number.setdefault(key, len(number))
+    return list(number), groups
+
+
+def _kept(vector: Vector, groups: NDArray[np.intp], k: Floats, *, largest: bool) -> Vector:
+    """The k largest or smallest of each group at each step, with the labels that they have."""
+    if np.isnan(k).any():
+        raise BadQuery("The number of series to keep is not a number.", "Give topk and bottomk a number.")
+    there = np.zeros_like(vector.there)
+    for group in range(int(groups.max()) + 1):
+        rows = np.flatnonzero(groups == group)
+        values, present = vector.values[rows], vector.there[rows]
+        key = np.where(np.isnan(values), 0.0, -values if largest else values)
+        worst = np.where(present, np.isnan(values), 2)
+        order = np.lexsort((key, worst), axis=0)
+        rank = np.empty_like(order)
+        np.put_along_axis(rank, order, np.arange(len(rows))[:, None], axis=0)
+        there[rows] = present & (rank < np.floor(k))
+    return Vector(vector.labels, vector.values, there)

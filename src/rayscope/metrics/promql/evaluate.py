@@ -1,0 +1,330 @@
+"""PromQL over a session's series: a documented part of it (docs/promql.md), by Prometheus' own rules.
+
+All steps of a range are evaluated at once: a vector is a matrix of series by steps. The rules are those of
+Prometheus 2.42 (the tests let its ``promtool`` judge), where both ends of a range count and a sample is
+a series' value for five minutes, the end included.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import promql_parser as parser
+from numpy.typing import NDArray
+
+from rayscope.metrics.promql import functions, range_functions
+from rayscope.metrics.promql.aggregate import aggregated
+from rayscope.metrics.promql.binary import combined
+from rayscope.metrics.promql.select import Context, conditions, instant, windows
+from rayscope.metrics.promql.values import DOCS, NAME, Scalar, Value, Vector, nameless, unsupported
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model.metric import Labels
+from rayscope.storage.errors import BadQuery
+
+MAX_EXPR_CHARS = 4000
+MAX_STEPS = 2000
+_MAX_DEPTH, _MAX_OPERATORS = 50, 100
+#: Beginnings that are parsed to tell where an expression goes wrong.
+_MAX_TRIES = 300
+_OPERATOR = re.compile(r"[-+*/%^]|[=!<>]+|\b(?:and|or|unless|atan2)\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Result:
+    """``series``: labels, and a value for each of ``times_ns``: None where there is none, and maybe NaN.
+
+    In the order of their labels; of an instant in that of ``sort``, ``topk`` and the like where that is
+    outermost. ``left_out``: series that were not even looked at (``warnings`` says of which metric);
+    ``others``: those that were, beyond as many as were asked for. ``names``: the metrics that it is made of,
+    None where they are not all named.
+    """
+
+    times_ns: list[int]
+    series: list[tuple[dict[str, str], list[float | None]]]
+    left_out: int = 0
+    warnings: list[str] = field(default_factory=list)
+    others: int = 0
+    names: frozenset[str] | None = None
+
+
+def evaluate(
+    store: SeriesStore, expr: str, start_ns: int, end_ns: int, step_ns: int, most: int | None = None
+) -> Result:
+    """The value of an expression at start, and every step after it up to end; start == end is an instant.
+
+    ``most``: the series with the greatest mean, so many of them.
+
+    Raises BadQuery for what cannot be read, is not supported, has no value by PromQL's rules or is too much.
+    """
+    if end_ns < start_ns or (step_ns <= 0 and end_ns > start_ns):
+        raise BadQuery(
+            "The range ends before it begins, or has no step.", "Give from, to and a step above 0."
+        )
+    steps = 1 if end_ns == start_ns else (end_ns - start_ns) // step_ns + 1
+    if steps > MAX_STEPS:
+        raise BadQuery(f"{steps} steps are more than {MAX_STEPS}.", "Take a longer step or a shorter range.")
+    tree = parsed(expr)
+    context = Context(store, start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0))
+    with np.errstate(all="ignore"):
+        value = _Evaluation(context).value(tree)
+    if isinstance(value, str):
+        raise unsupported("A text as a result")
+    if not isinstance(value, Vector):
+        value = Vector([()], value[None], np.ones((1, steps), np.bool_))
+    if steps == 1 and _name(tree) in ("topk", "bottomk"):
+        value = functions.in_order(value, descending=_name(tree) == "topk")
+        order = np.arange(len(value.labels))
+    elif steps == 1 and _name(tree) in ("sort", "sort_desc"):
+        order = np.arange(len(value.labels))
+    else:
+        order = np.array(sorted(range(len(value.labels)), key=value.labels.__getitem__), np.intp)
+    rows = order[value.there[order].any(axis=1)]
+    shown = _greatest(value, rows, len(rows) if most is None else most)
+    series = []
+    for row in shown:
+        there = value.there[row]
+        values: list[float | None] = value.values[row].tolist()
+        if not there.all():
+            for at in np.flatnonzero(~there):
+                values[at] = None
+        series.append((dict(value.labels[row]), values))
+    others = len(rows) - len(shown)
+    times_ns = context.times_ns.tolist()
+    return Result(times_ns, series, context.left_out, context.warnings, others, context.names)
+
+
+def _greatest(vector: Vector, rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Those of some rows whose finite values have the greatest mean, in their order."""
+    if len(rows) <= most:
+        return rows
+    values = vector.values[rows]
+    finite = vector.there[rows] & np.isfinite(values)
+    count = finite.sum(axis=1)
+    total = np.where(finite, values, 0.0).sum(axis=1)
+    mean = np.where(count > 0, total / np.maximum(count, 1), -np.inf)
+    return rows[np.sort(np.argsort(-mean, kind="stable")[:most])]
+
+
+def parsed(expr: str) -> parser.Expr:
+    """An expression's tree. Raises BadQuery that says where it goes wrong."""
+    if len(expr) > MAX_EXPR_CHARS:
+        raise BadQuery(f"The expression is longer than {MAX_EXPR_CHARS} characters.", "Shorten it.")
+    _check_bounds(expr)
+    try:
+        return parser.parse(expr)
+    except ValueError as error:
+        at = _where(expr, str(error))
+        raise BadQuery(f"{str(error)[:300]} (at character {at + 1})", _remedy(expr, at)) from error
+
+
+def _check_bounds(expr: str) -> None:
+    """Raises BadQuery for what is nested too deep: before it is parsed, since a deep tree is slow to walk.
+
+    And for a time before 1970, which the parser takes for 1970.
+    """
+    bare = re.sub(r"\{[^{}]*\}", "", re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`", "", expr))
+    depth = deepest = 0
+    for sign in bare:
+        depth += (sign == "(") - (sign == ")")
+        deepest = max(deepest, depth)
+    if deepest > _MAX_DEPTH or len(_OPERATOR.findall(bare)) > _MAX_OPERATORS:
+        raise BadQuery(
+            f"It has more than {_MAX_OPERATORS} operators, or is nested more than {_MAX_DEPTH} deep.",
+            "Split it in several.",
+        )
+    if re.search(r"@\s*-", bare):
+        raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
+
+
+def check(expr: str) -> None:
+    """Raises BadQuery for an expression that could not be evaluated, whatever the series."""
+    evaluate(SeriesStore(), expr, 0, 0, 0)
+
+
+def _where(expr: str, said: str) -> int:
+    """Where an expression goes wrong: at what is named, or after the longest beginning that can be read."""
+    named = re.search(
+        r"(?:function with name|call to function|set operator) '(\w+)'|illegal regex for (.+)", said
+    )
+    if named:
+        at = expr.find(named[1] or named[2])
+        if at >= 0:
+            return at
+    ends = [match.end() for match in re.finditer(r"\w+|\S", expr)]
+    for end in reversed(ends[:-1][:_MAX_TRIES]):
+        try:
+            parser.parse(expr[:end])
+        except ValueError:
+            continue
+        rest = expr[end:]
+        return end + len(rest) - len(rest.lstrip())
+    return len(expr) - len(expr.lstrip())
+
+
+def _remedy(expr: str, at: int) -> str:
+    rest = expr[at : at + 30].strip()
+    return f"Look at `{rest}`. {DOCS}" if rest else DOCS
+
+
+def _bare(tree: parser.Expr) -> parser.Expr:
+    """Without the parentheses around it."""
+    while isinstance(tree, parser.ParenExpr):
+        tree = tree.expr
+    return tree
+
+
+def _name(tree: parser.Expr) -> str:
+    tree = _bare(tree)
+    if isinstance(tree, parser.AggregateExpr):
+        return str(tree.op)
+    return tree.func.name if isinstance(tree, parser.Call) else ""
+
+
+class _Evaluation:
+    """The value of a tree's nodes at all steps of a context."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def value(self, node: parser.Expr) -> Value:
+        """A node's value; raises BadQuery where there is none."""
+        match node:
+            case parser.NumberLiteral():
+                return np.full(self._context.steps, node.val)
+            case parser.StringLiteral():
+                return node.val
+            case parser.ParenExpr():
+                return self.value(node.expr)
+            case parser.VectorSelector():
+                return instant(self._context, node)
+            case parser.UnaryExpr():
+                return self._negative(node)
+            case parser.BinaryExpr():
+                return combined(str(node.op), self._number(node.lhs), self._number(node.rhs), node.modifier)
+            case parser.AggregateExpr():
+                return aggregated(
+                    str(node.op), self._vector(node.expr), node.modifier, self._parameter(node.param)
+                )
+            case parser.Call():
+                return self._call(node)
+            case parser.MatrixSelector():
+                raise BadQuery(
+                    "A range of samples is no value.", "Put it into rate(), avg_over_time() or the like."
+                )
+            case parser.SubqueryExpr():
+                raise unsupported("A subquery, [range:step],")
+        raise unsupported(type(node).__name__)
+
+    def _negative(self, node: parser.UnaryExpr) -> Vector | Scalar:
+        value = self._number(node.expr)
+        if isinstance(value, Vector):
+            return nameless(Vector(value.labels, -value.values, value.there))
+        return -value
+
+    def _parameter(self, node: parser.Expr | None) -> Scalar:
+        value = None if node is None else self.value(node)
+        return np.zeros(self._context.steps) if value is None or isinstance(value, (str, Vector)) else value
+
+    def _number(self, node: parser.Expr) -> Vector | Scalar:
+        value = self.value(node)
+        if isinstance(value, str):
+            raise BadQuery("A text stands where a number is needed.", DOCS)
+        return value
+
+    def _vector(self, node: parser.Expr) -> Vector:
+        value = self.value(node)
+        if not isinstance(value, Vector):
+            raise BadQuery("A number stands where series are needed.", "vector(...) makes one of it.")
+        return value
+
+    def _scalar(self, node: parser.Expr) -> Scalar:
+        value = self.value(node)
+        if isinstance(value, (str, Vector)):
+            raise BadQuery("A number is needed here.", "scalar(...) makes one of a single series.")
+        return value
+
+    def _text(self, node: parser.Expr) -> str:
+        value = self.value(node)
+        if not isinstance(value, str):
+            raise BadQuery("A text in quotes is needed here.", DOCS)
+        return value
+
+    def _call(self, node: parser.Call) -> Value:
+        name, args = node.func.name, list(node.args)
+        if name in range_functions.FUNCTIONS or name == "absent_over_time":
+            return self._of_range(name, args)
+        if name in functions.PLAIN:
+            return functions.plain(name, self._vector(args[0]))
+        now: Scalar = self._context.times_ns / 1e9
+        match name:
+            case "time":
+                return now
+            case "vector":
+                value = self._scalar(args[0])
+                return Vector([()], value[None], np.ones((1, len(value)), np.bool_))
+            case "scalar":
+                return functions.scalar(self._vector(args[0]))
+            case "timestamp":
+                return self._timestamp(args[0], now)
+            case "round":
+                to = self._scalar(args[1]) if len(args) > 1 else np.ones(self._context.steps)
+                return functions.rounded(self._vector(args[0]), to)
+            case "clamp" | "clamp_min" | "clamp_max":
+                bounds = [self._scalar(arg) for arg in args[1:]]
+                open_end = np.full(self._context.steps, np.inf)
+                low = -open_end if name == "clamp_max" else bounds[0]
+                high = open_end if name == "clamp_min" else bounds[-1]
+                return functions.clamped(self._vector(args[0]), low, high)
+            case "sort" | "sort_desc":
+                return functions.in_order(self._vector(args[0]), descending=name == "sort_desc")
+            case "absent":
+                return functions.absent(_asked(args[0]), self._vector(args[0]).there)
+            case "histogram_quantile":
+                return functions.histogram_quantile(self._scalar(args[0]), self._vector(args[1]))
+            case "label_replace":
+                target, replacement, source, pattern = (self._text(arg) for arg in args[1:])
+                return functions.label_replace(self._vector(args[0]), target, replacement, source, pattern)
+            case "label_join":
+                target, separator, *sources = (self._text(arg) for arg in args[1:])
+                return functions.label_join(self._vector(args[0]), target, separator, sources)
+        raise unsupported(f"The function {name}")
+
+    def _of_range(self, name: str, args: list[parser.Expr]) -> Vector:
+        inner = [_bare(arg) for arg in args]
+        matrices = [arg for arg in inner if isinstance(arg, parser.MatrixSelector)]
+        if not matrices:
+            raise unsupported("A subquery, [range:step],")
+        scalars = [self._scalar(arg) for arg in inner if not isinstance(arg, parser.MatrixSelector)]
+        argument = scalars[0] if scalars else np.zeros(self._context.steps)
+        if name == "absent_over_time":
+            found = range_functions.apply(
+                "present_over_time", windows(self._context, matrices[0], None), argument
+            )
+            return functions.absent(_asked(matrices[0].vector_selector), found.there)
+        return range_functions.apply(
+            name, windows(self._context, matrices[0], range_functions.TAKES.get(name)), argument
+        )
+
+    def _timestamp(self, node: parser.Expr, now: Scalar) -> Vector:
+        inner = _bare(node)
+        if isinstance(inner, parser.VectorSelector):
+            return nameless(instant(self._context, inner, stamps=True))
+        vector = self._vector(node)
+        return nameless(Vector(vector.labels, np.broadcast_to(now, vector.values.shape), vector.there))
+
+
+def _asked(node: parser.Expr) -> Labels:
+    """The labels that a selector asks for by `=`: those of what is absent."""
+    node = _bare(node)
+    if not isinstance(node, parser.VectorSelector):
+        return ()
+    _, matchers = conditions(node)
+    of_label: dict[str, list[str]] = {}
+    for matcher in matchers:
+        if matcher.label != NAME:
+            of_label.setdefault(matcher.label, []).append(matcher.value if matcher.op == "=" else "")
+    return tuple(
+        sorted((label, values[0]) for label, values in of_label.items() if len(values) == 1 and values[0])
+    )

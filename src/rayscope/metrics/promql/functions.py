@@ -1,0 +1,196 @@
+"""Functions of instant vectors: arithmetic on each value, labels, and quantiles of histograms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rayscope.metrics.promql.values import (
+    NAME,
+    Bools,
+    Floats,
+    Vector,
+    anywhere,
+    empty,
+    merged,
+    nameless,
+    without,
+)
+from rayscope.model.metric import Labels
+from rayscope.storage.errors import BadQuery
+
+_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+#: Functions of a value alone.
+PLAIN: dict[str, Callable[[Floats], Floats]] = {
+    "abs": np.abs,
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "exp": np.exp,
+    "ln": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sqrt": np.sqrt,
+    "sgn": np.sign,
+}
+
+
+def plain(name: str, vector: Vector) -> Vector:
+    """A function of each value."""
+    return nameless(Vector(vector.labels, PLAIN[name](vector.values), vector.there))
+
+
+def rounded(vector: Vector, to: Floats) -> Vector:
+    """To the nearest multiple of ``to``, halves up."""
+    inverse = 1 / to
+    return nameless(Vector(vector.labels, np.floor(vector.values * inverse + 0.5) / inverse, vector.there))
+
+
+def clamped(vector: Vector, low: Floats, high: Floats) -> Vector:
+    """Between two bounds; nothing where they are the wrong way round."""
+    values = np.maximum(low, np.minimum(high, vector.values))
+    return nameless(Vector(vector.labels, values, vector.there & ~(high < low)))
+
+
+def in_order(vector: Vector, *, descending: bool) -> Vector:
+    """By value at the only step, NaN last. Ranges have no order."""
+    if vector.values.shape[1] != 1:
+        return vector
+    values = vector.values[:, 0]
+    order = np.lexsort((-values if descending else values, np.isnan(values)))
+    return Vector([vector.labels[i] for i in order], vector.values[order], vector.there[order])
+
+
+def absent(labels: Labels, there: Bools) -> Vector:
+    """1 at the steps where nothing is there, with the labels that were asked for."""
+    missing = ~anywhere(there)[None, :]
+    return Vector([labels], np.ones(missing.shape), missing)
+
+
+def scalar(vector: Vector) -> Floats:
+    """The value of the only series, NaN where there is none or are several."""
+    found: Floats = np.where(vector.there, vector.values, 0.0).sum(axis=0)
+    return np.where(vector.there.sum(axis=0) == 1, found, np.nan)
+
+
+def label_replace(vector: Vector, target: str, replacement: str, source: str, pattern: str) -> Vector:
+    """Set ``target`` to the replacement where the whole of ``source`` matches the pattern (RE2)."""
+    _check_label(target)
+    texts = sorted({dict(labels).get(source, "") for labels in vector.labels})
+    anchored = f"^(?s:{pattern})$"
+    try:
+        hits = pc.match_substring_regex(pa.array(texts, pa.string()), anchored).to_pylist()
+        made = pc.replace_substring_regex(
+            pa.array(texts, pa.string()), anchored, _rewritten(replacement, pattern)
+        ).to_pylist()
+    except pa.ArrowInvalid as error:
+        raise BadQuery(
+            f"label_replace's pattern {pattern[:100]!r} cannot be used: {str(error)[:200]}",
+            "Patterns are RE2's: https://github.com/google/re2/wiki/Syntax",
+        ) from error
+    new = {text: value for text, hit, value in zip(texts, hits, made, strict=True) if hit}
+    labels = []
+    for each in vector.labels:
+        text = dict(each).get(source, "")
+        labels.append(_with(each, target, new[text]) if text in new else each)
+    return merged(Vector(labels, vector.values, vector.there))
+
+
+def label_join(vector: Vector, target: str, separator: str, sources: list[str]) -> Vector:
+    """Set ``target`` to the values of other labels, with a separator between."""
+    for name in (target, *sources):
+        _check_label(name)
+    labels = [
+        _with(each, target, separator.join(dict(each).get(source, "") for source in sources))
+        for each in vector.labels
+    ]
+    return merged(Vector(labels, vector.values, vector.there))
+
+
+def _check_label(name: str) -> None:
+    if not _LABEL.fullmatch(name):
+        raise BadQuery(f"{name[:100]!r} is no name of a label.", "Letters, digits and _ make one.")
+
+
+def _with(labels: Labels, name: str, value: str) -> Labels:
+    rest = without(labels, (name,))
+    return tuple(sorted((*rest, (name, value)))) if value else rest
+
+
+def _rewritten(replacement: str, pattern: str) -> str:
+    r"""Go's `$1` and `${name}` as RE2's `\1`: the longest possible name counts, an unknown one is empty."""
+    names = _groups(pattern)
+
+    def group(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if name is None:
+            return "$"
+        at = int(name) if name.isdigit() and len(name) < 3 else names.index(name) if name in names else 99
+        return f"\\{at}" if at < min(len(names), 10) else ""
+
+    return re.sub(r"\$(?:(\w+)|\{(\w+)\}|\$)", group, replacement.replace("\\", "\\\\"), flags=re.ASCII)
+
+
+def _groups(pattern: str) -> list[str]:
+    """The names of a pattern's capturing groups, "" where they have none; the first is the whole match."""
+    found = [""]
+    for match in re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?!\?)|\(\?P?<(\w+)>", pattern, re.DOTALL):
+        if match[0].startswith("("):
+            found.append(match[1] or "")
+    return found
+
+
+def histogram_quantile(q: Floats, vector: Vector) -> Vector:
+    """The quantile of each histogram from its buckets, taken to be even within a bucket."""
+    histograms: dict[Labels, list[tuple[float, int]]] = {}
+    for row, labels in enumerate(vector.labels):
+        try:
+            bound = float(dict(labels).get("le", ""))
+        except ValueError:
+            continue
+        histograms.setdefault(without(labels, ("le", NAME)), []).append((bound, row))
+    steps = vector.values.shape[1]
+    made = empty(steps)
+    values, theres = [made.values], [made.there]
+    for buckets in histograms.values():
+        buckets.sort()
+        rows = [row for _, row in buckets]
+        there = vector.there[rows]
+        found = np.full(steps, np.nan)
+        patterns, which = np.unique(there, axis=1, return_inverse=True)
+        for number in range(patterns.shape[1]):
+            at = np.flatnonzero(which.ravel() == number)
+            present = np.flatnonzero(patterns[:, number])
+            if len(present):
+                bounds = np.array([buckets[i][0] for i in present])
+                counts = vector.values[[rows[i] for i in present]][:, at]
+                found[at] = _of_buckets(q[at], bounds, counts)
+        values.append(found[None])
+        theres.append(anywhere(there)[None])
+    return Vector(list(histograms), np.concatenate(values), np.concatenate(theres))
+
+
+def _of_buckets(q: Floats, bounds: Floats, counts: Floats) -> Floats:
+    """The quantile at each step. ``bounds`` (buckets,) ascend, ``counts`` (buckets, steps) are cumulative."""
+    outside = np.where(q < 0, -np.inf, np.where(q > 1, np.inf, np.nan))
+    bounds, first = np.unique(bounds, return_index=True)
+    if not np.isposinf(bounds[-1]) or len(bounds) < 2:
+        return np.where((q < 0) | (q > 1), outside, np.nan)
+    counts = np.fmax.accumulate(np.add.reduceat(counts, first, axis=0), axis=0)
+    total = counts[-1]
+    rank = q * total
+    reached = counts[:-1] >= rank
+    at = np.where(reached.any(axis=0), reached.argmax(axis=0), len(bounds) - 1)
+    steps = np.arange(counts.shape[1])
+    below = np.maximum(at - 1, 0)
+    start = np.where(at > 0, bounds[below], 0.0)
+    before = np.where(at > 0, counts[below, steps], 0.0)
+    found = start + (bounds[at] - start) * ((rank - before) / (counts[at, steps] - before))
+    found = np.where((at == 0) & (bounds[0] <= 0), bounds[0], found)
+    found = np.where(at == len(bounds) - 1, bounds[-2], found)
+    found = np.where(total == 0, np.nan, found)
+    return np.where((q >= 0) & (q <= 1), found, outside)

@@ -1,0 +1,254 @@
+"""Functions of a range of samples: rates, and what happened within a window.
+
+A window's figures are sums over parts of a row (``reduceat``), or, where order within the window matters,
+made of a copy of each window. The formulas are Prometheus' (promql/functions.go of 2.42).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rayscope.metrics.promql.select import Windows, joined
+from rayscope.metrics.promql.values import MAX_SAMPLES, Bools, Floats, Times, Vector, nameless
+from rayscope.storage.errors import BadQuery
+
+_CHUNK = 4_000_000
+
+
+@dataclass(slots=True)
+class Part:
+    """The windows of series that share their times, at each step.
+
+    ``low``, ``high``: the samples of a step's window; ``count``: how many; ``ends_ns``: where it ends;
+    ``now_ns``: the step's own time (they differ by the offset). All (steps,). ``apart_ns``: see `Windows`.
+    """
+
+    times: Times
+    values: Floats
+    low: NDArray[np.intp]
+    high: NDArray[np.intp]
+    now_ns: Times
+    ends_ns: Times
+    range_ns: int
+    apart_ns: int
+
+    @property
+    def count(self) -> NDArray[np.intp]:
+        return self.high - self.low
+
+    def at(self, index: NDArray[np.intp]) -> Floats:
+        """The values at some samples, (series, steps); what lies outside reads as any other."""
+        found: Floats = self.values[:, np.clip(index, 0, self.values.shape[1] - 1)]
+        return found
+
+    def time(self, index: NDArray[np.intp]) -> Times:
+        """The times of some samples, ns."""
+        found: Times = self.times[np.clip(index, 0, len(self.times) - 1)]
+        return found
+
+    def reduce(self, ufunc: np.ufunc) -> Floats:
+        """A ufunc over each window, (series, steps); of an empty window anything."""
+        padded = np.concatenate([self.values, np.zeros((len(self.values), 1))], axis=1)
+        bounds = np.stack([self.low, self.high], axis=1).ravel()
+        found: Floats = ufunc.reduceat(padded, bounds, axis=1)[:, ::2]
+        return found
+
+    def between(self, marks: Floats | Bools) -> Floats:
+        """The sum within each window of marks between samples, (series, samples - 1)."""
+        total = np.zeros(self.values.shape)
+        np.cumsum(marks, axis=1, out=total[:, 1:])
+        last = np.clip(self.high - 1, 0, None)
+        found: Floats = total[:, last] - total[:, np.minimum(self.low, last)]
+        return found
+
+
+Function = Callable[[Part, Floats], tuple[Floats, Bools]]
+
+
+def apply(name: str, windows: Windows, argument: Floats) -> Vector:
+    """A function of a range by its name in PromQL. ``argument``: its number at each step, if it has one."""
+    looked_at = sum(len(group.labels) * int((high - low).sum()) for group, low, high in windows.groups)
+    if looked_at > MAX_SAMPLES:
+        raise BadQuery(
+            f"The windows hold {looked_at} samples, and {MAX_SAMPLES} are the most.",
+            "Leave fewer series with matchers, or take a shorter range or a longer step.",
+        )
+    parts = []
+    for group, low, high in windows.groups:
+        part = Part(group.times_ns, group.values, low, high, *windows[1:])
+        values, there = FUNCTIONS[name](part, argument)
+        parts.append(Vector(group.labels, values, np.broadcast_to(there, values.shape)))
+    vector = joined(parts, len(windows.times_ns))
+    return vector if name == "last_over_time" else nameless(vector)
+
+
+def _extrapolated(part: Part, *, counter: bool, rate: bool) -> tuple[Floats, Bools]:
+    """The growth within a window, extended to its ends as far as samples seem to be missing there."""
+    values, there = part.values, part.count >= 2
+    last = part.high - 1
+    grown = part.at(last) - part.at(part.low)
+    if counter:
+        drops = np.where(values[:, 1:] < values[:, :-1], values[:, :-1], 0.0)
+        if drops.any():
+            grown = grown + part.between(drops)
+    first_ns, last_ns = part.time(part.low), part.time(last)
+    to_start = np.broadcast_to((first_ns - (part.ends_ns - part.range_ns)) / 1e9, grown.shape)
+    to_end = (part.ends_ns - last_ns) / 1e9
+    sampled = (last_ns - first_ns) / 1e9
+    apart = sampled / np.maximum(part.count - 1, 1)
+    if counter:
+        first = part.at(part.low)
+        to_zero = sampled * (first / grown)
+        to_start = np.where((grown > 0) & (first >= 0) & (to_zero < to_start), to_zero, to_start)
+    threshold = np.maximum(apart, part.apart_ns / 1e9) * 1.1
+    extended = sampled + np.where(to_start < threshold, to_start, apart / 2)
+    extended = extended + np.where(to_end < threshold, to_end, apart / 2)
+    factor = extended / sampled
+    if rate:
+        factor = factor / (part.range_ns / 1e9)
+    return grown * factor, there
+
+
+def _last_two(part: Part, *, rate: bool) -> tuple[Floats, Bools]:
+    last, before = part.high - 1, part.high - 2
+    grown = part.at(last) - part.at(before)
+    if not rate:
+        return grown, part.count >= 2
+    grown = np.where(grown < 0, part.at(last), grown)
+    return grown / ((part.time(last) - part.time(before)) / 1e9), part.count >= 2
+
+
+def _each_window(part: Part, function: Callable[[Floats, Bools, Times], Floats]) -> Floats:
+    """A function of copies of the windows: (series, steps, samples), which of these count, their times."""
+    width = max(1, int(part.count.max(initial=0)))
+    index = part.low[:, None] + np.arange(width)
+    counted = index < part.high[:, None]
+    index = np.minimum(index, len(part.times) - 1)
+    rows = max(1, _CHUNK // index.size)
+    found = [
+        function(part.values[at : at + rows][:, index], counted, part.times[index])
+        for at in range(0, len(part.values), rows)
+    ]
+    return np.concatenate(found)
+
+
+def _line(part: Part) -> tuple[Floats, Floats]:
+    """The least-squares line through each window: its slope per second, and its value at the first sample."""
+    first = part.at(part.low)[:, :, None]
+
+    def fit(values: Floats, counted: Bools, times: Times) -> Floats:
+        n = counted.sum(axis=1)
+        x = np.where(counted, (times - times[:, :1]) / 1e9, 0.0)
+        y = np.where(counted, values - values[:, :, :1], 0.0)
+        sum_x, sum_y = x.sum(axis=1), y.sum(axis=2)
+        slope = ((x * y).sum(axis=2) - sum_x * sum_y / n) / ((x * x).sum(axis=1) - sum_x**2 / n)
+        return np.stack([slope, sum_y / n - slope * sum_x / n], axis=2)
+
+    both = _each_window(part, fit)
+    return both[:, :, 0], both[:, :, 1] + first[:, :, 0]
+
+
+def _deriv(part: Part, _: Floats) -> tuple[Floats, Bools]:
+    return _line(part)[0], part.count >= 2
+
+
+def _predict(part: Part, ahead: Floats) -> tuple[Floats, Bools]:
+    slope, start = _line(part)
+    passed = (part.now_ns - part.time(part.low)) / 1e9
+    return start + slope * (passed + ahead), part.count >= 2
+
+
+def _deviation(part: Part, *, root: bool) -> tuple[Floats, Bools]:
+    def spread(values: Floats, counted: Bools, _: Times) -> Floats:
+        n = counted.sum(axis=1)
+        mean = np.where(counted, values, 0.0).sum(axis=2) / n
+        squares: Floats = np.where(counted, (values - mean[:, :, None]) ** 2, 0.0).sum(axis=2) / n
+        return squares
+
+    found = _each_window(part, spread)
+    return np.sqrt(found) if root else found, part.count >= 1
+
+
+def _quantile(part: Part, q: Floats) -> tuple[Floats, Bools]:
+    def find(values: Floats, counted: Bools, _: Times) -> Floats:
+        return quantile(
+            q, np.moveaxis(values, 2, 0), np.moveaxis(np.broadcast_to(counted, values.shape), 2, 0)
+        )
+
+    return _each_window(part, find), part.count >= 1
+
+
+def quantile(q: Floats, values: Floats, there: Bools) -> Floats:
+    """The ``q``-quantile along the first axis, of what is there; NaN is smaller than all else."""
+    count = there.sum(axis=0)
+    nans = (np.isnan(values) & there).sum(axis=0)
+    ordered = np.sort(np.where(there, values, np.nan), axis=0)
+    rank = np.where(np.isnan(q), 0, np.clip(q, 0, 1)) * (count - 1)
+    low = np.maximum(np.floor(rank), 0).astype(np.intp)
+    high = np.minimum(low + 1, np.maximum(count - 1, 0))
+    weight = rank - np.floor(rank)
+
+    def pick(index: NDArray[np.intp]) -> Floats:
+        index = index - nans
+        found = np.take_along_axis(ordered, np.maximum(index, 0)[None], axis=0)[0]
+        return np.where(index < 0, np.nan, found)
+
+    found = pick(low) * (1 - weight) + pick(high) * weight
+    found = np.where(q < 0, -np.inf, np.where(q > 1, np.inf, found))
+    return np.where(np.isnan(q), np.nan, found)
+
+
+def _changes(part: Part, _: Floats) -> tuple[Floats, Bools]:
+    before, after = part.values[:, :-1], part.values[:, 1:]
+    return part.between(before != after), part.count >= 1
+
+
+def _resets(part: Part, _: Floats) -> tuple[Floats, Bools]:
+    return part.between(part.values[:, 1:] < part.values[:, :-1]), part.count >= 1
+
+
+def _reducing(ufunc: np.ufunc) -> Function:
+    return lambda part, _: (part.reduce(ufunc), part.count >= 1)
+
+
+def _constant(value: Callable[[Part], NDArray[np.generic] | float]) -> Function:
+    return lambda part, _: (
+        np.broadcast_to(np.asarray(value(part), np.float64), (len(part.values), len(part.low))),
+        part.count >= 1,
+    )
+
+
+FUNCTIONS: dict[str, Function] = {
+    "rate": lambda part, _: _extrapolated(part, counter=True, rate=True),
+    "increase": lambda part, _: _extrapolated(part, counter=True, rate=False),
+    "delta": lambda part, _: _extrapolated(part, counter=False, rate=False),
+    "irate": lambda part, _: _last_two(part, rate=True),
+    "idelta": lambda part, _: _last_two(part, rate=False),
+    "deriv": _deriv,
+    "predict_linear": _predict,
+    "sum_over_time": _reducing(np.add),
+    "avg_over_time": lambda part, _: (part.reduce(np.add) / np.maximum(part.count, 1), part.count >= 1),
+    "min_over_time": _reducing(np.fmin),
+    "max_over_time": _reducing(np.fmax),
+    "count_over_time": _constant(lambda part: part.count),
+    "present_over_time": _constant(lambda _: 1.0),
+    "last_over_time": lambda part, _: (part.at(part.high - 1), part.count >= 1),
+    "stddev_over_time": lambda part, _: _deviation(part, root=True),
+    "stdvar_over_time": lambda part, _: _deviation(part, root=False),
+    "quantile_over_time": _quantile,
+    "changes": _changes,
+    "resets": _resets,
+}
+
+#: Which value of a minute a function means, where a range is so long ago that only minutes are kept.
+TAKES = {
+    **dict.fromkeys(
+        ("rate", "increase", "delta", "irate", "idelta", "last_over_time", "changes", "resets"), "last"
+    ),
+    "min_over_time": "min",
+    "max_over_time": "max",
+}

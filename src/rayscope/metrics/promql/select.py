@@ -1,0 +1,242 @@
+"""Selectors: which samples of which series an expression sees at each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import NamedTuple
+
+import numpy as np
+import promql_parser as parser
+from numpy.typing import NDArray
+
+from rayscope.metrics.promql.values import NAME, Times, Vector, bounded, empty, unsupported
+from rayscope.metrics.tsdb.blocks import Block, Grid
+from rayscope.metrics.tsdb.blocks import joined as joined_blocks
+from rayscope.metrics.tsdb.matching import matching
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model.metric import Labels, Matcher
+from rayscope.storage.errors import BadQuery
+
+#: How old a sample may be to be a series' value: Prometheus' default.
+LOOKBACK_NS = 300 * 10**9
+#: Of one selector; the rest is left out, which the answer says.
+MAX_SERIES = 20_000
+_MAX_NAMES = 100
+_LONGEST = timedelta(days=20 * 365)
+#: The latest time after an @, so that an offset and a range beyond it still are times.
+_LAST_S = (2**63 - 1) / 1e9 - _LONGEST.total_seconds()
+#: Samples further apart than this are rolled up: windows are made wide enough to have two of them.
+_ROLLED_NS = 15 * 10**9
+_OPS = (
+    (parser.MatchOp.Equal, "="),
+    (parser.MatchOp.NotEqual, "!="),
+    (parser.MatchOp.Re, "=~"),
+    (parser.MatchOp.NotRe, "!~"),
+)
+
+
+class Windows(NamedTuple):
+    """A range selector: at step i a group's samples from ``low[i]`` up to ``high[i]``, excluded.
+
+    ``ends_ns``: where each step's window ends; ``times_ns``: the steps' own times. ``apart_ns``: how far
+    samples may be apart because they are rolled up; 0 where they are not.
+    """
+
+    groups: list[tuple[Block, NDArray[np.intp], NDArray[np.intp]]]
+    times_ns: Times
+    ends_ns: Times
+    range_ns: int
+    apart_ns: int
+
+
+@dataclass
+class Context:
+    """One evaluation: the steps' times, and what is told beside the result."""
+
+    store: SeriesStore
+    times_ns: Times
+    left_out: int = 0
+    warnings: list[str] = field(default_factory=list)
+    _found: dict[tuple[object, ...], tuple[list[Block], int]] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> int:
+        """How many."""
+        return len(self.times_ns)
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The metrics that were looked for, None where a selector gave no name."""
+        names = {key[0] for key in self._found}
+        return None if None in names else frozenset(map(str, names))
+
+    def warn(self, text: str) -> None:
+        """Tell it once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def find(
+        self, selector: parser.VectorSelector, start_ns: int, end_ns: int, take: str | None = None
+    ) -> tuple[list[Block], int]:
+        """The series of a selector with their samples from start to end, and how far those are apart, ns.
+
+        ``take``: which value of a minute is meant where there are minutes alone (``SeriesStore.select``).
+        """
+        name, matchers = conditions(selector)
+        key = (name, tuple(matchers), start_ns, end_ns, take)
+        if key not in self._found:
+            blocks: list[Block] = []
+            resolution_ns = count = 0
+            for one in self._names(name, matchers):
+                rest = [matcher for matcher in matchers if matcher.label != NAME]
+                found = self.store.blocks(one, rest, start_ns, end_ns, MAX_SERIES - count, take=take)
+                blocks += [each._replace(labels=_named(one, each.labels)) for each in found.blocks]
+                told = sum(len(each.labels) for each in found.blocks)
+                count += told
+                resolution_ns = max(resolution_ns, found.resolution_ns)
+                if found.left_out:
+                    self.left_out += found.left_out
+                    self.warn(f"{one}: {found.left_out} series were left out, {told} are counted.")
+            bounded(count, self.steps)
+            self._found[key] = blocks, resolution_ns
+        return self._found[key]
+
+    def _names(self, name: str | None, matchers: list[Matcher]) -> list[str]:
+        if name is not None:
+            return [name]
+        of_name = [matcher for matcher in matchers if matcher.label == NAME]
+        names = [
+            labels[0][1] for labels in matching((((NAME, each),) for each in self.store.names()), of_name)
+        ]
+        if len(names) > _MAX_NAMES:
+            raise BadQuery(
+                f"The selector takes {len(names)} metrics, and {_MAX_NAMES} are the most.",
+                "Begin it with the name of a metric.",
+            )
+        return names
+
+
+def conditions(selector: parser.VectorSelector) -> tuple[str | None, list[Matcher]]:
+    """A selector's metric, None where several are asked for, and its other conditions."""
+    if selector.matchers.or_matchers:
+        raise unsupported("`or` between matchers")
+    matchers = [
+        Matcher(each.name, next(sign for op, sign in _OPS if op == each.op), each.value)
+        for each in selector.matchers.matchers
+    ]
+    name = selector.name
+    for matcher in matchers:
+        if matcher.label == NAME and matcher.op == "=" and name is None:
+            name = matcher.value
+    return name, matchers
+
+
+def _named(name: str, labels: list[Labels]) -> list[Labels]:
+    """Labels with the metric's name among them."""
+    own = (NAME, name)
+    return [(own, *each) if not each or each[0][0] > NAME else tuple(sorted((own, *each))) for each in labels]
+
+
+def _ends(context: Context, selector: parser.VectorSelector) -> Times:
+    """The time that a selector looks at, for each step."""
+    times = context.times_ns
+    if selector.at is not None:
+        if selector.at.type == parser.AtModifierType.Start:
+            fixed = int(times[0])
+        elif selector.at.type == parser.AtModifierType.End:
+            fixed = int(times[-1])
+        else:
+            # As text: asking for the time itself panics where it fits no datetime.
+            seconds = float(str(selector.at).removeprefix("@ "))
+            if not seconds <= _LAST_S:
+                raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
+            fixed = round(seconds * 1000) * 1_000_000
+        times = np.full(len(times), fixed, np.int64)
+    return times - _length_ns(selector, "offset")
+
+
+def _length_ns(selector: parser.VectorSelector | parser.MatrixSelector, name: str) -> int:
+    """A selector's ``offset`` or ``range``. Raises BadQuery for more than times can be reckoned with."""
+    too_long = BadQuery(f"The {name} is longer than {_LONGEST.days} days.", "Take a shorter one.")
+    try:
+        length: timedelta | None = getattr(selector, name)
+    except ValueError as error:
+        raise too_long from error
+    if length is None:
+        return 0
+    if abs(length) > _LONGEST:
+        raise too_long
+    return round(length.total_seconds() * 1000) * 1_000_000
+
+
+def instant(context: Context, selector: parser.VectorSelector, *, stamps: bool = False) -> Vector:
+    """Each series' newest sample that is not older than five minutes; ``stamps``: its time instead, s.
+
+    A sample NaN marks where a series has ended. Of what is kept at longer steps the newest one counts as long
+    as such a step is.
+    """
+    ends = _ends(context, selector)
+    groups, resolution_ns = context.find(selector, int(ends[0]) - LOOKBACK_NS, int(ends[-1]))
+    look_back_ns = max(LOOKBACK_NS, resolution_ns)
+    if look_back_ns > LOOKBACK_NS:
+        context.warn(f"There is so much in this range that it is read every {resolution_ns // 10**9} s.")
+        groups, resolution_ns = context.find(selector, int(ends[0]) - look_back_ns, int(ends[-1]))
+        look_back_ns = max(look_back_ns, resolution_ns)
+    parts = []
+    for group in groups:
+        at = np.searchsorted(group.times_ns, ends, side="right") - 1
+        recent = (at >= 0) & (group.times_ns[at] >= ends - look_back_ns)
+        values = group.values[:, at]
+        there = recent & ~np.isnan(values)
+        if stamps:
+            values = np.broadcast_to(group.times_ns[at] / 1e9, values.shape)
+        parts.append(Vector(group.labels, values, there))
+    return joined(parts, context.steps)
+
+
+def joined(parts: list[Vector], steps: int) -> Vector:
+    if not parts:
+        return empty(steps)
+    if len(parts) == 1:
+        return parts[0]
+    return Vector(
+        [labels for part in parts for labels in part.labels],
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.there for part in parts]),
+    )
+
+
+def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -> Windows:
+    """The samples of each series in the range before each step, with both ends (as before Prometheus 3)."""
+    selector = matrix.vector_selector
+    ends = _ends(context, selector)
+    range_ns = _length_ns(matrix, "range")
+    groups, resolution_ns = context.find(selector, int(ends[0]) - range_ns, int(ends[-1]), take)
+    rolled = resolution_ns > _ROLLED_NS
+    if rolled and range_ns < 2 * resolution_ns:
+        range_ns = 2 * resolution_ns
+        context.warn(
+            f"What is this old is kept every {resolution_ns // 10**9} s: "
+            f"ranges were widened to {range_ns // 10**9} s."
+        )
+        groups, _ = context.find(selector, int(ends[0]) - range_ns, int(ends[-1]), take)
+    found = []
+    for group in _unmarked(groups):
+        low = np.searchsorted(group.times_ns, ends - range_ns, side="left")
+        high = np.searchsorted(group.times_ns, ends, side="right")
+        found.append((group, low, high))
+    return Windows(found, context.times_ns, ends, range_ns, resolution_ns if rolled else 0)
+
+
+def _unmarked(groups: list[Block]) -> list[Block]:
+    """The same without the marks of where a series ended."""
+    clean: list[Block] = []
+    for group in groups:
+        marks = np.isnan(group.values)
+        if not marks.any():
+            clean.append(group)
+            continue
+        grid = Grid(np.arange(len(marks)), group.times_ns, group.values, ~marks)
+        clean += joined_blocks(group.labels, grid, (), len(marks))[0]
+    return clean

@@ -1,0 +1,113 @@
+"""What an expression can be while it is evaluated: numbers and vectors of series, at all steps at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rayscope.model.metric import Labels
+from rayscope.storage.errors import BadQuery
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Times = NDArray[np.int64]
+
+NAME = "__name__"
+DOCS = "See docs/promql.md for what is supported."
+#: Values that an expression may have in all its series, and samples that the windows of ranges may look at.
+MAX_CELLS = 8_000_000
+MAX_SAMPLES = 300_000_000
+
+
+@dataclass(slots=True)
+class Vector:
+    """Series by steps. ``values`` and ``there`` (whether there is a value) have the shape (series, steps)."""
+
+    labels: list[Labels]
+    values: Floats
+    there: Bools
+
+
+#: A number at each step, shape (steps,).
+Scalar = Floats
+Value = Vector | Scalar | str
+
+
+def empty(steps: int) -> Vector:
+    """No series."""
+    return Vector([], np.empty((0, steps)), np.empty((0, steps), np.bool_))
+
+
+def take(vector: Vector, rows: Sequence[int] | NDArray[np.intp]) -> Vector:
+    """Some of the series, in this order."""
+    index = np.asarray(rows, np.intp)
+    return Vector([vector.labels[i] for i in index], vector.values[index], vector.there[index])
+
+
+def anywhere(there: Bools) -> Bools:
+    """At which steps any of the series has a value."""
+    found: Bools = np.logical_or.reduce(there, axis=0)
+    return found
+
+
+def without(labels: Labels, names: Iterable[str]) -> Labels:
+    """The labels but for some."""
+    left_out = set(names)
+    return tuple(pair for pair in labels if pair[0] not in left_out)
+
+
+def only(labels: Labels, names: Iterable[str]) -> Labels:
+    """Some of the labels."""
+    kept = set(names)
+    return tuple(pair for pair in labels if pair[0] in kept)
+
+
+def nameless(vector: Vector) -> Vector:
+    """Without the metric's name: what was computed of a metric is another one."""
+    labels = [
+        labels if not labels or labels[0][0] > NAME else without(labels, (NAME,)) for labels in vector.labels
+    ]
+    return merged(Vector(labels, vector.values, vector.there))
+
+
+def merged(vector: Vector) -> Vector:
+    """One row for each set of labels. Raises BadQuery where two with the same meet at a step."""
+    if len(set(vector.labels)) == len(vector.labels):
+        return vector
+    rows: dict[Labels, list[int]] = {}
+    for row, labels in enumerate(vector.labels):
+        rows.setdefault(labels, []).append(row)
+    values = vector.values[[same[0] for same in rows.values()]]
+    there = vector.there[[same[0] for same in rows.values()]]
+    for at, (labels, same) in enumerate(rows.items()):
+        for row in same[1:]:
+            if (there[at] & vector.there[row]).any():
+                raise BadQuery(
+                    f"The result would have two series with the labels {shown(labels)}.",
+                    "Keep more labels apart: aggregate by them, or match on one metric name only.",
+                )
+            values[at] = np.where(vector.there[row], vector.values[row], values[at])
+            there[at] |= vector.there[row]
+    return Vector(list(rows), values, there)
+
+
+def shown(labels: Labels) -> str:
+    """Labels as PromQL writes them."""
+    return "{" + ", ".join(f'{name}="{value}"' for name, value in labels) + "}"
+
+
+def bounded(series: int, steps: int) -> None:
+    """Raises BadQuery for more values than an answer may be made of."""
+    if series * steps > MAX_CELLS:
+        raise BadQuery(
+            f"{series} series at {steps} steps are more than {MAX_CELLS} values.",
+            "Leave fewer series with matchers, or take a longer step or a shorter range.",
+        )
+
+
+def unsupported(what: str) -> BadQuery:
+    """For what Prometheus knows and this does not."""
+    return BadQuery(f"{what} is not supported here.", DOCS)

@@ -1,0 +1,193 @@
+"""PromQL over a session's metrics, the charts of the pages, and dashboards that users make."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Path, Query
+from fastapi.responses import Response
+
+from rayscope.metrics import query_schemas
+from rayscope.metrics.charts import PAGES
+from rayscope.metrics.dashboards import NAME, Dashboards, Kept, KeptChart, KeptQuery, encoded
+from rayscope.metrics.prometheus_api import PromqlError, query_range
+from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
+from rayscope.metrics.promql.units import unit_of
+from rayscope.server.parameters import ERRORS, Nanoseconds, Session, answer
+from rayscope.server.services import Hub
+from rayscope.server.write_access import operator_only
+from rayscope.storage.errors import BadQuery
+
+_HOUR_NS = 3600 * 10**9
+_DAY_NS = 24 * _HOUR_NS
+#: Distances between points to choose from, s: about 300 of them make a chart.
+_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+_POINTS = 300
+
+Expr = Annotated[
+    str, Query(min_length=1, max_length=MAX_EXPR_CHARS, description="PromQL: see docs/promql.md")
+]
+Step = Annotated[int | None, Query(ge=1_000_000, le=366 * _DAY_NS)]
+Name = Annotated[str, Path(pattern=f"^{NAME}$")]
+
+
+def add_metrics_query(app: FastAPI, hub: Hub) -> None:
+    """Values of expressions, and what charts there are."""
+    dashboards = Dashboards(hub.settings.folder / "dashboards")
+
+    @app.get("/api/metrics/query", responses={**ERRORS, 200: {"model": query_schemas.QueryAnswer}})
+    def query(
+        expr: Expr,
+        session: Session = None,
+        from_ns: Nanoseconds = None,
+        to_ns: Nanoseconds = None,
+        step_ns: Step = None,
+        limit: Annotated[int, Query(ge=1, le=500)] = 20,
+    ) -> Response:
+        """An expression's values over time: of the series with the greatest mean, ``limit`` of them."""
+        chosen = hub.resolve(session)
+        parsed(expr)
+        times = _times(hub, chosen, from_ns, to_ns, step_ns)
+        source, result = _evaluated(hub, chosen, expr, times, limit)
+        series, left_out = greatest(result.series, limit)
+        return answer(
+            {
+                "session": chosen,
+                "expr": expr,
+                "from_ns": times.start,
+                "to_ns": times[-1],
+                "step_ns": times.step,
+                "times_ms": [time_ns // 1_000_000 for time_ns in result.times_ns],
+                "series": [{"labels": labels, "values": values} for labels, values in series],
+                "left_out": left_out + result.others + result.left_out,
+                "warnings": result.warnings,
+                "source": source,
+                "unit": unit_of(expr, hub.metrics.store(chosen).families()),
+            }
+        )
+
+    @app.get("/api/metrics/charts", responses={**ERRORS, 200: {"model": query_schemas.ChartsAnswer}})
+    def charts() -> Response:
+        """The charts of every page, with their expressions."""
+        return answer(
+            {
+                "pages": [
+                    {
+                        **page._asdict(),
+                        "charts": [
+                            {**chart._asdict(), "queries": [each._asdict() for each in chart.queries]}
+                            for chart in page.charts
+                        ],
+                        "variables": [variable._asdict() for variable in page.variables],
+                    }
+                    for page in PAGES
+                ]
+            }
+        )
+
+    _add_dashboards(app, hub, dashboards)
+
+
+def _add_dashboards(app: FastAPI, hub: Hub, dashboards: Dashboards) -> None:
+    operator = [Depends(operator_only(hub))]
+
+    @app.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
+    def listed() -> Response:
+        """Every dashboard in short, by name."""
+        items, unreadable = dashboards.all()
+        return answer({"items": items, "unreadable": unreadable})
+
+    @app.get("/api/dashboards/{name}", responses={**ERRORS, 200: {"model": query_schemas.Dashboard}})
+    def one(name: Name) -> Response:
+        """One dashboard."""
+        return answer(dashboards.get(name))
+
+    @app.put(
+        "/api/dashboards/{name}",
+        dependencies=operator,
+        responses={**ERRORS, 200: {"model": query_schemas.Dashboard}},
+    )
+    def put(name: Name, given: query_schemas.DashboardGiven) -> Response:
+        """Make or replace a dashboard. Every expression must be one that can be evaluated."""
+        kept = Kept(given.title, [_kept(chart) for chart in given.charts])
+        encoded(kept)  # before what is long is parsed
+        for chart in kept.charts:
+            _check(chart)
+        return answer(dashboards.put(name, kept))
+
+    @app.delete("/api/dashboards/{name}", dependencies=operator, status_code=204, responses=ERRORS)
+    def delete(name: Name) -> Response:
+        """Remove a dashboard."""
+        dashboards.delete(name)
+        return Response(status_code=204)
+
+
+def _kept(chart: query_schemas.DashboardChart) -> KeptChart:
+    queries = [KeptQuery(each.expr, each.legend) for each in chart.queries]
+    if chart.expr is not None:
+        queries.insert(0, KeptQuery(chart.expr))
+    if not queries:
+        raise BadQuery(f"The chart {chart.title[:80]!r} has no expression.", "Give it `expr` or `queries`.")
+    return KeptChart(chart.title, queries, chart.unit, chart.width, chart.stacked)
+
+
+def _check(chart: KeptChart) -> None:
+    for each in chart.queries:
+        try:
+            check(each.expr)
+        except BadQuery as error:
+            raise BadQuery(f"In the chart {chart.title[:80]!r}: {error.message}", error.remedy) from error
+
+
+def _times(hub: Hub, session: str, from_ns: int | None, to_ns: int | None, step_ns: int | None) -> range:
+    """The times of a chart, ns: multiples of the step, so that they stay while the range moves on.
+
+    One time alone (from = to) is taken as it is. Raises BadQuery for none or too many.
+    """
+    to_ns = hub.last_ns(session) if to_ns is None else to_ns
+    from_ns = max(0, to_ns - _HOUR_NS) if from_ns is None else from_ns
+    if from_ns > to_ns:
+        raise BadQuery("from_ns is after to_ns.", "Give a range that ends after it begins.")
+    if from_ns == to_ns:
+        return range(from_ns, to_ns + 1, step_ns or 10**9)
+    if step_ns is None:
+        wanted_s = max((to_ns - from_ns) / 1e9 / _POINTS, hub.settings.metrics_interval_s)
+        step_ns = next((s for s in _STEPS_S if s >= wanted_s), math.ceil(wanted_s / 86400) * 86400) * 10**9
+    start_ns, end_ns = from_ns // step_ns * step_ns, to_ns // step_ns * step_ns
+    if (end_ns - start_ns) // step_ns >= MAX_STEPS:
+        raise BadQuery(
+            f"The range has more than {MAX_STEPS} points.",
+            f"Take a step_ns of at least {math.ceil((to_ns - from_ns) / (MAX_STEPS - 1))}, or none.",
+        )
+    return range(start_ns, end_ns + 1, step_ns)
+
+
+def _evaluated(hub: Hub, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
+    """The values, and whose they are: the record's (``limit`` series), or the configured Prometheus'."""
+    url = hub.settings.prometheus_url
+    warnings = []
+    if url and times[-1] - times[0] > hub.settings.metrics_full_h * _HOUR_NS:
+        try:
+            series, said = query_range(url, expr, list(times), times.step)
+            return "prometheus", Result(list(times), series, 0, said)
+        except PromqlError as error:
+            warnings.append(f"The Prometheus of the settings was not used, as {error.message}.")
+    result = evaluate(hub.metrics.store(session), expr, times[0], times[-1], times.step, limit)
+    result.warnings = warnings + result.warnings
+    return "record", result
+
+
+def greatest(
+    series: list[tuple[dict[str, str], list[float | None]]], limit: int
+) -> tuple[list[tuple[dict[str, Any], list[float | None]]], int]:
+    """The series with the greatest mean, in their order, and how many others there are."""
+    if len(series) <= limit:
+        return series, 0
+
+    def mean(values: list[float | None]) -> float:
+        numbers = [value for value in values if value is not None and math.isfinite(value)]
+        return math.fsum(numbers) / len(numbers) if numbers else -math.inf
+
+    order = sorted(range(len(series)), key=lambda at: mean(series[at][1]), reverse=True)
+    return [series[at] for at in sorted(order[:limit])], len(series) - limit

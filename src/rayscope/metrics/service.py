@@ -1,0 +1,364 @@
+"""Metrics of the clusters that live: collectors run each step, samples kept; and those of ended sessions."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from rayscope.metrics.collector import Cluster, Collector, load
+from rayscope.metrics.ray_text import RayText, Texts
+from rayscope.metrics.runner import Runner
+from rayscope.metrics.tsdb.file import looks_damaged
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model.metric import Family, Sample
+from rayscope.ray.gcs.client import GcsError
+from rayscope.ray.gcs.node_table import NodeAddress, read_node_addresses
+from rayscope.storage.errors import NotFound, StoreError
+
+if TYPE_CHECKING:
+    from rayscope.server.services import Hub
+
+log = logging.getLogger("rayscope.server")
+
+#: How often what is in memory is written to disk; a kill loses at most so much.
+_WRITE_S = 10.0
+_CHECK_S = 1.0
+#: So long after its last sign of life a session's file is closed, and opened again to be read.
+_LINGER_S = 60.0
+_OPEN_READERS = 4
+#: Collectors at work are waited for so long at the end.
+_STOP_S = 3.0
+
+Made = tuple[str, str, Callable[[], Collector]]
+
+_FILE = "metrics.duckdb"
+
+
+class _Live:
+    """One cluster that is being measured."""
+
+    def __init__(self, hub: Hub, session: str, collectors: Sequence[Made], store: SeriesStore) -> None:
+        settings = hub.settings
+        self.session = session
+        self.store = store
+        self.seen = time.monotonic()
+        self.runner = Runner(collectors, settings.metrics_interval_s, self._append)
+        self._hub = hub
+        self._text = RayText(settings.metrics_interval_s, settings.metrics_max_series)
+        self._lock = threading.Lock()
+        self._nodes: tuple[int, list[NodeAddress]] = (0, [])
+
+    def _append(self, time_ns: int, samples: list[Sample], source: str, families: list[Family]) -> int:
+        return self.store.append(time_ns, samples, source=source, families=families)
+
+    def tick(self, time_ns: int) -> None:
+        """Ask the collectors that are due."""
+        self.runner.tick(lambda: self._cluster(time_ns), time_ns)
+
+    def _cluster(self, time_ns: int) -> Cluster:
+        hub, session = self._hub, self.session
+
+        def nodes() -> list[NodeAddress]:
+            return self._nodes_at(time_ns)
+
+        def text() -> Texts:
+            return self._text.read(time_ns, nodes())
+
+        return Cluster(
+            session,
+            time_ns,
+            nodes=nodes,
+            usage=lambda: hub.usage(session),
+            resources=lambda: hub.resources(session),
+            text=text,
+            record=lambda name, look: hub.glanced(session, name, look),
+            figures=self.figures,
+        )
+
+    def _nodes_at(self, time_ns: int) -> list[NodeAddress]:
+        """The node table, read once a step for all collectors. Raises GcsError."""
+        with self._lock:
+            if self._nodes[0] < time_ns:
+                client = self._hub.gcs_of(self.session)
+                if client is None:
+                    raise GcsError(
+                        f"The GCS of {self.session} is not being read.",
+                        "Name its address: rayscope attach ADDRESS",
+                        "unreachable",
+                    )
+                self._nodes = (time_ns, read_node_addresses(client))
+            return self._nodes[1]
+
+    def addresses(self) -> list[NodeAddress]:
+        """The node table as it was last read."""
+        with contextlib.suppress(GcsError):
+            return self._nodes_at(time.time_ns() - 30 * 10**9)
+        return []
+
+    def figures(self) -> dict[str, float]:
+        """Our own figures: of this session, and of the server."""
+        about = self._hub.catalog.about(self.session)
+        return {
+            "rayscope_events_received_total": about.events,
+            "rayscope_batches_received_total": about.batches,
+            "rayscope_events_dropped_total": about.dropped_total,
+            "rayscope_attempts": about.attempts,
+            "rayscope_session_bytes": self._hub.catalog.disk_bytes(self.session),
+            "rayscope_metrics_series": self.store.series,
+            "rayscope_metrics_left_out": self.store.left_out,
+            **self._hub.metrics.server_figures(),
+        }
+
+    def close(self) -> None:
+        """Write what there is and close the file."""
+        self._text.close()
+        self.store.close()
+
+
+class Metrics:
+    """The series of all sessions. :meth:`start` before use, :meth:`stop` at the end."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._settings = hub.settings
+        self._lock = threading.RLock()
+        self._live: dict[str, _Live] = {}
+        self._read: OrderedDict[str, SeriesStore] = OrderedDict()
+        self._collectors: list[Made] = []
+        self._extra: list[Made] = []
+        self._running = False
+        #: Held while the file of a session is opened or closed; the other lock is not held for that.
+        self._opening: dict[str, threading.RLock] = {}
+        self._stopping = threading.Event()
+        self._process = psutil.Process()
+        self._ticker = threading.Thread(target=self._tick_all, name="rayscope-metrics", daemon=True)
+        self._writer = threading.Thread(target=self._write_all, name="rayscope-metrics-write", daemon=True)
+
+    def register(self, name: str, make: Callable[[], Collector]) -> None:
+        """One more collector beside those that are installed, for the clusters that come from now on."""
+        self._extra.append((name, f"{make!r}"[:200], make))
+
+    def start(self) -> None:
+        """Load the collectors, begin to ask them and to write."""
+        self._collectors = [(name, target, make) for name, (target, make) in load().items()]
+        self._running = True
+        self._ticker.start()
+        self._writer.start()
+
+    def stop(self) -> None:
+        """Stop asking, write what there is, close every file."""
+        self._stopping.set()
+        self._running = False
+        for thread in (self._ticker, self._writer):
+            if thread.is_alive():
+                thread.join(5)
+        deadline = time.monotonic() + _STOP_S
+        with self._lock:
+            lives = list(self._live.values())
+        while any(live.runner.busy() for live in lives) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with self._lock:
+            for live in lives:
+                live.close()
+            for store in self._read.values():
+                store.close()
+            self._live.clear()
+            self._read.clear()
+
+    # Reading.
+
+    def store(self, session: str) -> SeriesStore:
+        """A session's series; of an ended one those of its file. Raises NotFound, and StoreError where the
+        file of an ended session cannot be read.
+        """
+        self._hub.catalog.about(session)
+        live = self._begun(session)
+        if live is not None:
+            return live.store
+        with self._lock:
+            store = self._read.get(session)
+            if store is not None:
+                self._read.move_to_end(session)
+                return store
+        with self._opening_of(session):
+            with self._lock:
+                other = self._live.get(session)
+                store = other.store if other is not None else self._read.get(session)
+            return store or self._reader(session)
+
+    def _reader(self, session: str) -> SeriesStore:
+        """The series of an ended session, opened now. Raises StoreError."""
+        store = self._opened(session, read_only=True)
+        if store.problem is not None:
+            store.close()
+            raise store.problem
+        if store.path is not None and not store.path.exists():
+            return store  # there is nothing, and there may be something later
+        with self._lock:
+            self._read[session] = store
+            gone = [self._read.popitem(last=False)[1] for _ in range(len(self._read) - _OPEN_READERS)]
+        for each in gone:
+            each.close()
+        return store
+
+    def _opening_of(self, session: str) -> threading.RLock:
+        with self._lock:
+            return self._opening.setdefault(session, threading.RLock())
+
+    def collectors(self, session: str) -> list[dict[str, Any]]:
+        """How each collector of a session goes; none of a session whose cluster is gone."""
+        with self._lock:
+            live = self._live.get(session)
+        return [] if live is None else live.runner.statuses()
+
+    def problem(self, session: str) -> dict[str, str] | None:
+        """What is wrong with keeping a session's metrics, None when nothing is."""
+        with self._lock:
+            live = self._live.get(session)
+        if live is None or live.store.problem is None:
+            return None
+        problem = live.store.problem
+        return {"code": problem.code, "message": problem.message, "remedy": problem.remedy}
+
+    def damage(self, session: str) -> str | None:
+        """What has happened to a session's file of metrics, None if nothing is known."""
+        if aside := [name for name in self._hub.catalog.damaged(session) if name.startswith("metrics.")]:
+            return f"The metrics were damaged and are kept as {aside[-1]}; what came later is kept anew."
+        if (problem := self.problem(session)) is not None:
+            return f"{problem['message']} {problem['remedy']}"
+        if session not in self.live() and looks_damaged(self._hub.catalog.path(session).with_name(_FILE)):
+            return f"{_FILE} is damaged: the metrics of this session cannot be read."
+        return None
+
+    def live(self) -> dict[str, SeriesStore]:
+        """The sessions that are being measured, and their series."""
+        with self._lock:
+            return {name: live.store for name, live in self._live.items()}
+
+    def addresses(self, session: str) -> list[NodeAddress]:
+        """The nodes of a session that is being measured."""
+        with self._lock:
+            live = self._live.get(session)
+        return [] if live is None else live.addresses()
+
+    def server_figures(self) -> Mapping[str, float]:
+        """Our own figures that are the same for all sessions (see ``FIGURES``)."""
+        recorder, process = self._hub.recorder, self._process
+        with process.oneshot():
+            cpu, memory = process.cpu_times(), process.memory_info().rss
+        return {
+            "rayscope_spool_bytes": self._hub.spool.pending_bytes,
+            "rayscope_batches_waiting": recorder.pending_batches,
+            "rayscope_batches_rejected_total": recorder.rejected,
+            "rayscope_behind_seconds": recorder.behind_ns() / 1e9,
+            "rayscope_store_failing": recorder.error is not None,
+            "rayscope_process_cpu_seconds_total": cpu.user + cpu.system,
+            "rayscope_process_resident_bytes": memory,
+            "rayscope_process_open_files": process.num_fds(),
+        }
+
+    # What goes on behind.
+
+    def _opened(self, session: str, *, read_only: bool) -> SeriesStore:
+        settings = self._settings
+        return SeriesStore(
+            self._hub.catalog.path(session).with_name(_FILE),
+            step_s=settings.metrics_interval_s,
+            full_s=settings.metrics_full_h * 3600,
+            keep_days=settings.metrics_keep_days,
+            max_series=settings.metrics_max_series,
+            min_free_bytes=settings.min_free_bytes,
+            read_only=read_only,
+        )
+
+    def _begun(self, session: str) -> _Live | None:
+        """The measuring of a session that lives; begun now if it has not been."""
+        with self._lock:
+            live = self._live.get(session)
+        if live is not None or not self._running or not self._hub.is_live(session):
+            return live
+        with self._opening_of(session):
+            with self._lock:
+                live = self._live.get(session)
+                reader = self._read.pop(session, None)
+            if live is not None or not self._running:
+                return live
+            if reader is not None:
+                reader.close()
+            store = self._opened(session, read_only=False)
+            live = _Live(self._hub, session, [*self._collectors, *self._extra], store)
+            with self._lock:
+                if self._running:
+                    self._live[session] = live
+                    return live
+            live.close()  # the server stops
+            return None
+
+    def _tick_all(self) -> None:
+        step_ns = int(self._settings.metrics_interval_s * 1e9)
+        next_ns = time.time_ns() // step_ns * step_ns + step_ns
+        while True:
+            now_ns = time.time_ns()
+            if not next_ns - step_ns <= now_ns + step_ns or now_ns >= next_ns + step_ns:
+                next_ns = now_ns // step_ns * step_ns + step_ns  # the clock was set, or the machine slept
+            if self._stopping.wait(min(_CHECK_S, max(0.0, (next_ns - now_ns) / 1e9))):
+                return
+            try:
+                if time.time_ns() >= next_ns:
+                    self._tick(next_ns)
+                    next_ns += step_ns
+                with self._lock:
+                    lives = list(self._live.values())
+                for live in lives:
+                    live.runner.check()
+            except Exception:  # whatever it is, the next step may do better
+                log.exception("metrics could not be collected")
+
+    def _tick(self, time_ns: int) -> None:
+        names = set(self._hub.catalog.names())
+        for name in names:
+            try:
+                if self._hub.is_live(name):
+                    live = self._begun(name)
+                    if live is not None:
+                        live.seen = time.monotonic()
+                        live.tick(time_ns)
+            except (NotFound, StoreError, OSError) as error:
+                log.info("metrics of %s: %s", name, error)
+        self._end_some(names)
+
+    def _end_some(self, names: set[str]) -> None:
+        """Close what has ended, or was dropped: an open file would keep its disk space."""
+        with self._lock:
+            now = time.monotonic()
+            gone = [
+                live
+                for live in self._live.values()
+                if live.session not in names or now - live.seen > _LINGER_S
+            ]
+            for live in gone:
+                del self._live[live.session]
+            readers = [(name, self._read.pop(name)) for name in self._read.keys() - names]
+            for name in self._opening.keys() - names - self._live.keys():
+                del self._opening[name]
+        for live in gone:
+            with self._opening_of(live.session):
+                live.close()
+        for name, reader in readers:
+            with self._opening_of(name):
+                reader.close()
+
+    def _write_all(self) -> None:
+        while not self._stopping.wait(_WRITE_S):
+            for store in self.live().values():
+                try:
+                    store.flush()
+                except Exception:
+                    log.exception("metrics could not be written")

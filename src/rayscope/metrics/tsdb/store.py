@@ -1,0 +1,436 @@
+"""The series of one session: the newest in memory, a day of samples and a month of minutes on disk.
+
+A reader sees one thing: what memory has comes from there, what is older from the file; a range of more than
+six hours, and what is older than a day, comes in minutes (gauges: the average; counters: the last value).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rayscope.metrics.tsdb.blocks import Block, Grid, Part, joined
+from rayscope.metrics.tsdb.file import MINUTE_NS, MetricsFile, set_aside
+from rayscope.metrics.tsdb.matching import matching
+from rayscope.metrics.tsdb.memory import Memory, points_of
+from rayscope.metrics.tsdb.ring import Times, Values
+from rayscope.model.metric import Family, Labels, Matcher, Sample
+from rayscope.storage.errors import StoreError
+
+__all__ = ["Latest", "Matcher", "Selected", "Series", "SeriesStore"]
+
+log = logging.getLogger("rayscope.metrics")
+
+_HOUR_NS = 3600 * 10**9
+_RAW_NS = 24 * _HOUR_NS
+#: A longer range is answered in minutes, as far as memory does not have it.
+_FINE_NS = 6 * _HOUR_NS
+#: What was last seen longer ago is no "latest" value (PromQL's look-back too).
+LOOK_BACK_NS = 300 * 10**9
+_TRIM_NS = _HOUR_NS
+
+
+class Series(NamedTuple):
+    """Samples of one series, ascending. A value NaN: the series ended here (Prometheus' stale marker)."""
+
+    labels: dict[str, str]
+    times_ns: Times
+    values: Values
+
+
+class Selected(NamedTuple):
+    """``left_out``: how many more series matched; ``resolution_ns``: the coarsest step among the samples."""
+
+    series: list[Series]
+    left_out: int
+    resolution_ns: int
+
+
+class Blocks(NamedTuple):
+    """The same, put together where the times are the same."""
+
+    blocks: list[Block]
+    left_out: int
+    resolution_ns: int
+
+
+class Latest(NamedTuple):
+    """The newest value of a series."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+    time_ns: int
+
+
+class SeriesStore:
+    """All series of a session. Thread-safe; one thread calls :meth:`flush` and :meth:`close`.
+
+    ``path``: the file; None keeps memory alone. ``read_only``: an ended session, of which there is nothing
+    in memory. ``step_s`` and ``full_s`` say how many times memory holds. At most ``max_series`` series that
+    had a value within that time are taken; ``left_out`` counts what came beyond.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        step_s: float = 5.0,
+        full_s: float = 3600.0,
+        keep_days: float = 30.0,
+        max_series: int = 20_000,
+        min_free_bytes: int = 0,
+        read_only: bool = False,
+    ) -> None:
+        self.path = path
+        self.max_series = max_series
+        #: Why the file cannot be read or written now, None while it can; ``note``: what happened to it.
+        self.problem: StoreError | None = None
+        self.note: str | None = None
+        self._step_ns = int(step_s * 1e9)
+        self._keep_ns = int(keep_days * 86400e9)
+        self._min_free_bytes = min_free_bytes
+        self._read_only = read_only
+        #: Name -> its labels, and the lists that they are of.
+        self._distinct: dict[str, tuple[list[Labels], list[tuple[int, Labels]], dict[str, int]]] = {}
+        self._lock = threading.RLock()
+        self._file_lock = threading.Lock()
+        times = max(2, round(full_s / step_s) + 1)
+        self._memory = Memory(times, self._step_ns, max_series, keeps=path is not None)
+        self._families: dict[str, Family] = {}
+        self._new_families: dict[str, Family] = {}
+        self._trimmed_ns = 0
+        self._file: MetricsFile | None = None
+        try:
+            self._open()
+        except StoreError as error:
+            self.problem = error
+
+    def _open(self) -> None:
+        """Raises StoreError; a damaged file is set aside first."""
+        if self.path is None or self._file is not None or (self._read_only and not self.path.exists()):
+            return
+        try:
+            file = MetricsFile(self.path, read_only=self._read_only)
+        except StoreError as error:
+            if error.code != "corrupt" or self._read_only:
+                raise
+            aside = set_aside(self.path)
+            self.note = f"The metrics file was damaged and is kept as {aside.name}; a new one has begun."
+            log.warning("%s: %s", self.path, self.note)
+            file = MetricsFile(self.path)
+        try:
+            newest, families = file.newest_series(self.max_series), file.families()
+        except StoreError:
+            file.close()
+            raise
+        with self._lock:
+            self._memory.follow(newest)
+            self._families = {family.name: family for family in families} | self._families
+            self._file = file
+
+    # Writing.
+
+    def append(
+        self,
+        time_ns: int,
+        samples: Iterable[Sample],
+        *,
+        source: str | None = None,
+        families: Iterable[Family] = (),
+    ) -> int:
+        """Add samples of one time; several calls may share it. Returns how many were taken.
+
+        ``source``: what tells these series and always tells all of them; a series that it told the last
+        time and does not tell now has ended. NaN is no value. A sample older than all of memory is left out.
+        """
+        with self._lock:
+            for family in families:
+                if self._families.get(family.name) != family:
+                    self._families[family.name] = self._new_families[family.name] = family
+            return self._memory.take(time_ns, samples, source)
+
+    def flush(self) -> bool:
+        """Write to disk what has come since the last time. Returns whether that went well (see ``problem``).
+
+        What could not be written waits in memory for the next time.
+        """
+        with self._file_lock:
+            newest_ns = self._memory.ring.newest_ns
+            with self._lock:
+                self._memory.reclaim(newest_ns)
+            if self.path is None or self._read_only:
+                return True
+            try:
+                self._check_room()
+                self._open()
+                if self._file is not None:
+                    self._write(self._file)
+                    self._keep_house(self._file, newest_ns)
+            except StoreError as error:
+                if self.problem is None or self.problem.message != error.message:
+                    log.warning("metrics: %s", error.message)
+                self.problem = error
+                return False
+            self.problem = None
+            return True
+
+    def _check_room(self) -> None:
+        if self.path is None or not self._min_free_bytes:
+            return
+        with contextlib.suppress(OSError):
+            if shutil.disk_usage(self.path.parent).free < self._min_free_bytes:
+                raise StoreError(
+                    f"Less than {self._min_free_bytes >> 20} MiB are free where {self.path} is.",
+                    "Free some space; metrics are kept in memory meanwhile, and written again by themselves.",
+                    "full",
+                )
+
+    def _write(self, file: MetricsFile) -> None:
+        with self._lock:
+            new, waiting = self._memory.drain()
+            families, self._new_families = self._new_families, {}
+        if not (new or waiting or families):
+            return
+        try:
+            file.write(new, families.values(), points_of(waiting))
+        except StoreError:
+            with self._lock:
+                self._memory.put_back(new, waiting)
+                self._new_families = families | self._new_families
+            raise
+
+    def _keep_house(self, file: MetricsFile, newest_ns: int) -> None:
+        if not newest_ns:
+            return
+        file.roll(newest_ns)
+        if newest_ns >= self._trimmed_ns + _TRIM_NS:
+            self._trimmed_ns = newest_ns
+            file.trim(newest_ns - _RAW_NS, newest_ns - self._keep_ns)
+
+    def close(self) -> None:
+        """Write the rest and close the file."""
+        self.flush()
+        with self._file_lock:
+            file, self._file = self._file, None
+            if file is not None:
+                newest_ns = self._memory.ring.newest_ns
+                if not self._read_only and newest_ns:
+                    with contextlib.suppress(StoreError):
+                        file.roll(newest_ns, all_of_it=True)
+                file.close()
+
+    # Reading.
+
+    def select(
+        self,
+        name: str,
+        matchers: Sequence[Matcher],
+        start_ns: int,
+        end_ns: int,
+        max_series: int = 2000,
+        *,
+        take: str | None = None,
+    ) -> Selected:
+        """The same as :meth:`blocks`, series by series, by their labels."""
+        found = self.blocks(name, matchers, start_ns, end_ns, max_series, take=take)
+        each = sorted(
+            (
+                (labels, block.times_ns, values)
+                for block in found.blocks
+                for labels, values in zip(block.labels, block.values, strict=True)
+            ),
+            key=lambda one: one[0],
+        )
+        series = [Series(dict(labels), times_ns, values) for labels, times_ns, values in each]
+        return Selected(series, found.left_out, found.resolution_ns)
+
+    def blocks(
+        self,
+        name: str,
+        matchers: Sequence[Matcher],
+        start_ns: int,
+        end_ns: int,
+        max_series: int = 2000,
+        *,
+        take: str | None = None,
+    ) -> Blocks:
+        """The series of a name that match and have a sample in [start, end].
+
+        ``take``: which value of a minute is meant (``avg``, ``min``, ``max``, ``last``) where minutes are
+        answered. Raises BadQuery for a pattern that is none, StoreError when the file cannot be read.
+        """
+        with self._lock:
+            known = self._memory.of_name(name)[0]
+            first_ns = self._memory.ring.first_ns
+        boundary_ns = end_ns + 1 if first_ns is None else min(first_ns, end_ns + 1)
+        file = self._file if start_ns < boundary_ns else None
+        if file is not None and first_ns is not None and file.oldest_ns >= first_ns:
+            file = None  # a session younger than what is looked back at: the file has no more than memory
+        on_disk: dict[Labels, list[int]] = defaultdict(list)
+        for number, labels in [] if file is None else file.series_of(name):
+            on_disk[labels].append(number)
+        chosen = known if on_disk.keys() <= set(known) else sorted({*known, *on_disk})
+        chosen = matching(chosen, matchers) if matchers else chosen
+        parts: list[Part] = []
+        resolution_ns = self._step_ns
+        rows = {number: row for row, labels in enumerate(chosen) for number in on_disk.get(labels, ())}
+        if file is not None and rows:
+            counts = self._families.get(name, Family(name)).type in ("counter", "histogram")
+            take = take or ("last" if counts else "avg")
+            fine_ns = file.bounds()[0] if end_ns - start_ns <= _FINE_NS else file.rolled_ns
+            # A minute is told at its last sample: the one that memory's beginning cuts is read in full.
+            fine_ns = max(start_ns, min(fine_ns, boundary_ns // MINUTE_NS * MINUTE_NS))
+            parts.append(_part(file, rows, fine_ns, boundary_ns, None)[0])
+            minutes, step_ns = _part(file, rows, start_ns, min(fine_ns, boundary_ns), take)
+            if len(minutes.rows):
+                parts.append(minutes)
+                resolution_ns = max(step_ns, self._step_ns)
+        with self._lock:
+            grid = Grid(*self._memory.read(name, chosen, start_ns, end_ns))
+        blocks, left_out = joined(chosen, grid, parts, max_series)
+        return Blocks(blocks, left_out, resolution_ns)
+
+    def latest(self, names: Iterable[str] | None = None) -> list[Latest]:
+        """The newest value of each series that has not ended, of some names or of all, by name and labels.
+
+        A value counts if it is at most five minutes older than the newest of all.
+        """
+        return self.newest(names)[0]
+
+    def newest(
+        self,
+        names: Iterable[str] | None = None,
+        most: int | None = None,
+        having: Sequence[tuple[str, str]] = (),
+    ) -> tuple[list[Latest], int]:
+        """The same of the series that have some labels: the first ``most``, and how many there are."""
+        if not self._memory.series and self._file is not None:
+            return self._newest_on_disk(self._file, None if names is None else set(names), most, having)
+        found: list[Latest] = []
+        total = 0
+        with self._lock:
+            since_ns = self._memory.ring.newest_ns - LOOK_BACK_NS
+            for name in sorted(self._memory.counts() if names is None else set(names)):
+                labels, values, times_ns = self._memory.latest(name, since_ns)
+                rows = [row for row, each in enumerate(labels) if not having or _has(each, having)]
+                total += len(rows)
+                for row in rows if most is None else rows[: max(0, most - len(found))]:
+                    found.append(Latest(name, dict(labels[row]), float(values[row]), int(times_ns[row])))
+        return found, total
+
+    @staticmethod
+    def _newest_on_disk(
+        file: MetricsFile, names: set[str] | None, most: int | None, having: Sequence[tuple[str, str]]
+    ) -> tuple[list[Latest], int]:
+        told = sorted(
+            each
+            for each in file.latest(file.bounds()[1] - LOOK_BACK_NS)
+            if (names is None or each[0] in names) and _has(each[1], having)
+        )
+        return [Latest(name, dict(labels), value, at) for name, labels, value, at in told[:most]], len(told)
+
+    def stamp(self, names: Iterable[str]) -> tuple[tuple[int, int], ...]:
+        """What differs from the last time where any series of some names has something newer in memory."""
+        with self._lock:
+            return tuple(self._memory.stamp(name) for name in sorted(names))
+
+    def families(self) -> dict[str, Family]:
+        """What is known of each name, by name."""
+        with self._lock:
+            return dict(self._families)
+
+    def counts(self) -> dict[str, int]:
+        """How many series each name has or had."""
+        file = self._file
+        counts = {} if file is None else file.counts()
+        with self._lock:
+            for name, count in self._memory.counts().items():
+                counts[name] = max(counts.get(name, 0), count)
+        return counts
+
+    def names(self) -> list[str]:
+        """All names that have or had a series, sorted."""
+        return sorted(self.counts())
+
+    def labels(self, name: str) -> dict[str, int]:
+        """The labels of a name's series: how many values each has."""
+        return self._distinct_of(name)
+
+    def all_labels(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
+        """The same of some names."""
+        return {name: self._distinct_of(name) for name in names}
+
+    def _distinct_of(self, name: str) -> dict[str, int]:
+        with self._lock:
+            in_memory = self._memory.of_name(name)[0]
+        on_disk = [] if self._file is None else self._file.series_of(name)
+        known = self._distinct.get(name)
+        if known is None or known[0] is not in_memory or known[1] is not on_disk:
+            found = _distinct({*in_memory, *(labels for _, labels in on_disk)})
+            known = self._distinct[name] = in_memory, on_disk, found
+        return known[2]
+
+    # How it goes.
+
+    @property
+    def series(self) -> int:
+        """How many series memory has now."""
+        return self._memory.series
+
+    @property
+    def left_out(self) -> int:
+        """Series beyond ``max_series`` that the sources told the last time."""
+        return self._memory.left_out
+
+    @property
+    def lost(self) -> int:
+        """Samples that found no room while the disk could not be written."""
+        return self._memory.lost
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the values in memory take."""
+        return self._memory.ring.nbytes
+
+    @property
+    def newest_ns(self) -> int:
+        """When the newest sample is from, ns; 0 without any."""
+        newest_ns, file = self._memory.ring.newest_ns, self._file
+        return newest_ns if newest_ns or file is None else file.bounds()[1]
+
+
+def _part(
+    file: MetricsFile, row_of: dict[int, int], begin: int, end: int, take: str | None
+) -> tuple[Part, int]:
+    """What the file has of some series (number -> row) in [begin, end), and how far it is apart, ns."""
+    if begin >= end:
+        return Part(np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0)), 0
+    found = file.points(list(row_of), begin, end, take)
+    numbers = np.array(sorted(row_of), np.int64)
+    places = np.array([row_of[number] for number in numbers.tolist()], np.intp)
+    rows = places[np.searchsorted(numbers, found.series)]
+    order = np.argsort(rows, kind="stable")
+    return Part(rows[order], found.times_ns[order], found.values[order]), found.step_ns
+
+
+def _has(labels: Labels, wanted: Iterable[tuple[str, str]]) -> bool:
+    """Whether labels are as wanted; one that is absent reads as empty."""
+    told = dict(labels)
+    return all(told.get(name, "") == value for name, value in wanted)
+
+
+def _distinct(series: Iterable[Labels]) -> dict[str, int]:
+    seen: dict[str, set[str]] = defaultdict(set)
+    for labels in series:
+        for label, value in labels:
+            seen[label].add(value)
+    return {label: len(values) for label, values in sorted(seen.items())}

@@ -1,0 +1,53 @@
+"""What people give as a cluster's address, and what they should have given."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rayscope.ray.discovery import local_gcs_addresses
+
+_HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):(\d{1,5})$")
+_REMEDY = "Give the GCS address of the head node as host:port, for example 10.0.0.1:6379, or `auto`."
+
+
+class AddressError(ValueError):
+    """The text cannot be a GCS address. ``message`` says why, ``remedy`` what to give instead."""
+
+    def __init__(self, message: str, remedy: str = _REMEDY) -> None:
+        super().__init__(f"{message} {remedy}")
+        self.message = message
+        self.remedy = remedy
+
+
+def resolve(address: str) -> str:
+    """``address`` as ``host:port``; ``auto`` and ``local`` look for a cluster on this machine.
+
+    Raises :class:`AddressError` for anything else, saying what it seems to be.
+    """
+    address = address.strip()
+    if address in ("", "auto", "local"):
+        return _only_local()
+    if address.startswith("ray://"):
+        raise AddressError(f"{address} is a Ray Client address; the GCS listens elsewhere.")
+    if address.startswith(("http://", "https://")):
+        raise AddressError(f"{address} is a web address, such as the dashboard's, not the GCS's.")
+    match = _HOST_PORT.match(address)
+    if match is None or not 0 < int(match[2]) < 65536:
+        raise AddressError(f"{address!r} is no host:port.")
+    return address
+
+
+def _only_local() -> str:
+    """``RAY_ADDRESS`` if it names a GCS, else the one cluster whose processes run here."""
+    named = os.environ.get("RAY_ADDRESS", "").strip()
+    if named and named not in ("auto", "local"):
+        return resolve(named)
+    found = local_gcs_addresses()
+    addresses = set(found.values())
+    if not addresses:
+        raise AddressError("No Ray cluster runs on this machine.", f"Start one, or: {_REMEDY}")
+    if len(addresses) > 1:
+        listed = ", ".join(f"{address} ({session})" for session, address in sorted(found.items()))
+        raise AddressError(f"Several Ray clusters run on this machine: {listed}.", "Name one by host:port.")
+    return addresses.pop()

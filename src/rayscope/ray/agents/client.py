@@ -1,0 +1,100 @@
+"""Where the agents of Ray's nodes are, and what it means that one does not answer.
+
+Every node runs a dashboard agent, which serves gRPC and HTTP to whoever reaches it (with Ray's token, where
+the cluster has one), whether a dashboard runs or not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from rayscope.ray.gcs.client import GcsClient
+
+_ADDRESS_KEY = "DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:"
+_HOST = re.compile(r"[0-9A-Za-z._%:-]{1,255}")
+_REFUSED_REMEDY = "Attach with Ray's token, or set RAY_AUTH_TOKEN for this server."
+_AGENT_REMEDY = (
+    "While the node starts: try again. Else see dashboard_agent.log there; agents need ray[default] "
+    '(`pip install "ray[default]"`), and this server must reach the ports of the node.'
+)
+
+
+class AgentError(Exception):
+    """What was asked of a node's agent cannot be had. ``message`` says why, ``remedy`` what to do.
+
+    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated``, ``timeout`` (all of the agent itself),
+    ``no_py_spy`` (of the node), ``no_permission``, ``gone``, ``failed``.
+    """
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+
+    @property
+    def is_of_node(self) -> bool:
+        """Whether the same would be said of anything else on the node."""
+        return self.code in ("no_agent", "unreachable", "unauthenticated", "timeout", "no_py_spy")
+
+
+class AgentAddress(NamedTuple):
+    """Where an agent serves: ``grpc`` (host:port), and ``http`` (a URL), None where it tells of none."""
+
+    grpc: str
+    http: str | None
+
+
+def agent_address(gcs: GcsClient, node_id: str) -> AgentAddress:
+    """Where a node's agent is: it tells that itself, once its HTTP server runs; else its raylet does.
+
+    Raises AgentError where the node has none, GcsError where the GCS cannot be asked.
+    """
+    told = gcs.internal_kv(f"{_ADDRESS_KEY}{node_id}".encode(), b"dashboard")
+    host: Any = None
+    http: Any = None
+    port: Any = None
+    try:
+        host, http, port = json.loads(told or b"null")
+    except (TypeError, ValueError):
+        for node in gcs.nodes():
+            if node.node_id.hex() == node_id and node.state == 0:  # GcsNodeState.ALIVE
+                host, port = node.node_manager_address, getattr(node, "metrics_agent_port", 0)
+    if not isinstance(host, str) or not _HOST.fullmatch(host) or not _is_port(port):
+        raise AgentError("no_agent", "The node has no dashboard agent, or none yet.", _AGENT_REMEDY)
+    named = f"[{host}]" if ":" in host else host
+    return AgentAddress(f"{named}:{port}", f"http://{named}:{http}" if _is_port(http) else None)
+
+
+def _is_port(value: Any) -> bool:
+    return type(value) is int and 0 < value < 65536
+
+
+def open_channel(address: str, max_bytes: int) -> Any:
+    """A gRPC channel to an agent, for messages of at most ``max_bytes``."""
+    import grpc
+
+    options = (("grpc.max_receive_message_length", max_bytes), ("grpc.enable_http_proxy", 0))
+    return grpc.insecure_channel(address, options=options)
+
+
+def explain_rpc(error: Any, timeout_s: float) -> AgentError:
+    """What it means that a call (``grpc.RpcError``) failed."""
+    import grpc
+
+    code, codes = error.code(), grpc.StatusCode
+    if code is codes.DEADLINE_EXCEEDED:
+        return AgentError(
+            "timeout",
+            f"The node's agent did not answer within {timeout_s:.0f} s.",
+            "The node is overloaded or unreachable: try again.",
+        )
+    if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
+        return AgentError("unauthenticated", "The node's agent refused our token.", _REFUSED_REMEDY)
+    if code in (codes.UNAVAILABLE, codes.CANCELLED):
+        return AgentError("unreachable", "The node's agent cannot be reached.", _AGENT_REMEDY)
+    if code is codes.UNIMPLEMENTED:
+        return AgentError("no_agent", "What answers there is no agent of Ray's.", _AGENT_REMEDY)
+    return AgentError("failed", f"The node's agent answered {code.name}.", _AGENT_REMEDY)

@@ -1,0 +1,201 @@
+"""Ray's own metrics: the Prometheus text that every node's agent serves on its ``metrics_export_port``.
+
+Connections are kept, some nodes are asked at once, and each is bounded in time, size and series. Node
+series carry no node id in the text: what an endpoint says gets the id of the node whose it is.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from rayscope.model.metric import Family, Sample
+from rayscope.ray.agents.persistent_http import KeptHttp
+from rayscope.ray.prometheus_text import Read, TextReader, described
+
+_AT_ONCE = 16
+#: Questions are not put off for less than this, s.
+_SOON_S = 0.01
+_MAX_BYTES = 32 << 20
+#: Labels that say the same everywhere in a session, or nothing.
+_NEEDLESS = frozenset(
+    ("SessionName", "Version", "otel_scope_name", "otel_scope_schema_url", "otel_scope_version")
+)
+#: Ray's histograms of itself: 30 buckets for each method. Their sums and counts are kept.
+_INTERNAL = (
+    "ray_gcs_",
+    "ray_grpc_",
+    "ray_health_check_",
+    "ray_io_context_",
+    "ray_object_store_dist",
+    "ray_operation_",
+    "ray_scheduler_placement_time_",
+    "ray_worker_register_time_",
+)
+#: What a cluster of very many nodes keeps of each, first to last.
+_FIRST = (
+    "ray_node_cpu_utilization",
+    "ray_node_mem_used",
+    "ray_node_mem_total",
+    "ray_object_store_used_memory",
+    "ray_object_store_available_memory",
+    "ray_node_gpus_utilization",
+    "ray_node_gram_used",
+    "ray_node_gram_available",
+    "ray_node_disk_utilization_percentage",
+    "ray_node_network_send_speed",
+    "ray_node_network_receive_speed",
+    "ray_node_cpu_count",
+    "ray_node_disk_io_read_speed",
+    "ray_node_disk_io_write_speed",
+)
+#: With less room for a node than this the others are not even looked at.
+_NARROW = 50
+_RANK = {name: rank for rank, name in enumerate(_FIRST)}
+_FIRST_LINES = re.compile(rf"\n((?:{'|'.join(sorted(_FIRST))})[{{ ][^\n]*)")
+#: Of such a node every so many texts are read in full: for what they mean, and how much is left out.
+_FULL_EVERY = 12
+
+
+class Endpoint(NamedTuple):
+    """Where a node serves its metrics."""
+
+    node_id: str
+    host: str
+    port: int
+
+
+class Scraped(NamedTuple):
+    """What one node said; ``error``: why it said nothing, or None. ``left_out``: series over the limit."""
+
+    endpoint: Endpoint
+    samples: list[Sample]
+    families: list[Family]
+    left_out: int
+    took_s: float
+    cpu_s: float
+    error: str | None = None
+
+
+def wanted_first(name: str) -> bool | None:
+    """The same where there is no room for most."""
+    return True if name in _RANK else None if wanted(name) else False
+
+
+def wanted(name: str) -> bool:
+    """Whether a name in Ray's text is kept: Ray's, without the buckets of its histograms of itself."""
+    if name.endswith("_bucket"):
+        return name.startswith("ray_") and not name.startswith(_INTERNAL)
+    return not name.startswith(("python_", "process_")) and name != "target_info"
+
+
+class _Target:
+    """One endpoint: its connection, and what is remembered of its text."""
+
+    def __init__(self, endpoint: Endpoint, *, narrow: bool) -> None:
+        self.endpoint = endpoint
+        self.narrow = narrow
+        headers = {"Accept": "text/plain;version=0.0.4"}
+        self.http = KeptHttp(endpoint.host, endpoint.port, headers, max_bytes=_MAX_BYTES)
+        mine = {"node_id": endpoint.node_id, "node_ip": endpoint.host}
+        self._reader = TextReader(
+            wanted_first if narrow else wanted,
+            lambda labels: {k: v for k, v in labels.items() if k not in _NEEDLESS} | mine,
+        )
+        self._readings = 0
+        self._left_out = 0
+
+    def read(self, timeout_s: float) -> Read:
+        """What it says now. Raises OSError."""
+        reply = self.http.ask("GET", "/metrics", timeout_s)
+        if reply.status != 200:
+            raise OSError(f"it answered {reply.status}")
+        text = reply.body.decode(errors="replace")
+        whole = not self.narrow or self._readings % _FULL_EVERY == 0
+        read = self._reader.read(text if whole else "\n".join(_FIRST_LINES.findall("\n" + text)))
+        self._left_out = read.left_out if whole else self._left_out
+        self._readings += 1
+        return read._replace(left_out=self._left_out)
+
+
+class Scraper:
+    """Asks the nodes of one cluster. :meth:`scrape` is called by one thread at a time."""
+
+    def __init__(self, *, at_once: int = _AT_ONCE, timeout_s: float = 3.0) -> None:
+        self._timeout_s = timeout_s
+        self._targets: dict[Endpoint, _Target] = {}
+        self._pool = ThreadPoolExecutor(at_once, "rayscope-scrape")
+        self._closing = threading.Event()
+
+    def scrape(
+        self,
+        endpoints: Sequence[Endpoint],
+        max_series: int,
+        *,
+        deadline_s: float = 60.0,
+        spread_s: float = 0.0,
+        each: Callable[[Scraped], None] | None = None,
+    ) -> list[Scraped]:
+        """What every endpoint says now, at most ``max_series`` series of each, in ``deadline_s`` in all.
+
+        ``spread_s``: the time that the questions are spread over, so that other work goes on beside them.
+        """
+        for gone in self._targets.keys() - set(endpoints):
+            self._targets.pop(gone).http.close()
+        narrow = max_series < _NARROW
+        for endpoint in endpoints:
+            known = self._targets.get(endpoint)
+            if known is None or known.narrow != narrow:
+                if known is not None:
+                    known.http.close()
+                self._targets[endpoint] = _Target(endpoint, narrow=narrow)
+        targets = [self._targets[endpoint] for endpoint in endpoints]
+        began = time.monotonic()
+        until = began + deadline_s
+
+        def ask(target: _Target) -> Scraped:
+            found = self._ask(target, max_series, until)
+            if each is not None:
+                each(found)
+            return found
+
+        jobs = []
+        for at, target in enumerate(targets):
+            early_s = began + at * spread_s / len(targets) - time.monotonic()
+            if early_s > _SOON_S:
+                self._closing.wait(early_s)
+            jobs.append(self._pool.submit(ask, target))
+        return [job.result() for job in jobs]
+
+    def close(self) -> None:
+        """Close the connections; a scrape that runs ends early."""
+        self._closing.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for target in self._targets.values():
+            target.http.close()
+
+    def _ask(self, target: _Target, max_series: int, until: float) -> Scraped:
+        endpoint, began, cpu = target.endpoint, time.monotonic(), time.thread_time()
+        samples: list[Sample] = []
+        families: list[Family] = []
+        left_out = 0
+        error: str | None = None
+        if self._closing.is_set() or began > until:
+            error = "not asked in time"
+        else:
+            try:
+                read = target.read(min(until - began, self._timeout_s))
+                samples, left_out = read.samples, read.left_out
+                if len(samples) > max_series:
+                    samples.sort(key=lambda sample: _RANK.get(sample.name, len(_RANK)))
+                    left_out += len(samples) - max_series
+                    del samples[max_series:]
+                families = described({sample.name for sample in samples}, read.families)
+            except (OSError, ValueError) as problem:
+                error = str(problem) or type(problem).__name__
+        took_s = time.monotonic() - began
+        return Scraped(endpoint, samples, families, left_out, took_s, time.thread_time() - cpu, error)

@@ -1,0 +1,255 @@
+"""Polls one cluster for as long as it lives, at a pace that its GCS does not feel."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from rayscope.model import Drop, Entity, RecordBatch
+from rayscope.ray.agents.drops import read_agent_drops
+from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
+from rayscope.ray.gcs.snapshot import Changes
+from rayscope.ray.jobs_api import JobApi, JobApiError
+
+_LOG = logging.getLogger(__name__)
+
+#: A poll may cost at most this share of the time until the next one.
+LOAD = 0.05
+_MIN_S, _MAX_S = 1.0, 60.0
+_ENTITY_S = 2.0
+_SIDE_S = 10.0
+_MAX_BACK_OFF_S = 30.0
+_AGENTS_A_TURN, _AGENTS_AT_ONCE = 48, 16
+
+
+@dataclass(frozen=True)
+class PollStatus:
+    """How polling goes. ``error`` and ``remedy`` are None while ``ok``.
+
+    ``interval_s``: the present pace of task polls; ``cost_s``: what the last one took. ``mode`` is
+    ``"tasks"`` or ``"entities"``. ``job_api_error``: why submitted jobs cannot be read, or None.
+    ``session``: the one that the cluster ran at the last success. ``last_tasks_ns``: when tasks were last
+    read in full.
+    """
+
+    ok: bool = False
+    error: str | None = None
+    remedy: str | None = None
+    last_success_ns: int = 0
+    interval_s: float = _MIN_S
+    cost_s: float = 0.0
+    mode: str = "tasks"
+    job_api_error: str | None = None
+    session: str | None = None
+    last_tasks_ns: int = 0
+
+
+class Poller:
+    """A thread that reads a cluster's tables and gives what changed to ``on_batch``.
+
+    Entities are read every 2 s, tasks every 1 to 60 s, each so seldom that reading and converting take at
+    most 5 % of the time; the job API and the agents' loss counters every 10 s. ``tasks`` may be a callable
+    that is asked before each poll (with the event stream at hand, tasks are worth a poll only now and
+    then). An outage is retried with a growing pause up to 30 s, and a GCS that comes back as another
+    session starts a new account. ``on_batch`` is called from the thread or from :meth:`poll_now`, never
+    from both at once; if it raises, the records come again with the next poll. ``min_interval_s`` and
+    ``max_interval_s`` bound the pace of task polls.
+    """
+
+    def __init__(
+        self,
+        client: GcsClient,
+        on_batch: Callable[[RecordBatch], None],
+        *,
+        tasks: bool | Callable[[], bool] = True,
+        token: str | None = None,
+        min_interval_s: float = _MIN_S,
+        max_interval_s: float = _MAX_S,
+        entity_interval_s: float = _ENTITY_S,
+    ) -> None:
+        self._client = client
+        self._on_batch = on_batch
+        self._tasks = tasks if callable(tasks) else (lambda: tasks)
+        self._token = token
+        self._min_s, self._max_s, self._entity_s = min_interval_s, max_interval_s, entity_interval_s
+        self._polling = threading.Lock()
+        self._stopping = threading.Event()
+        self._status = PollStatus(interval_s=min_interval_s)
+        self._changes: Changes | None = None
+        self._info: ClusterInfo | None = None
+        self._job_api: JobApi | None = None
+        self._api_jobs: list[Entity] | None = None
+        self._agents: list[tuple[str, int]] = []
+        self._due = {"entities": 0.0, "tasks": 0.0, "side": 0.0}
+        self._thread = threading.Thread(target=self._run, name="rayscope-poller", daemon=True)
+
+    @property
+    def status(self) -> PollStatus:
+        """How it goes, as of now."""
+        return self._status
+
+    def start(self) -> Poller:
+        """Begin to poll. Returns itself."""
+        self._thread.start()
+        return self
+
+    def stop(self, timeout_s: float = 5) -> None:
+        """End the thread, at the latest after the call in flight (``timeout_s`` at most)."""
+        self._stopping.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout_s)
+        if self._job_api is not None:
+            self._job_api.close()
+
+    def soon(self) -> None:
+        """Read entities and submitted jobs with the next turn: something has just been changed."""
+        self._due["side"] = self._due["entities"] = 0.0
+
+    @property
+    def job_api(self) -> JobApi | None:
+        """The connection to the cluster's job API, None as long as no dashboard of it is known."""
+        return self._job_api
+
+    def poll_now(self, *, tasks: bool = True) -> None:
+        """Read everything once, now, in the caller's thread; what changed has been handed on at return.
+
+        Raises :class:`GcsError`, and whatever ``on_batch`` raises.
+        """
+        with self._polling:
+            self._poll(time.monotonic(), side=True, entities=True, tasks=tasks)
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            pause_s = 0.0
+            with self._polling:
+                now = time.monotonic()
+                try:
+                    self._poll(
+                        now,
+                        side=now >= self._due["side"],
+                        entities=now >= self._due["entities"],
+                        tasks=now >= self._due["tasks"] and self._tasks(),
+                    )
+                    failures = 0
+                except GcsError as error:
+                    failures += 1
+                    pause_s = min(_MAX_BACK_OFF_S, 0.5 * 2 ** min(failures, 10))
+                    self._fail(error.message, error.remedy)
+                except Exception as error:  # on_batch's, or a bug of ours: the next poll may do better
+                    failures += 1
+                    pause_s = min(_MAX_BACK_OFF_S, 0.5 * 2 ** min(failures, 10))
+                    _LOG.exception("a snapshot could not be handed on")
+                    self._fail(f"{type(error).__name__}: {error}", "See the log; it is tried again.")
+            waiting = [self._due["side"], self._due["entities"], self._due["tasks"]]
+            self._stopping.wait(max(pause_s, min(waiting) - time.monotonic(), 0.05))
+
+    def _fail(self, message: str, remedy: str) -> None:
+        # The next success asks the cluster for its session: it may be another one.
+        self._info = None
+        self._due = dict.fromkeys(self._due, 0.0)
+        self._status = replace(self._status, ok=False, error=message, remedy=remedy)
+
+    def _poll(self, now: float, *, side: bool, entities: bool, tasks: bool) -> None:
+        changes = self._current(refresh=side)
+        if side:
+            self._read_side(changes)
+            self._due["side"] = now + _SIDE_S
+        if entities:
+            cost_s = self._hand_on(changes.entities(self._api_jobs))
+            self._due["entities"] = now + max(self._entity_s, cost_s / LOAD)
+        if tasks:
+            cost_s = self._hand_on(changes.tasks())
+            interval_s = min(self._max_s, max(self._min_s, cost_s / LOAD))
+            self._status = replace(
+                self._status,
+                interval_s=interval_s,
+                cost_s=cost_s,
+                mode="tasks",
+                last_tasks_ns=time.time_ns(),
+            )
+            self._due["tasks"] = now + interval_s
+        elif now >= self._due["tasks"]:
+            self._status = replace(self._status, mode="entities")
+            self._due["tasks"] = now + self._min_s
+        self._status = replace(
+            self._status,
+            ok=True,
+            error=None,
+            remedy=None,
+            last_success_ns=time.time_ns(),
+            session=changes.session,
+        )
+
+    def _current(self, *, refresh: bool) -> Changes:
+        """The account of the session that the cluster runs now; a new one after a restart."""
+        if refresh or self._info is None:
+            self._info = self._client.cluster_info()
+            session = self._info.session
+        else:
+            session = self._client.session_name()
+        if self._changes is None or self._changes.session != session:
+            if self._changes is not None:
+                _LOG.info("the cluster at %s runs a new session, %s", self._client.address, session)
+                self._info = self._client.cluster_info()
+            self._changes = Changes(self._client, session)
+            self._api_jobs, self._agents = None, []
+        return self._changes
+
+    def _hand_on(self, batches: Iterator[RecordBatch]) -> float:
+        """Hand on all batches; returns the seconds that reading and converting took."""
+        cost_s = 0.0
+        while True:
+            started = time.monotonic()
+            batch = next(batches, None)
+            cost_s += time.monotonic() - started
+            if batch is None:
+                return cost_s
+            if self._stopping.is_set() and threading.current_thread() is self._thread:
+                return cost_s
+            self._on_batch(batch)
+
+    def _read_side(self, changes: Changes) -> None:
+        """What is not in the GCS: the job API's jobs and the agents' loss counters. Never raises for them."""
+        self._api_jobs, problem = self._read_jobs()
+        self._status = replace(self._status, job_api_error=problem)
+        drops = changes.new_drops(self._read_drops())
+        if drops:
+            self._on_batch(RecordBatch(changes.session, drops=drops))
+            changes.drops_handed_on(drops)
+
+    def _read_jobs(self) -> tuple[list[Entity] | None, str | None]:
+        url = self._info.dashboard_url if self._info is not None else None
+        session = self._info.session if self._info is not None else None
+        if self._job_api is not None and (self._job_api.url, self._job_api.session) != (url, session):
+            self._job_api.close()
+            self._job_api = None
+        if url is None:
+            return None, "The cluster runs no dashboard, so submitted jobs without a driver are not seen."
+        if self._job_api is None:
+            self._job_api = JobApi(url, self._token, session=session)
+        try:
+            return self._job_api.submissions(), None
+        except JobApiError as error:
+            # The last answer stays in force: dropping it would undo the join for a while.
+            return self._api_jobs, str(error)
+
+    def _read_drops(self) -> list[Drop]:
+        """The counters of up to 48 agents, in turn: 1,000 agents are all asked within four minutes."""
+        if not self._agents:
+            self._agents = [
+                (node.node_manager_address, node.metrics_export_port)
+                for node in self._client.nodes()
+                if node.state == 0 and node.metrics_export_port > 0  # GcsNodeState.ALIVE
+            ]
+        agents, self._agents = self._agents[:_AGENTS_A_TURN], self._agents[_AGENTS_A_TURN:]
+        if not agents:
+            return []
+        with ThreadPoolExecutor(min(_AGENTS_AT_ONCE, len(agents)), "rayscope-drops") as pool:
+            return [
+                drop for found in pool.map(lambda agent: read_agent_drops(*agent), agents) for drop in found
+            ]

@@ -1,0 +1,265 @@
+"""Submitted jobs, from Ray's job REST API: their outcome is in no event and in no driver's record."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from rayscope.model import Entity
+from rayscope.model.entity import Value
+from rayscope.ray.auth import bearer
+from rayscope.ray.common import canonical_json, clean_error, redact_runtime_env, redact_text
+
+_TIMEOUT_S = 5.0
+#: To submit a job is to start an actor.
+_ACT_TIMEOUT_S = 60.0
+#: A shell's exit code for a process that a signal ended is the signal's number beyond this.
+_SIGNALLED = 128
+
+
+class JobApiError(Exception):
+    """The job API could not be asked. ``message`` says what happened, ``remedy`` what to do about it.
+
+    ``code``: ``job_api``, or ``refused`` for what Ray would not do.
+    """
+
+    def __init__(self, message: str, remedy: str, code: str = "job_api") -> None:
+        super().__init__(f"{message} {remedy}")
+        self.message = message
+        self.remedy = remedy
+        self.code = code
+
+
+class JobApi:
+    """Ray's job API behind ``dashboard_url`` (``http://host:port``). Thread-safe.
+
+    With ``session`` its answers are taken only from that session's dashboard: a cluster names its dashboard
+    by an address like 127.0.0.1:8265, where seen from here, or without a dashboard of its own, another
+    cluster's may answer.
+    """
+
+    def __init__(
+        self,
+        dashboard_url: str,
+        token: str | None = None,
+        *,
+        session: str | None = None,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> None:
+        self.url = dashboard_url.rstrip("/")
+        self.session = session
+        # trust_env off: a proxy of the environment does not reach inside the cluster.
+        self._http = httpx.Client(timeout=timeout_s, headers=bearer(token), trust_env=False)
+        self._has_token = token is not None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def submissions(self, now_ns: int | None = None) -> list[Entity]:
+        """All submitted jobs as they are now. Raises :class:`JobApiError`."""
+        self.check()
+        rows = self._get("/api/jobs/")
+        if not isinstance(rows, list):
+            raise self._no_job_api("no list of jobs")
+        observed_ns = time.time_ns() if now_ns is None else now_ns
+        return [
+            submission(row, observed_ns)
+            for row in rows
+            if isinstance(row, dict) and row.get("type") == "SUBMISSION" and row.get("submission_id")
+        ]
+
+    def submit(self, request: Mapping[str, Any]) -> str:
+        """Submit a job (Ray's ``JobSubmitRequest``); returns its submission id. Raises JobApiError."""
+        told = self._act("POST", "/api/jobs/", dict(request))
+        if not isinstance(told, dict) or not told.get("submission_id"):
+            raise self._no_job_api("no submission id")
+        return str(told["submission_id"])
+
+    def stop(self, submission_id: str) -> bool:
+        """Ask a job to stop; whether it still ran. Raises JobApiError."""
+        return bool(self._act("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
+
+    def delete(self, submission_id: str) -> bool:
+        """Make Ray forget a job that has ended. Raises JobApiError."""
+        return bool(self._act("DELETE", f"/api/jobs/{quote(submission_id, safe='')}").get("deleted"))
+
+    def check(self) -> None:
+        """Whether this is the dashboard of ``session``. Raises JobApiError if it is another's."""
+        if self.session is None:
+            return
+        version = self._get("/api/version")
+        other = version.get("session_name") if isinstance(version, dict) else None
+        if other is not None and other != self.session:
+            raise JobApiError(
+                f"The dashboard at {self.url} belongs to another cluster ({other}).",
+                "Run Rayscope on the head node, or start Ray with a dashboard port of its own and "
+                "--dashboard-host=0.0.0.0.",
+            )
+
+    def _act(self, method: str, path: str, body: Any = None) -> Any:
+        self.check()
+        try:
+            response = self._http.request(method, f"{self.url}{path}", json=body, timeout=_ACT_TIMEOUT_S)
+        except httpx.HTTPError as error:
+            raise JobApiError(
+                f"Ray's job API at {self.url} did not answer: {type(error).__name__}.",
+                "Look at the job's state before you try again: Ray may have taken the request.",
+            ) from None
+        if response.status_code == 200:
+            try:
+                return response.json()
+            except ValueError:
+                raise self._no_job_api("no JSON") from None
+        if response.status_code in (401, 403):
+            raise self._wants_token()
+        # Ray answers with the traceback of what it raised; its last line says what is wrong.
+        lines = [line for line in clean_error(response.text).splitlines() if line.strip()]
+        raise JobApiError(
+            f"Ray refused it: {redact_text(lines[-1])[:500] if lines else response.status_code}",
+            "Correct what it names, or look at dashboard.log on the head node.",
+            "refused",
+        )
+
+    def _get(self, path: str) -> Any:
+        url = self.url + path
+        try:
+            response = self._http.get(url)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise JobApiError(
+                f"Cannot reach Ray's job API at {url}: {type(error).__name__}: {error}.",
+                "Check that the cluster's dashboard runs and can be reached from here.",
+            ) from None
+        if response.status_code in (401, 403):
+            raise self._wants_token()
+        try:
+            if response.status_code == 200:
+                return response.json()
+        except ValueError:
+            pass
+        raise self._no_job_api(f"status {response.status_code} and no JSON")
+
+    def _wants_token(self) -> JobApiError:
+        return JobApiError(
+            f"Ray's job API at {self.url} {'refused our token' if self._has_token else 'wants a token'}.",
+            "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
+        )
+
+    def _no_job_api(self, answer: str) -> JobApiError:
+        return JobApiError(
+            f"{self.url} answered {answer}.",
+            "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",
+        )
+
+
+def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
+    """One ``JobDetails`` of the job API. Its id is the driver's job id once there is one."""
+    submission_id = str(row["submission_id"])
+    fields: dict[str, Value | None] = {
+        "type": "SUBMISSION",
+        "submission_id": submission_id,
+        "entrypoint": redact_text(row.get("entrypoint") or ""),
+        "runtime_env": redact_runtime_env(canonical_json(row.get("runtime_env") or {})),
+        "metadata": redact_text(canonical_json(row["metadata"])) if row.get("metadata") else None,
+    }
+    observed: dict[str, Value | None] = {
+        "state": str(row.get("status") or "PENDING"),
+        "message": clean_error(row.get("message") or ""),
+        "error_type": row.get("error_type"),
+        "exit_code": row.get("driver_exit_code"),
+        "start_ns": _ms_to_ns(row.get("start_time")),
+        "end_ns": _ms_to_ns(row.get("end_time")),
+        "driver_node_id": row.get("driver_node_id"),
+    }
+    return Entity(
+        "job",
+        str(row.get("job_id") or submission_id),
+        fields=_known(fields),
+        observed_ns=now_ns,
+        observed=_known(observed),
+    )
+
+
+def driver_ended(job_id: str, ended_ns: int, exit_code: int) -> Entity:
+    """A job whose driver's exit code is known, as a shell tells it; Ray does not learn that of drivers."""
+    state = "FAILED" if exit_code else "SUCCEEDED"
+    how: dict[str, Value] = {"exit_code": exit_code, "end_known_by": "exit_code"}
+    if exit_code:
+        by = ""
+        if exit_code > _SIGNALLED:
+            with contextlib.suppress(ValueError):
+                by = f" ({signal.Signals(exit_code - _SIGNALLED).name})"
+        how["message"] = f"The driver ended with exit code {exit_code}{by}."
+    # Where the driver told Ray that it ends, that is the end.
+    return Entity("job", job_id, {"end_ns": ended_ns}, {(ended_ns, state): how})
+
+
+def _known(values: Mapping[str, Value | None]) -> dict[str, Value]:
+    return {name: value for name, value in values.items() if value is not None and value != ""}
+
+
+def _ms_to_ns(value: Any) -> int | None:
+    return int(value) * 1_000_000 if value else None
+
+
+def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
+    """One entity for each job: a driver that belongs to a submission is shown with the submission's outcome.
+
+    The GCS says of any driver that ended that it SUCCEEDED; only the job API knows its exit code. Of
+    several drivers of one submission the last one stands for it, as in Ray. A submission without a driver
+    (it waits, or failed before it had one) has its submission id for an id.
+    """
+    by_submission = {str(job.fields["submission_id"]): job for job in api_jobs}
+    last_driver: dict[str, str] = {}
+    for job in gcs_jobs:
+        owner = job.fields.get("submission_id")
+        if owner is not None:
+            last_driver[str(owner)] = max(last_driver.get(str(owner), ""), job.id)
+    joined = []
+    for job in gcs_jobs:
+        owner = str(job.fields.get("submission_id", ""))
+        api = by_submission.get(owner)
+        if api is None or last_driver[owner] != job.id:
+            joined.append(job)
+            continue
+        joined.append(
+            Entity(
+                "job",
+                job.id,
+                fields={**job.fields, **api.fields},
+                transitions=job.transitions,
+                observed_ns=max(job.observed_ns, api.observed_ns),
+                observed=dict(api.observed),
+            )
+        )
+    # A driver's job id that the GCS list, read a moment earlier, does not have yet is kept as well.
+    known = {job.id for job in gcs_jobs}
+    # Copies: whoever takes a record in merges others into it, and ``api_jobs`` are joined again and again.
+    joined.extend(
+        replace(job, fields=dict(job.fields), observed=dict(job.observed))
+        for job in api_jobs
+        if job.id not in known and str(job.fields["submission_id"]) not in last_driver
+    )
+    return joined
+
+
+def aliases(jobs: list[Entity]) -> list[Entity]:
+    """For each submission that has a driver, the record under its submission id, marked as standing for it.
+
+    Before its driver registers, a submission is known by its submission id alone, and that record stays in
+    a store. The field ``alias_of`` (the driver's job id) tells a reader to leave it out.
+    """
+    found = []
+    for job in jobs:
+        submission_id = job.fields.get("submission_id")
+        if job.fields.get("type") == "SUBMISSION" and submission_id and submission_id != job.id:
+            alias = {**job.fields, "alias_of": job.id}
+            found.append(Entity("job", str(submission_id), alias, {}, job.observed_ns, dict(job.observed)))
+    return found

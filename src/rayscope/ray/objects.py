@@ -1,0 +1,148 @@
+"""What every process of a cluster holds in the object store, asked of the raylets.
+
+A raylet asks each of its workers for that (``NodeManagerService.GetObjectsInfo``, what ``ray memory`` and
+``list_objects`` use), so it is done when somebody looks, not all the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from rayscope.model.reference import NodeObjects, Reference
+from rayscope.ray.common import is_nil
+from rayscope.ray.gcs.client import GcsClient
+
+_AT_ONCE, _TIMEOUT_S, _MAX_BYTES, _LEAST = 16, 10.0, 256 * 2**20, 100
+_DRIVER = 1  # WorkerType.DRIVER
+_ACTOR_RANDOM = slice(16, 40)
+
+
+class Raylet(NamedTuple):
+    """The raylet of a node, and where it listens."""
+
+    node_id: str
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """``HOST:PORT``."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def living_raylets(gcs: GcsClient) -> list[Raylet]:
+    """Those of the nodes that are alive. Raises GcsError."""
+    return [
+        Raylet(node.node_id.hex(), node.node_manager_address, node.node_manager_port)
+        for node in gcs.nodes()
+        if node.state == 0  # GcsNodeState.ALIVE
+    ]
+
+
+def read_objects(
+    gcs: GcsClient,
+    of_node: int,
+    of_all: int,
+    *,
+    raylets: Sequence[Raylet] | None = None,
+    told: Callable[[NodeObjects], None] | None = None,
+    deadline_s: float = 20.0,
+) -> list[NodeObjects]:
+    """Every node's store, and references: at most ``of_node`` of one node and ``of_all`` of all.
+
+    Each node has an equal share, at least 100. ``raylets``: of all living nodes unless given. ``told`` is
+    called with each as it comes, by some threads. Who has not answered within the deadline has an error.
+    Raises GcsError.
+    """
+    raylets = living_raylets(gcs) if raylets is None else raylets
+    if not raylets:
+        return []
+    share = min(of_node, max(_LEAST, of_all // len(raylets)))
+    until = time.monotonic() + deadline_s
+
+    def read(raylet: Raylet) -> NodeObjects:
+        found = _read(gcs, raylet, share, until)
+        if told is not None:
+            told(found)
+        return found
+
+    with ThreadPoolExecutor(min(_AT_ONCE, len(raylets)), "rayscope-objects") as pool:
+        return list(pool.map(read, raylets))
+
+
+def _read(gcs: GcsClient, raylet: Raylet, limit: int, until: float) -> NodeObjects:
+    import grpc
+    from ray.core.generated import node_manager_pb2, node_manager_pb2_grpc
+
+    found = NodeObjects(raylet.node_id, raylet.address, time_ns=time.time_ns())
+    options = (("grpc.max_receive_message_length", _MAX_BYTES), ("grpc.enable_http_proxy", 0))
+    with grpc.insecure_channel(raylet.address, options=options) as channel:
+        raylet_stub = node_manager_pb2_grpc.NodeManagerServiceStub(channel)
+
+        def call() -> dict[str, Any]:
+            left_s = max(0.0, min(_TIMEOUT_S, until - time.monotonic()))
+            return {"timeout": left_s, "metadata": gcs.metadata}
+
+        try:
+            stats = raylet_stub.GetNodeStats(
+                node_manager_pb2.GetNodeStatsRequest(include_memory_info=False), **call()
+            ).store_stats
+            reply = raylet_stub.GetObjectsInfo(node_manager_pb2.GetObjectsInfoRequest(limit=limit), **call())
+        except grpc.RpcError as error:
+            found.error = error.code().name
+            return found
+    found.used = stats.object_store_bytes_used
+    found.available = stats.object_store_bytes_avail
+    found.primary = stats.object_store_bytes_primary_copy
+    found.fallback = stats.object_store_bytes_fallback
+    found.objects = stats.num_local_objects
+    found.spilled_total = stats.spilled_bytes_total
+    found.restored_total = stats.restored_bytes_total
+    found.references_total = max(reply.total, sum(len(w.object_refs) for w in reply.core_workers_stats))
+    found.references = references_of(raylet.node_id, reply.core_workers_stats)[:limit]
+    return found
+
+
+def references_of(node_id: str, workers: Sequence[Any]) -> list[Reference]:
+    """``CoreWorkerStats`` of a node's processes to the references that they hold."""
+    found = []
+    for worker in workers:
+        worker_id, actor_id, job_id = map(_known, (worker.worker_id, worker.actor_id, worker.job_id))
+        for ref in worker.object_refs:
+            object_id = ref.object_id.hex()
+            found.append(
+                Reference(
+                    object_id,
+                    reference_type(object_id, ref),
+                    ref.object_size if ref.object_size >= 0 else None,
+                    ref.call_site if ref.call_site not in ("", "disabled") else None,
+                    node_id,
+                    worker_id or "",
+                    worker.pid,
+                    worker.worker_type == _DRIVER,
+                    actor_id,
+                    job_id,
+                )
+            )
+    return found
+
+
+def _known(binary: bytes) -> str | None:
+    return None if is_nil(binary.hex()) else binary.hex()
+
+
+def reference_type(object_id: str, ref: Any) -> str:
+    """Ray's own rule (``ray.dashboard.memory_utils``)."""
+    if object_id.startswith("f" * 16) and object_id[_ACTOR_RANDOM] != "f" * 24:
+        return "ACTOR_HANDLE"
+    if ref.pinned_in_memory:
+        return "PINNED_IN_MEMORY"
+    if ref.submitted_task_ref_count > 0:
+        return "USED_BY_PENDING_TASK"
+    if ref.local_ref_count > 0:
+        return "LOCAL_REFERENCE"
+    return "CAPTURED_IN_OBJECT" if ref.contained_in_owned else "UNKNOWN_STATUS"

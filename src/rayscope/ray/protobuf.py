@@ -1,0 +1,71 @@
+"""Reading Ray's protobuf messages of any version: enum names, ids, times, fields that may not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rayscope.model.entity import Value
+from rayscope.ray.common import is_nil
+
+#: What Ray writes into an unsigned field that means "not known" (-1 as 64 bits).
+_NO_TIME_MS = frozenset({0, -1, 2**64 - 1})
+
+
+class EnumNames:
+    """Names of the values of one enum field; a value that the installed Ray does not name is its number.
+
+    >>> EnumNames("TaskInfoEntry", "type").name(message_type, 0)  # doctest: +SKIP
+    'NORMAL_TASK'
+    """
+
+    def __init__(self, message: str, field: str) -> None:
+        self._what = f"enum {message}.{field}"
+        self._field = field
+        self._names: dict[int, str] = {}
+
+    def name(self, message: Any, unknown: dict[str, int]) -> str:
+        """The name of the field's value in ``message``; what has none is counted in ``unknown``."""
+        return self.of(message.DESCRIPTOR, getattr(message, self._field), unknown)
+
+    def of(self, descriptor: Any, number: int, unknown: dict[str, int]) -> str:
+        """The name of ``number`` for this field of ``descriptor``, a message's or a map entry's."""
+        found = self._names.get(number)
+        if found is not None:
+            return found
+        value = descriptor.fields_by_name[self._field].enum_type.values_by_number.get(number)
+        if value is None:
+            what = f"{self._what} {number}"
+            unknown[what] = unknown.get(what, 0) + 1
+            return str(number)
+        self._names[number] = str(value.name)
+        return self._names[number]
+
+
+def hex_id(value: bytes) -> str | None:
+    """An id as Ray's hex, None if it is nil."""
+    text = value.hex()
+    return None if is_nil(text) else text
+
+
+def ms_to_ns(value: int) -> int | None:
+    """Milliseconds to ns, None where Ray means "not known"."""
+    return None if value in _NO_TIME_MS else int(value) * 1_000_000
+
+
+def has(message: Any, field: str) -> bool:
+    """Whether an optional field is set; False also where this version of Ray has no such field."""
+    try:
+        return bool(message.HasField(field))
+    except ValueError:
+        return False
+
+
+def text_map(message: Any, field: str) -> dict[str, Any]:
+    """A map field as a dict, empty where this version of Ray has no such field."""
+    return dict(getattr(message, field, None) or {})
+
+
+def known(values: Mapping[str, Value | None]) -> dict[str, Value]:
+    """Only what is known: no empty texts, no Nones."""
+    return {name: value for name, value in values.items() if value is not None and value != ""}

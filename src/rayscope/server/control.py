@@ -1,0 +1,70 @@
+"""What acts: logging in, attaching to a cluster, a question in SQL."""
+
+from __future__ import annotations
+
+from fastapi import Depends, FastAPI
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from rayscope.server import schemas
+from rayscope.server.parameters import ERRORS, answer, error
+from rayscope.server.security import COOKIE, cookie_value, matches
+from rayscope.server.services import Hub
+from rayscope.server.write_access import operator_only
+from rayscope.user_sql import run as user_sql_run
+
+
+class Login(BaseModel):
+    """The server's token, to be kept as a cookie."""
+
+    token: str = Field(max_length=500)
+
+
+class Cluster(BaseModel):
+    """A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one."""
+
+    address: str = Field(max_length=300)
+    ray_token: str | None = Field(None, max_length=4000)
+
+
+class SqlQuestion(BaseModel):
+    """A single SELECT on the documented views."""
+
+    sql: str = Field(max_length=user_sql_run.MAX_SQL_CHARS)
+    session: str | None = Field(None, max_length=200)
+    limit: int = Field(user_sql_run.DEFAULT_LIMIT, ge=1, le=user_sql_run.MAX_LIMIT)
+
+
+def add_control(app: FastAPI, hub: Hub) -> None:
+    """The three paths that take a POST from users."""
+
+    @app.post("/api/login", status_code=204)
+    def login(given: Login) -> Response:
+        """Let this browser in by a cookie."""
+        token = hub.settings.token
+        if token is not None and not matches(given.token, token):
+            return error(
+                401, "unauthorized", "That is not this server's token.", "It was printed at its start."
+            )
+        response = Response(status_code=204)
+        if token is not None:
+            value = cookie_value(token)
+            response.set_cookie(COOKIE, value, max_age=30 * 86400, httponly=True, samesite="strict")
+        return response
+
+    @app.post(
+        "/api/clusters",
+        dependencies=[Depends(operator_only(hub))],
+        responses={**ERRORS, 502: {"model": schemas.ErrorAnswer}},
+    )
+    def attach(cluster: Cluster) -> Response:
+        """Begin to read snapshots of a running cluster."""
+        return answer({"session": hub.attach(cluster.address, cluster.ray_token)})
+
+    @app.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
+    def run_sql(question: SqlQuestion) -> Response:
+        """Run one SELECT over a session's views."""
+        chosen = hub.resolve(question.session)
+        version = hub.read(chosen, lambda file: file.written)
+        body = hub.sql.query(hub.catalog.path(chosen), question.sql, version=version, limit=question.limit)
+        return Response(body, media_type="application/json")

@@ -1,0 +1,101 @@
+"""Parameters and answers that many paths share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Depends, Query, Request
+from fastapi.responses import Response
+
+from rayscope.server import schemas
+from rayscope.server.security import error_body
+from rayscope.server.services import Hub
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import pages
+
+Session = Annotated[str | None, Query(description="Session name; the newest without it.")]
+Text = Annotated[str | None, Query(max_length=500)]
+Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
+Limit = Annotated[int, Query(ge=1, le=pages.MAX_LIMIT)]
+Cursor = Annotated[str | None, Query(max_length=4000)]
+Sort = Annotated[str, Query(max_length=60)]
+
+
+def _task_filters(
+    job_id: Text = None,
+    name: Text = None,
+    func_name: Text = None,
+    state: Text = None,
+    type: Text = None,
+    node_id: Text = None,
+    worker_id: Text = None,
+    actor_id: Text = None,
+    parent_task_id: Text = None,
+    caller_task_id: Text = None,
+    placement_group_id: Text = None,
+    error_type: Text = None,
+    annotation: Annotated[str | None, Query(max_length=500, description="NAME or NAME=VALUE")] = None,
+    q: Text = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
+) -> dict[str, Any]:
+    return dict(locals())
+
+
+#: Which task attempts a request is about: the filters of the list of tasks and of the views made of them.
+TaskFilters = Annotated[dict[str, Any], Depends(_task_filters)]
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
+}
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """JSON, encoded once."""
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def answered(
+    hub: Hub,
+    session: str,
+    request: Request,
+    function: Callable[[SessionFile], Any],
+    *,
+    attends: bool = True,
+) -> Response:
+    """The JSON of what ``function`` finds; equal requests share it for a while (see ``answers``).
+
+    ``function`` may be called again later, by nobody's request. ``attends``: see :meth:`Hub.dated`. Header
+    ``Age`` (s): since it was made.
+    """
+    question = f"{request.url.path}?{request.url.query}"
+    body, age_s = hub.dated(
+        session, question, lambda file: msgspec.json.encode(function(file)), attends=attends
+    )
+    return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
+
+
+def error(
+    status: int,
+    code: str,
+    message: str,
+    remedy: str,
+    headers: dict[str, str] | None = None,
+    params: Mapping[str, str | int] | None = None,
+) -> Response:
+    """The error body that docs/api.md describes."""
+    return Response(error_body(code, message, remedy, params), status, headers, "application/json")
+
+
+def with_dropped(hub: Hub, session: str, page: pages.Page) -> Response:
+    """A page of a list, with what the session is missing."""
+    return answer(
+        {
+            "items": page.items,
+            "next": page.next,
+            "total": page.total,
+            "dropped": hub.dropped(session),
+        }
+    )

@@ -1,0 +1,137 @@
+"""What each topic of the live push tells of a session: small, made of what other viewers ask for anyway."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rayscope.alerts.state import Alert, State
+from rayscope.cluster.jobs.progress import progress_of
+from rayscope.cluster.sessions import sql as sessions_sql
+from rayscope.metrics.promql.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from rayscope.server.services import Hub
+
+_NEWEST_FAILURES = 10
+_ALERTS = 100
+#: What topic ``metrics`` tells, as PromQL.
+HEADLINES = {
+    "cpu_percent": "avg(ray_node_cpu_utilization)",
+    "memory_used_bytes": "sum(ray_node_mem_used)",
+    "memory_total_bytes": "sum(ray_node_mem_total)",
+    "object_store_used_bytes": "sum(ray_object_store_used_memory)",
+    "gpu_percent": "avg(ray_node_gpus_utilization)",
+    "network_receive_bytes_per_s": "sum(ray_node_network_receive_speed)",
+    "network_send_bytes_per_s": "sum(ray_node_network_send_speed)",
+    "tasks_finished_per_s": "sum(rate(rayscope_task_attempts_finished_total[1m]))",
+    "pending_demands": "sum(rayscope_pending_demands)",
+}
+_MESSAGE_CHARS = 300
+
+
+def provide_topics(hub: Hub) -> None:
+    """Register the built-in topics."""
+    hub.realtime.provide("cluster", lambda session, _: cluster(hub, session))
+    hub.realtime.provide("tasks", lambda session, _: tasks(hub, session))
+    hub.realtime.provide("actors", lambda session, _: actors(hub, session))
+    hub.realtime.provide("alerts", lambda session, _: alerts(hub, session))
+    hub.realtime.provide("metrics", lambda session, _: headline(hub, session))
+    hub.realtime.provide("job", lambda session, params: job(hub, session, params))
+
+
+def cluster(hub: Hub, session: str) -> dict[str, Any]:
+    """How many of everything by state, and the resources of the nodes that are alive."""
+    about = hub.catalog.about(session)
+    return {
+        "live": hub.is_live(session),
+        "attempts": about.attempts,
+        "states": about.states,
+        **glance(hub, session),
+    }
+
+
+def glance(hub: Hub, session: str) -> dict[str, Any]:
+    """What this and ``GET /api/cluster`` tell of a session alike."""
+    counts = hub.cached(session, "counts", sessions_sql.counts)
+    return {
+        "recording": hub.recording(session),
+        "nodes": {
+            "alive": counts["nodes"].get("ALIVE", 0),
+            "dead": counts["nodes"].get("DEAD", 0),
+        },
+        "resources_total": hub.cached(session, "resources", sessions_sql.resources_total),
+        "actors": counts["actors"],
+        "jobs": counts["jobs"],
+        "workers": counts["workers"],
+        "placement_groups": counts["placement_groups"],
+    }
+
+
+def tasks(hub: Hub, session: str) -> dict[str, Any]:
+    """Attempts by state, and the newest failures."""
+    about = hub.catalog.about(session)
+    failures = hub.cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
+    keys = ("task_id", "attempt", "name", "error_type", "end_ns")
+    return {
+        "tasks": about.tasks,
+        "attempts": about.attempts,
+        "states": about.states,
+        "failures": [
+            {
+                **{key: row[key] for key in keys},
+                "error_summary": (row["error_summary"] or "")[:_MESSAGE_CHARS] or None,
+            }
+            for row in failures
+        ],
+    }
+
+
+def actors(hub: Hub, session: str) -> dict[str, Any]:
+    """Actors by state."""
+    states = hub.cached(session, "counts", sessions_sql.counts)["actors"]
+    return {"total": sum(states.values()), "states": states}
+
+
+def alerts(hub: Hub, session: str) -> dict[str, Any]:
+    """What fires and is pending (the first 100), and how much of each; nothing of a session that is over."""
+    live = hub.is_live(session)
+    active = hub.alerts.active(session) if live else []
+    now_ns = time.time_ns()
+    items = [told_alert(hub, session, alert, now_ns) for alert in active[:_ALERTS]]
+    count = {state: sum(each.state is state for each in active) for state in (State.FIRING, State.PENDING)}
+    return {
+        "live": live,
+        "firing": count[State.FIRING],
+        "pending": count[State.PENDING],
+        "items": items,
+    }
+
+
+def told_alert(hub: Hub, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
+    """An alert as the API tells it, with the silences that hold for it."""
+    told: dict[str, Any] = msgspec.to_builtins(alert)
+    told["severity"] = alert.labels.get("severity", "none")
+    told["silenced_by"] = hub.alerts.silences.silencing({**alert.labels, "session": session}, now_ns)
+    return told
+
+
+def headline(hub: Hub, session: str) -> dict[str, Any]:
+    """The newest values of a few series of the whole cluster; null where there is none."""
+    now_ns = hub.last_ns(session)
+    store = hub.metrics.store(session)
+    values: dict[str, float | None] = {}
+    for name, expr in HEADLINES.items():
+        series = evaluate(store, expr, now_ns, now_ns, 0).series
+        value = series[0][1][0] if series else None
+        values[name] = value if value is not None and math.isfinite(value) else None
+    return {"values": values}
+
+
+def job(hub: Hub, session: str, params: Mapping[str, str]) -> dict[str, Any]:
+    """One job's attempts by function and state, as ``/api/jobs/{job_id}/progress`` tells them."""
+    return {"job_id": params["job_id"], **progress_of(hub, session, "job", params["job_id"])}

@@ -1,1 +1,0 @@
-"""The HTTP API's paths, by what they are about. docs/api.md says what the answers mean."""

@@ -1,0 +1,61 @@
+"""The operator's role: whoever changes something (jobs, silences, clusters ...) shows a token of its own.
+
+Looking is one thing, acting another: Ray's dashboard lets everyone who reaches it submit jobs, which is to
+run code. So even on loopback, where looking needs no token, acting does: the one in DATA_DIR/operator, which
+only the user who runs the server can read. It comes in a header alone. A cookie would go to every server on
+the same host, whatever its port (Ray's own dashboard, say), and along with requests that nobody meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import FastAPI, Header, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from rayscope.server.parameters import ERRORS, error
+from rayscope.server.security import matches
+from rayscope.server.services import Hub
+
+HEADER = "X-Rayscope-Operator"
+_REMEDY = (
+    "It stands in the file `operator` in the server's data directory; `rayscope operator` prints it. "
+    f"Send it as the header {HEADER}."
+)
+
+
+class NotOperator(Exception):
+    """Somebody who may look wants to act."""
+
+
+class OperatorLogin(BaseModel):
+    """The operator's token, to be checked."""
+
+    token: str = Field(max_length=500)
+
+
+def operator_only(hub: Hub) -> Callable[..., None]:
+    """A dependency for routes that act. Raises NotOperator (answered 403, ``needs_operator``)."""
+
+    def check(given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None) -> None:
+        if given is None or not matches(given, hub.operator_token):
+            raise NotOperator
+
+    return check
+
+
+def add_operator(app: FastAPI, hub: Hub) -> None:
+    """Where a token can be tried, and the answer to who is no operator."""
+
+    @app.exception_handler(NotOperator)
+    async def refuse(_: Request, __: Exception) -> Response:
+        return error(403, "needs_operator", "This needs the operator's token.", _REMEDY)
+
+    @app.post("/api/operator", status_code=204, responses=ERRORS)
+    def operator(given: OperatorLogin) -> Response:
+        """Whether this is the operator's token: 204, or 403. Nothing is kept."""
+        if not matches(given.token, hub.operator_token):
+            return error(403, "wrong_operator_token", "That is not the operator's token.", _REMEDY)
+        return Response(status_code=204)

@@ -1,0 +1,335 @@
+"""The sessions in a data directory: where their files are, which are open, which to drop.
+
+DATA_DIR/sessions/<session>/record.duckdb   the record
+DATA_DIR/sessions/<session>/about.json      what the list of sessions shows without opening it
+DATA_DIR/sessions/<session>/agents.json     what the agents of its nodes said last
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rayscope.model import AgentReport
+from rayscope.model.decoding import DECODE_ERRORS
+from rayscope.storage.errors import NotFound, SpoolFull, StoreError
+from rayscope.storage.session_file import MEMORY_LIMIT, SessionFile
+
+log = logging.getLogger("rayscope.store")
+
+_AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
+_FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+#: Ended sessions kept open for readers; each costs a few MB.
+_OPEN_READERS = 8
+LIVE_NS = 30 * 10**9
+#: Sessions that may begin in a minute: each costs a file, memory and threads, and anybody may make up names.
+_MAX_NEW, _NEW_S = 30, 60.0
+
+
+class About(msgspec.Struct):
+    """What is known of a session without opening its record. Times in ns."""
+
+    session: str
+    first_ns: int = 0
+    last_ns: int = 0
+    #: When the session's cluster was gone, as far as that is known.
+    ended_ns: int | None = None
+    recording: list[str] = []
+    ray_version: str | None = None
+    gcs_address: str | None = None
+    tasks: int = 0
+    attempts: int = 0
+    states: dict[str, int] = {}
+    actors: int = 0
+    nodes: int = 0
+    jobs: int = 0
+    dropped_total: int = 0
+    events: int = 0
+    batches: int = 0
+    unknown: dict[str, int] = {}
+    note: str | None = None
+    #: How each node's events come, by node id: what its agent said last.
+    agents: dict[str, AgentReport] = {}
+    #: JSON came that does not say from which node (Ray before 2.55).
+    nameless_json: bool = False
+    #: How much of ``dropped_total`` was known when the tasks were last read again from the GCS, and when.
+    repaired_total: int = 0
+    repaired_ns: int = 0
+    #: The GCS had itself dropped attempts by then.
+    repaired_partly: bool = False
+
+
+class Retention(msgspec.Struct):
+    """What to keep: the newest sessions within all three limits. Live sessions always stay."""
+
+    max_age_s: float = 30 * 86400
+    max_bytes: int = 20 << 30
+    max_sessions: int = 200
+
+
+class Catalog:
+    """All sessions of one data directory. Thread-safe."""
+
+    def __init__(self, data_dir: Path, *, memory_limit: str = MEMORY_LIMIT, read_only: bool = False) -> None:
+        self.folder = data_dir / "sessions"
+        self._memory_limit = memory_limit
+        self._read_only = read_only
+        if not read_only:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
+        self._lock = threading.RLock()
+        self._open: OrderedDict[str, SessionFile] = OrderedDict()
+        self._users: dict[str, int] = {}
+        self._pinned: set[str] = set()
+        self._about: dict[str, About] = {}
+        #: When the last sessions began (monotonic s).
+        self._begun: deque[float] = deque(maxlen=_MAX_NEW)
+        self._saving = threading.Lock()
+        #: Sessions whose counts are not those of their record: whoever can reads it and counts again.
+        self.uncounted: set[str] = set()
+        self._load()
+
+    def _load(self) -> None:
+        if not self.folder.is_dir():
+            return
+        for entry in os.scandir(self.folder):
+            if _NAME.fullmatch(entry.name) and entry.is_dir():
+                about = self._load_about(Path(entry.path))
+                with contextlib.suppress(*_FILE_ERRORS):
+                    about.agents = _AGENTS.decode((Path(entry.path) / "agents.json").read_bytes())
+                # Never what the file says: folders are written and removed by this name.
+                about.session = entry.name
+                self._about[entry.name] = about
+
+    def _load_about(self, folder: Path) -> About:
+        """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
+        try:
+            about = msgspec.json.decode((folder / "about.json").read_bytes(), type=About)
+            # A clock that went back must not keep a session the newest for ever.
+            about.last_ns = min(about.last_ns, time.time_ns())
+            return about
+        except _FILE_ERRORS as error:
+            try:
+                stamp = folder.stat().st_mtime_ns
+            except OSError:
+                stamp = time.time_ns()
+            about = About(folder.name, first_ns=stamp, last_ns=stamp)
+            self.uncounted.add(folder.name)
+            if not isinstance(error, FileNotFoundError) or (folder / "about.json").is_symlink():
+                log.warning("%s cannot be read: %s", folder / "about.json", error)
+                about.note = "about.json was damaged: what it said beside the record is lost."
+            return about
+
+    def names(self) -> list[str]:
+        """All sessions, newest sign of life first."""
+        with self._lock:
+            return sorted(self._about, key=lambda name: (-self._about[name].last_ns, name))
+
+    def about(self, session: str) -> About:
+        """Raises NotFound."""
+        with self._lock:
+            try:
+                return self._about[session]
+            except KeyError:
+                raise NotFound(
+                    f"No session {session[:80]!r} is recorded here.", what="session", id=session[:80]
+                ) from None
+
+    def add(self, session: str) -> About:
+        """Begin a session, or give the known one.
+
+        Raises StoreError for a name that is no session's, and SpoolFull if too many begin.
+        """
+        with self._lock:
+            known = self._about.get(session)
+            if known is None:
+                if not _NAME.fullmatch(session):
+                    raise StoreError(
+                        f"{session[:80]!r} is no Ray session name.",
+                        "Check what sends these events.",
+                        "bad_session",
+                    )
+                now = time.monotonic()
+                if len(self._begun) == _MAX_NEW and now - self._begun[0] < _NEW_S:
+                    raise SpoolFull(
+                        f"More than {_MAX_NEW} sessions began within a minute.",
+                        "Look at what sends events under so many session names; it can be tried again soon.",
+                        "too_many_sessions",
+                    )
+                self._begun.append(now)
+                (self.folder / session).mkdir(parents=True, exist_ok=True)
+                known = self._about[session] = About(session, first_ns=time.time_ns(), last_ns=time.time_ns())
+            return known
+
+    def save_about(self, session: str) -> None:
+        """Write a session's ``about.json``."""
+        # The agents have a file of their own: there may be thousands, and this is written each second.
+        self._save(session, "about.json", msgspec.structs.replace(self.about(session), agents={}))
+
+    def save_agents(self, session: str) -> None:
+        """Write a session's ``agents.json``."""
+        self._save(session, "agents.json", dict(self.about(session).agents))
+
+    def _save(self, session: str, name: str, value: Any) -> None:
+        path = self.folder / session / name
+        part = path.with_suffix(".part")
+        with self._saving, contextlib.suppress(OSError):
+            part.write_bytes(msgspec.json.encode(value))
+            part.replace(path)
+
+    def path(self, session: str) -> Path:
+        """The record's file. Raises NotFound for an unknown session, so no path is built from a request."""
+        self.about(session)
+        return self.folder / session / "record.duckdb"
+
+    def open_for_writing(self, session: str) -> SessionFile:
+        """The session's file, kept open until :meth:`release`. A damaged one is moved aside and told."""
+        with contextlib.suppress(OSError):  # DuckDB says it better
+            self.path(session).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self._lock:
+                file = self._opened(session)
+                self._pinned.add(session)
+                return file
+        except StoreError as error:
+            if error.code != "corrupt":
+                raise
+            self.set_aside(session)
+            with self._lock:
+                file = self._opened(session)
+                self._pinned.add(session)
+                return file
+
+    def set_aside(self, session: str) -> None:
+        """Rename a damaged record, so that a new one can begin, and tell in the list of sessions."""
+        self.reopen(session)
+        path = self.path(session)
+        aside = path.with_name(f"record.damaged-{time.time_ns()}.duckdb")
+        for suffix in ("", ".wal"):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+        self.about(
+            session
+        ).note = f"The record was damaged and is kept as {aside.name}; what came later is recorded anew."
+
+    def release(self, session: str) -> None:
+        """The session is not written any more; its file may be closed when others are read."""
+        with self._lock:
+            self._pinned.discard(session)
+            self._close_some()
+
+    def reopen(self, session: str) -> None:
+        """Close a file whose connection is broken, so that the next use opens it again."""
+        with self._lock:
+            file = self._open.pop(session, None)
+        if file is not None:
+            file.close()
+
+    @contextlib.contextmanager
+    def reading(self, session: str) -> Iterator[SessionFile]:
+        """The session's file for one query. Raises NotFound or StoreError."""
+        with self._lock:
+            file = self._opened(session)
+            self._users[session] = self._users.get(session, 0) + 1
+        try:
+            yield file
+        finally:
+            with self._lock:
+                self._users[session] -= 1
+                self._close_some()
+
+    def _opened(self, session: str) -> SessionFile:
+        file = self._open.get(session)
+        if file is None:
+            path = self.path(session)
+            is_missing = not path.exists()
+            if self._read_only and is_missing:
+                raise NotFound(f"Session {session} has no record yet.")
+            file = self._open[session] = SessionFile(
+                path, memory_limit=self._memory_limit, read_only=self._read_only
+            )
+            about = self.about(session)
+            if is_missing and (about.attempts or about.nodes) and not about.note:
+                about.note = "The record's file was missing; what came later is recorded anew."
+                self.uncounted.add(session)
+        self._open.move_to_end(session)
+        return file
+
+    def _close_some(self) -> None:
+        idle = [n for n in self._open if n not in self._pinned and not self._users.get(n)]
+        for name in idle[: max(0, len(idle) - _OPEN_READERS)]:
+            self._open.pop(name).close()
+
+    def damaged(self, session: str) -> list[str]:
+        """Names of files of the session that were damaged and set aside."""
+        try:
+            return sorted(name for name in os.listdir(self.folder / session) if ".damaged-" in name)
+        except OSError:
+            return []
+
+    def disk_bytes(self, session: str) -> int:
+        """What the session takes on disk."""
+        total = 0
+        with contextlib.suppress(OSError):  # somebody may have removed the folder
+            for entry in os.scandir(self.folder / session):
+                with contextlib.suppress(OSError):
+                    total += entry.stat().st_size if entry.is_file() else 0
+        return total
+
+    def apply_retention(self, retention: Retention, now_ns: int, *, keep: Collection[str] = ()) -> list[str]:
+        """Drop the oldest ended sessions beyond the limits (whole files: nothing shrinks a DuckDB file).
+
+        ``keep`` are sessions whose clusters are known to live, quiet or not. Returns the names of what was
+        dropped.
+        """
+        dropped = []
+        kept_bytes = 0
+        kept = 0
+        for name in self.names():
+            about = self.about(name)
+            size = self.disk_bytes(name)
+            live = name in keep or now_ns - about.last_ns < LIVE_NS
+            too_old = now_ns - about.last_ns > retention.max_age_s * 1e9
+            if live or not (
+                too_old or kept_bytes + size > retention.max_bytes or kept + 1 > retention.max_sessions
+            ):
+                kept_bytes += size
+                kept += 1
+                continue
+            if self.remove(name):
+                dropped.append(name)
+        return dropped
+
+    def remove(self, session: str) -> bool:
+        """Drop a session's record unless it is in use. Returns whether it is gone."""
+        with self._lock:
+            if session in self._pinned or self._users.get(session):
+                return False
+            file = self._open.pop(session, None)
+            if file is not None:
+                file.close()
+            self.about(session)
+            del self._about[session]
+            self.uncounted.discard(session)
+        shutil.rmtree(self.folder / session, ignore_errors=True)
+        return True
+
+    def close(self) -> None:
+        """Close every file."""
+        with self._lock:
+            for file in self._open.values():
+                file.close()
+            self._open.clear()
+            self._pinned.clear()

@@ -1,0 +1,256 @@
+"""Log files as far as they were seen, kept with a session: compressed, within a limit, read by offset.
+
+sessions/<session>/logs.sqlite: table ``files`` (node, name, how much was seen) and table ``frames`` (a
+stretch of a file's bytes, compressed with zstd). SQLite, since a stretch is there whole or not at all after a
+kill, the space of what is dropped is used again, and no name of a file of others becomes a path of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow
+
+from rayscope.storage.errors import StoreError
+
+FILE_NAME = "logs.sqlite"
+#: A stretch grows up to so many bytes: small additions are compressed again together with it.
+_FRAME = 256 << 10
+_GROWS = 64 << 10
+#: The share of the limit that one file may take, and what is left after making room.
+_SHARE, _ROOM = 8, 0.95
+_LAYOUT = """
+CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, node_id TEXT NOT NULL, name TEXT NOT NULL,
+    is_user INTEGER NOT NULL, seen INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
+    first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, UNIQUE (node_id, name));
+CREATE TABLE IF NOT EXISTS frames (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, begin INTEGER NOT NULL,
+    "end" INTEGER NOT NULL, time_ns INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (file, begin));
+CREATE INDEX IF NOT EXISTS by_time ON frames (time_ns);
+"""
+
+
+class KeptFile(NamedTuple):
+    """What is kept of a file: ``seen``, up to where it was followed; ``kept``, its bytes that are here.
+
+    ``first_ns``, ``last_ns``: when bytes of it came.
+    """
+
+    node_id: str
+    name: str
+    seen: int
+    kept: int
+    first_ns: int
+    last_ns: int
+
+
+class LogStore:
+    """The kept logs of one session. Thread-safe. Raises StoreError for a file that cannot be read or written.
+
+    ``max_bytes``: what the compressed bytes may take. At the limit the oldest of Ray's own logs are dropped
+    first, then the oldest of users'.
+    """
+
+    def __init__(self, path: Path, max_bytes: int = 1 << 30) -> None:
+        self._max_bytes = max_bytes
+        self._codec = pyarrow.Codec("zstd", compression_level=3)
+        self._lock = threading.RLock()
+        try:
+            path.touch(mode=0o600)
+            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.executescript(_LAYOUT)
+            self._bytes = self._one("SELECT coalesce(sum(bytes), 0) FROM files")
+        except (OSError, sqlite3.Error) as error:
+            raise _broken(error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    @property
+    def disk_bytes(self) -> int:
+        """What the kept logs take, compressed."""
+        return self._bytes
+
+    def files(self, node_id: str | None = None) -> list[KeptFile]:
+        """What is kept, of a node or of all, by node and name."""
+        of_node, values = ("", ()) if node_id is None else ("WHERE node_id = ?", (node_id,))
+        return [
+            KeptFile(*row)
+            for row in self._all(
+                'SELECT node_id, name, seen, coalesce((SELECT sum("end" - begin) FROM frames '
+                f"WHERE file = files.id), 0), first_ns, last_ns FROM files {of_node} ORDER BY node_id, name",
+                *values,
+            )
+        ]
+
+    def counts(self) -> dict[str, int]:
+        """Node -> of how many of its files something is known."""
+        return dict(self._all("SELECT node_id, count(*) FROM files GROUP BY node_id"))
+
+    def names(self, node_id: str) -> set[str]:
+        """The files of one node of which something is known."""
+        return {row[0] for row in self._all("SELECT name FROM files WHERE node_id = ?", node_id)}
+
+    def file(self, node_id: str, name: str) -> KeptFile | None:
+        """What is kept of one file, None for nothing."""
+        rows = self._all(
+            'SELECT node_id, name, seen, coalesce((SELECT sum("end" - begin) FROM frames '
+            "WHERE file = files.id), 0), first_ns, last_ns FROM files WHERE node_id = ? AND name = ?",
+            node_id,
+            name,
+        )
+        return KeptFile(*rows[0]) if rows else None
+
+    def append(
+        self, node_id: str, name: str, begin: int, data: bytes, time_ns: int, *, is_user: bool = True
+    ) -> None:
+        """Keep the bytes of a file from ``begin`` on, seen at ``time_ns``; what was seen before, once."""
+        with self._lock:
+            try:
+                with self._db:
+                    self._db.execute("BEGIN")
+                    self._append(node_id, name, begin, data, time_ns, is_user)
+                    self._make_room()
+            except sqlite3.Error as error:
+                with contextlib.suppress(sqlite3.Error):
+                    self._bytes = self._one("SELECT coalesce(sum(bytes), 0) FROM files")
+                raise _broken(error) from error
+
+    def _append(self, node_id: str, name: str, begin: int, data: bytes, time_ns: int, is_user: bool) -> None:
+        self._db.execute(
+            "INSERT INTO files (node_id, name, is_user, first_ns, last_ns) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET last_ns = excluded.last_ns",
+            (node_id, name, is_user, time_ns, time_ns),
+        )
+        file, seen, held = self._db.execute(
+            "SELECT id, seen, bytes FROM files WHERE node_id = ? AND name = ?", (node_id, name)
+        ).fetchone()
+        if begin < seen:
+            data = data[seen - begin :]
+            begin = seen
+        if not data:
+            return
+        grown = 0
+        last = self._db.execute(
+            'SELECT id, begin, "end", data FROM frames WHERE file = ? ORDER BY begin DESC LIMIT 1', (file,)
+        ).fetchone()
+        if last is not None and last[2] == begin and last[2] - last[1] < _GROWS:
+            data = self._unpacked(last[3], last[2] - last[1]) + data
+            begin = last[1]
+            self._db.execute("DELETE FROM frames WHERE id = ?", (last[0],))
+            grown -= len(last[3])
+        for at in range(0, len(data), _FRAME):
+            part = data[at : at + _FRAME]
+            packed = self._codec.compress(part, asbytes=True)
+            self._db.execute(
+                'INSERT INTO frames (file, begin, "end", time_ns, data) VALUES (?, ?, ?, ?, ?)',
+                (file, begin + at, begin + at + len(part), time_ns, packed),
+            )
+            grown += len(packed)
+        self._count(file, grown, begin + len(data))
+        if held + grown > self._max_bytes // _SHARE:
+            self._drop("file = ?", (file,), held + grown - self._max_bytes * _ROOM / _SHARE)
+
+    def _count(self, file: int, grown: int, seen: int) -> None:
+        self._bytes += grown
+        self._db.execute("UPDATE files SET bytes = bytes + ?, seen = ? WHERE id = ?", (grown, seen, file))
+
+    def _make_room(self) -> None:
+        if self._bytes > self._max_bytes:
+            self._drop("true", (), self._bytes - self._max_bytes * _ROOM)
+
+    def _drop(self, where: str, values: tuple[int, ...], least: float) -> None:
+        """Drop the oldest stretches until ``least`` bytes are free."""
+        chosen = self._db.execute(
+            "SELECT frames.id, file, length(data) FROM frames JOIN files ON files.id = file "
+            f"WHERE {where} ORDER BY is_user, time_ns, begin",
+            values,
+        )
+        gone = []
+        for frame, file, size in chosen:
+            if least <= 0:
+                break
+            gone.append((frame, file, size))
+            least -= size
+        for frame, file, size in gone:
+            self._db.execute("DELETE FROM frames WHERE id = ?", (frame,))
+            self._db.execute("UPDATE files SET bytes = bytes - ? WHERE id = ?", (size, file))
+            self._bytes -= size
+
+    def restart(self, node_id: str, name: str) -> None:
+        """The file was begun anew (rotated): what is kept of it is under another name, or gone."""
+        with self._lock:
+            try:
+                row = self._db.execute(
+                    "SELECT id, bytes FROM files WHERE node_id = ? AND name = ?", (node_id, name)
+                ).fetchone()
+                if row is not None:
+                    self._db.execute("DELETE FROM frames WHERE file = ?", (row[0],))
+                    self._db.execute("UPDATE files SET seen = 0, bytes = 0 WHERE id = ?", (row[0],))
+                    self._bytes -= row[1]
+            except sqlite3.Error as error:
+                raise _broken(error) from error
+
+    def read(self, node_id: str, name: str, begin: int, end: int) -> list[tuple[int, bytes]]:
+        """(offset, bytes) of what is kept from ``begin`` up to ``end``, in order; neighbours are joined."""
+        rows = self._all(
+            'SELECT frames.begin, frames."end", data FROM frames JOIN files ON files.id = file '
+            'WHERE node_id = ? AND name = ? AND "end" > ? AND begin < ? ORDER BY begin',
+            node_id,
+            name,
+            begin,
+            end,
+        )
+        found: list[tuple[int, list[bytes], int]] = []
+        for first, last, packed in rows:
+            whole = self._unpacked(packed, last - first)
+            part = whole[max(0, begin - first) : end - first]
+            at = max(begin, first)
+            if found and found[-1][2] == at:
+                found[-1][1].append(part)
+                found[-1] = (found[-1][0], found[-1][1], at + len(part))
+            else:
+                found.append((at, [part], at + len(part)))
+        return [(at, b"".join(parts)) for at, parts, _ in found]
+
+    def offset_at(self, node_id: str, name: str, time_ns: int) -> int | None:
+        """Where what was seen at ``time_ns`` or later begins; None if all is older."""
+        rows = self._all(
+            "SELECT frames.begin FROM frames JOIN files ON files.id = file "
+            "WHERE node_id = ? AND name = ? AND time_ns >= ? ORDER BY begin LIMIT 1",
+            node_id,
+            name,
+            time_ns,
+        )
+        return int(rows[0][0]) if rows else None
+
+    def _unpacked(self, packed: bytes, size: int) -> bytes:
+        try:
+            return bytes(self._codec.decompress(packed, decompressed_size=size, asbytes=True))
+        except (OSError, ValueError) as error:
+            raise _broken(error) from error
+
+    def _one(self, sql: str) -> int:
+        return int(self._db.execute(sql).fetchone()[0])
+
+    def _all(self, sql: str, *values: str | int) -> list[tuple[Any, ...]]:
+        with self._lock:
+            try:
+                return self._db.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
+                raise _broken(error) from error
+
+
+def _broken(error: Exception) -> StoreError:
+    return StoreError(
+        f"The kept logs cannot be read or written: {str(error)[:200]}.",
+        "Free some space, or remove logs.sqlite from the session's folder to begin anew.",
+        "logs",
+    )

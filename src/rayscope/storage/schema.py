@@ -1,0 +1,307 @@
+"""The layout of a session's DuckDB file, its version, and the documented views.
+
+``attempts`` has no primary key: its rows are unique because one writer looks up before it inserts (see
+docs/decisions/0002). A task id is split into its first 8 bytes (``task_hi``, random) and the rest
+(``task_lo``, the actor or job, few distinct values, so it compresses to nearly nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rayscope.model import PHASES, STATES
+from rayscope.model.attempt import SCALARS
+from rayscope.storage.sql import execution
+from rayscope.storage.sql.execution import (
+    CREATED,
+    END,
+    NAMED_PARENT_ID,
+    NOT_DRIVER,
+    PARENT_ID,
+    START,
+    TASK_ID,
+    function_name,
+)
+
+SCHEMA_VERSION = 6
+
+#: Integer scalars of an attempt; the others are texts.
+_INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
+_SUBMITTERS = ("parent_task_id", "caller_task_id")
+STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
+PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
+
+#: (column, DuckDB type) of table ``attempts``, in order; :data:`flow_sql.DERIVED` comes behind them.
+#: ``parent_hi`` and ``parent_lo`` are of the task that made the call. Where the tracer told that, the parent
+#: that Ray names is in ``named_parent``: '' if it is not known.
+ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("state", "VARCHAR"),
+    ("reported_state", "VARCHAR"),
+    ("end_known_by", "VARCHAR"),
+    ("path_id", "BIGINT"),
+    ("parent_hi", "UBIGINT"),
+    ("parent_lo", "VARCHAR"),
+    ("named_parent", "VARCHAR"),
+    *((name, "BIGINT" if name in _INTEGERS else "VARCHAR") for name in SCALARS if name not in _SUBMITTERS),
+    *((name, "BIGINT") for name in STATE_COLUMNS),
+    *((name, "BIGINT") for name in PHASE_COLUMNS),
+    ("error_ns", "BIGINT"),
+    ("error_type", "VARCHAR"),
+    ("error_message", "VARCHAR"),
+    ("returned_ns", "BIGINT"),
+    ("return_bytes", "BIGINT"),
+    ("output_bytes", "BIGINT"),
+)
+
+DERIVED_COLUMNS = tuple((name, "BIGINT") for name in execution.DERIVED)
+#: Of a table ``fresh`` with :data:`ATTEMPT_COLUMNS`.
+INSERT_ATTEMPTS = (
+    "INSERT INTO attempts BY NAME SELECT *, "
+    + ", ".join(f"{made} AS {name}" for name, made in execution.DERIVED.items())
+    + " FROM fresh"
+)
+
+SPAN_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("name", "VARCHAR"),
+    ("begin_ns", "BIGINT"),
+    ("end_ns", "BIGINT"),
+    ("extra", "VARCHAR"),
+)
+
+#: As :class:`rayscope.model.Edge`.
+EDGE_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("kind", "VARCHAR"),
+    ("object_hi", "UBIGINT"),
+    ("object_lo", "VARCHAR"),
+    ("object_index", "UINTEGER"),
+    ("bytes", "BIGINT"),
+    ("begin_ns", "BIGINT"),
+    ("end_ns", "BIGINT"),
+)
+
+#: As :class:`rayscope.model.Annotation`.
+ANNOTATION_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("task_hi", "UBIGINT"),
+    ("task_lo", "VARCHAR"),
+    ("attempt", "INTEGER"),
+    ("kind", "VARCHAR"),
+    ("name", "VARCHAR"),
+    ("value", "VARCHAR"),
+    ("number", "DOUBLE"),
+    ("time_ns", "BIGINT"),
+)
+
+#: Entity kind -> its table's typed columns (what ``Entity.current()`` gives); each table also has ``id``,
+#: and ``doc``, the whole record for merging.
+ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "actor": (
+        ("state", "VARCHAR"),
+        ("class_name", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("ray_namespace", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("node_id", "VARCHAR"),
+        ("worker_id", "VARCHAR"),
+        ("pid", "BIGINT"),
+        ("repr_name", "VARCHAR"),
+        ("is_detached", "BOOLEAN"),
+        ("num_restarts", "BIGINT"),
+        ("max_restarts", "BIGINT"),
+        ("required_resources", "VARCHAR"),
+        ("placement_group_id", "VARCHAR"),
+        ("label_selector", "VARCHAR"),
+        ("runtime_env", "VARCHAR"),
+        ("call_site", "VARCHAR"),
+        ("death_reason", "VARCHAR"),
+        ("death_cause", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+    "node": (
+        ("state", "VARCHAR"),
+        ("node_ip", "VARCHAR"),
+        ("node_name", "VARCHAR"),
+        ("hostname", "VARCHAR"),
+        ("is_head", "BOOLEAN"),
+        ("instance_id", "VARCHAR"),
+        ("instance_type", "VARCHAR"),
+        ("labels", "VARCHAR"),
+        ("resources_total", "VARCHAR"),
+        ("death_reason", "VARCHAR"),
+        ("death_message", "VARCHAR"),
+        ("metrics_export_port", "BIGINT"),
+        ("dashboard_agent_port", "BIGINT"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+    "worker": (
+        ("state", "VARCHAR"),
+        ("worker_type", "VARCHAR"),
+        ("node_id", "VARCHAR"),
+        ("pid", "BIGINT"),
+        ("ip", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("exit_type", "VARCHAR"),
+        ("exit_detail", "VARCHAR"),
+        ("launch_ns", "BIGINT"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+        ("tracer", "VARCHAR"),
+    ),
+    "job": (
+        ("state", "VARCHAR"),
+        ("type", "VARCHAR"),
+        ("submission_id", "VARCHAR"),
+        ("entrypoint", "VARCHAR"),
+        ("driver_pid", "BIGINT"),
+        ("driver_ip", "VARCHAR"),
+        ("driver_node_id", "VARCHAR"),
+        ("message", "VARCHAR"),
+        ("error_type", "VARCHAR"),
+        ("exit_code", "BIGINT"),
+        ("is_internal", "BOOLEAN"),
+        ("alias_of", "VARCHAR"),
+        ("runtime_env", "VARCHAR"),
+        ("metadata", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+    "placement_group": (
+        ("state", "VARCHAR"),
+        ("name", "VARCHAR"),
+        ("strategy", "VARCHAR"),
+        ("job_id", "VARCHAR"),
+        ("creator_actor_id", "VARCHAR"),
+        ("is_detached", "BOOLEAN"),
+        ("bundles", "VARCHAR"),
+        ("stats", "VARCHAR"),
+        ("created_ns", "BIGINT"),
+        ("end_known_by", "VARCHAR"),
+    ),
+}
+
+#: Entity kind -> (view name, id column) as users see them.
+ENTITY_VIEWS: dict[str, tuple[str, str]] = {
+    "actor": ("actors", "actor_id"),
+    "node": ("nodes", "node_id"),
+    "worker": ("workers", "worker_id"),
+    "job": ("jobs", "job_id"),
+    "placement_group": ("placement_groups", "placement_group_id"),
+}
+
+
+def _columns(columns: tuple[tuple[str, str], ...]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns)
+
+
+#: Ray overrides the name of an actor's method by the actor's repr, unless the user named the task
+#: (``protobuf_to_task_state_dict``).
+SHOWN_NAME = (
+    "CASE WHEN actor_repr_name IS NOT NULL AND type = 'ACTOR_TASK' AND name = func_name "
+    "THEN actor_repr_name || '.' || split_part(name, '.', -1) ELSE name END"
+)
+#: A submission that got a driver is shown as the driver's job; the dashboard's own driver is no user's.
+SHOWN_JOB = "alias_of IS NULL AND is_internal IS NOT TRUE"
+#: Reasons of losses that cost spans, not tasks (Ray keeps 1,000 spans a task unless told otherwise).
+SPAN_LOSSES = ("profile_events_dropped",)
+TABLES: tuple[str, ...] = (
+    "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",
+    f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS + DERIVED_COLUMNS)})",
+    f"CREATE TABLE IF NOT EXISTS span_rows ({_columns(SPAN_COLUMNS)})",
+    f"CREATE TABLE IF NOT EXISTS edge_rows ({_columns(EDGE_COLUMNS)})",
+    f"CREATE TABLE IF NOT EXISTS annotation_rows ({_columns(ANNOTATION_COLUMNS)})",
+    "CREATE TABLE IF NOT EXISTS paths (path_id BIGINT, parent_path_id BIGINT, name VARCHAR, depth INTEGER)",
+    "CREATE TABLE IF NOT EXISTS drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT, "
+    "event_type VARCHAR DEFAULT '', first_ns BIGINT, last_ns BIGINT)",
+    *(
+        f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
+        for kind, columns in ENTITY_COLUMNS.items()
+    ),
+)
+
+_STATE_ROWS = ", ".join(
+    f"{{'state': '{state}', 'time_ns': {column}}}"
+    for state, column in zip(STATES, STATE_COLUMNS, strict=True)
+)
+
+
+def _entity_view(kind: str) -> str:
+    view, id_column = ENTITY_VIEWS[kind]
+    columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
+    where = f" WHERE {SHOWN_JOB}" if kind == "job" else ""
+    return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {columns} FROM {kind}_rows{where}"
+
+
+_TIMES = execution.times(execution.LAST)
+VIEWS: tuple[str, ...] = (
+    f"CREATE OR REPLACE VIEW tasks AS SELECT {TASK_ID} AS task_id, attempt, {SHOWN_NAME} AS name, "
+    f"{function_name('attempts')} AS func_name, type, state, reported_state, end_known_by, "
+    f"{NAMED_PARENT_ID} AS parent_task_id, {PARENT_ID} AS caller_task_id, "
+    + ", ".join(n for n in SCALARS if n not in {"name", "func_name", "type", *_SUBMITTERS})
+    + f", {CREATED} AS created_ns, {START} AS start_ns, {END} AS end_ns, "
+    f"{_TIMES['duration']} AS duration_ns, {_TIMES['waiting']} AS waiting_ns, {_TIMES['total']} AS total_ns, "
+    + ", ".join((*STATE_COLUMNS, *PHASE_COLUMNS))
+    + f", error_type, error_message, path_id FROM attempts WHERE {NOT_DRIVER}",
+    f"CREATE OR REPLACE VIEW task_states AS SELECT task_id, attempt, s.state AS state, s.time_ns AS time_ns "
+    f"FROM (SELECT {TASK_ID} AS task_id, attempt, unnest([{_STATE_ROWS}]) AS s FROM attempts "
+    f"WHERE {NOT_DRIVER}) WHERE s.time_ns IS NOT NULL",
+    f"CREATE OR REPLACE VIEW data_edges AS {execution.EDGES}",
+    f"CREATE OR REPLACE VIEW phases AS {execution.phases()}",
+    f"CREATE OR REPLACE VIEW annotations AS SELECT {TASK_ID} AS task_id, attempt, kind, name, value, "
+    "number, time_ns FROM annotation_rows",
+    # The phases of every attempt, and whatever else was measured inside it.
+    f"CREATE OR REPLACE VIEW spans AS SELECT {TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
+    f"end_ns - begin_ns AS duration_ns, extra, {execution.BLOCKED_ON} AS blocked_on "
+    f"FROM span_rows UNION ALL {execution.still_blocked()} "
+    + " ".join(
+        f"UNION ALL SELECT {TASK_ID}, attempt, 'task:{phase}', {phase}_begin_ns, {phase}_end_ns, "
+        f"{phase}_end_ns - {phase}_begin_ns, NULL, NULL FROM attempts WHERE {phase}_begin_ns IS NOT NULL"
+        for phase in PHASES
+    ),
+    *(_entity_view(kind) for kind in ENTITY_COLUMNS),
+)
+
+#: From version N to N + 1: statements to run on a file of version N.
+MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
+    1: lambda: (
+        "ALTER TABLE drops ADD COLUMN event_type VARCHAR DEFAULT ''",
+        "ALTER TABLE drops ADD COLUMN first_ns BIGINT",
+        "ALTER TABLE drops ADD COLUMN last_ns BIGINT",
+    ),
+    2: lambda: (
+        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS returned_ns BIGINT",
+        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS return_bytes BIGINT",
+        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS output_bytes BIGINT",
+        "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS tracer VARCHAR",
+    ),
+    3: lambda: (
+        *(f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} BIGINT" for name in execution.DERIVED),
+        f"UPDATE attempts SET {', '.join(f'{name} = {made}' for name, made in execution.DERIVED.items())}",
+    ),
+    4: lambda: ("ALTER TABLE attempts ADD COLUMN IF NOT EXISTS cpu_ns BIGINT",),
+    5: lambda: (
+        "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS launch_ns BIGINT",
+        *(
+            f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} VARCHAR"
+            for name in ("named_parent", "reported_state", "end_known_by", "module_name", "function_hash")
+        ),
+        "UPDATE attempts SET reported_state = state",
+        *(
+            f"ALTER TABLE {kind}_rows ADD COLUMN IF NOT EXISTS end_known_by VARCHAR"
+            for kind in ENTITY_COLUMNS
+        ),
+    ),
+}

@@ -1,0 +1,79 @@
+"""Lanes of the Gantt chart by call path, folded to so many levels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import duckdb
+
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.sql.pages import Row
+
+#: More different call paths than this are not put in order.
+MAX_PATHS = 200_000
+MAX_LEVELS = 30
+#: SQL of an attempt's lane, '' without a call path, once :func:`prepare` has made the table; order of lanes.
+LANE = "coalesce((SELECT p.in_lane FROM path_lanes p WHERE p.path_id = attempts.path_id), '')"
+ORDER = "(SELECT p.rank FROM path_lanes p WHERE p.path_id = TRY_CAST(lane AS BIGINT)) NULLS LAST, lane"
+
+
+class CallLane(NamedTuple):
+    """Where a call path is shown: the path of that ``lane``, and how that is called and how deep it lies (1:
+    called by a driver). ``rank``: its place in the order of all, callers before what they call.
+    """
+
+    lane: int
+    rank: int
+    name: str
+    depth: int
+
+
+def call_lanes(paths: Iterable[tuple[int, int, str]], levels: int) -> dict[int, CallLane]:
+    """The lane of each of ``paths`` (id, caller's id, name): its own down to ``levels``, below that the
+    caller's. Those with the same caller are in the order of their names.
+    """
+    known = {path: (parent, name) for path, parent, name in paths}
+    below: dict[int | None, list[int]] = defaultdict(list)
+    for path, (parent, _) in known.items():
+        below[parent if parent in known else None].append(path)
+    for called in below.values():
+        called.sort(key=lambda path: (known[path][1], path), reverse=True)
+    lanes: dict[int, CallLane] = {}
+    todo = [(path, 1) for path in below[None]]
+    while todo:
+        path, depth = todo.pop()
+        parent, name = known[path]
+        lanes[path] = CallLane(path, len(lanes), name, depth) if depth <= levels else lanes[parent]
+        todo.extend((called, depth + 1) for called in below.get(path, ()))
+    return lanes
+
+
+def prepare(reader: duckdb.DuckDBPyConnection, levels: int) -> dict[str, CallLane]:
+    """Make the table that :data:`LANE` and :data:`ORDER` look into. Returns the lanes by their id. Raises
+    BadQuery.
+    """
+    paths = reader.execute(
+        f"SELECT path_id, parent_path_id, name FROM paths LIMIT {MAX_PATHS + 1}"
+    ).fetchall()
+    if len(paths) > MAX_PATHS:
+        raise BadQuery(
+            f"There are more than {MAX_PATHS} different call paths.", "Choose lanes by function instead."
+        )
+    lanes = call_lanes(paths, levels)
+    reader.execute(
+        "CREATE TEMP TABLE path_lanes AS SELECT unnest(?::BIGINT[]) AS path_id, "
+        "unnest(?::VARCHAR[]) AS in_lane, unnest(?::INTEGER[]) AS rank",
+        [list(lanes), [str(one.lane) for one in lanes.values()], [one.rank for one in lanes.values()]],
+    )
+    return {str(path): one for path, one in lanes.items() if one.lane == path}
+
+
+def label(rows: Iterable[Row], lanes: Mapping[str, CallLane]) -> None:
+    """Tell rows of lanes (``lane``: its id) their ``depth``, and name those of call paths (``label``)."""
+    for row in rows:
+        call = lanes.get(row["lane"])
+        row["depth"] = call.depth if call else None
+        if call:
+            row["label"] = call.name

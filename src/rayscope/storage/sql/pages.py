@@ -1,0 +1,132 @@
+"""What all lists share: conditions, orders, keyset cursors and pages."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import msgspec
+
+from rayscope.storage.errors import BadQuery
+
+Row = dict[str, Any]
+MAX_LIMIT = 1000
+
+
+class Page(msgspec.Struct):
+    """One page of a list: ``total`` counts what the filters left, ``next`` is the following page's cursor."""
+
+    items: list[Row]
+    next: str | None
+    total: int
+
+
+@dataclass(frozen=True)
+class Where:
+    """Conditions joined by AND, and the values of their parameters."""
+
+    clauses: list[str]
+    values: list[Any]
+
+    @property
+    def sql(self) -> str:
+        """`` WHERE ...``, or nothing."""
+        return f" WHERE {' AND '.join(self.clauses)}" if self.clauses else ""
+
+    def named(self) -> tuple[str, dict[str, Any]]:
+        """All conditions as one, with named parameters ($p0, ...) for their question marks; and these."""
+        parts = " AND ".join(self.clauses).split("?")
+        named = {f"p{number}": value for number, value in enumerate(self.values)}
+        text = parts[0] + "".join(f"$p{number}{part}" for number, part in enumerate(parts[1:]))
+        return f"({text or 'true'})", named
+
+    def add(self, clause: str, *values: Any) -> None:
+        """One more condition."""
+        self.clauses.append(clause)
+        self.values.extend(values)
+
+
+def encode_cursor(values: Sequence[Any]) -> str:
+    """The sort and the last row's key as an opaque text."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(list(values))).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
+    """The values again, if they are of one of ``types``. Raises BadQuery."""
+    try:
+        values = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except ValueError as error:
+        raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.") from error
+    if (
+        not isinstance(values, list)
+        or not values
+        or values[0] != sort
+        or [type(value) for value in values[1:]] not in types
+        or any(isinstance(value, int) and abs(value) >= 2**64 for value in values)
+    ):
+        raise BadQuery("This cursor belongs to another list or sort.", "Take `next` of the page before.")
+    return values
+
+
+def direction_of(sort: str, allowed: Sequence[str]) -> tuple[str, bool]:
+    """Field and whether it descends (``-field``). Raises BadQuery."""
+    descending = sort.startswith("-")
+    name = sort.removeprefix("-")
+    if name not in allowed:
+        raise BadQuery(f"Cannot sort by {name[:80]!r}.", f"Sort by one of: {', '.join(allowed)}.")
+    return name, descending
+
+
+def given(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters that are set."""
+    return {name: value for name, value in filters.items() if value is not None and value != ""}
+
+
+def check_limit(limit: int) -> int:
+    """``limit`` if a page may have so many. Raises BadQuery."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise BadQuery(f"limit must be 1 to {MAX_LIMIT}.")
+    return limit
+
+
+def count_and_edge(
+    reader: duckdb.DuckDBPyConnection,
+    rows: str,
+    where: Where,
+    after: Where,
+    key: str,
+    *,
+    descending: bool,
+    limit: int,
+) -> int:
+    """How many of ``rows`` (SQL) the conditions leave. Narrows ``where`` to a page of them.
+
+    ``after``: the cursor's condition; ``key``: what the page is sorted by first. What is left are the page's
+    rows and those with the last one's key: to sort 100,000 whole rows costs three times as much as this. In
+    one transaction with the page, or rows could be missing from it.
+    """
+    aggregate, operator = ("max", ">=") if descending else ("min", "<=")
+    filtered = f" FILTER ({' AND '.join(after.clauses)})" if after.clauses else ""
+    total, keys = reader.execute(
+        f"SELECT count(*), {aggregate}({key}, {limit + 1}){filtered} FROM {rows}{where.sql}",
+        [*after.values, *where.values],
+    ).fetchall()[0]
+    where.clauses.extend(after.clauses)
+    where.values.extend(after.values)
+    if keys is not None and len(keys) > limit:
+        where.add(f"{key} {operator} ?", keys[-1])
+    return int(total)
+
+
+def like(text: str) -> str:
+    """A text as a part of an ILIKE pattern, its wildcards taken literally."""
+    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
+def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
+    """All rows of a result as dicts."""
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

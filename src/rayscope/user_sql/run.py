@@ -1,0 +1,324 @@
+"""Read-only SQL of users over one session, within hard limits of time, memory, size and number.
+
+Queries run in processes of their own (:mod:`rayscope.user_sql.worker`), each on a copy of a record; see
+docs/decisions/0010.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import msgspec
+
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.storage.session_file import MEMORY_LIMIT, explain
+from rayscope.user_sql.worker import (
+    IDLE_S,
+    MAX_ANSWER_BYTES,
+    Job,
+    Question,
+    Refusal,
+    SqlResult,
+    read_frame,
+    write_frame,
+)
+
+log = logging.getLogger("rayscope.store")
+
+DEFAULT_LIMIT = 10_000
+MAX_LIMIT = 1_000_000
+MAX_SQL_CHARS = 100_000
+#: Queries at a time, and processes that wait for the next one.
+AT_A_TIME = 2
+#: A copy of a live record that took longer than this is used for this many times as long as it took.
+_SLOW_COPY_S = 1.0
+_STALE_FACTOR = 10
+_MAX_STALE_S = 60.0
+#: Copying and opening a record may take this long.
+_OPEN_TIMEOUT_S = 120.0
+
+
+class SqlError(BadQuery):
+    """The query was refused, failed, or ran out of its limits."""
+
+
+class SqlRunner:
+    """Runs queries in processes that it starts, keeps for the next query, and ends. Thread-safe.
+
+    ``folder`` holds the copies while they are opened, and what queries spill to disk.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        memory_limit: str = MEMORY_LIMIT,
+        timeout_s: float = 30.0,
+        min_free_bytes: int = 0,
+    ) -> None:
+        self._folder = folder
+        self._memory_limit = memory_limit
+        self._timeout_s = timeout_s
+        self._min_free_bytes = min_free_bytes
+        self._room = threading.BoundedSemaphore(AT_A_TIME)
+        self._lock = threading.Lock()
+        self._workers: list[_Worker] = []
+        self._closed = False
+        shutil.rmtree(folder, ignore_errors=True)  # of a server that was killed
+
+    def query(
+        self, source: Path, sql: str, *, version: object, limit: int = DEFAULT_LIMIT, copy: bool = True
+    ) -> bytes:
+        """The answer as JSON of :class:`SqlResult`. Raises SqlError or StoreError.
+
+        ``version``: equal as long as the content of ``source`` is. ``copy``: somebody else has it open.
+        """
+        if len(sql) > MAX_SQL_CHARS:
+            raise SqlError(f"The query is longer than {MAX_SQL_CHARS} characters.", "Shorten it.")
+        if not 1 <= limit <= MAX_LIMIT:
+            raise SqlError(
+                f"limit must be 1 to {MAX_LIMIT}.", "Aggregate in SQL rather than fetch more rows."
+            )
+        if not self._room.acquire(blocking=False):
+            raise StoreError(
+                f"{AT_A_TIME} SQL queries are running already.", "Try again when one has ended.", "busy"
+            )
+        try:
+            with self._worker(source, version, copy) as worker:
+                return worker.ask(Question(sql, limit, self._timeout_s), self._timeout_s)
+        finally:
+            self._room.release()
+
+    @contextlib.contextmanager
+    def _worker(self, source: Path, version: object, copy: bool) -> Iterator[_Worker]:
+        """A process for one query: one that has the record open, or a new one."""
+        with self._lock:
+            if self._closed:
+                raise StoreError("The server is stopping.", "Ask again when it has started.", "busy")
+            idle = [worker for worker in self._workers if not worker.busy]
+            fits = [worker for worker in idle if worker.fits(source, version)]
+            if fits:
+                worker = fits[0]
+            else:
+                # The room lets at most one less than all of them be busy here, so one of these is free.
+                for old in idle[: max(0, len(self._workers) + 1 - AT_A_TIME)]:
+                    self._end(old)
+                if copy:
+                    self._check_space(source)
+                worker = _Worker(self._folder, Job(str(source), copy, self._memory_limit), version)
+                self._workers.append(worker)
+            worker.busy = True
+        try:
+            if not fits:
+                worker.open(_OPEN_TIMEOUT_S)
+            yield worker
+        finally:
+            with self._lock:
+                worker.busy = False
+                if not worker.is_alive or self._closed:
+                    self._end(worker)
+
+    def _check_space(self, source: Path) -> None:
+        with contextlib.suppress(OSError):
+            needed = source.stat().st_size
+            folder = self._folder if self._folder.exists() else self._folder.parent
+            if shutil.disk_usage(folder).free - needed < self._min_free_bytes:
+                raise StoreError(
+                    f"The disk has no room for the copy of the record that SQL reads ({needed >> 20} MB).",
+                    "Free some space, or stop the server: rayscope sql then reads the record itself.",
+                    "full",
+                )
+
+    def _end(self, worker: _Worker) -> None:
+        worker.close()
+        with contextlib.suppress(ValueError):
+            self._workers.remove(worker)
+
+    def close(self) -> None:
+        """End all processes, also those that are at work."""
+        with self._lock:
+            self._closed = True
+            for worker in list(self._workers):
+                if worker.busy:
+                    worker.kill()  # whoever waits for it removes it
+                else:
+                    self._end(worker)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class _Worker:
+    """A process with a record open. Used by one thread at a time."""
+
+    def __init__(self, folder: Path, job: Job, version: object) -> None:
+        self.busy = False
+        self._job, self._version = job, version
+        self._opened = self._used = 0.0
+        self._open_cost_s = 0.0
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._folder = Path(tempfile.mkdtemp(dir=folder))
+            self._log = (self._folder / "log").open("w+b")
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "rayscope.user_sql.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                cwd=self._folder,
+                env=_environment(),
+                start_new_session=True,  # Ctrl-C is for the server, which ends this
+                bufsize=0,
+            )
+        except OSError as error:
+            raise StoreError(
+                f"The process for SQL cannot be started: {error.strerror}.",
+                "Free some memory or disk space and try again.",
+                "unusable",
+            ) from error
+        self.is_alive = True
+
+    def fits(self, source: Path, version: object) -> bool:
+        """Whether it has this record open, of this version or not much older."""
+        now = time.monotonic()
+        if (
+            self._job.source != str(source)
+            or now - self._used > IDLE_S - 5
+            or self._process.poll() is not None
+        ):
+            return False
+        if self._version == version:
+            return True
+        usable_s = min(_MAX_STALE_S, _STALE_FACTOR * self._open_cost_s)
+        return self._open_cost_s > _SLOW_COPY_S and now - self._opened < usable_s
+
+    def open(self, timeout_s: float) -> None:
+        """Copy and open the record. Raises StoreError."""
+        took = self._exchange(
+            msgspec.json.encode(self._job), timeout_s, "The record took longer than {} s to copy and open."
+        )
+        self._open_cost_s = float(took)
+        self._opened = self._used = time.monotonic()
+
+    def ask(self, question: Question, timeout_s: float) -> bytes:
+        """The JSON of an answer. Raises StoreError."""
+        answer = self._exchange(
+            msgspec.json.encode(question), timeout_s, "The query took longer than {} s and was stopped."
+        )
+        self._used = time.monotonic()
+        return answer
+
+    def _exchange(self, content: bytes, timeout_s: float, too_long: str) -> bytes:
+        """Write a frame and read one; at the end of the time the process is killed, which ends both."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise RuntimeError("the process has no pipes")
+        timed_out = threading.Event()
+
+        def kill() -> None:
+            timed_out.set()
+            self._process.kill()
+
+        timer = threading.Timer(timeout_s, kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            write_frame(stdin.fileno(), content)
+            frame = read_frame(stdout.fileno(), MAX_ANSWER_BYTES)
+        except (EOFError, OSError, ValueError) as error:
+            self.is_alive = False
+            if timed_out.is_set():
+                raise SqlError(
+                    too_long.format(f"{timeout_s:g}"),
+                    "Narrow it with WHERE, or give more time (RAYSCOPE_SQL_TIMEOUT_S).",
+                ) from error
+            raise self._death() from error
+        finally:
+            timer.cancel()
+        if frame[:1] == b"+":
+            return frame[1:]
+        refusal = msgspec.json.decode(frame[1:], type=Refusal)
+        if refusal.code == "bad_query":
+            raise SqlError(refusal.message, refusal.remedy)
+        self.is_alive = False  # to give back the memory that it took
+        if refusal.code == "memory":
+            raise SqlError(refusal.message, refusal.remedy)
+        if refusal.code == "unreadable":
+            raise explain(Path(self._job.source), duckdb.Error(refusal.message))
+        raise StoreError(refusal.message, refusal.remedy, refusal.code)
+
+    def _death(self) -> StoreError:
+        """What to say when it ended by itself: mostly because an allocation failed where none may fail."""
+        self._process.kill()
+        code = self._process.wait()
+        with contextlib.suppress(OSError):
+            self._log.seek(0)
+            log.warning(
+                "the process for SQL ended with %s: %s",
+                code,
+                self._log.read()[-2000:].decode(errors="replace"),
+            )
+        return SqlError(
+            "The query crashed the process that ran it, most likely for want of memory.",
+            "Narrow it or aggregate (RAYSCOPE_MEMORY_LIMIT raises the limit). The server is not affected.",
+        )
+
+    def kill(self) -> None:
+        """End it; whoever waits for its answer is told."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Kill it and remove what it left."""
+        self.is_alive = False
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            if stream is not None:
+                stream.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of ours but where the packages are and the time zone: no token, no key, no settings."""
+    kept = {name: os.environ[name] for name in ("TZ", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
+    paths = [os.path.abspath(path) for path in sys.path]
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "LC_ALL": "C.UTF-8",
+        "HOME": "/",
+        "MALLOC_ARENA_MAX": "2",
+    }
+
+
+def run_sql(
+    data_dir: Path,
+    sql: str,
+    session: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+    timeout_s: float = 30.0,
+    memory_limit: str = MEMORY_LIMIT,
+) -> SqlResult:
+    """The same over a data directory that no server has open. Raises StoreError (SqlError, NotFound, ...)."""
+    catalog = Catalog(data_dir, read_only=True)
+    names = catalog.names()
+    if not names:
+        raise NotFound(f"No session is recorded in {data_dir}.", "Record one: rayscope run SCRIPT")
+    source = catalog.path(session or names[0])
+    if not source.exists():
+        raise NotFound(f"Session {session or names[0]} has no record yet.")
+    with tempfile.TemporaryDirectory(prefix="rayscope-sql-") as folder:
+        runner = SqlRunner(Path(folder) / "sql", memory_limit=memory_limit, timeout_s=timeout_s)
+        with contextlib.closing(runner):
+            answer = runner.query(source.absolute(), sql, version=None, limit=limit, copy=False)
+    return msgspec.json.decode(answer, type=SqlResult)

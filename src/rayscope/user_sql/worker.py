@@ -1,0 +1,403 @@
+"""The process in which users' SQL is parsed and run, so that it can be killed.
+
+Neither DuckDB's parser nor its functions on long texts keep to a limit of time or memory, and no thread can
+be ended from outside. So the server runs this module as a process of its own (see :mod:`rayscope.user_sql.run`)
+and kills it when its time is over.
+
+It works on a copy of the record, since DuckDB locks a file for its process. Before it takes the first query
+it gives up what it can: the network, the rest of the file system, and memory beyond its limit. Not every
+system allows all of that to every user; DuckDB's own walls stand in any case: no other files, no extensions,
+frozen settings, a read-only file, one SELECT in a read-only transaction.
+
+Both directions of the pipe carry frames: eight bytes of length, then the content.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import re
+import resource
+import select
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import duckdb
+import msgspec
+
+#: A larger answer is refused. The server takes no larger frame.
+MAX_ANSWER_BYTES = 64 << 20
+#: Without a query for this long the process ends, to give back its memory and its copy of the record.
+IDLE_S = 60.0
+#: Address space beyond what the process begins with: so much, and multiples of DuckDB's own limit.
+_HEADROOM_BYTES = 256 << 20
+_HEADROOM = 2
+_COPY_TRIES = 5
+_THREADS = 2
+#: DuckDB's header: it changes when, and only when, a checkpoint has been written.
+_HEADER_BYTES = 3 * 4096
+_CHUNK_ROWS = 100
+_MAX_MESSAGE_CHARS = 1000
+_ALLOWED = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+#: Functions that a SELECT may call although they do something else than read.
+_REFUSED = {"checkpoint", "force_checkpoint", "pg_sleep", "truncate_duckdb_logs"}
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+HELP = "SHOW TABLES lists what can be asked, DESCRIBE tasks the columns of one."
+
+
+class Job(msgspec.Struct):
+    """What the process is started for. ``copy``: the record is in use, so a copy of it is to be read."""
+
+    source: str
+    copy: bool
+    memory_limit: str
+
+
+class Question(msgspec.Struct):
+    """One query. ``timeout_s``: when its asker will have killed the process, if it is still there then."""
+
+    sql: str
+    limit: int
+    timeout_s: float
+
+
+class SqlResult(msgspec.Struct):
+    """``columns``: (name, DuckDB type); ``rows`` in JSON's types; ``truncated``: more rows than the limit.
+
+    ``snapshot_ns``: the record is read as it was then.
+    """
+
+    columns: list[tuple[str, str]]
+    rows: list[list[Any]]
+    truncated: bool
+    elapsed_ns: int
+    snapshot_ns: int
+
+
+class Refusal(msgspec.Struct):
+    """Why there is no answer. ``code``: of a StoreError."""
+
+    message: str
+    remedy: str
+    code: str = "bad_query"
+
+
+class _Refused(Exception):
+    def __init__(self, message: str, remedy: str, code: str = "bad_query") -> None:
+        super().__init__(message)
+        self.refusal = Refusal(message, remedy, code)
+
+
+def read_frame(descriptor: int, max_bytes: int) -> bytes:
+    """The next frame. Raises EOFError at the end, ValueError for one that is too large."""
+    size = int.from_bytes(_read_exactly(descriptor, 8), "big")
+    if size > max_bytes:
+        raise ValueError(f"a frame of {size} bytes")
+    return _read_exactly(descriptor, size)
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(descriptor, min(size, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def write_frame(descriptor: int, content: bytes) -> None:
+    """Write a frame. Raises OSError."""
+    for part in (len(content).to_bytes(8, "big"), content):
+        view = memoryview(part)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+
+def copy_record(source: Path, target: Path) -> None:
+    """Copy a record and its log while its owner may write to it. Raises OSError, or TimeoutError.
+
+    Between two checkpoints DuckDB overwrites nothing that the file's header leads to, and only appends to
+    the log, of whose end it ignores what is incomplete. So a copy is whole if no checkpoint ended meanwhile.
+    Where the file system can, the copy shares its blocks with the record.
+    """
+    log = source.with_name(source.name + ".wal")
+    for _ in range(_COPY_TRIES):
+        before = _header(source)
+        _copy_file(source, target)
+        target_log = target.with_name(target.name + ".wal")
+        target_log.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            _copy_file(log, target_log)
+        if _header(source) == before:
+            return
+    raise TimeoutError
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEADER_BYTES)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    if not hasattr(os, "copy_file_range"):  # not Linux
+        shutil.copyfile(source, target)
+        return
+    with source.open("rb") as read, target.open("wb") as written:
+        left = os.fstat(read.fileno()).st_size
+        while left > 0:
+            count = os.copy_file_range(read.fileno(), written.fileno(), left)
+            if not count:  # cut meanwhile
+                return
+            left -= count
+
+
+def open_record(job: Job) -> duckdb.DuckDBPyConnection:
+    """Open the record, or a copy of it in the current folder, and lock everything down."""
+    path = Path(job.source)
+    _prepare(job.memory_limit)
+    if job.copy:
+        copy_record(path, Path("record.duckdb"))
+        _leave_file_system()
+        path = Path("record.duckdb")
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": job.memory_limit,
+        "threads": _THREADS,
+        "temp_directory": "spill",
+        "max_temp_directory_size": "2GB",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "python_enable_replacements": "false",
+        "preserve_insertion_order": "false",
+    }
+    connection = duckdb.connect(str(path), read_only=True, config=config)
+    if job.copy:
+        # It stays readable for as long as it is open, and nothing is left when this process is gone.
+        for name in ("record.duckdb", "record.duckdb.wal"):
+            Path(name).unlink(missing_ok=True)
+    else:
+        _leave_file_system()
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _leave_network() -> None:
+    """Move to a network of nothing, and become able to leave the file system. As far as the system allows."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+
+
+def _leave_file_system() -> None:
+    """Make the current folder the only one that exists, as far as the system allows."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.chroot(".")
+
+
+def _prepare(memory_limit: str) -> None:
+    """Have DuckDB import what turns its values into Python's, and limit the address space."""
+    with duckdb.connect(config={"threads": 1, "memory_limit": memory_limit}) as connection:
+        with contextlib.suppress(duckdb.Error):
+            connection.execute(
+                "SELECT now(), current_time, uuid(), 1.5::DECIMAL(3, 1), DATE '2020-01-01', TIME '10:00:00', "
+                "INTERVAL 1 DAY, 'x'::BLOB, TIMESTAMP '2020-01-01', '10:00:00+01'::TIMETZ, '101'::BIT, "
+                "[1], {'a': 1}, MAP {'a': 1}, 1::HUGEINT, '1.5'::JSON, 1e300, TIMESTAMP_NS '2020-01-01'"
+            ).fetchall()
+        row = connection.execute("SELECT current_setting('memory_limit')").fetchone()
+    limit = _bytes_of(str(row[0])) if row else 0
+    with contextlib.suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * os.sysconf("SC_PAGE_SIZE") + _HEADROOM_BYTES + _HEADROOM * limit
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _bytes_of(text: str) -> int:
+    """Bytes of a size as DuckDB writes it: ``305.1 MiB``."""
+    found = re.fullmatch(r"([\d.]+) ([KMGT]?)i?B|([\d.]+) bytes?", text)
+    if not found:
+        return 1 << 30
+    return int(float(found[1] or found[3]) * _UNITS[found[2] or ""])
+
+
+def _limit_cpu(timeout_s: float) -> None:
+    """Have the system end the process if its asker is gone and cannot: the parser stops all our threads."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime + _THREADS * timeout_s) + 10
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def run(connection: duckdb.DuckDBPyConnection, question: Question, snapshot_ns: int) -> bytes:
+    """The answer, as JSON of :class:`SqlResult`. Raises _Refused."""
+    began = time.monotonic_ns()
+    _refuse_actions(question.sql)
+    try:
+        statements = duckdb.extract_statements(question.sql)
+        if len(statements) != 1 or statements[0].type not in _ALLOWED:
+            raise _Refused("Only a single SELECT is allowed: the record is read-only.", HELP)
+        connection.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            connection.execute(statements[0])
+            columns = [(str(column[0]), str(column[1])) for column in connection.description or ()]
+            rows, truncated = _rows(connection, question.limit)
+        finally:
+            with contextlib.suppress(duckdb.Error):
+                connection.execute("ROLLBACK")
+    except (duckdb.OutOfMemoryException, MemoryError) as error:
+        raise out_of_memory() from error
+    except duckdb.Error as error:
+        message = _message(error)
+        if "bad_alloc" in message or "bad allocation" in message:
+            raise out_of_memory() from error
+        raise _Refused(message, HELP) from error
+    except (ValueError, OverflowError, RecursionError, ImportError) as error:
+        raise _Refused(
+            f"The answer has a value that cannot be shown: {type(error).__name__}.",
+            "Cast it to VARCHAR.",
+        ) from error
+    head = msgspec.json.encode(
+        {
+            "columns": columns,
+            "truncated": truncated,
+            "elapsed_ns": time.monotonic_ns() - began,
+            "snapshot_ns": snapshot_ns,
+        }
+    )
+    return head[:-1] + b',"rows":[' + b",".join(rows) + b"]}"
+
+
+def out_of_memory() -> _Refused:
+    """The refusal of a query that needs too much memory."""
+    return _Refused(
+        "The query needs more memory than it may have.",
+        "Narrow it or aggregate (RAYSCOPE_MEMORY_LIMIT raises the limit).",
+        "memory",
+    )
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, limit: int) -> tuple[list[bytes], bool]:
+    """The rows, each as JSON, and whether there are more than ``limit``."""
+    rows: list[bytes] = []
+    size = 0
+    while len(rows) <= limit:
+        chunk = connection.fetchmany(min(_CHUNK_ROWS, limit + 1 - len(rows)))
+        if not chunk:
+            return rows, False
+        for row in chunk:
+            encoded = msgspec.json.encode([_json_value(value) for value in row])
+            size += len(encoded) + 1
+            if size > MAX_ANSWER_BYTES - (1 << 20):
+                raise _Refused(
+                    f"The answer is larger than {MAX_ANSWER_BYTES >> 20} MB.",
+                    "Select fewer columns or rows (LIMIT), or aggregate.",
+                )
+            rows.append(encoded)
+    return rows[:limit], True
+
+
+def _refuse_actions(sql: str) -> None:
+    """Raise _Refused for calls of functions that act."""
+    text = sql.encode()
+    tokens = duckdb.tokenize(sql)
+    ends = [offset for offset, _ in tokens[1:]] + [len(text)]
+    pieces = [
+        text[offset:end].decode(errors="replace").strip().strip('"').lower()
+        for (offset, kind), end in zip(tokens, ends, strict=True)
+        if kind != duckdb.token_type.comment
+    ]
+    for piece, following in itertools.pairwise(pieces):
+        if piece in _REFUSED and following.startswith("("):
+            raise _Refused(f"{piece}() is not allowed: the record is read-only.", HELP)
+
+
+def _message(error: Exception) -> str:
+    """What DuckDB says, without the stack and the traceback that it may add."""
+    text = re.split(r"\n*(?:Stack Trace|Traceback)", str(error), maxsplit=1)[0]
+    return text[:_MAX_MESSAGE_CHARS].rstrip() or type(error).__name__
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)  # JSON has no NaN and no infinity
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def main() -> None:
+    """Open the record of the first frame, then answer the queries of the others until the pipe ends."""
+    _leave_network()
+    with contextlib.suppress(OSError):
+        os.nice(5)
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what a library prints is no answer
+    job = msgspec.json.decode(read_frame(0, 1 << 20), type=Job)
+    snapshot_ns, began = time.time_ns(), time.monotonic()
+    try:
+        connection = open_record(job)
+    except TimeoutError:
+        _answer(
+            answers, Refusal("The record is being written just now.", "Try again in some seconds.", "busy")
+        )
+        return
+    except (OSError, duckdb.Error) as error:
+        _answer(answers, Refusal(_message(error), "", "unreadable"))
+        return
+    write_frame(answers, b"+%f" % (time.monotonic() - began))
+    questions: SimpleQueue[Question] = SimpleQueue()
+    busy = threading.Event()
+    threading.Thread(target=_listen, args=(questions, busy), daemon=True).start()
+    while True:
+        question = questions.get()
+        _limit_cpu(question.timeout_s)
+        try:
+            write_frame(answers, b"+" + run(connection, question, snapshot_ns))
+        except _Refused as refused:
+            _answer(answers, refused.refusal)
+        except MemoryError:
+            _answer(answers, out_of_memory().refusal)
+        busy.clear()
+
+
+def _answer(descriptor: int, refusal: Refusal) -> None:
+    write_frame(descriptor, b"-" + msgspec.json.encode(refusal))
+
+
+def _listen(questions: SimpleQueue[Question], busy: threading.Event) -> None:
+    """Pass on what is asked. Ends the process when nobody is there to ask, or nobody asks for long."""
+    while True:
+        ready, _, _ = select.select([0], [], [], IDLE_S)
+        if not ready and not busy.is_set():
+            os._exit(0)
+        if not ready:
+            continue
+        try:
+            question = msgspec.json.decode(read_frame(0, 4 << 20), type=Question)
+        except (EOFError, ValueError):
+            os._exit(0)
+        busy.set()
+        questions.put(question)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        main()
+    sys.stdout.flush()
+    os._exit(0)  # DuckDB and its threads are not taken down piece by piece

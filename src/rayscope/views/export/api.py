@@ -1,0 +1,111 @@
+"""A session as a file that other programs open."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import FastAPI, Query
+from fastapi.responses import Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from rayscope.server.parameters import ERRORS, Session, TaskFilters, error
+from rayscope.server.services import Hub
+from rayscope.views.export.export import Export
+from rayscope.views.export.format import FILES, Format
+
+#: Exports at a time: each may take as much memory as a session's queries.
+_AT_A_TIME = 2
+#: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
+_MOST_PAUSE_S = 0.1
+#: A download of which nothing is taken for so long is cut: its place is wanted by others, s.
+_STALLED_S = 60.0
+_CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
+
+
+class _Stalled(Exception):
+    """The client takes nothing."""
+
+
+class _Stream(StreamingResponse):
+    """Gives back what the pieces are made of when they are sent, or when nobody wants or takes them."""
+
+    def __init__(self, pieces: Iterator[bytes], done: contextlib.ExitStack, **options: Any) -> None:
+        super().__init__(pieces, **options)
+        self._done = done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def patient(message: Message) -> None:
+            try:
+                await asyncio.wait_for(send(message), _STALLED_S)
+            except asyncio.TimeoutError:
+                raise _Stalled from None
+
+        # An answer that ends before its last piece is cut by the server, so that it is not taken for whole.
+        with self._done, contextlib.suppress(_Stalled):
+            await super().__call__(scope, receive, patient)
+
+
+def add_export(app: FastAPI, hub: Hub) -> None:
+    """The one path."""
+    room = threading.BoundedSemaphore(_AT_A_TIME)
+
+    @app.get(
+        "/api/export",
+        response_class=Response,
+        responses={**ERRORS, 200: {"content": _CONTENT, "description": "The file, as a stream."}},
+    )
+    def export(
+        filters: TaskFilters,
+        format: Annotated[Format, Query(description="perfetto, chrome, speedscope or parquet (in a ZIP)")],
+        session: Session = None,
+    ) -> Response:
+        """A session's attempts, or those that the filters leave, in a format that other programs open."""
+        chosen = hub.resolve(session)
+        if not room.acquire(blocking=False):
+            return error(
+                503,
+                "busy",
+                f"{_AT_A_TIME} exports are being made already.",
+                "Try again when one is done.",
+                {"Retry-After": "10"},
+            )
+        with contextlib.ExitStack() as stack:
+            stack.callback(room.release)
+            hub.recorder.attend()
+            file = stack.enter_context(hub.catalog.reading(chosen))
+            made = stack.enter_context(
+                Export(
+                    file,
+                    format,
+                    filters,
+                    session=chosen,
+                    ray_version=hub.catalog.about(chosen).ray_version,
+                    last_ns=hub.last_ns(chosen),
+                )
+            )
+            ending, media_type = FILES[format]
+            headers = {
+                "Content-Disposition": f'attachment; filename="{chosen}{ending}"',
+                "Cache-Control": "no-store",
+                "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
+            }
+            pieces = _paced(made.chunks, hub)
+            return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
+        raise AssertionError  # no context above swallows an error
+
+
+def _paced(pieces: Iterator[bytes], hub: Hub) -> Iterator[bytes]:
+    """The same; while something is recorded, never more than half of the time."""
+    began = time.monotonic()
+    for piece in pieces:
+        took = time.monotonic() - began
+        yield piece
+        if any(hub.is_live(name) for name in hub.catalog.names()[:1]):
+            time.sleep(min(_MOST_PAUSE_S, took))
+        began = time.monotonic()

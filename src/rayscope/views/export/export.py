@@ -1,0 +1,173 @@
+"""Exports of a session: the bytes of each format as they are made."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import duckdb
+
+from rayscope import __version__
+from rayscope.storage.errors import StoreError
+from rayscope.storage.session_file import SessionFile, explain
+from rayscope.views.export.archive import archive
+from rayscope.views.export.format import Format
+from rayscope.views.export.formats import Attempt, ChromeTrace, Lane, PerfettoTrace, Span, Speedscope, draw
+from rayscope.views.export.tables_sql import tables
+from rayscope.views.export.timeline_sql import Timeline, timeline
+from rayscope.views.flame import sql as flame_sql
+from rayscope.views.flame.compute import Own, Path, flame
+from rayscope.views.flame.sql import MAX_PATHS
+from rayscope.views.stack import sql as stack_sql
+
+#: speedscope's page holds all of a file in memory at once: the busiest workers are left out beyond these.
+SPEEDSCOPE_ATTEMPTS = 200_000
+#: Frames of all stacks of the sums: each is written with all its callers, many where calls are deep.
+SPEEDSCOPE_FRAMES = 5_000_000
+#: Points of a curve over the session's time.
+_POINTS = 1_000
+#: What is left out of traces alone: profiles never have any.
+_ONLY_DRAWN = frozenset({"waits", "data_arrows", "call_arrows"})
+
+
+class Export:
+    """A session as a file of some format.
+
+    ``chunks`` gives its bytes, once. ``left_out``, how many of what are not in it, is known from the
+    beginning. Close it when done, or use it in a ``with`` block. Raises StoreError, also while it is read.
+    """
+
+    def __init__(
+        self,
+        file: SessionFile,
+        form: Format,
+        filters: Mapping[str, Any],
+        *,
+        session: str,
+        ray_version: str | None,
+        last_ns: int,
+    ) -> None:
+        self.left_out: dict[str, int] = {}
+        self._open = contextlib.ExitStack()
+        self._file, self._filters, self._last_ns = file, filters, last_ns
+        self._about: dict[str, Any] = {
+            "exporter": f"rayscope {__version__}",
+            "ray_version": ray_version,
+            "session": session,
+            "filters": {name: str(value) for name, value in filters.items() if value is not None},
+        }
+        make: Mapping[Format, Callable[[], Iterator[bytes]]] = {
+            Format.perfetto: self._perfetto,
+            Format.chrome: self._chrome,
+            Format.speedscope: self._speedscope,
+            Format.parquet: self._parquet,
+        }
+        try:
+            self.chunks = self._explained(make[form]())
+        except BaseException:
+            self._open.close()
+            raise
+
+    def __enter__(self) -> Export:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the record."""
+        self.chunks.close()
+        self._open.close()
+
+    def _explained(self, chunks: Iterator[bytes]) -> Any:
+        """The same, with what DuckDB says told as StoreError."""
+        try:
+            first = next(chunks, b"")
+        except (duckdb.Error, OSError) as error:
+            raise self._said(error) from error
+
+        def rest() -> Iterator[bytes]:
+            try:
+                yield first
+                yield from chunks
+            except (duckdb.Error, OSError) as error:
+                raise self._said(error) from error
+
+        return rest()
+
+    def _said(self, error: duckdb.Error | OSError) -> StoreError:
+        if str(error).startswith("Out of Memory"):  # as Arrow's reader hands it on
+            error = duckdb.OutOfMemoryException(str(error))
+        said = explain(self._file.path, error)
+        if said.code in ("memory", "full"):
+            said.remedy = "Export a part (a job, a time range), or give DuckDB more: RAYSCOPE_MEMORY_LIMIT."
+        return said
+
+    def _timeline(self, *, by_lane: bool = False, most: int | None = None) -> Timeline:
+        found = self._open.enter_context(
+            timeline(self._file, self._filters, last_ns=self._last_ns, by_lane=by_lane, most=most)
+        )
+        self.left_out = {
+            name: number
+            for name, number in found.left_out.items()
+            if number and not (by_lane and name in _ONLY_DRAWN)
+        }
+        self._about["attempts"] = found.attempts
+        self._about["left_out"] = self.left_out
+        return found
+
+    def _drawn(self, of: Timeline, sink: Any, by_lane: bool = False) -> Iterator[bytes]:
+        lanes = [Lane(**row) for row in of.lanes()]
+        attempts = (Attempt(**row) for row in of.drawn())
+        spans = (Span(**row) for row in of.spans())
+        yield from draw(lanes, attempts, spans, sink, by_lane=by_lane)
+        if by_lane:
+            return
+        names = {lane.lane: lane for lane in lanes}
+        for lane, name, time_ns, value in of.counters():
+            sink.counter(names[lane].node, f"{name}, {names[lane].name}", time_ns, value)
+            if sink.size() > 1 << 18:
+                yield sink.take()
+        curve = stack_sql.activity(self._file, self._filters, _POINTS, self._last_ns)
+        for name in ("in_flight", "running"):
+            for at, value in enumerate(curve[name]):
+                time_ns = curve["begin_ns"] + at * curve["bucket_ns"]
+                sink.counter("all tasks", name.replace("_", " "), time_ns, value)
+
+    def _perfetto(self) -> Iterator[bytes]:
+        sink = PerfettoTrace(self._about["session"])
+        of = self._timeline()
+        told = {"exporter": self._about["exporter"], "attempts": of.attempts}
+        if self._about["ray_version"]:
+            told["ray_version"] = self._about["ray_version"]
+        told |= {f"filter.{name}": value for name, value in self._about["filters"].items()}
+        told |= {f"left_out.{name}": number for name, number in self.left_out.items()}
+        sink.start(self._last_ns if of.begin_ns is None else of.begin_ns, told)
+        yield from self._drawn(of, sink)
+        yield sink.take()
+
+    def _chrome(self) -> Iterator[bytes]:
+        sink = ChromeTrace()
+        of = self._timeline()
+        sink.start(self._last_ns if of.begin_ns is None else of.begin_ns)
+        yield from self._drawn(of, sink)
+        sink.finish(self._about)
+        yield sink.take()
+
+    def _speedscope(self) -> Iterator[bytes]:
+        sink = Speedscope(self._about["session"])
+        sums = flame_sql.path_sums(self._file, self._filters, last_ns=self._last_ns)
+        tree = flame(map(Own._make, sums.rows), map(Path._make, sums.paths), limit=2 * MAX_PATHS)
+        of = self._timeline(by_lane=True, most=SPEEDSCOPE_ATTEMPTS)
+        frames = [] if tree is None else tree.tree.frames
+        deep = sink.start(of.begin_ns or 0, frames, SPEEDSCOPE_FRAMES)
+        if deep:
+            self.left_out["call_paths"] = deep
+        yield from self._drawn(of, sink, by_lane=True)
+        sink.finish(self._about)
+        yield sink.take()
+
+    def _parquet(self) -> Iterator[bytes]:
+        views = self._open.enter_context(tables(self._file, self._filters))
+        yield from archive(views, self._about)

@@ -1,0 +1,173 @@
+"""speedscope's own JSON: the time of all attempts by call path, and what each worker did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rayscope.views.export.formats.buffer import Buffer
+from rayscope.views.export.formats.draw import Args
+from rayscope.views.flame.compute import Frame
+
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+DRIVERS, UNKNOWN = "driver", "(call path unknown)"
+
+
+class Speedscope(Buffer):
+    """A sink (see :class:`rayscope.views.export.formats.draw.Sink`) that writes profiles of workers.
+
+    Slices have to come lane by lane. Arrows, instants and counters have no place in such a file.
+    """
+
+    media_type = "application/json"
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        super().__init__()
+        self._frames: dict[str, int] = {}
+        self._origin = 0
+        self._tracks: dict[object, int] = {}
+        self._names: list[str] = []
+        self._lanes: list[object] = []
+        self._lane: object = None
+        self._open: dict[int, _Profile] = {}
+        self._first = True
+
+    def start(self, begin_ns: int, frames: Sequence[Frame], most: int) -> int:
+        """The first profile: the executing time of ``frames`` (those of a flame graph, parents first).
+
+        Its stacks have at most ``most`` frames together; beyond, those of the least time are left out.
+        Returns how many these are.
+        """
+        self._origin = begin_ns
+        self._out += b'{"$schema":"' + _SCHEMA.encode() + b'","profiles":['
+        places: dict[str, int] = {}
+        above: list[int | None] = []
+        depths: list[int] = []
+        names: list[int] = []
+        for place, frame in enumerate(frames):
+            parent = places.get(frame.parent or "")
+            places[frame.id] = place
+            above.append(parent)
+            depths.append(1 if parent is None else depths[parent] + 1)
+            name = frame.name or {"driver": DRIVERS, "unknown": UNKNOWN}.get(frame.kind, frame.kind)
+            names.append(self._frame(name))
+        busy = [place for place, frame in enumerate(frames) if frame.own]
+        kept = []
+        for place in sorted(busy, key=lambda place: -frames[place].own):
+            if depths[place] <= most:
+                most -= depths[place]
+                kept.append(place)
+        kept.sort()
+        samples: list[list[int]] = []
+        for place in kept:
+            stack: list[int] = []
+            at: int | None = place
+            while at is not None:
+                stack.append(names[at])
+                at = above[at]
+            samples.append(stack[::-1])
+        weights = [frames[place].own for place in kept]
+        self._profile(
+            {
+                "type": "sampled",
+                "name": "executing time by call path, all workers",
+                "unit": "nanoseconds",
+                "startValue": 0,
+                "endValue": sum(weights),
+                "samples": samples,
+                "weights": weights,
+            }
+        )
+        return len(busy) - len(kept)
+
+    def finish(self, about: Mapping[str, Any]) -> None:
+        """The last lane, the names, and what is to be known of the file."""
+        self._flush()
+        shared = {"frames": [{"name": name} for name in self._frames]}
+        rest = {
+            "shared": shared,
+            "name": f"Ray {self._session}",
+            "activeProfileIndex": 0,
+            "exporter": about["exporter"],
+            "rayscope": about,
+        }
+        self._out += b"\n]," + msgspec.json.encode(rest)[1:] + b"\n"
+
+    def _profile(self, profile: Mapping[str, Any]) -> None:
+        self._out += (b"\n" if self._first else b",\n") + msgspec.json.encode(profile)
+        self._first = False
+
+    def _frame(self, name: str) -> int:
+        return self._frames.setdefault(name, len(self._frames))
+
+    def _flush(self) -> None:
+        """Write the profiles of the lane that is done."""
+        for track, profile in self._open.items():
+            head = {
+                "type": "evented",
+                "name": self._names[track],
+                "unit": "nanoseconds",
+                "startValue": profile.since,
+                "endValue": profile.until,
+            }
+            self._out += b",\n" + msgspec.json.encode(head)[:-1] + b',"events":['
+            self._out += b",".join(profile.events) + b"]}"
+        self._open = {}
+
+    def track(self, key: object, of: str, name: str) -> int:
+        """A profile; ``key`` begins with the lane."""
+        known = self._tracks.get(key)
+        if known is None:
+            known = self._tracks[key] = len(self._names)
+            self._names.append(f"{name}, {of}")
+            self._lanes.append(key[0] if isinstance(key, tuple) else key)
+        return known
+
+    def begin(
+        self,
+        track: int,
+        begin: int,
+        end: int,
+        name: str,
+        category: str,
+        args: Args,
+        gives: Iterable[int],
+        takes: Iterable[int],
+    ) -> None:
+        """A frame opens."""
+        if self._lanes[track] != self._lane:
+            self._flush()
+            self._lane = self._lanes[track]
+        at = begin - self._origin
+        profile = self._open.get(track)
+        if profile is None:
+            profile = self._open[track] = _Profile(at)
+        profile.stack.append(self._frame(name))
+        profile.add("O", profile.stack[-1], at)
+
+    def end(self, track: int, begin: int, end: int, takes: Iterable[int]) -> None:
+        """It closes."""
+        profile = self._open[track]
+        profile.add("C", profile.stack.pop(), end - self._origin)
+
+    def instant(
+        self, track: int, at: int, name: str, category: str, args: Args, gives: Iterable[int]
+    ) -> None:
+        """Not told."""
+
+    def counter(self, of: str, name: str, at: int, value: float) -> None:
+        """Not told."""
+
+
+class _Profile:
+    def __init__(self, since: int) -> None:
+        self.since = self.until = since
+        self.stack: list[int] = []
+        self.events: list[bytes] = []
+
+    def add(self, kind: str, frame: int, at: int) -> None:
+        self.until = at
+        self.events.append(f'{{"type":"{kind}","frame":{frame},"at":{at}}}'.encode())

@@ -1,0 +1,86 @@
+"""The documented views as Arrow batches: all of a session, or what belongs to a part of its attempts."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.storage.schema import ENTITY_VIEWS, SCHEMA_VERSION
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import NOT_DRIVER, TASK_ID, edges_of
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Rows of a batch.
+BATCH = 50_000
+#: The view of data edges joins all with all, so it is read in parts made of so many attempts and objects.
+_EDGES_PART = 50_000
+_OF_ATTEMPT = "SEMI JOIN wanted USING (task_id, attempt)"
+#: View -> which of its rows belong to the attempts in ``wanted``. Nodes and the like always come whole.
+VIEWS: Mapping[str, str] = {
+    "tasks": _OF_ATTEMPT,
+    "task_states": _OF_ATTEMPT,
+    "spans": _OF_ATTEMPT,
+    "data_edges": "WHERE producer_task_id IN (SELECT task_id FROM wanted) "
+    "OR consumer_task_id IN (SELECT task_id FROM wanted)",
+    "phases": _OF_ATTEMPT,
+    "annotations": _OF_ATTEMPT,
+    **{view: "" for view, _ in ENTITY_VIEWS.values()},
+}
+
+
+def is_older(file: SessionFile) -> bool:
+    """Whether a record that is open for reading alone has the layout of an older version."""
+    with file.reader() as reader:
+        found = reader.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    return found is not None and int(found[0]) < SCHEMA_VERSION
+
+
+class Tables:
+    """The views of a session as they were when this was made; ``narrowed``: only a part of the attempts."""
+
+    def __init__(self, reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any]) -> None:
+        self._reader = reader
+        self.narrowed = any(value is not None for value in filters.values())
+        if self.narrowed:
+            where = attempt_filters(filters)
+            where.add(NOT_DRIVER)
+            reader.execute(
+                f"CREATE TEMP TABLE wanted AS SELECT {TASK_ID} AS task_id, attempt FROM attempts{where.sql}",
+                where.values,
+            )
+
+    def batches(self, view: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The columns of a view, and its rows. Nothing else may be read until these are."""
+        part = VIEWS[view] if self.narrowed else ""
+        if view == "data_edges":
+            counted = self._reader.execute(
+                "SELECT (SELECT count(*) FROM attempts) + (SELECT count(*) FROM edge_rows)"
+            ).fetchall()
+            parts = 1 + counted[0][0] // _EDGES_PART
+            sources = [f"({edges_of(number, parts)})" for number in range(parts)]
+        else:
+            sources = [view]
+        first = self._read(sources[0], part)
+        rest = (batch for source in sources[1:] for batch in self._read(source, part))
+        return first.schema, itertools.chain(first, rest)
+
+    def _read(self, source: str, part: str) -> pa.RecordBatchReader:
+        return self._reader.sql(f"SELECT * FROM {source} {part}").to_arrow_reader(BATCH)
+
+    def drops(self) -> list[Row]:
+        """What Ray counted as lost: ``source``, ``reason``, ``count``, ..."""
+        return rows_of(self._reader.execute("SELECT * FROM drops WHERE count > 0 ORDER BY 1, 2"))
+
+
+@contextlib.contextmanager
+def tables(file: SessionFile, filters: Mapping[str, Any]) -> Iterator[Tables]:
+    """The views of the attempts that ``filters`` leave. Raises BadQuery."""
+    with file.reader() as reader:
+        reader.execute("BEGIN TRANSACTION")
+        yield Tables(reader, filters)

@@ -1,0 +1,118 @@
+"""The flame graph: where time went, by call path."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, Text, answered
+from rayscope.server.services import Hub
+from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.flame import sql
+from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, sandwich
+from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
+
+
+def add_flame(app: FastAPI, hub: Hub) -> None:
+    """The flame graph and the callers and callees of a function."""
+
+    @app.get(
+        "/api/flow/flame",
+        responses={**ERRORS, 200: {"model": FlameAnswer | SandwichAnswer}},
+    )
+    def flow_flame(
+        request: Request,
+        filters: TaskFilters,
+        session: Session = None,
+        weight: Annotated[
+            str, Query(max_length=60, description=f"One of {', '.join(WEIGHTS)}")
+        ] = "executing",
+        focus: Annotated[str | None, Query(max_length=2000, description="The id of a frame")] = None,
+        of: Text = None,
+        baseline_job: Text = None,
+        baseline_since_ns: Nanoseconds = None,
+        baseline_until_ns: Nanoseconds = None,
+        baseline_rest: bool = False,
+    ) -> Response:
+        """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees."""
+        if weight not in WEIGHTS:
+            raise BadQuery(f"There is no weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
+        baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
+        if baseline_rest:
+            if baseline:
+                raise BadQuery(
+                    "baseline_rest goes with no other baseline.", "Compare with one thing at a time."
+                )
+            baseline = _rest(filters)
+        if of and (focus or baseline):
+            raise BadQuery("`of` goes with neither `focus` nor a baseline.", "Ask for them one by one.")
+        chosen = hub.resolve(session)
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            above = [] if focus is None else sql.paths_to(file, focus)
+            dated = hub.sums.paths(chosen, filters, baseline)
+            sums = dated.sums
+            rows = [Own(*row) for row in sums.rows]
+            paths = [Path(*path) for path in {*sums.paths, *above}]
+            if of:
+                around = sandwich(rows, paths, of, weight)
+                return {
+                    "session": chosen,
+                    "weight": weight,
+                    "of": of,
+                    "own": around.own,
+                    "value": around.value,
+                    "attempts": around.attempts,
+                    "total": around.total,
+                    "sums_at_ns": dated.at_ns,
+                    "levels": around.levels,
+                    "callers": around.callers,
+                    "callees": around.callees,
+                }
+            before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
+            graph = flame(rows, paths, weight, baseline=before, focus=focus)
+            if graph is None:
+                raise NotFound(
+                    f"No frame {(focus or '')[:80]!r} in this session.", "/api/flow/flame lists the frames."
+                )
+            return {
+                "session": chosen,
+                "weight": weight,
+                "total": graph.total,
+                "attempts": graph.attempts,
+                "baseline_total": graph.baseline_total,
+                "sums_at_ns": dated.at_ns,
+                "focus": focus,
+                "ancestors": graph.ancestors,
+                "frames": graph.tree.frames,
+                "frames_total": graph.tree.frames_total,
+                "folded": graph.tree.folded,
+            }
+
+        return answered(hub, chosen, request, find, attends=False)
+
+
+def _rest(filters: dict[str, Any]) -> list[dict[str, Any]]:
+    """The time before and after that of the filters. Raises BadQuery where there is none."""
+    since, until = filters["since_ns"], filters["until_ns"]
+    found = []
+    if since is not None:
+        found.append({"since_ns": None, "until_ns": since})
+    if until is not None:
+        found.append({"since_ns": until, "until_ns": None})
+    if not found:
+        raise BadQuery("There is no rest of all the time.", "Give since_ns, until_ns or both.")
+    return found
+
+
+def _baseline(job: str | None, since_ns: int | None, until_ns: int | None) -> list[dict[str, Any]]:
+    """The filters that what is compared with changes; empty if nothing is."""
+    found: dict[str, Any] = {}
+    if job:
+        found["job_id"] = job
+    if since_ns is not None or until_ns is not None:
+        found |= {"since_ns": since_ns, "until_ns": until_ns}
+    return [found] if found else []

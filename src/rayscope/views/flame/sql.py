@@ -1,0 +1,208 @@
+"""Sums over attempts by call path, for flame graphs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import (
+    CREATED,
+    EXECUTING,
+    FOREVER,
+    MADE,
+    START,
+    attempt_key,
+    blocked_ns,
+    creation_name,
+    ended_at,
+    executed_at,
+    total,
+)
+from rayscope.storage.sql.pages import Where, given
+from rayscope.storage.sql.quantiles import bucket, quantile, ranked
+
+#: More different call paths than this are not put together at once.
+MAX_PATHS = 200_000
+_FRAME = re.compile(r"[0-9]{1,19}|unknown(/.*)?", re.DOTALL)
+_KEY = "task_hi, task_lo, attempt"
+
+
+#: Attempts of an unknown path are told by their function; that of an actor's restart is found at the end.
+_GROUP = "path_id, lone, made"
+_LONE = f"coalesce(lone, {creation_name('made')})"
+
+
+def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
+    """SQL of a table that has to be made before, and of one row for each call path. The parameters of each
+    are the filters'. ``last``: until when what runs ran. (At once they would need too much memory.)
+
+    Blocked is the union of an attempt's waits, as in ``flow_sql.phases``; a wait of a running attempt whose
+    end nobody told lasts still. Of calls that were told as one sum a range takes its share. Quantiles are put
+    together from eight buckets of durations for each power of two.
+    """
+    is_ranged = since > 0 or upto < FOREVER
+
+    def inside(begin: str, end: str) -> str:
+        lasted = f"least({end}, {upto}) - greatest({begin}, {since})" if is_ranged else f"{end} - {begin}"
+        return f"CASE WHEN {begin} IS NULL THEN 0 ELSE greatest(0, {lasted}) END"
+
+    # Of CPU time a range takes its share by time.
+    lies = inside("began", "ended")
+    used = f"(cpu_ns * (({lies}) / greatest(1, ended - began)))::BIGINT" if is_ranged else "cpu_ns"
+    waited = blocked_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
+    timed = f"""
+WITH chosen AS NOT MATERIALIZED (
+    SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
+        CASE WHEN path_id IS NULL THEN {MADE} END AS made,
+        state, output_bytes, cpu_ns, {CREATED} AS created, {START} AS began, {ended_at(last)} AS ended,
+        {EXECUTING} AS runs, {executed_at(last)} AS executed
+    FROM attempts{where.sql}),
+timed AS NOT MATERIALIZED (SELECT *, {inside("runs", "executed")} AS executing FROM chosen)"""
+    return (
+        f"CREATE OR REPLACE TEMP TABLE waited AS {timed} SELECT key, blocked FROM ({waited})",
+        f"""{timed},
+lasted AS (
+    SELECT {_GROUP}, state, output_bytes, executing, coalesce(began, created) AS first_ns,
+        CASE WHEN began IS NOT NULL THEN greatest(0, ended - began) END AS took,
+        {inside("began", "ended")} AS inside, {used} AS used,
+        CASE WHEN w.blocked IS NOT NULL THEN least(executing, w.blocked) END AS blocked
+    FROM timed t LEFT JOIN waited w ON w.key = {attempt_key("t.")}),
+sums AS (
+    SELECT {_GROUP}, {bucket("took")} AS bucket, count(*) AS n, count(took) AS took_n,
+        count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running,
+        {total("inside")} AS inside, {total("executing")} AS executing, {total("blocked")} AS blocked,
+        {total("output_bytes")} AS bytes, {total("used")} AS used, count(used) AS used_n,
+        min(first_ns) AS first_ns, min(took) AS least_took, max(took) AS most_took
+    FROM lasted GROUP BY {_GROUP}, bucket),
+named AS (
+    SELECT path_id, {_LONE} AS lone, bucket, sum(n) AS n, sum(took_n) AS took_n, sum(failed) AS failed,
+        sum(running) AS running, sum(inside) AS inside, sum(executing) AS executing, sum(blocked) AS blocked,
+        sum(bytes) AS bytes, sum(used) AS used, sum(used_n) AS used_n, min(first_ns) AS first_ns,
+        min(least_took) AS least_took, max(most_took) AS most_took
+    FROM sums GROUP BY path_id, {_LONE}, bucket),
+ranked AS ({ranked("named", "path_id, lone")})
+SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
+    greatest(0, {total("executing")} - {total("blocked")}), {total("blocked")}, {total("bytes")},
+    {total("used")}, sum(used_n)::BIGINT, min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(most_took)
+FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
+""",
+    )
+
+
+#: The paths with these ids, and those above them.
+_PATHS = """
+WITH RECURSIVE up AS (
+    SELECT path_id, parent_path_id, name FROM paths WHERE path_id IN (SELECT unnest(?::BIGINT[]))
+    UNION
+    SELECT p.path_id, p.parent_path_id, p.name FROM paths p JOIN up ON p.path_id = up.parent_path_id)
+SELECT path_id, parent_path_id, name FROM up
+"""
+
+
+class PathSums(NamedTuple):
+    """By call path: rows (the fields of ``rayscope.views.flame.compute.Own``), the same of what is compared with, and
+    the paths (id, parent's id, name) that these name, with all above them. Ids are decimal texts.
+    """
+
+    rows: list[tuple[Any, ...]]
+    baseline: list[tuple[Any, ...]] | None
+    paths: list[tuple[str, str, str]]
+
+
+def path_sums(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    last_ns: int,
+    baseline: Sequence[Mapping[str, Any]] = (),
+) -> PathSums:
+    """Sums over the attempts that ``filters`` leave, by call path; times are clipped to their range.
+
+    ``baseline`` are filters that differ from these, of which what is compared with is the sum. A baseline of
+    another job leaves that job out of the first where no job is asked for. ``last_ns``: until when a running
+    attempt has run. Raises BadQuery.
+    """
+    where = attempt_filters(filters)
+    compared = [{**filters, **one} for one in baseline]
+    if not filters.get("job_id"):
+        for one in baseline:
+            if one.get("job_id"):
+                where.add("job_id IS DISTINCT FROM ?", one["job_id"])
+    with file.reader() as reader:
+        rows = _sums(reader, where, filters, last_ns)
+        before = None
+        if compared:
+            before = [row for one in compared for row in _sums(reader, attempt_filters(one), one, last_ns)]
+        ids = {int(row[0]) for row in (*rows, *(before or ())) if row[0] is not None}
+        paths = _paths(reader, ids)
+    return PathSums(rows, before, paths)
+
+
+#: Filters that may leave all attempts of a call path.
+_BY_PATH = frozenset({"func_name", "name", "job_id", "type"})
+#: SQL of how many attempts there are by call path, of them FAILED, and running.
+_COUNTS = f"""
+SELECT path_id, {_LONE} AS lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT
+FROM (
+    SELECT path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
+        CASE WHEN path_id IS NULL THEN {MADE} END AS made, count(*) AS n,
+        count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running
+    FROM attempts{{where}} GROUP BY {_GROUP})
+GROUP BY path_id, {_LONE}
+"""
+
+
+def path_part(file: SessionFile, filters: Mapping[str, Any], whole: PathSums) -> PathSums | None:
+    """What :func:`path_sums` gives for a filter that leaves all attempts of some call paths and none of the
+    others, taken from the sums of all. None where these cannot tell, for one because attempts came or changed
+    since. Raises BadQuery.
+    """
+    asked = given(filters).keys()
+    if not asked or not asked <= _BY_PATH:
+        return None
+    where = attempt_filters(filters)
+    sums = {row[:2]: row for row in whole.rows}
+    found = []
+    with file.reader() as reader:
+        for path, lone, *counts in reader.execute(_COUNTS.format(where=where.sql), where.values).fetchall():
+            row = sums.get((None if path is None else str(path), lone))
+            if row is None or list(row[2:5]) != counts:
+                return None
+            found.append(row)
+        paths = _paths(reader, [int(row[0]) for row in found if row[0] is not None])
+    return PathSums(found, None, paths)
+
+
+def paths_to(file: SessionFile, frame: str) -> list[tuple[str, str, str]]:
+    """The path that a frame's id names and those above it, as in :class:`PathSums`. Raises BadQuery."""
+    if not _FRAME.fullmatch(frame) or (frame.isdigit() and int(frame) >= 2**63):
+        raise BadQuery(f"{frame[:80]!r} is no frame.", "Take the `id` of a frame of /api/flow/flame.")
+    with file.reader() as reader:
+        return _paths(reader, [int(frame)] if frame.isdigit() else ())
+
+
+def _paths(reader: duckdb.DuckDBPyConnection, ids: Iterable[int]) -> list[tuple[str, str, str]]:
+    found = reader.execute(_PATHS, [list(ids)]).fetchall()
+    return [(str(path), str(parent), name) for path, parent, name in found]
+
+
+def _sums(
+    reader: duckdb.DuckDBPyConnection, where: Where, filters: Mapping[str, Any], last_ns: int
+) -> list[tuple[Any, ...]]:
+    since, until = filters.get("since_ns"), filters.get("until_ns")
+    upto = FOREVER if until is None else int(until)
+    for sql in _by_path(where, int(since or 0), upto, int(last_ns)):
+        reader.execute(sql, where.values)
+    found = reader.fetchall()
+    if len(found) > MAX_PATHS:
+        raise BadQuery(
+            f"There are more than {MAX_PATHS} different call paths.",
+            "Narrow it with filters: job_id, func_name, since_ns and until_ns.",
+        )
+    return [(None if path is None else str(path), *rest) for path, *rest in found]

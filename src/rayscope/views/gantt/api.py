@@ -1,0 +1,291 @@
+"""The Gantt chart and the critical path."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.server.kept_sums import Dated
+from rayscope.server.parameters import ERRORS, Session, TaskFilters, Text, answered
+from rayscope.server.services import Hub
+from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.call_lanes import MAX_LEVELS
+from rayscope.storage.sql.pages import given
+from rayscope.views.critical_path import compute as critical_path_compute
+from rayscope.views.critical_path.sql import PathReader
+from rayscope.views.gantt import schemas, sql
+from rayscope.views.gantt.compute import mean_running, pack
+from rayscope.views.gantt.sql import NOT_PLACED
+
+#: More attempts at a time than this share the last row of a lane.
+MAX_ROWS = 20
+#: Lanes of one answer, and of the frame that is kept of the first of them.
+MAX_LANES = 500
+MAX_LINKS = 3_000
+PATH_TIME_S = 10.0
+#: Under which name the lanes of all of a large session are kept.
+FOLLOWED = {"worker": "lanes", "function": "lanes-function", "node": "lanes-node"}
+STATES = ("finished", "failed", "running", "cut_off")
+_DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
+By = Annotated[str, Query(max_length=20, description="worker, actor, function, node or path")]
+Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes by call path")]
+
+
+def add_gantt(app: FastAPI, hub: Hub) -> None:
+    """Both answers."""
+    for by, name in FOLLOWED.items():
+        hub.sums.follow(name, partial(_lay_out, filters={}, by=by))
+
+    @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
+    def bars(
+        request: Request,
+        filters: TaskFilters,
+        session: Session = None,
+        by: By = "worker",
+        levels: Levels = MAX_LEVELS,
+        width: Annotated[int, Query(ge=16, le=8192)] = 1600,
+        lanes_from: Annotated[int, Query(ge=0, le=10**9)] = 0,
+        lanes: Annotated[int, Query(ge=1, le=MAX_LANES)] = 200,
+        overview: bool = True,
+    ) -> Response:
+        """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
+        chosen = hub.resolve(session)
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            # The same while a window is moved.
+            always = {**filters, "since_ns": None, "until_ns": None}
+            dated = _frame(hub, chosen, always, by, levels, lanes_from, lanes)
+            frame = dated.sums
+            picture = sql.picture(
+                file,
+                filters,
+                by=by,
+                width=width,
+                last_ns=hub.last_ns(chosen),
+                extent=(frame.origin_ns, frame.end_ns),
+                lanes=[lane["lane"] for lane in frame.lanes],
+                lanes_total=frame.lanes_total,
+                levels=levels,
+            )
+            drawn = _drawn(frame, picture, by)
+            if not overview:
+                drawn["utilisation"] = None
+            return {
+                "session": chosen,
+                "by": by,
+                "lanes_from": lanes_from,
+                "sums_at_ns": dated.at_ns,
+                **drawn,
+            }
+
+        return answered(hub, chosen, request, find)
+
+    @app.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
+    def critical_path(request: Request, session: Session = None, job_id: Text = None) -> Response:
+        """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
+        job that runs, how long it has taken so far.
+        """
+        chosen = hub.resolve(session)
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            return {
+                "session": chosen,
+                **_path(file, hub.last_ns(chosen), job_id, hub.is_live(chosen)),
+            }
+
+        return answered(hub, chosen, request, find)
+
+
+class _Running(msgspec.Struct):
+    """How many attempts ran, on average, in each bucket."""
+
+    bucket_ns: int
+    running: list[float]
+
+
+class _Frame(msgspec.Struct):
+    """What is kept of a frame, with what a ``_Running`` tells."""
+
+    origin_ns: int
+    end_ns: int
+    attempts: int
+    lanes: list[dict[str, Any]]
+    lanes_total: int
+    bucket_ns: int
+    running: list[float]
+
+
+def _running(file: SessionFile, last_ns: int, filters: Mapping[str, Any], origin: int, end: int) -> _Running:
+    found = sql.turns(file, filters, origin, end, last_ns=last_ns)
+    buckets = -(-max(1, end - origin) // found.bucket_ns)
+    means = mean_running(found.begins, found.ends, buckets, found.bucket_ns)
+    return _Running(found.bucket_ns, [round(mean, 3) for mean in means])
+
+
+def _lay_out(
+    file: SessionFile,
+    last_ns: int,
+    filters: Mapping[str, Any],
+    *,
+    by: str,
+    levels: int = MAX_LEVELS,
+    lanes_from: int = 0,
+    lanes: int = MAX_LANES,
+    running: Callable[[int, int], _Running] | None = None,
+) -> _Frame:
+    """``running``: how that of a frame from origin to end is told, if other lanes may share it."""
+    found = sql.frame(
+        file,
+        filters,
+        by=by,
+        lanes_from=lanes_from,
+        lanes=lanes,
+        last_ns=last_ns,
+        levels=levels,
+    )
+    origin, end = found.origin_ns, found.end_ns
+    told = running(origin, end) if running else _running(file, last_ns, filters, origin, end)
+    return _Frame(*found, *msgspec.structs.astuple(told))
+
+
+def _frame(
+    hub: Hub, session: str, filters: Mapping[str, Any], by: str, levels: int, lanes_from: int, lanes: int
+) -> Dated[_Frame]:
+    """The frame with these lanes. Of the first lanes one is kept, whichever are asked for.
+
+    Raises BadQuery and StoreError.
+    """
+    is_first = lanes_from + lanes <= MAX_LANES
+    laid: dict[str, Any] = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
+    if by not in FOLLOWED:
+        laid["levels"] = levels
+    chosen, other = given(filters), None if by in FOLLOWED else by
+
+    def running(origin: int, end: int) -> _Running:
+        def count(file: SessionFile, last_ns: int) -> _Running:
+            return _running(file, last_ns, filters, origin, end)
+
+        return hub.sums.get(session, "running", (chosen, origin, end), count, _Running, shares=True).sums
+
+    def make(file: SessionFile, last_ns: int) -> _Frame:
+        return _lay_out(file, last_ns, filters, by=by, **laid, running=running if chosen else None)
+
+    dated = hub.sums.get(session, FOLLOWED.get(by, "lanes"), (chosen, other, laid), make, _Frame, shares=True)
+    if is_first:
+        shown = dated.sums.lanes[lanes_from : lanes_from + lanes]
+        dated = Dated(msgspec.structs.replace(dated.sums, lanes=shown), dated.at_ns)
+    return dated
+
+
+def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:
+    """The answer: rows packed, names told once, columns instead of objects."""
+    lanes = frame.lanes
+    of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
+    for at, bar in enumerate(picture.bars):
+        of_lane[bar["lane"]].append(at)
+    index, row = [0] * len(picture.bars), [0] * len(picture.bars)
+    shown = []
+    for number, lane in enumerate(lanes):
+        mine = of_lane[lane["lane"]]
+        packed = pack(
+            [picture.bars[at]["begin"] for at in mine], [picture.bars[at]["end"] for at in mine], MAX_ROWS
+        )
+        for at, placed in zip(mine, packed.row, strict=True):
+            index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
+        told = {name: value for name, value in lane.items() if name != "lane"}
+        placed_lane = lane["lane"] != NOT_PLACED
+        shown.append(
+            {
+                "id": lane["lane"] if placed_lane else "",
+                "kind": by if placed_lane else "not_placed",
+                **told,
+                "rows": max(1, packed.rows),
+                "folded": packed.folded,
+            }
+        )
+    names: dict[str, int] = {}
+    columns: dict[str, list[Any]] = {
+        name: [bar[name] for bar in picture.bars]
+        for name in ("begin", "end", "count", "busy", "failed", "task_id", "attempt")
+    }
+    columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in picture.bars]
+    columns["state"] = [STATES.index(bar["state"]) for bar in picture.bars]
+    detailed = [at for at, bar in enumerate(picture.bars) if bar["count"] == 1 and bar["created"] is not None]
+    return {
+        "origin_ns": frame.origin_ns,
+        "begin_ns": frame.origin_ns,
+        "end_ns": max(frame.end_ns, *(frame.origin_ns + bar["end"] for bar in picture.bars), 0),
+        "attempts": max(frame.attempts, picture.in_window),
+        "resolution_ns": picture.resolution_ns,
+        "lanes": shown,
+        "lanes_total": frame.lanes_total,
+        "names": list(names),
+        "states": STATES,
+        "bars": {"lane": index, "row": row, **columns},
+        "details": {
+            "bar": detailed,
+            **{name: [picture.bars[at][name] for at in detailed] for name in _DETAILS},
+        },
+        "blocked": {
+            "bar": [span[0] for span in picture.spans],
+            "begin": [span[1] for span in picture.spans],
+            "end": [span[2] for span in picture.spans],
+        },
+        "in_window": picture.in_window,
+        "merged": sum(bar["count"] for bar in picture.bars if bar["count"] > 1),
+        "left_out": picture.left_out,
+        "utilisation": {"bucket_ns": frame.bucket_ns, "running": frame.running},
+    }
+
+
+def _is_driver(task_id: str) -> bool:
+    return task_id.startswith(DRIVER_PREFIX)
+
+
+def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
+    """The path, its longest links in the order of time, and its shares."""
+    until = time.monotonic() + PATH_TIME_S
+    with file.reader() as reader:
+        record = PathReader(reader, last_ns, job_id, live=live)
+        path = critical_path_compute.walk(
+            record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
+        )
+    duration = path.end_ns - path.begin_ns
+    kept = path.links
+    if len(kept) > MAX_LINKS:
+        longest = sorted(kept, key=lambda link: (link.begin_ns - link.end_ns, link.begin_ns))[:MAX_LINKS]
+        kept = sorted(longest, key=lambda link: link.begin_ns)
+    phases: dict[str, int] = {}
+    for link in path.links:
+        phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
+    return {
+        "job_id": record.job_id,
+        "begin_ns": path.begin_ns,
+        "end_ns": path.end_ns,
+        "duration_ns": duration,
+        "links": [
+            {**link._asdict(), "share": (link.end_ns - link.begin_ns) / max(1, duration)} for link in kept
+        ],
+        "links_total": len(path.links),
+        "left_out_ns": duration - sum(link.end_ns - link.begin_ns for link in kept),
+        "functions": [
+            {
+                **share._asdict(),
+                "share": share.total_ns / max(1, duration),
+                "without_ns": duration - share.total_ns,
+            }
+            for share in critical_path_compute.shares(path, _is_driver)[:200]
+        ],
+        "phases": phases,
+        "held_ns": sum(link.held_ns for link in path.links),
+        "so_far": not record.ended,
+        "driver_traced": record.traced,
+        "truncated": path.truncated,
+    }

@@ -1,0 +1,390 @@
+"""Attempts as bars on lanes: long ones each by itself, those narrower than a screen's pixels merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.model import CUT_OFF
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import call_lanes
+from rayscope.storage.sql.execution import (
+    CREATED,
+    END,
+    REACHED,
+    SUMMED,
+    TASK_ID,
+    WAITS,
+    hex_id,
+    still_blocked,
+    total,
+)
+from rayscope.storage.sql.lanes import LABELLED, LABELS, NAME, lanes_by
+from rayscope.storage.sql.pages import Row, Where, rows_of
+
+#: The lane of what has not come to a worker: no id begins so.
+NOT_PLACED = " not placed"
+#: An answer of so many bars, spans and bars with phases has less than 1 MB.
+MAX_BARS = 7_500
+MAX_SPANS = 1_500
+MAX_DETAILED = 1_500
+BUCKETS = 400
+#: A bar of so many resolutions is told with its phases.
+_DETAILED = 6
+#: The resolution is doubled so often at most.
+_STEPS = 21
+
+
+_FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
+#: When the phases of a bar with phases began: name -> SQL.
+_BEGINS = {
+    "created": CREATED,
+    "waiting_node": "pending_node_assignment_ns",
+    "queued": "submitted_to_worker_ns",
+    "executing": "coalesce(execute_begin_ns, running_ns)",
+    "storing": "execute_end_ns",
+}
+
+
+class Frame(NamedTuple):
+    """What stays when the window moves: when all begins and ends, and some lanes."""
+
+    origin_ns: int
+    end_ns: int
+    attempts: int
+    lanes: list[Row]
+    lanes_total: int
+
+
+class Turns(NamedTuple):
+    """By ``bucket_ns``, how many attempts began and ended at their workers, and the sums of these times."""
+
+    bucket_ns: int
+    begins: list[tuple[int, int, int]]
+    ends: list[tuple[int, int, int]]
+
+
+class Picture(NamedTuple):
+    """What is on record of a window (docs/api.md). Times of bars and spans are relative to the origin.
+
+    ``spans``: (index of the bar, begin, end) of the stretches in which the longer ones were blocked.
+    """
+
+    resolution_ns: int
+    bars: list[Row]
+    spans: list[tuple[int, int, int]]
+    in_window: int
+    left_out: int
+
+
+def resolution(span: int, width: int) -> int:
+    """The smallest power of two (ns) that is at least a pixel's share of a span."""
+    return 1 << max(0, -(-span // width) - 1).bit_length()
+
+
+def frame(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    by: str,
+    lanes_from: int,
+    lanes: int,
+    last_ns: int,
+    levels: int,
+) -> Frame:
+    """The lanes of all attempts that the filters leave, whatever their window. Raises BadQuery.
+
+    ``levels``: down to which depth lanes by call path are told apart.
+    """
+    lane, label, order = lanes_by(by)
+    base = _base(filters, lane, last_ns)
+    with file.reader() as reader:
+        calls = call_lanes.prepare(reader, levels) if by == "path" else {}
+        extent, lanes_total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
+        call_lanes.label(shown, calls)
+    if extent is None:
+        return Frame(last_ns, last_ns, 0, [], 0)
+    return Frame(*extent, shown, lanes_total)
+
+
+def turns(file: SessionFile, filters: Mapping[str, Any], origin: int, end: int, *, last_ns: int) -> Turns:
+    """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are.
+
+    What has happened since the frame was made is as if it happened at its end.
+    """
+    bucket = max(1, -(-(end - origin) // BUCKETS))
+    with file.reader() as reader:
+        return Turns(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
+
+
+def picture(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    by: str,
+    width: int,
+    last_ns: int,
+    extent: tuple[int, int],
+    lanes: list[str],
+    lanes_total: int,
+    levels: int,
+) -> Picture:
+    """The bars of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery.
+
+    ``extent``: origin and end of the frame; ``lanes``: the ids of its lanes.
+    """
+    since, until = filters.get("since_ns"), filters.get("until_ns")
+    if since is not None and until is not None and until <= since:
+        raise BadQuery("until_ns must be after since_ns.", "Give a window of at least 1 ns, or none.")
+    origin, end = extent
+    begin, stop = origin if since is None else since, end if until is None else until
+    grain = resolution(max(1, stop - begin), width)
+    if not lanes:
+        return Picture(grain, [], [], 0, 0)
+    window = _Window(_base(filters, lanes_by(by)[0], last_ns), lanes, len(lanes) == lanes_total, since, until)
+    with file.reader() as reader:
+        if by == "path":
+            call_lanes.prepare(reader, levels)
+        reader.execute("BEGIN TRANSACTION")  # rows are told by where they lie
+        in_window = _cells(reader, window, grain)
+        step, is_all_merged = _fitting(reader)
+        bars = _bars(reader, None if is_all_merged else window, lanes, origin, grain, step)
+        spans = _blocked(reader, bars, origin, grain << step, last_ns)
+    told = sum(row["count"] for row in bars)
+    return Picture(grain << step, bars, spans, in_window, in_window - told)
+
+
+def _base(filters: Mapping[str, Any], lane: str, last_ns: int) -> _Base:
+    where = attempt_filters({**filters, "since_ns": None, "until_ns": None})
+    where.add(f"{CREATED} IS NOT NULL")
+    return _Base(where, lane, last_ns)
+
+
+class _Base:
+    """The attempts that the filters leave, and their lanes."""
+
+    def __init__(self, where: Where, lane: str, last_ns: int) -> None:
+        self.values = where.values
+        self._from = (
+            f"{CREATED} AS created_ns, coalesce({REACHED}, {CREATED}) AS began_ns, {END} AS told_end_ns, "
+            f"CASE WHEN {REACHED} IS NULL THEN '{NOT_PLACED}' ELSE {lane} END AS lane "
+            f"FROM attempts{where.sql}"
+        )
+        self._last_ns = int(last_ns)
+
+    def select(self, *columns: str) -> str:
+        """SQL of them with ``lane``, ``created_ns``, ``began_ns``, ``ended_ns`` and ``told_end_ns`` (NULL for
+        those that run still), and more columns.
+        """
+        more = "".join(f"{column}, " for column in columns)
+        return (
+            f"SELECT *, greatest(coalesce(told_end_ns, {self._last_ns}), began_ns) AS ended_ns "
+            f"FROM (SELECT {more}{self._from})"
+        )
+
+
+class _Window(NamedTuple):
+    """A part of their time, ``begin`` to ``stop``, or all of it; on some of the lanes, or on all."""
+
+    base: _Base
+    lanes: list[str]
+    is_all: bool
+    begin: int | None
+    stop: int | None
+
+    def select(self, *columns: str) -> tuple[str, list[Any]]:
+        """SQL of the attempts in it, see :meth:`_Base.select`, and its parameters."""
+        where = Where([], [])
+        if not self.is_all:
+            where.add("lane IN (SELECT unnest(?::VARCHAR[]))", self.lanes)
+        if self.begin is not None:
+            where.add("ended_ns >= ?", self.begin)
+        if self.stop is not None:
+            where.add("began_ns <= ?", self.stop)
+        return (
+            f"SELECT * FROM ({self.base.select(*columns)}){where.sql}",
+            [*self.base.values, *where.values],
+        )
+
+
+def _lanes(
+    reader: duckdb.DuckDBPyConnection, base: _Base, label: str, order: str, first: int, most: int
+) -> tuple[tuple[int, int, int] | None, int, list[Row]]:
+    """When all begins and ends, and how many attempts there are; how many lanes; and some of the lanes with
+    what their labels are made of.
+    """
+    used = ("node_id", "worker_pid", "actor_id", "actor_repr_name")
+    every = (
+        f"SELECT lane, {label}, count(*) AS attempts, {total('ended_ns - began_ns')} AS busy_ns, "
+        "min(began_ns) AS first_ns, min(least(created_ns, began_ns)) AS since, max(ended_ns) AS until "
+        f"FROM ({base.select(*used)}) GROUP BY lane"
+    )
+    sums = "min(since) AS origin, max(until) AS over, sum(attempts)::BIGINT AS told, count(*) AS lanes_total"
+    rows = rows_of(
+        reader.execute(
+            f"WITH every AS MATERIALIZED ({every}), whole AS (SELECT {sums} FROM every), shown AS ("
+            f"SELECT {LABELLED} FROM every l {LABELS} "
+            f"ORDER BY lane = '{NOT_PLACED}', {order} LIMIT {int(most)} OFFSET {int(first)}) "
+            f"SELECT * FROM whole LEFT JOIN shown ON true ORDER BY lane = '{NOT_PLACED}', {order}",
+            base.values,
+        )
+    )
+    one = rows[0]
+    if not one["told"]:
+        return None, 0, []
+    extent, lanes_total = (one["origin"], one["over"], one["told"]), one["lanes_total"]
+    if one["lane"] is None:
+        return extent, lanes_total, []
+    for row in rows:
+        for name in ("origin", "over", "told", "lanes_total", "first_ns", "repr_name", "since", "until"):
+            del row[name]
+    return extent, lanes_total, rows
+
+
+def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> int:
+    """Make the table ``cells``: the attempts of a window by lane, by the resolution ``grain`` (ns, a power of
+    two) in which they begin, and by how often that has to be doubled (``steps``) until they are shorter than
+    two of it; ``longest``: the row of the longest. Returns how many attempts there are.
+    """
+    attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
+    exponent = grain.bit_length() - 1  # shifts are cheaper than divisions
+    doubled = f"(took >> {exponent + 1})"
+    reader.execute(
+        f"CREATE TEMP TABLE cells AS SELECT lane, began_ns >> {exponent} AS cell, "
+        f"CASE WHEN {doubled} > 0 THEN floor(log2(least({doubled}, {1 << _STEPS})))::INTEGER + 1 ELSE 0 END "
+        "AS steps, count(*) AS n, min(began_ns) AS began, max(ended_ns) AS ended, "
+        f"{total('took')} AS busy, count(*) FILTER (has_failed) AS failed, "
+        "arg_max(place, took) AS longest, max(took) AS most "
+        f"FROM (SELECT *, ended_ns - began_ns AS took FROM ({attempts})) GROUP BY lane, cell, steps",
+        values,
+    )
+    found = reader.execute("SELECT coalesce(sum(n), 0)::BIGINT FROM cells").fetchone()
+    return found[0] if found else 0
+
+
+def _fitting(reader: duckdb.DuckDBPyConnection) -> tuple[int, bool]:
+    """How often the resolution is doubled to keep to :data:`MAX_BARS`: bars shorter than two of it are merged
+    with those that begin in the same one. And whether all are as short.
+    """
+    alone = dict(reader.execute("SELECT steps, sum(n)::BIGINT FROM cells GROUP BY steps").fetchall())
+    for step in range(_STEPS):
+        room = MAX_BARS - sum(n for steps, n in alone.items() if steps > step)
+        if room < 0:
+            continue
+        merged = reader.execute(
+            f"SELECT count(*) FROM (SELECT DISTINCT lane, cell >> {step} FROM cells WHERE steps <= {step})"
+        ).fetchone()
+        if merged and merged[0] <= room:
+            return step, room == MAX_BARS
+    return _STEPS, max(alone) <= _STEPS
+
+
+def _bars(
+    reader: duckdb.DuckDBPyConnection,
+    window: _Window | None,
+    lanes: list[str],
+    origin: int,
+    grain: int,
+    step: int,
+) -> list[Row]:
+    """The bars of a window at a resolution, ``grain`` doubled so often; the longer ones with when their
+    phases began, from theirs. None: there are only merged ones. What is on lanes that nobody knew when the
+    frame was made is left out.
+    """
+    size = grain << step
+    alone = ""
+    values: list[Any] = []
+    if window is not None:
+        attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
+        alone = (
+            "UNION ALL SELECT lane, 1, began_ns, ended_ns, NULL, ended_ns - began_ns, has_failed::BIGINT, "
+            f"place FROM ({attempts}) WHERE ended_ns - began_ns >= {2 * size}"
+        )
+    state = (
+        f"CASE WHEN {_FAILED} THEN 'failed' WHEN {END} IS NULL THEN 'running' "
+        f"WHEN state = '{CUT_OFF}' THEN 'cut_off' ELSE 'finished' END AS state"
+    )
+    longest = reader.execute("SELECT max(most) FROM cells").fetchone()
+    any_wide = longest is not None and (longest[0] or 0) >= _DETAILED * size
+    begins = ", ".join(
+        f"{f'{column} - began_at' if any_wide else 'NULL'} AS {name}" for name, column in _BEGINS.items()
+    )
+    rows = rows_of(
+        reader.execute(
+            f"""
+WITH bars AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT lane, sum(n)::BIGINT AS n, min(began) AS began_at, max(ended) AS ended_at,
+            (cell >> {step}) AS cell, {total("busy")} AS busy, sum(failed)::BIGINT AS failed,
+            arg_max(longest, most) AS place
+        FROM cells WHERE steps <= {step} GROUP BY lane, cell >> {step} {alone})
+    ORDER BY ended_at - began_at DESC, lane, began_at LIMIT {MAX_BARS})
+SELECT b.lane AS lane, n AS count, began_at - {int(origin)} AS begin,
+    CASE WHEN n > 1 AND cell IS NOT NULL THEN least(ended_at, (cell + 1) * {size}) ELSE ended_at END
+        - {int(origin)} AS end,
+    busy, failed, {TASK_ID} AS task_id, attempt, {NAME} AS name, {state}, {begins}
+FROM bars b JOIN attempts ON attempts.rowid = b.place
+ORDER BY ended_at - began_at DESC, b.lane, began_at""",
+            values,
+        )
+    )
+    known = set(lanes)  # others may have come since the frame was made
+    rows = [row for row in rows if row["lane"] in known]
+    detailed = 0
+    for row in rows:
+        is_wide = row["count"] == 1 and row["end"] - row["begin"] >= _DETAILED * size
+        detailed += is_wide
+        if not is_wide or detailed > MAX_DETAILED:
+            row.update(dict.fromkeys(_BEGINS))
+    return rows
+
+
+def _blocked(
+    reader: duckdb.DuckDBPyConnection, bars: Sequence[Row], origin: int, grain: int, last_ns: int
+) -> list[tuple[int, int, int]]:
+    """(index of the bar, begin, end) of the stretches in which the longer bars' attempts were blocked."""
+    wide = {(bar["task_id"], bar["attempt"]): at for at, bar in enumerate(bars) if bar["created"] is not None}
+    if not wide:
+        return []
+    tasks = sorted({int(task_id[:16], 16) for task_id, _ in wide})
+    found = reader.execute(
+        f"SELECT {hex_id('task')}, attempt, begin_ns, end_ns FROM span_rows "
+        "WHERE task_hi IN (SELECT unnest($tasks::UBIGINT[])) "
+        f"AND {WAITS} AND end_ns - begin_ns >= $grain AND NOT coalesce({SUMMED}, false) UNION ALL "
+        "SELECT task_id, attempt, begin_ns, $last FROM "
+        f"({still_blocked('b.task_hi IN (SELECT unnest($tasks::UBIGINT[]))')}) "
+        f"ORDER BY end_ns - begin_ns DESC LIMIT {MAX_SPANS}",
+        {"tasks": tasks, "grain": grain, "last": last_ns},
+    ).fetchall()
+    spans: list[tuple[int, int, int]] = []
+    for task_id, attempt, begin, end in found:
+        at = wide.get((task_id, attempt))
+        if at is None:
+            continue
+        begin, end = max(begin - origin, bars[at]["begin"]), min(end - origin, bars[at]["end"])
+        if end > begin:
+            spans.append((at, begin, end))
+    return spans
+
+
+def _events(
+    reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, over: int, bucket: int
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
+    """By bucket, how many attempts began and ended at their workers, and the sums of these times."""
+    begin, end = (f"(least({at}, {int(over)}) - {int(origin)})" for at in ("began_ns", "ended_ns"))
+    found = reader.execute(
+        f"WITH cells AS MATERIALIZED (SELECT {begin} // {int(bucket)} AS began_in, "
+        f"{end} // {int(bucket)} AS ended_in, count(*) AS n, sum({begin}) AS begins, sum({end}) AS ends "
+        f"FROM ({base.select()}) WHERE lane != '{NOT_PLACED}' GROUP BY ALL) "
+        "SELECT true, began_in, sum(n), sum(begins) FROM cells GROUP BY began_in UNION ALL "
+        "SELECT false, ended_in, sum(n), sum(ends) FROM cells GROUP BY ended_in",
+        base.values,
+    ).fetchall()
+    return (
+        [(at, int(n), int(times)) for is_begin, at, n, times in found if is_begin],
+        [(at, int(n), int(times)) for is_begin, at, n, times in found if not is_begin],
+    )

@@ -1,0 +1,54 @@
+"""The logical graph: who calls whom and whose values go where, by function."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.server.parameters import ERRORS, Session, TaskFilters, answered
+from rayscope.server.services import Hub
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import data_edges
+from rayscope.views.logical import sql
+from rayscope.views.logical.compute import MAX_ELEMENTS, logical_graph
+from rayscope.views.logical.schemas import LogicalAnswer
+
+Expand = Annotated[
+    list[Annotated[str, Query(max_length=500)]] | None,
+    Query(description="An actor class to unfold into its instances, or a function into its calls."),
+]
+
+
+def add_logical(app: FastAPI, hub: Hub) -> None:
+    """The logical graph."""
+
+    @app.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
+    def flow_logical(
+        request: Request, filters: TaskFilters, session: Session = None, expand: Expand = None
+    ) -> Response:
+        """Functions and actor classes, their calls, and the data that moved between them."""
+        chosen = hub.resolve(session)
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            dated = hub.sums.logical(chosen, filters, expand or ())
+            rows = dated.sums
+            graph = logical_graph(
+                rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names
+            )
+            return {
+                "session": chosen,
+                "attempts": graph.attempts,
+                "nodes": graph.nodes,
+                "calls": graph.calls,
+                "data": graph.data,
+                "folded": graph.folded,
+                "limit": MAX_ELEMENTS,
+                "is_estimated": rows.is_estimated,
+                "data_sampled": rows.sampled,
+                "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
+                "sums_at_ns": dated.at_ns,
+            }
+
+        return answered(hub, chosen, request, find, attends=False)

@@ -1,0 +1,328 @@
+"""Who calls whom and whose values go where, by function: sums over attempts and over objects that moved."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.data_edges import data_edges
+from rayscope.storage.sql.execution import (
+    DRIVER_HI,
+    NOT_DRIVER,
+    TASK_ID,
+    attempt_key,
+    blocked_ns,
+    ended_at,
+    is_driver,
+    times,
+)
+from rayscope.storage.sql.function_names import (
+    FOLDED,
+    IS_ACTOR,
+    UNFOLDED,
+    Unfolded,
+    box_of,
+    class_of,
+    shown_id,
+    tasks_named,
+    with_function,
+)
+from rayscope.storage.sql.pages import Row, Where, given, rows_of
+from rayscope.views.logical.sums_sql import called, one_by_one
+
+#: Unfolded classes and functions of one question, the instances that are shown of each class (those with the
+#: most attempts), and the calls of each function (the longest).
+MAX_EXPANDED = 10
+MAX_INSTANCES = 50
+MAX_CALLS = 50
+#: With more attempts than this, quantiles are estimated instead of exact (of unfolded classes by a sample).
+EXACT_QUANTILES = 100_000
+#: Data edges are looked for beside the sums of at most so many attempts: more would need too much memory.
+_MAX_BESIDE = 1_000_000
+#: Filters that may leave all attempts of a function.
+_BY_FUNCTION = frozenset({"func_name", "name", "job_id", "type", "since_ns", "until_ns"})
+_KEY = "task_hi, task_lo, attempt"
+_PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
+
+
+def _called(where: Where, last: int, is_exact: bool, is_unfolded: bool, spans: str) -> str:
+    """SQL of sums by function and by caller and function. ``?``: :class:`Unfolded`, the filters'. ``spans``:
+    whose waits are looked at, of ``picked``.
+
+    The caller of an attempt with a call path is told by the path; only for the others, and where instances
+    are told apart, is the parent looked up.
+    """
+    estimated = () if is_exact else ("reservoir_quantile", ", 8192")
+    wanted = f"{class_of('up.name')} IN (SELECT unnest(unfolded) FROM asked)" if is_unfolded else "false"
+    ended = f"SELECT {_KEY}, ended FROM picked"
+    of_attempt = times(last)
+    box = caller_box = "NULL::VARCHAR"
+    if is_unfolded:
+        box = box_of("n.func", "n.actor_id", shown_id("n.task"))
+        caller_box = box_of("coalesce(c.func, n.up)", "c.actor_id", shown_id("n.parent"))
+    return f"""
+WITH {UNFOLDED}),
+picked AS (
+    SELECT {_PICKED}, {ended_at(last)} AS ended, {of_attempt["duration"]} AS duration,
+        {of_attempt["total"]} AS total,
+        coalesce({of_attempt["executing"]}, 0) AS executing
+    FROM attempts{where.sql}),
+named AS ({with_function("picked", "p.*")}),
+placed AS (
+    SELECT n.*, up.name AS up, coalesce({is_driver("parent")}, false) AS of_driver,
+        up.name IS NULL OR {wanted} AS look_up
+    FROM named n
+    LEFT JOIN paths own ON own.path_id = n.path_id
+    LEFT JOIN paths up ON up.path_id = own.parent_path_id),
+callers AS ({tasks_named("task_hi IN (SELECT parent_hi FROM placed WHERE look_up AND NOT of_driver)")}),
+called AS (
+    SELECT n.*, {box} AS box,
+        CASE WHEN of_driver THEN 'driver' WHEN coalesce(n.up, c.func) IS NULL THEN 'unknown' ELSE 'function'
+            END AS caller_kind,
+        CASE WHEN of_driver THEN right(parent_lo, 8) ELSE coalesce(n.up, c.func) END AS caller,
+        CASE WHEN NOT of_driver THEN {caller_box} END AS caller_box,
+        least(executing, coalesce(b.blocked, 0)) AS waited
+    FROM placed n
+    LEFT JOIN callers c ON n.look_up AND c.task_hi = n.parent_hi AND c.task_lo = n.parent_lo
+    LEFT JOIN ({blocked_ns(spans, ended)}) b ON b.key = {attempt_key("n.")})
+{one_by_one("called", IS_ACTOR, *estimated)}"""
+
+
+def _states(where: Where, is_unfolded: bool) -> str:
+    """SQL of how many attempts of each function are in each state. ``?``: :class:`Unfolded`, the filters'."""
+    box = box_of("func", "actor_id", "task") if is_unfolded else "NULL::VARCHAR"
+    return f"""
+WITH {UNFOLDED}),
+picked AS (
+    SELECT func_name, name, type, actor_id, {shown_id("task") if is_unfolded else "NULL"} AS task,
+        coalesce(state, 'NIL') AS state, count(*) AS attempts
+    FROM attempts{where.sql} GROUP BY ALL),
+named AS ({with_function("picked", "p.actor_id, p.task, p.state, p.attempts")})
+SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL ORDER BY state
+"""
+
+
+class LogicalRows(NamedTuple):
+    """What a logical graph is made of: what ``rayscope.views.logical.compute.logical_graph`` takes."""
+
+    functions: list[Row]
+    calls: list[Row]
+    data: list[Row]
+    methods: set[str]
+    instances: dict[str, int]
+    is_estimated: bool
+    sampled: int
+    #: What actors that are shown are called, by id: their name, or else what their ``__repr__`` gives. (Sums
+    #: that were kept before have none.)
+    names: dict[str, str] = {}  # noqa: RUF012 - of a tuple, which nobody changes
+
+
+def logical_rows(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    last_ns: int,
+    expand: Sequence[str] = (),
+) -> LogicalRows:
+    """Sums by function, by caller and function, and by the two ends of data edges; see the fields' names.
+
+    ``filters`` pick the attempts that count; a data edge counts if one of its ends is among them.
+    ``last_ns``: until when a running attempt has run. Times in ns, sizes in bytes. Raises BadQuery.
+    """
+    if len(expand) > MAX_EXPANDED:
+        raise BadQuery(
+            f"At most {MAX_EXPANDED} classes and functions can be unfolded at once.", "Give fewer `expand`."
+        )
+    where = attempts_where(filters)
+    is_filtered = bool(given(filters))
+    unfolded = list(dict.fromkeys(expand))
+    with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
+        many, waits = (
+            (reader.execute(f"SELECT count(*) FROM {of}", values).fetchone() or (0,))[0]
+            for of, values in ((f"attempts{where.sql}", where.values), ("span_rows", []))
+        )
+        is_exact = many <= EXACT_QUANTILES
+        # To look for the waits of most attempts would take longer than to take all.
+        spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and many < waits else "true"
+        instances, actors = instances_of(reader, where, unfolded)
+        tasks = _longest(reader, where, unfolded, last_ns)
+        asked = Unfolded(unfolded, actors, tasks, [int(task[:16], 16) for task in tasks])
+        mine = where if is_filtered else None
+        # It needs one core only for most of its time.
+        moving = beside.submit(data_edges, file, mine, many, asked) if many <= _MAX_BESIDE else None
+        if is_exact or unfolded:
+            values = [*asked, *where.values]
+            found = rows_of(
+                reader.execute(_called(where, int(last_ns), is_exact, bool(unfolded), spans), values)
+            )
+            counted = reader.execute(_states(where, bool(unfolded)), [*asked, *where.values]).fetchall()
+        else:
+            found, counted = called(reader, where, int(last_ns), spans)
+        share, data = moving.result() if moving else data_edges(file, mine, many, asked)
+        methods = methods_of(reader, found, data)
+        names = _names(reader, actors)
+    rows = with_states(found, counted)
+    return LogicalRows(*rows, data, methods, instances, not is_exact, share, names)
+
+
+def with_states(
+    found: list[Row], counted: Iterable[tuple[str | None, str | None, str, int]]
+) -> tuple[list[Row], list[Row]]:
+    """The functions of ``found``, each with how many of its attempts are in each state, and the calls."""
+    states: dict[tuple[str | None, str | None], dict[str, int]] = {}
+    for func, box, state, number in counted:
+        states.setdefault((func, box), {})[state] = number
+    functions: list[Row] = []
+    calls: list[Row] = []
+    for row in found:
+        if row.pop("is_node"):
+            functions.append({**row, "states": states.get((row["func"], row["box"]), {})})
+        else:
+            calls.append(row)
+    return functions, calls
+
+
+def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRows) -> LogicalRows | None:
+    """What :func:`logical_rows` gives for a filter that leaves all attempts of some functions and none of the
+    others, taken from the sums of all. None where these cannot tell, for one because attempts came or changed
+    since. Raises BadQuery.
+    """
+    asked = given(filters).keys()
+    if not asked or not asked <= _BY_FUNCTION:
+        return None
+    where = attempts_where(filters)
+    sums = {row["func"]: row for row in whole.functions}
+    with file.reader() as reader:
+        (many,) = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone() or (0,)
+        is_all = many == sum(row["attempts"] for row in sums.values())
+        if many <= EXACT_QUANTILES or (not is_all and asked & {"since_ns", "until_ns"}):
+            return None
+        states: dict[str | None, dict[str, int]] = {}
+        for func, _, state, number in reader.execute(
+            _states(where, False), [*FOLDED, *where.values]
+        ).fetchall():
+            states.setdefault(func, {})[state] = number
+        if any(func not in sums or sums[func]["states"] != told for func, told in states.items()):
+            return None
+        functions = [row for row in whole.functions if row["func"] in states]
+        calls = [row for row in whole.calls if row["func"] in states]
+        instances, _ = instances_of(reader, where, [])
+        share, data = whole.sampled, [row for row in whole.data if _ends_in(row, states)]
+        if None in states or reader.execute(_MIXED).fetchone() != (0,):
+            share, data = data_edges(file, where, many, FOLDED)
+        methods = methods_of(reader, [*functions, *calls], data)
+    return LogicalRows(functions, calls, data, methods, instances, whole.is_estimated, share)
+
+
+_AGAIN = (
+    f"(SELECT * FROM attempts WHERE {NOT_DRIVER} AND (task_hi = {DRIVER_HI} "
+    "OR task_hi IN (SELECT task_hi FROM attempts WHERE attempt != 0)))"
+)
+#: How many tasks the function of their first attempt does not tell all of: there are others, or it has a
+#: driver's id.
+_MIXED = f"""
+SELECT count(*) FROM (
+    SELECT 1 FROM ({with_function(_AGAIN, "p.task_hi, p.task_lo")}) GROUP BY task_hi, task_lo
+    HAVING count(DISTINCT func) > 1 OR count(func) != count(*) OR bool_or({is_driver("task")}))
+"""
+
+
+def _ends_in(row: Row, functions: Collection[str | None]) -> bool:
+    """Whether one of the functions is at an end of a data edge."""
+    return any(row[f"{end}_kind"] == "function" and row[end] in functions for end in ("producer", "consumer"))
+
+
+def attempts_where(filters: Mapping[str, Any]) -> Where:
+    """The condition on the attempts that count. Raises BadQuery."""
+    where = attempt_filters(filters)
+    if filters.get("type") == "DRIVER_TASK":
+        where.add(NOT_DRIVER)  # drivers call, nobody calls them
+    return where
+
+
+def instances_of(
+    reader: duckdb.DuckDBPyConnection, where: Where, classes: list[str]
+) -> tuple[dict[str, int], list[str]]:
+    """How many actors of each class have matching attempts, and those that are shown of ``classes``."""
+    name = class_of("func")
+    by_actor = (
+        "WITH picked AS (SELECT func_name, name, type, actor_id, count(*) AS attempts "
+        f"FROM attempts{where.sql} AND {IS_ACTOR} AND actor_id IS NOT NULL GROUP BY ALL), "
+        f"named AS ({with_function('picked', 'p.actor_id, p.attempts')}) "
+        f"SELECT {name} AS class, actor_id, sum(attempts) AS attempts FROM named "
+        "WHERE class IS NOT NULL GROUP BY class, actor_id"
+    )
+    counted = reader.execute(
+        f"SELECT class, count(*) FROM ({by_actor}) GROUP BY class", where.values
+    ).fetchall()
+    shown: list[tuple[str]] = []
+    if classes:
+        shown = reader.execute(
+            f"SELECT actor_id FROM ({by_actor}) WHERE list_contains(?, class) "
+            "QUALIFY row_number() OVER (PARTITION BY class ORDER BY attempts DESC, actor_id) "
+            f"<= {MAX_INSTANCES}",
+            [*where.values, classes],
+        ).fetchall()
+    return dict(counted), [actor for (actor,) in shown]
+
+
+def _names(reader: duckdb.DuckDBPyConnection, actors: list[str]) -> dict[str, str]:
+    """What they are called, by id; of those that have no name at all nothing."""
+    if not actors:
+        return {}
+    return dict(
+        reader.execute(
+            "SELECT actor_id, coalesce(max(nullif(a.name, '')), max(nullif(actor_repr_name, ''))) AS told "
+            "FROM attempts LEFT JOIN actor_rows a ON a.id = actor_id "
+            "WHERE actor_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY actor_id HAVING told IS NOT NULL",
+            [actors],
+        ).fetchall()
+    )
+
+
+def _longest(
+    reader: duckdb.DuckDBPyConnection, where: Where, functions: Sequence[str], last_ns: int
+) -> list[str]:
+    """The tasks with the longest matching attempts of each of ``functions``."""
+    took = times(int(last_ns))["duration"]
+    return [
+        task
+        for function in functions
+        for (task,) in reader.execute(
+            f"SELECT {TASK_ID} AS task FROM attempts{where.sql} AND coalesce(func_name, name) = ? "
+            f"ORDER BY {took} DESC NULLS LAST, task LIMIT {MAX_CALLS}",
+            [*where.values, function],
+        ).fetchall()
+    ]
+
+
+#: SQL of the functions of actors' attempts.
+_METHODS = f"SELECT func_name AS func FROM attempts WHERE {IS_ACTOR}"
+
+
+def methods_of(
+    reader: duckdb.DuckDBPyConnection, found: list[Row], data: list[Row], methods: str = _METHODS
+) -> set[str]:
+    """Which functions are methods of actors, those among them of which no attempt told: callers and ends.
+
+    ``methods``: SQL of rows with all ``func`` that are.
+    """
+    known = {row["func"] for row in found}
+    told = {row["func"] for row in found if row["is_method"] and row["func"]}
+    named = {row["caller"] for row in found if row["caller_kind"] == "function"}
+    for name in ("producer", "consumer"):
+        named |= {row[name] for row in data if row[f"{name}_kind"] == "function"}
+    asked = sorted(name for name in named - known if "." in name)
+    if not asked:
+        return told
+    others = reader.execute(
+        f"SELECT DISTINCT func FROM ({methods}) WHERE func IN (SELECT unnest(?::VARCHAR[]))", [asked]
+    ).fetchall()
+    # A restart has no name of its own.
+    return told | {name for (name,) in others} | {name for name in asked if name.endswith(".__init__")}

@@ -1,0 +1,186 @@
+"""The sums of a logical graph of very many attempts: by call path first, as there are few of these."""
+
+from __future__ import annotations
+
+import duckdb
+
+from rayscope.storage.sql.execution import (
+    CREATED,
+    END,
+    MADE,
+    attempt_key,
+    blocked_ns,
+    creation_name,
+    ended_at,
+    is_driver,
+    times,
+    total,
+)
+from rayscope.storage.sql.function_names import IS_ACTOR, tasks_named
+from rayscope.storage.sql.pages import Row, Where, rows_of
+from rayscope.storage.sql.quantiles import bucket, quantile, ranked
+
+_KEY = "task_hi, task_lo, attempt"
+#: What tells function and caller; ``made``: the actor of an attempt without a name, ``up``: its parent, if
+#: neither its path nor the parent's id tells the caller.
+GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
+#: The actor of an attempt that filters by name find by its class: Ray's restarts of actors have no name.
+RESTARTED = "CASE WHEN name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
+#: How long an attempt of ``keyed`` was blocked, ns; ``w`` is its row of :func:`wait_sums`.
+WAITED = "CASE WHEN w.blocked IS NOT NULL THEN least(executing, w.blocked) END"
+#: Call paths with the name of their caller.
+_KNOWN = (
+    "known AS (SELECT own.path_id AS path_id, up.name AS name "
+    "FROM paths own JOIN paths up ON up.path_id = own.parent_path_id)"
+)
+_EDGE = "is_node, func, caller_kind, caller"
+#: The times of which quantiles are told, and what the names of these begin with.
+QUANTILES = (("total", "total_"), ("duration", ""))
+
+
+def called(
+    reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str
+) -> tuple[list[Row], list[tuple[str | None, None, str, int]]]:
+    """One row for each function (``is_node``), and for each caller and function, with estimated quantiles;
+    and rows (function, None, state, how many), in the order of states.
+
+    ``spans``: whose waits are looked at, of ``picked``.
+    """
+    # One after the other: at once they would need too much memory.
+    wait_sums(reader, where, last, spans)
+    buckets = f"{bucket('duration')} AS duration_in, {bucket('total')} AS total_in"
+    reader.execute(
+        f"CREATE TEMP TABLE sums AS {keyed(where, last)} {sums(GROUP, buckets, WAITED)} "
+        f"FROM keyed k LEFT JOIN waited w ON w.key = {attempt_key('k.')} GROUP BY ALL",
+        where.values,
+    )
+    states = reader.execute(
+        f"SELECT coalesce(own, {creation_name('made')}) AS func, NULL, state, sum(n)::BIGINT FROM sums "
+        "GROUP BY ALL ORDER BY state"
+    ).fetchall()
+    return rows_of(reader.execute(by_edge(named_groups("sums")))), states
+
+
+def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str) -> None:
+    """Make the table ``waited``: what attempts waited, by their key."""
+    picked = (
+        f"WITH picked AS NOT MATERIALIZED (SELECT {_KEY}, {ended_at(last)} AS ended FROM attempts{where.sql})"
+    )
+    lasted = f"SELECT {_KEY}, ended FROM picked"
+    reader.execute(
+        f"CREATE TEMP TABLE waited AS {picked} SELECT key, blocked FROM ({blocked_ns(spans, lasted)})",
+        where.values,
+    )
+
+
+def keyed(where: Where, last: int) -> str:
+    """SQL of the CTEs ``known`` (paths with the name of the caller), ``picked`` and ``keyed``: attempts with
+    what they are summed up by. ``?``: the filters'.
+    """
+    of_attempt = times(last)
+    return f"""
+WITH {_KNOWN},
+picked AS NOT MATERIALIZED (
+    SELECT {_KEY}, path_id, coalesce(func_name, name) AS own, coalesce(state, 'NIL') AS state, output_bytes,
+        parent_hi, parent_lo, type, name, func_name, actor_repr_name, job_id, node_id, {MADE} AS made,
+        {RESTARTED} AS restarted,
+        coalesce({IS_ACTOR}, false) AS is_method,
+        CASE WHEN {is_driver("parent")} THEN right(parent_lo, 8) END AS job,
+        coalesce(path_id IN (SELECT path_id FROM known), false) AS is_known,
+        {CREATED} AS created, {END} AS ended, {of_attempt["duration"]} AS duration,
+        {of_attempt["total"]} AS total, coalesce({of_attempt["executing"]}, 0) AS executing
+    FROM attempts{where.sql}),
+keyed AS NOT MATERIALIZED (
+    SELECT *, CASE WHEN job IS NULL AND NOT is_known THEN parent_hi END AS up_hi,
+        CASE WHEN job IS NULL AND NOT is_known THEN parent_lo END AS up_lo
+    FROM picked)"""
+
+
+def one_by_one(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
+    """SQL of rows as :func:`by_edge` gives them, also by box, from ``of``: attempts with their function,
+    caller and boxes, ``duration``, ``executing``, ``waited`` and ``total``.
+
+    ``is_method``: SQL of whether an attempt is one of an actor. ``quantile`` and ``sample``: the function
+    that quantiles are made with, and its last parameter.
+    """
+    quantiles = ", ".join(
+        f"{quantile}({of}, {share}{sample})::BIGINT AS {prefix}p{share * 100:.0f}_ns"
+        for of, prefix in QUANTILES
+        for share in (0.5, 0.95)
+    )
+    return f"""
+SELECT func, box, caller_kind, caller, caller_box, grouping(caller_kind) = 1 AS is_node,
+    bool_or({is_method}) AS is_method, count(*) AS attempts, count(*) FILTER (state = 'FAILED') AS failed,
+    {total("duration")} AS duration_ns, {total("executing - waited")} AS executing_ns,
+    {total("waited")} AS blocked_ns,
+    {total("output_bytes")} AS output_bytes, {quantiles}
+FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, caller_box))
+"""
+
+
+def sums(group: str, buckets: str, waited: str) -> str:
+    """SQL of what is summed up of attempts with ``duration``, ``executing``, ``total`` and ``output_bytes``.
+
+    ``group``: by what, besides their state and their ``buckets`` (``duration_in``, ``total_in``).
+    """
+    bounds = ", ".join(f"min({of}) AS least_{of}, max({of}) AS most_{of}" for of, _ in QUANTILES)
+    return (
+        f"SELECT {group}, state, {buckets}, count(*) AS n, {total('duration')} AS took, "
+        f"{total('executing')} AS executed, {total(waited)} AS waited, {total('output_bytes')} AS bytes, "
+        f"{bounds}"
+    )
+
+
+def named_groups(of: str) -> str:
+    """SQL of the rows of ``of``, with their function and caller instead of :data:`GROUP`."""
+    callers = tasks_named(f"task_hi IN (SELECT up_hi FROM {of} WHERE up_hi IS NOT NULL)")
+    return f"""
+WITH {_KNOWN},
+callers AS ({callers})
+SELECT coalesce(own, {creation_name("made")}) AS func,
+    CASE WHEN job IS NOT NULL THEN 'driver' WHEN coalesce(k.name, c.func) IS NULL THEN 'unknown'
+        ELSE 'function' END AS caller_kind,
+    CASE WHEN job IS NOT NULL THEN job ELSE coalesce(k.name, c.func) END AS caller,
+    s.* EXCLUDE (path_id, own, made, job, up_hi, up_lo)
+FROM {of} s LEFT JOIN known k ON k.path_id = s.path_id
+LEFT JOIN callers c ON c.task_hi = s.up_hi AND c.task_lo = s.up_lo
+"""
+
+
+def _spread(of: str) -> str:
+    """SQL of the durations of one kind, by bucket."""
+    return (
+        f"{_EDGE}, {of}_in AS bucket, coalesce(sum(n) FILTER ({of}_in IS NOT NULL), 0) AS took_n, "
+        f"min(least_{of}) AS least_took, max(most_{of}) AS most_took"
+    )
+
+
+def by_edge(named: str) -> str:
+    """SQL of the first rows of :func:`called`, from ``named``: SQL of rows of :func:`sums` with ``func``,
+    ``caller_kind``, ``caller`` and ``is_method``.
+    """
+    quantiles = ", ".join(
+        f"{quantile(share, f'is_duration = {not prefix}')} AS {prefix}p{share * 100:.0f}_ns"
+        for _, prefix in QUANTILES
+        for share in (0.5, 0.95)
+    )
+    return f"""
+WITH named AS MATERIALIZED ({named}),
+every AS (
+    SELECT false AS is_node, * FROM named
+    UNION ALL SELECT true, * REPLACE (NULL AS caller_kind, NULL AS caller) FROM named),
+grouped AS (
+    SELECT true AS is_duration, {_spread("duration")}, bool_or(is_method) AS is_method, sum(n) AS n,
+        sum(n) FILTER (state = 'FAILED') AS failed, sum(took) AS took, sum(executed) AS executed,
+        sum(waited) AS waited, sum(bytes) AS bytes
+    FROM every GROUP BY {_EDGE}, bucket
+    UNION ALL BY NAME SELECT false AS is_duration, {_spread("total")} FROM every GROUP BY {_EDGE}, bucket),
+ranked AS ({ranked("grouped", f"{_EDGE}, is_duration")})
+SELECT func, NULL::VARCHAR AS box, caller_kind, caller, NULL::VARCHAR AS caller_box, is_node,
+    bool_or(is_method) AS is_method, coalesce(sum(n), 0)::BIGINT AS attempts,
+    coalesce(sum(failed), 0)::BIGINT AS failed, {total("took")} AS duration_ns,
+    greatest(0, {total("executed")} - {total("waited")}) AS executing_ns,
+    {total("waited")} AS blocked_ns, {total("bytes")} AS output_bytes,
+    {quantiles}
+FROM ranked GROUP BY {_EDGE}
+"""

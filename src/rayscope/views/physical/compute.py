@@ -1,0 +1,347 @@
+"""What is where at one time: nodes, on them workers with what they run and have reserved, and bundles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from rayscope.views.physical.reservations import Group, Reservation, Resources, reservation, total_of
+
+#: What an answer tells at most.
+MAX_NODES = 2000
+MAX_WORKERS = 10_000
+MAX_BUNDLES = 2000
+#: Of a worker's id: enough to tell it from any other of a session.
+KEY_DIGITS = 16
+_TEXT = 80
+#: Different reservations that are kept.
+_KEPT = 20_000
+#: Characters of what is remembered: users write it.
+_MAX_KEPT_CHARS = 4096
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """A node on record. Times in ns; ``resources_total`` and ``labels`` are JSON."""
+
+    id: str
+    name: str | None = None
+    node_ip: str | None = None
+    is_head: bool | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    resources_total: str | None = None
+    labels: str | None = None
+
+
+class WorkerRow(msgspec.Struct, frozen=True):
+    """A worker and what it does. ``tasks``: what each normal task that it runs requires (JSON), and whether
+    that is blocked on others. ``running`` and ``function``: those that were asked for, and the function that
+    most of them (then the oldest) are of; ``functions``: how many different ones.
+    """
+
+    id: str
+    node_id: str
+    kind: str = "WORKER"
+    pid: int | None = None
+    job_id: str | None = None
+    start_ns: int | None = None
+    actor_id: str | None = None
+    actor_class: str | None = None
+    actor_name: str | None = None
+    actor_state: str | None = None
+    actor_resources: str | None = None
+    tasks: tuple[tuple[str | None, bool], ...] = ()
+    running: int = 0
+    blocked: int = 0
+    functions: int = 0
+    function: str | None = None
+    bytes: int | None = None
+    annotation: str | None = None
+
+
+class Bundle(msgspec.Struct):
+    """A bundle of a placement group on a node (its place among the nodes)."""
+
+    group: str
+    name: str | None
+    index: int
+    node: int
+    resources: Resources | None
+
+
+class Node(msgspec.Struct):
+    """A node with its sums. ``used``: what workers outside of placement groups and what bundles reserve."""
+
+    id: str
+    name: str
+    node_ip: str | None
+    is_head: bool
+    is_known: bool
+    start_ns: int | None
+    total: Resources | None
+    used: Resources
+    workers: int = 0
+    actors: int = 0
+    running: int = 0
+    blocked: int = 0
+    bytes: int = 0
+    left_out: int = 0
+
+
+class Workers(msgspec.Struct):
+    """Workers by columns. Numbers but ``pid``, ``running``, ``blocked`` and ``bytes`` are places in lists; -1
+    is none.
+    """
+
+    key: list[str] = msgspec.field(default_factory=list)
+    node: list[int] = msgspec.field(default_factory=list)
+    kind: list[int] = msgspec.field(default_factory=list)
+    pid: list[int] = msgspec.field(default_factory=list)
+    job: list[int] = msgspec.field(default_factory=list)
+    actor_class: list[int] = msgspec.field(default_factory=list)
+    actor_state: list[int] = msgspec.field(default_factory=list)
+    function: list[int] = msgspec.field(default_factory=list)
+    running: list[int] = msgspec.field(default_factory=list)
+    blocked: list[int] = msgspec.field(default_factory=list)
+    reserved: list[int] = msgspec.field(default_factory=list)
+    bundle: list[int] = msgspec.field(default_factory=list)
+    bytes: list[int] = msgspec.field(default_factory=list)
+    annotation: list[int] = msgspec.field(default_factory=list)
+
+
+class _Names:
+    """Different values, each with its place."""
+
+    def __init__(self) -> None:
+        self.places: dict[Any, int] = {}
+
+    def place(self, value: Any) -> int:
+        """The place of a value; -1 of none."""
+        return -1 if value is None else self.places.setdefault(value, len(self.places))
+
+    @property
+    def texts(self) -> list[str]:
+        return [str(value)[:_TEXT] for value in self.places]
+
+
+class Picture(msgspec.Struct):
+    """Nodes, the head first and then by name; their workers and bundles; and what is not among them."""
+
+    nodes: list[Node]
+    workers: Workers
+    bundles: list[Bundle]
+    kinds: list[str]
+    jobs: list[str]
+    classes: list[str]
+    states: list[str]
+    functions: list[str]
+    reserved: list[Resources]
+    values: list[str]
+    nodes_total: int
+    workers_total: int
+    bundles_total: int
+
+
+def held(worker: WorkerRow) -> Reservation:
+    """What a worker has reserved: for its actor, and for the normal tasks that it runs.
+
+    It is shared, and not to be changed.
+
+    Ray takes the CPUs back of a normal task that is blocked in ray.get or ray.wait; an actor keeps them.
+    """
+    parts = worker.actor_resources, worker.tasks
+    length = len(parts[0] or "") + sum(len(text or "") for text, _ in parts[1])
+    return _held(*parts) if length <= _MAX_KEPT_CHARS else _held.__wrapped__(*parts)
+
+
+@lru_cache(maxsize=_KEPT)
+def _held(actor: str | None, tasks: tuple[tuple[str | None, bool], ...]) -> Reservation:
+    """Of thousands of workers most hold the same."""
+    resources: Resources = {}
+    group: str | None = None
+    index: int | None = None
+    for text, is_blocked in ((actor, False), *tasks):
+        one = reservation(text)
+        if one.group is not None:
+            group, index = one.group, one.bundle
+        for name, amount in one.resources.items():
+            if not (is_blocked and name == "CPU"):
+                resources[name] = round(resources.get(name, 0.0) + amount, 4)
+    return Reservation(resources, group, index)
+
+
+def picture(
+    nodes: Iterable[NodeRow],
+    workers: Iterable[WorkerRow],
+    groups: Iterable[Group],
+    *,
+    gone: Container[str] = (),
+    max_nodes: int = MAX_NODES,
+    max_workers: int = MAX_WORKERS,
+    max_bundles: int = MAX_BUNDLES,
+) -> Picture:
+    """Who is where and what is reserved; the order of neither matters.
+
+    ``gone``: ids of nodes that had ended: bundles that were on them are nowhere.
+    Sums of a node count all that is on it. Left out are the nodes that run least, and of nodes with more
+    workers than their part of ``max_workers`` those that run least and hold least.
+    """
+    known = {node.id: node for node in nodes}
+    on: dict[str, list[tuple[WorkerRow, Reservation]]] = {identity: [] for identity in known}
+    for worker in workers:
+        on.setdefault(worker.node_id, []).append((worker, held(worker)))
+    placed: dict[str, list[tuple[Group, int, Resources | None]]] = {}
+    for group in groups:
+        for index, node_id, resources in group.bundles:
+            if node_id in gone:
+                continue
+            placed.setdefault(node_id, []).append((group, index, resources))
+            on.setdefault(node_id, [])
+    summed = {identity: _node(identity, known.get(identity), on[identity], placed) for identity in on}
+    chosen = sorted(summed.values(), key=lambda node: (not node.is_head, -node.running, node.name, node.id))
+    chosen = sorted(chosen[:max_nodes], key=lambda node: (not node.is_head, _natural(node.name), node.id))
+    place = {node.id: at for at, node in enumerate(chosen)}
+    bundles = [
+        Bundle(group.id, group.name, index, place[node_id], resources)
+        for node_id, members in placed.items()
+        if node_id in place
+        for group, index, resources in members
+    ]
+    bundles.sort(key=lambda bundle: (bundle.node, bundle.name or "", bundle.group, bundle.index))
+    bundles_total = sum(map(len, placed.values()))
+    del bundles[max_bundles:]
+    shown, tables = _columns(chosen, on, bundles, max_workers)
+    kinds, jobs, classes, states, functions, values = (table.texts for table in tables[:6])
+    return Picture(
+        nodes=chosen,
+        workers=shown,
+        bundles=bundles,
+        kinds=kinds,
+        jobs=jobs,
+        classes=classes,
+        states=states,
+        functions=functions,
+        reserved=[dict(items) for items in tables[6].places],
+        values=values,
+        nodes_total=len(summed),
+        workers_total=sum(map(len, on.values())),
+        bundles_total=bundles_total,
+    )
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """By which 10.0.0.9 comes before 10.0.0.10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name[:200])]
+
+
+def _node(
+    identity: str,
+    row: NodeRow | None,
+    workers: Sequence[tuple[WorkerRow, Reservation]],
+    placed: Mapping[str, Sequence[tuple[Group, int, Resources | None]]],
+) -> Node:
+    used: Resources = {}
+    # Of bundles whose size nobody told at least what is used of them is reserved.
+    told = {group.id for group, _, resources in placed.get(identity, ()) if resources is not None}
+    parts = [resources or {} for _, _, resources in placed.get(identity, ())]
+    parts += [one.resources for _, one in workers if one.group not in told]
+    for part in parts:
+        for name, amount in part.items():
+            used[name] = round(used.get(name, 0.0) + amount, 4)
+    about = row or NodeRow(identity)
+    node = Node(
+        id=identity,
+        name=about.name or about.node_ip or identity[:12],
+        node_ip=about.node_ip,
+        is_head=bool(about.is_head),
+        is_known=row is not None,
+        start_ns=about.start_ns,
+        total=total_of(about.resources_total),
+        used=used,
+    )
+    for worker, _ in workers:
+        node.workers += 1
+        node.actors += worker.actor_id is not None
+        node.running += worker.running
+        node.blocked += worker.blocked
+        node.bytes += worker.bytes or 0
+    return node
+
+
+def _columns(
+    nodes: Sequence[Node],
+    on: Mapping[str, list[tuple[WorkerRow, Reservation]]],
+    bundles: Sequence[Bundle],
+    most: int,
+) -> tuple[Workers, list[_Names]]:
+    """The workers of some nodes by columns, with the tables that these point to."""
+    names = [_Names() for _ in range(7)]
+    kinds, jobs, classes, states, functions, values, reserved = names
+    bundle_at = {(bundle.group, bundle.index, bundle.node): at for at, bundle in enumerate(bundles)}
+    any_at: dict[tuple[str, int], int] = {}
+    for at, bundle in enumerate(bundles):
+        any_at.setdefault((bundle.group, bundle.node), at)
+    share = _share([len(on[node.id]) for node in nodes], most)
+    told = Workers()
+    amounts: dict[int, int] = {}  # by identity: equal ones mostly are the same
+    for number, node in enumerate(nodes):
+        rows = on[node.id]
+        if len(rows) > share:
+            node.left_out = len(rows) - share
+            rows = sorted(rows, key=lambda one: (-one[0].running, -sum(one[1].resources.values()), one[0].id))
+            rows = rows[:share]
+        for worker, reserves in sorted(rows, key=_order):
+            # Who asked for no bundle is in the first that its group has there.
+            inside = -1
+            if reserves.group is not None and reserves.bundle is not None:
+                inside = bundle_at.get((reserves.group, reserves.bundle, number), -1)
+            elif reserves.group is not None:
+                inside = any_at.get((reserves.group, number), -1)
+            told.key.append(worker.id[:KEY_DIGITS])
+            told.node.append(number)
+            told.kind.append(kinds.place(worker.kind))
+            told.pid.append(-1 if worker.pid is None else worker.pid)
+            told.job.append(jobs.place(worker.job_id))
+            told.actor_class.append(classes.place(worker.actor_class))
+            told.actor_state.append(states.place(worker.actor_state))
+            told.function.append(functions.place(worker.function))
+            told.running.append(worker.running)
+            told.blocked.append(worker.blocked)
+            if id(reserves) not in amounts:
+                amounts[id(reserves)] = reserved.place(tuple(sorted(reserves.resources.items())))
+            told.reserved.append(amounts[id(reserves)])
+            told.bundle.append(inside)
+            if worker.bytes is not None:
+                told.bytes.append(worker.bytes)
+            told.annotation.append(values.place(worker.annotation))
+    return told, names
+
+
+def _order(one: tuple[WorkerRow, Reservation]) -> tuple[bool, bool, str, int, int, str]:
+    """Drivers, then who is in no placement group, then by group and bundle; the oldest first."""
+    worker, reserves = one
+    index = -1 if reserves.bundle is None else reserves.bundle
+    return (
+        worker.kind != "DRIVER",
+        reserves.group is not None,
+        reserves.group or "",
+        index,
+        worker.start_ns or 0,
+        worker.id,
+    )
+
+
+def _share(counts: Sequence[int], most: int) -> int:
+    """The largest number of each node's that keeps the sum within ``most``; 1 at least."""
+    low, high = 1, max([1, *counts])
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(min(count, middle) for count in counts) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low

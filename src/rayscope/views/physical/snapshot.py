@@ -1,0 +1,114 @@
+"""Who is where: the picture of a session's nodes and workers now, which several answers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from rayscope.server.services import Hub
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.physical import sql
+from rayscope.views.physical.compute import NodeRow, Picture, WorkerRow, picture
+from rayscope.views.physical.reservations import Group, group_at
+
+
+class Seen(NamedTuple):
+    """What was found at ``at_ns``, and the picture made of it. ``labels``: node id -> JSON."""
+
+    at_ns: int | None
+    workers: tuple[WorkerRow, ...]
+    groups: tuple[Group, ...]
+    labels: dict[str, str | None]
+    keys: list[str]
+    picture: Picture
+
+
+def seen_now(hub: Hub, session: str, file: SessionFile) -> Seen:
+    """All that is there now, or was last in a session that is over: of a live one shared by all who ask.
+
+    It tells its time. Nothing of it may be changed.
+    """
+
+    def look(record: SessionFile) -> Seen:
+        live = hub.is_live(session)
+        return seen(sql.housed(record, {}, at_ns=None, last_ns=hub.last_ns(session), live=live))
+
+    if not hub.is_live(session):
+        return look(file)
+    told: Seen = hub.cached(session, "seen", look)
+    return told
+
+
+def seen(found: sql.Housed) -> Seen:
+    """What the store found, as rows and as a picture."""
+    workers = tuple(WorkerRow(**row) for row in found.workers)
+    groups = tuple(groups_of(found))
+    made = picture((NodeRow(**row) for row in found.nodes), workers, groups, gone=found.gone)
+    labels = {row["id"]: row["labels"] for row in found.nodes}
+    return Seen(found.at_ns, workers, groups, labels, found.keys, made)
+
+
+def groups_of(found: sql.Housed) -> Iterable[Group]:
+    """The placement groups that were there."""
+    told = (group_at(identity, doc, found.at_ns or 0, end_ns) for identity, doc, end_ns in found.groups)
+    return (group for group in told if group is not None)
+
+
+def picture_on(found: sql.Housed, node_id: str) -> Picture:
+    """The picture of one node alone."""
+    return picture(
+        (NodeRow(**row) for row in found.nodes),
+        (WorkerRow(**row) for row in found.workers),
+        (group.on(node_id) for group in groups_of(found)),
+        gone=found.gone,
+    )
+
+
+def in_columns(told: Picture) -> dict[str, Any]:
+    """A picture by columns: ``amounts`` are all that nodes have and reserve and bundles hold, each but once,
+    ``groups`` the placement groups of bundles; -1 is none. ``annotation`` is empty if no worker has one.
+    """
+    amounts: dict[tuple[tuple[str, float], ...], int] = {}
+    groups: dict[tuple[str, str | None], int] = {}
+
+    def place(resources: Mapping[str, float] | None) -> int:
+        return -1 if resources is None else amounts.setdefault(tuple(resources.items()), len(amounts))
+
+    found: dict[str, Any] = {name: getattr(told, name) for name in told.__struct_fields__}
+    nodes = told.nodes
+    found["nodes"] = {
+        **{name: [getattr(node, name) for node in nodes] for name in _NODE},
+        "total": [place(node.total) for node in nodes],
+        "used": [place(node.used) for node in nodes],
+    }
+    workers = {name: getattr(told.workers, name) for name in told.workers.__struct_fields__}
+    if not told.values:
+        workers["annotation"] = []
+    found["workers"] = workers
+    bundles = told.bundles
+    found["bundles"] = {
+        "group": [groups.setdefault((one.group, one.name), len(groups)) for one in bundles],
+        "index": [one.index for one in bundles],
+        "node": [one.node for one in bundles],
+        "resources": [place(one.resources) for one in bundles],
+    }
+    found["groups"] = [{"id": identity, "name": name} for identity, name in groups]
+    found["amounts"] = [dict(items) for items in amounts]
+    return found
+
+
+#: Fields of a node that are columns as they are.
+_NODE = (
+    "id",
+    "name",
+    "node_ip",
+    "is_head",
+    "is_known",
+    "start_ns",
+    "workers",
+    "actors",
+    "running",
+    "blocked",
+    "bytes",
+    "left_out",
+)

@@ -1,0 +1,227 @@
+"""What is where at one time: nodes, workers with what they run and reserve, placement groups, annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import duckdb
+import msgspec
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import execution
+from rayscope.storage.sql.execution import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
+from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.views.stack.sql import default_time
+
+#: What is looked at; what runs most comes first.
+_MAX_NODES = 20_000
+_MAX_WORKERS = 200_000
+_MAX_GROUPS = 10_000
+#: Names of annotations to choose from.
+_MAX_KEYS = 100
+#: Of one node: attempts told of each worker, the oldest first, and characters of texts.
+_TASKS = 5
+_TEXT = 200
+
+_HERE = "($node IS NULL OR node_id = $node)"
+_RUNNING = f"""
+CREATE TEMP TABLE running AS
+SELECT task_hi, task_lo, attempt, node_id, worker_id, worker_pid, job_id, actor_id, type, required_resources,
+    coalesce({execution.function_name("attempts")}, '') AS name,
+    {START} AS since, {{counted}} AS counted
+FROM attempts
+WHERE {NOT_DRIVER} AND worker_id IS NOT NULL AND {START} <= $at AND coalesce({END}, {FOREVER}) > $at
+    AND {_HERE}
+"""
+_NODES_AT = f"""
+SELECT id, node_name AS name, node_ip, is_head, start_ns, end_ns, resources_total, labels
+FROM node_rows
+WHERE coalesce(start_ns, 0) <= $at AND coalesce(end_ns, {FOREVER}) > $at AND ($node IS NULL OR id = $node)
+ORDER BY is_head DESC NULLS LAST, id LIMIT {_MAX_NODES}
+"""
+_GONE = "SELECT id FROM node_rows WHERE end_ns <= $at AND ($node IS NULL OR id = $node)"
+#: Workers on record that live then on a node that does, and others on which something runs then.
+_WORKERS = f"""
+CREATE TEMP TABLE workers AS
+SELECT w.id, w.node_id, coalesce(w.worker_type, 'WORKER') AS kind, w.pid, w.job_id, w.start_ns
+FROM worker_rows w LEFT JOIN node_rows n ON n.id = w.node_id
+WHERE w.node_id IS NOT NULL AND coalesce(n.end_ns, {FOREVER}) > $at AND coalesce(w.start_ns, 0) <= $at
+    AND coalesce(w.end_ns, CASE WHEN w.state = 'DEAD' THEN 0 ELSE {FOREVER} END) > $at
+    AND ($node IS NULL OR w.node_id = $node)
+UNION ALL
+SELECT worker_id, any_value(node_id), 'WORKER', any_value(worker_pid), any_value(job_id), NULL
+FROM running
+WHERE node_id IS NOT NULL AND worker_id NOT IN (SELECT id FROM worker_rows WHERE node_id IS NOT NULL)
+GROUP BY worker_id
+"""
+#: The states of an actor's record, [ns, state, ...] as JSON: its transitions, and what was observed last.
+_TOLD = (
+    "list_append(json_extract(d.doc, '$[1][*]'), "
+    "json_array(json_extract(d.doc, '$[2]'), json_extract(d.doc, '$[3].state')))"
+)
+#: A worker houses one actor in its life: the attempt that made it tells, or where that is missing the GCS.
+#: Where nobody told the end of that attempt, the actor was made once it ran a method, or was said to live.
+_ACTORS = f"""
+CREATE TEMP TABLE actors_at AS
+WITH made AS (
+    SELECT worker_id, arg_max(actor_id, {START}) AS actor_id, max(coalesce({END}, {FOREVER})) AS made_ns,
+        max({START}) AS since, arg_max(required_resources, {START}) AS required_resources
+    FROM attempts
+    WHERE type = 'ACTOR_CREATION_TASK' AND {START} <= $at AND worker_id IN (SELECT id FROM workers)
+    GROUP BY worker_id),
+told AS (
+    SELECT worker_id, id AS actor_id, 0 AS made_ns, 0 AS since, required_resources FROM actor_rows
+    WHERE worker_id IN (SELECT id FROM workers) AND worker_id NOT IN (SELECT worker_id FROM made)
+        AND coalesce(start_ns, 0) <= $at
+    QUALIFY row_number() OVER (PARTITION BY worker_id ORDER BY id) = 1),
+at_work AS (
+    SELECT DISTINCT worker_id FROM attempts
+    WHERE type = 'ACTOR_TASK' AND {START} <= $at
+        AND worker_id IN (SELECT worker_id FROM made WHERE made_ns = {FOREVER})),
+docs AS (SELECT id, doc FROM actor_rows WHERE id IN (SELECT actor_id FROM made WHERE made_ns = {FOREVER}))
+SELECT h.worker_id, h.actor_id, a.class_name, coalesce(nullif(a.name, ''), a.repr_name) AS name,
+    coalesce(a.required_resources, h.required_resources) AS required_resources,
+    CASE WHEN a.end_ns <= $at THEN 'DEAD' WHEN h.made_ns <= $at THEN 'ALIVE'
+        WHEN h.made_ns < {FOREVER} THEN 'PENDING_CREATION'
+        WHEN h.worker_id IN (SELECT worker_id FROM at_work) THEN 'ALIVE'
+        WHEN len([t FOR t IN {_TOLD} IF json_extract_string(t, '$[1]') = 'ALIVE'
+            AND TRY_CAST(json_extract_string(t, '$[0]') AS BIGINT) BETWEEN h.since AND $at]) > 0 THEN 'ALIVE'
+        ELSE 'PENDING_CREATION' END AS state
+FROM (FROM made UNION ALL FROM told) h LEFT JOIN actor_rows a ON a.id = h.actor_id
+LEFT JOIN docs d ON d.id = h.actor_id
+"""
+_BLOCKED = f"""
+CREATE TEMP TABLE blocked AS
+SELECT DISTINCT task_hi, task_lo, attempt FROM ({BLOCKED_AT})
+WHERE (task_hi, task_lo) IN (SELECT (task_hi, task_lo) FROM running)
+"""
+_HOUSED = f"""
+WITH runs AS (
+    SELECT r.*, b.task_hi IS NOT NULL AS is_blocked FROM running r
+    LEFT JOIN blocked b ON b.task_hi = r.task_hi AND b.task_lo = r.task_lo AND b.attempt = r.attempt),
+by_name AS (
+    SELECT worker_id, name, count(*) AS n, min(since) AS since, count(*) FILTER (is_blocked) AS blocked
+    FROM runs WHERE counted GROUP BY ALL),
+by_worker AS (
+    SELECT worker_id, sum(n)::BIGINT AS running, sum(blocked)::BIGINT AS blocked, count(*) AS functions,
+        max_by(name, (n, -since)) AS function
+    FROM by_name GROUP BY ALL),
+tasks AS (
+    SELECT worker_id, list((required_resources, is_blocked)) AS tasks
+    FROM runs WHERE type = 'NORMAL_TASK' GROUP BY ALL)
+SELECT w.*, a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
+    a.state AS actor_state, a.required_resources AS actor_resources, t.tasks,
+    coalesce(b.running, 0) AS running, coalesce(b.blocked, 0) AS blocked,
+    coalesce(b.functions, 0) AS functions, b.function
+FROM workers w LEFT JOIN actors_at a ON a.worker_id = w.id LEFT JOIN by_worker b ON b.worker_id = w.id
+LEFT JOIN tasks t ON t.worker_id = w.id
+ORDER BY running DESC, a.actor_id IS NULL, w.id LIMIT {_MAX_WORKERS}
+"""
+#: Bytes of what a worker's tasks had returned and put by then.
+_BYTES = f"""
+SELECT worker_id, {total("bytes")} FROM (
+    SELECT worker_id, sum(output_bytes) AS bytes FROM attempts
+    WHERE returned_ns <= $at AND worker_id IN (SELECT id FROM workers) GROUP BY worker_id
+    UNION ALL
+    SELECT a.worker_id, sum(e.bytes) FROM edge_rows e
+    JOIN attempts a ON a.task_hi = e.task_hi AND a.task_lo = e.task_lo AND a.attempt = e.attempt
+    WHERE e.kind = 'put' AND e.end_ns <= $at AND a.worker_id IN (SELECT id FROM workers) GROUP BY a.worker_id)
+GROUP BY worker_id
+"""
+#: The newest value that what runs on a worker has told by then, or any task of the actor that lives there.
+_ANNOTATED = f"""
+SELECT a.worker_id, left(arg_max(n.value, n.time_ns), {_TEXT})
+FROM annotation_rows n
+JOIN attempts a ON a.task_hi = n.task_hi AND a.task_lo = n.task_lo AND a.attempt = n.attempt
+WHERE n.name = $key AND n.time_ns <= $at AND a.worker_id IN (SELECT id FROM workers)
+    AND (a.actor_id IS NOT NULL OR coalesce({END}, {FOREVER}) > $at)
+GROUP BY a.worker_id
+"""
+_GROUPS = f"""
+SELECT g.id, g.doc, j.end_ns AS job_end_ns FROM placement_group_rows g LEFT JOIN job_rows j ON j.id = g.job_id
+WHERE coalesce(g.created_ns, 0) <= $at AND (g.is_detached OR coalesce(j.end_ns, {FOREVER}) > $at)
+ORDER BY g.created_ns DESC, g.id LIMIT {_MAX_GROUPS}
+"""
+_ATTEMPTS = f"""
+SELECT r.worker_id, {hex_id("r.task")} AS task_id, r.attempt, r.name, r.type, r.since AS since_ns,
+    b.task_hi IS NOT NULL AS is_blocked
+FROM running r
+LEFT JOIN blocked b ON b.task_hi = r.task_hi AND b.task_lo = r.task_lo AND b.attempt = r.attempt
+WHERE counted
+QUALIFY row_number() OVER (PARTITION BY r.worker_id ORDER BY r.since, r.task_hi, r.task_lo) <= {_TASKS}
+ORDER BY r.since, task_id
+"""
+
+
+class Housed(NamedTuple):
+    """What is on record of one time: rows with the fields of those of :mod:`rayscope.views.physical.compute`.
+
+    ``groups``: (id, decoded doc, when its creator's job ended). ``keys``: names of annotations on record.
+    ``attempts``: of one node, the oldest that run on each worker. ``gone``: ids of nodes that had ended.
+    """
+
+    at_ns: int | None
+    nodes: list[Row]
+    workers: list[Row]
+    groups: list[tuple[str, Any, int | None]]
+    keys: list[str]
+    attempts: list[Row]
+    gone: frozenset[str] = frozenset()
+
+
+def housed(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    at_ns: int | None,
+    last_ns: int,
+    live: bool,
+    node_id: str | None = None,
+    annotation: str | None = None,
+    with_bytes: bool = False,
+) -> Housed:
+    """Nodes, workers and placement groups at ``at_ns``, or those of one node. Times in ns.
+
+    ``filters`` pick the attempts that count as running; what others reserve is told all the same. Without
+    ``at_ns``: at ``last_ns`` (now) of a live session, of one that is over when the last was in flight.
+    ``annotation``: its newest value is told of each worker. Raises BadQuery.
+    """
+    where = attempt_filters(filters)
+    with file.reader() as reader:
+        if at_ns is None:
+            at_ns = default_time(reader, filters, last_ns, live)
+        if at_ns is None:
+            return Housed(None, [], [], [], [], [])
+        at = {"at": at_ns, "node": node_id}
+        condition, values = where.named()
+        reader.execute(_RUNNING.format(counted=f"coalesce({condition}, false)"), {**at, **values})
+        reader.execute(_WORKERS, at)
+        reader.execute(_ACTORS, {"at": at_ns})
+        reader.execute(_BLOCKED, {"at": at_ns})
+        nodes = rows_of(reader.execute(_NODES_AT, at))
+        gone = frozenset(identity for (identity,) in reader.execute(_GONE, at).fetchall())
+        workers = rows_of(reader.execute(_HOUSED))
+        for row in workers:
+            row["tasks"] = tuple(row["tasks"] or ())
+        if with_bytes:
+            _add(workers, "bytes", reader.execute(_BYTES, {"at": at_ns}), 0)
+        if annotation:
+            _add(workers, "annotation", reader.execute(_ANNOTATED, {"at": at_ns, "key": annotation}), None)
+        groups = [
+            (identity, msgspec.json.decode(doc), end_ns)
+            for identity, doc, end_ns in reader.execute(_GROUPS, {"at": at_ns}).fetchall()
+        ]
+        keys = reader.execute(
+            f"SELECT name FROM annotation_rows WHERE name IS NOT NULL GROUP BY name "
+            f"ORDER BY count(*) DESC, name LIMIT {_MAX_KEYS}"
+        ).fetchall()
+        attempts = rows_of(reader.execute(_ATTEMPTS)) if node_id is not None else []
+    return Housed(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts, gone)
+
+
+def _add(rows: list[Row], name: str, found: duckdb.DuckDBPyConnection, default: Any) -> None:
+    by_worker = dict(found.fetchall())
+    for row in rows:
+        row[name] = by_worker.get(row["id"], default)

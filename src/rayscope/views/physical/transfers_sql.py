@@ -1,0 +1,81 @@
+"""Which objects went from node to node, as far as tracers told."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.data_edges import one_in, share_of
+from rayscope.storage.sql.execution import ENDS, FIRST_PUT, NOT_DRIVER, moved, nodes_of, total
+from rayscope.storage.sql.pages import Row, rows_of
+
+MAX_PAIRS = 200
+
+_TAKEN = "kind IN ('get', 'fetched') AND end_ns > {since} AND end_ns <= {until}"
+
+
+def _pairs(since: int, until: int, share: int) -> str:
+    taken = _TAKEN.format(since=since, until=until)
+    if share > 1:
+        taken += f" AND {one_in(share)}"
+    # Who made an object is in its id, but for those that were put.
+    made = (
+        f"{{}}_hi IN (SELECT object_hi FROM edge_rows WHERE {taken} "
+        f"AND (object_index >= {FIRST_PUT} OR bytes IS NULL))"
+    )
+    return f"""
+WITH moved AS MATERIALIZED (
+    SELECT producer_hi, producer_lo, consumer_hi, consumer_lo, taken_by, object_hi, object_lo, object_index,
+        bytes
+    FROM ({moved(taken, made, "attempt")}) WHERE kind IN ('argument', 'get')),
+nodes AS ({nodes_of(f"task_hi IN ({ENDS})")}),
+takers AS (
+    SELECT task_hi, task_lo, attempt, node_id FROM attempts
+    WHERE {NOT_DRIVER} AND task_hi IN (SELECT consumer_hi FROM moved)),
+placed AS (
+    SELECT moved.*, p.node_id AS source,
+        CASE WHEN t.attempt IS NULL THEN c.node_id ELSE t.node_id END AS target
+    FROM moved
+    JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
+    JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
+    LEFT JOIN takers t ON t.task_hi = consumer_hi AND t.task_lo = consumer_lo AND t.attempt = taken_by),
+once AS (
+    SELECT source, target, max(bytes) AS bytes FROM placed WHERE source != target
+    GROUP BY source, target, object_hi, object_lo, object_index),
+pairs AS (
+    SELECT source, target, count(*) * {share} AS objects, {total(f"bytes * {share}")} AS bytes,
+        count(*) FILTER (bytes IS NULL) * {share} AS unsized
+    FROM once GROUP BY source, target)
+SELECT pairs.*, all_pairs, all_objects, all_bytes FROM pairs, (
+    SELECT count(*) AS all_pairs, sum(objects)::BIGINT AS all_objects, {total("bytes")} AS all_bytes
+    FROM pairs)
+ORDER BY bytes DESC, objects DESC, source, target LIMIT {MAX_PAIRS}
+"""
+
+
+class Transfers(NamedTuple):
+    """Objects between nodes: ``pairs`` (``source``, ``target``: nodes; ``objects``, ``bytes``; ``unsized``:
+    objects of unknown size), the largest; how many pairs there are; the sums of all; of how many objects one
+    was looked at.
+    """
+
+    pairs: list[Row]
+    pairs_total: int
+    objects: int
+    bytes: int
+    sampled: int
+
+
+def transfers(file: SessionFile, since_ns: int, until_ns: int) -> Transfers:
+    """What tasks took between two times (ns) of what others had made on another node.
+
+    An object counts once for each node that took it, however many tasks there did. It was taken where that
+    attempt ran; of a task that made one, or that took one in an attempt not on record, the last one counts.
+    """
+    with file.reader() as reader:
+        share, _ = share_of(reader)
+        pairs = rows_of(reader.execute(_pairs(int(since_ns), int(until_ns), share)))
+    every = (0, 0, 0)
+    for row in pairs:
+        every = (row.pop("all_pairs"), row.pop("all_objects"), row.pop("all_bytes"))
+    return Transfers(pairs, *every, share)

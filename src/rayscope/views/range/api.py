@@ -1,0 +1,78 @@
+"""The statistics of a range of time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from rayscope.server.parameters import ERRORS, Session, TaskFilters, answered
+from rayscope.server.services import Hub
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.call_lanes import MAX_LEVELS
+from rayscope.views.gantt.api import By, Levels
+from rayscope.views.range import sql
+from rayscope.views.range.schemas import RangeAnswer
+from rayscope.views.range.sql import RangeSums
+
+
+def add_range(app: FastAPI, hub: Hub) -> None:
+    """What attempts, functions and lanes did in a range of time."""
+
+    @app.get("/api/flow/range", responses={**ERRORS, 200: {"model": RangeAnswer}})
+    def flow_range(
+        request: Request,
+        filters: TaskFilters,
+        session: Session = None,
+        by: By = "worker",
+        levels: Levels = MAX_LEVELS,
+    ) -> Response:
+        """Attempts, phases, functions and lanes between ``since_ns`` and ``until_ns``, cut to these."""
+        chosen = hub.resolve(session)
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            return {
+                "session": chosen,
+                "by": by,
+                **_told(sql.range_sums(file, filters, by=by, levels=levels, last_ns=hub.last_ns(chosen)), by),
+            }
+
+        return answered(hub, chosen, request, find)
+
+
+def _told(sums: RangeSums, by: str) -> dict[str, Any]:
+    """The answer: sums as they are, and set against the length of the range."""
+    length = sums.until_ns - sums.since_ns
+    return {
+        "since_ns": sums.since_ns,
+        "until_ns": sums.until_ns,
+        "attempts": sums.attempts,
+        "states": sums.states,
+        "phases": sums.phases,
+        "busy_ns": sums.busy_ns,
+        "running": {"mean": sums.busy_ns / length, "most": sums.most},
+        "functions": [
+            {
+                **{
+                    name: row[name]
+                    for name in ("name", "attempts", "failed", "executing_ns", "blocked_ns", "busy_ns")
+                },
+                "mean": row["busy_ns"] / length,
+            }
+            for row in sums.functions
+        ],
+        "functions_total": sums.functions_total,
+        "functions_left_out_ns": sums.phases["executing"]
+        - sum(row["executing_ns"] for row in sums.functions),
+        "lanes": [
+            {
+                "kind": by,
+                **{name: value for name, value in row.items() if name != "lane"},
+                "share": row["busy_ns"] / (length * row["rows"]) if row["rows"] else None,
+            }
+            for row in sums.lanes
+        ],
+        "lanes_total": sums.lanes_total,
+        "lanes_left_out_ns": sums.busy_ns - sum(row["busy_ns"] for row in sums.lanes),
+    }

@@ -1,0 +1,244 @@
+"""What happened in a range of time: attempts, their phases, functions and lanes, all cut to the range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import call_lanes
+from rayscope.storage.sql.execution import (
+    CREATED,
+    END,
+    REACHED,
+    SCHEDULING_PHASES,
+    attempt_key,
+    blocked_ns,
+    ended_at,
+    function_name,
+    phase_begins,
+    phase_durations,
+    total,
+    with_worker_starts,
+)
+from rayscope.storage.sql.lanes import LABELLED, LABELS, lanes_by
+from rayscope.storage.sql.pages import Row, Where, rows_of
+
+#: Functions and lanes of an answer: those with the most time.
+MAX_ROWS = 100
+#: Of more attempts on workers than this nobody counts how many ran at a time at most: each is two events.
+MAX_COUNTED = 1_000_000
+_KEY = "task_hi, task_lo, attempt"
+_PHASES = ", ".join(f"{total(f'{phase}_ns')} AS {phase}_ns" for phase in SCHEDULING_PHASES)
+
+
+class RangeSums(NamedTuple):
+    """Sums over the attempts that touch a range (docs/api.md); ``phases`` are in ns, lanes without ``rows``
+    where nobody counted. ``most`` is None then, too.
+    """
+
+    since_ns: int
+    until_ns: int
+    attempts: int
+    busy_ns: int
+    most: int | None
+    states: dict[str, int]
+    phases: dict[str, int]
+    functions: list[Row]
+    functions_total: int
+    lanes: list[Row]
+    lanes_total: int
+
+
+def range_sums(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    by: str,
+    last_ns: int,
+    levels: int = call_lanes.MAX_LEVELS,
+) -> RangeSums:
+    """What the attempts that ``filters`` leave did between their ``since_ns`` and ``until_ns``; where one of
+    these is absent, the range reaches as far as the attempts.
+
+    ``by`` and ``levels``: what lanes are, as in the Gantt chart. ``last_ns``: until when what has not ended
+    has run. Raises BadQuery.
+    """
+    lane, _, _ = lanes_by(by)
+    where = attempt_filters(filters)
+    where.add(f"{CREATED} IS NOT NULL")
+    with file.reader() as reader:
+        calls = call_lanes.prepare(reader, levels) if by == "path" else {}
+        since, until = _extent(reader, where, filters, last_ns)
+        if until <= since:
+            raise BadQuery("until_ns must be after since_ns.", "Give a range of at least 1 ns, or none.")
+        touching = _touching(where, lane, since, until, int(last_ns))
+        reader.execute(f"CREATE TEMP TABLE sums AS {touching}", where.values)
+        (whole,) = rows_of(
+            reader.execute(
+                f"SELECT {total('attempts')} AS attempts, {total('placed')} AS placed, "
+                f"{total('busy_ns')} AS busy_ns, {_PHASES} FROM sums"
+            )
+        )
+        states = dict(
+            reader.execute(
+                "SELECT state, sum(attempts)::BIGINT FROM sums GROUP BY state ORDER BY 2 DESC, state"
+            ).fetchall()
+        )
+        functions, functions_total = _functions(reader)
+        lanes, lanes_total = _lanes(reader, by)
+        call_lanes.label(lanes, calls)
+        most = None
+        if whole["placed"] <= MAX_COUNTED:
+            most = _most_at_a_time(reader, where, lane, since, until, int(last_ns), lanes)
+    return RangeSums(
+        since,
+        until,
+        whole["attempts"],
+        whole["busy_ns"],
+        most,
+        states,
+        {phase: whole[f"{phase}_ns"] for phase in SCHEDULING_PHASES},
+        functions,
+        functions_total,
+        lanes,
+        lanes_total,
+    )
+
+
+def _extent(
+    reader: duckdb.DuckDBPyConnection, where: Where, filters: Mapping[str, Any], last_ns: int
+) -> tuple[int, int]:
+    """The range that is asked for: what is not told of it is where the attempts begin or end."""
+    since, until = filters.get("since_ns"), filters.get("until_ns")
+    if since is not None and until is not None:
+        return int(since), int(until)
+    found = reader.execute(
+        f"SELECT min({CREATED}), max(greatest(coalesce({END}, {int(last_ns)}), {CREATED})) "
+        f"FROM attempts{where.sql}",
+        where.values,
+    ).fetchone()
+    first, last = found if found and found[0] is not None else (last_ns, last_ns)
+    if until is None:
+        since = first if since is None else since
+        return int(since), int(max(last, since + 1))
+    return int(min(first, until - 1)), int(until)
+
+
+def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str:
+    """SQL of one row for each lane, function and state: attempts, those of them that were on workers inside
+    the range (``placed``), their time there (``busy_ns``), and the phases. ``?``: the filters'.
+    """
+    inside = (str(since), str(until))
+    busy = f"greatest(0, least(ended_ns, {until}) - greatest(began_ns, {since}))"
+    ended = f"SELECT {_KEY}, {ended_at(last)} AS ended FROM attempts"
+    return f"""
+SELECT lane, shown, state, max(node_id) AS node_id, max(worker_pid) AS worker_pid, max(actor_id) AS actor_id,
+    max(actor_repr_name) AS actor_repr_name, count(*) AS attempts,
+    count(*) FILTER (lane IS NOT NULL AND began_ns <= {until} AND ended_ns >= {since}) AS placed,
+    {total(f"CASE WHEN began_ns IS NOT NULL THEN {busy} END")} AS busy_ns,
+    {", ".join(f"{total(_phase_inside(phase))} AS {phase}_ns" for phase in SCHEDULING_PHASES)}
+FROM (
+    SELECT lane, shown, state, node_id, worker_pid, actor_id, actor_repr_name, began_ns,
+        greatest(ended_ns, began_ns) AS ended_ns, {phase_durations(*inside)},
+        least(executing, coalesce(b.blocked, 0)) AS waited
+    FROM (
+        SELECT {_KEY}, coalesce({function_name("attempts")}, '') AS shown, coalesce(state, 'NIL') AS state,
+            node_id, worker_pid, actor_id, actor_repr_name, {REACHED} AS began_ns,
+            {ended_at(last)} AS ended_ns, CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane,
+            {phase_begins(last)}
+        FROM ({with_worker_starts(where.sql.removeprefix(" WHERE "))}) AS attempts) a
+    LEFT JOIN ({blocked_ns("true", ended, inside)}) b
+        ON b.key = {attempt_key("a.")})
+GROUP BY lane, shown, state
+"""
+
+
+def _phase_inside(phase: str) -> str:
+    return {"executing": "executing - waited", "blocked": "waited"}.get(phase, phase)
+
+
+def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:
+    """The functions that executed longest in the range, and how many there are."""
+    rows = rows_of(
+        reader.execute(
+            f"SELECT shown AS name, {total('attempts')} AS attempts, "
+            f"{total('CASE WHEN state = $failed THEN attempts END')} AS failed, "
+            f"{total('busy_ns')} AS busy_ns, {_PHASES}, count(*) OVER () AS functions_total FROM sums "
+            f"GROUP BY shown ORDER BY executing_ns DESC, attempts DESC, shown LIMIT {MAX_ROWS}",
+            {"failed": "FAILED"},
+        )
+    )
+    many = rows[0]["functions_total"] if rows else 0
+    for row in rows:
+        del row["functions_total"]
+    return rows, many
+
+
+def _lanes(reader: duckdb.DuckDBPyConnection, by: str) -> tuple[list[Row], int]:
+    """The busiest lanes that had an attempt in the range, what labels are made of, and how many there are."""
+    _, label, _ = lanes_by(by)
+    rows = rows_of(
+        reader.execute(
+            f"SELECT {LABELLED}, l.lane AS id FROM ("
+            f"SELECT lane, {label}, {total('placed')} AS attempts, {total('busy_ns')} AS busy_ns, "
+            "count(*) OVER () AS lanes_total "
+            f"FROM sums WHERE lane IS NOT NULL AND placed > 0 GROUP BY lane) l {LABELS} "
+            f"ORDER BY busy_ns DESC, lane LIMIT {MAX_ROWS}"
+        )
+    )
+    many = rows[0]["lanes_total"] if rows else 0
+    for row in rows:
+        del row["lanes_total"], row["repr_name"]
+        row["rows"] = None
+    return rows, many
+
+
+def _most_at_a_time(
+    reader: duckdb.DuckDBPyConnection,
+    where: Where,
+    lane: str,
+    since: int,
+    until: int,
+    last: int,
+    lanes: list[Row],
+) -> int:
+    """How many attempts were on workers at a time at most; and the same of each lane, as its ``rows``.
+
+    One that begins when another ends takes its place.
+    """
+    reader.execute(
+        f"""
+CREATE TEMP TABLE steps AS
+SELECT lane, unnest([greatest(began_ns, {since}), least(ended_ns, {until})]) AS at_ns, unnest([1, -1]) AS step
+FROM (
+    SELECT CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane, {REACHED} AS began_ns,
+        greatest({ended_at(last)}, {REACHED}) AS ended_ns
+    FROM attempts{where.sql})
+WHERE lane IS NOT NULL AND began_ns < {until} AND ended_ns > {since} AND ended_ns > began_ns
+""",
+        where.values,
+    )
+    most = (
+        "SELECT {0}max(running)::BIGINT FROM (SELECT {0}sum(step) OVER ({1} ORDER BY at_ns) AS running FROM ("
+    )
+    most += "SELECT {0}at_ns, sum(step) AS step FROM steps{2} GROUP BY {0}at_ns)) {3}"
+    found = reader.execute(most.format("", "", "", "")).fetchone()
+    of_lane = dict(
+        reader.execute(
+            most.format(
+                "lane, ",
+                "PARTITION BY lane",
+                " WHERE lane IN (SELECT unnest(?::VARCHAR[]))",
+                "GROUP BY lane",
+            ),
+            [[row["lane"] for row in lanes]],
+        ).fetchall()
+    )
+    for row in lanes:
+        row["rows"] = of_lane.get(row["lane"], 0)
+    return (found[0] or 0) if found else 0

@@ -1,0 +1,67 @@
+"""The distributed call stack at one time, and the activity over all of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import Response
+
+from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, answered
+from rayscope.server.services import Hub
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.stack import schemas, sql
+from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
+
+Buckets = Annotated[int, Query(ge=1, le=2000)]
+
+
+def add_stack(app: FastAPI, hub: Hub) -> None:
+    """What is in flight at one time as a tree, and how much was over time."""
+
+    @app.get("/api/flow/stack", responses={**ERRORS, 200: {"model": schemas.StackAnswer}})
+    def stack(
+        request: Request, filters: TaskFilters, session: Session = None, at_ns: Nanoseconds = None
+    ) -> Response:
+        """What was in flight at a time, merged by callers, function and situation; and who waits for whom."""
+        chosen = hub.resolve(session)
+
+        def look(file: SessionFile) -> dict[str, Any]:
+            live = hub.is_live(chosen)
+            found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=hub.last_ns(chosen), live=live)
+            tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
+            return {
+                "session": chosen,
+                "at_ns": found.at_ns,
+                "live": live,
+                "in_flight": found.in_flight,
+                "left_out": found.in_flight - tree.in_flight,
+                "callers_left_out": found.callers_left_out,
+                "nodes": tree.nodes,
+                "folded_nodes": tree.folded_nodes,
+                "chains": tree.chains,
+            }
+
+        return answered(hub, chosen, request, look)
+
+    @app.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
+    def activity(
+        request: Request, filters: TaskFilters, session: Session = None, buckets: Buckets = 400
+    ) -> Response:
+        """How many attempts were in flight and running, in equal parts of the session's time."""
+        chosen = hub.resolve(session)
+        return answered(
+            hub,
+            chosen,
+            request,
+            lambda file: {
+                "session": chosen,
+                **sql.activity(file, filters, buckets, hub.last_ns(chosen)),
+            },
+        )
+
+
+def unit_of(row: dict[str, Any]) -> Unit:
+    """A row of the store's units."""
+    examples = sorted((Example(**e) for e in row.pop("examples", None) or ()), key=lambda e: e.order)
+    return Unit(**row, examples=tuple(examples))

@@ -1,0 +1,355 @@
+"""The Python frames of workers at one time, merged below the tree of :mod:`rayscope.views.stack.compute`.
+
+What is parsed is what ``py-spy dump`` prints of one process. A thread's frames are those of the user's code:
+what Ray runs it in is left out, unless the whole is asked for.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import chain, groupby, zip_longest
+from typing import NamedTuple
+
+import msgspec
+
+from rayscope.views.stack.compute import Node
+from rayscope.views.stack.dump import Dump, Frame, Thread
+
+#: Frames of an answer; of a deeper stack the outermost and the innermost so many.
+MAX_FRAMES = 2000
+_ENDS = 60
+#: The same frame so often in a row is shown: more is a recursion.
+_REPEATED = 3
+_EXAMPLES = 5
+
+#: Kinds of frames: of code, or that stand for something else.
+CODE, THREAD, CUT, AWAIT, NONE = "code", "thread", "cut", "await", "none"
+
+#: What Ray and Python run a task, an event loop or a thread in: (end of the file's path, functions or all).
+_WRAPPERS: tuple[tuple[str, frozenset[str] | None], ...] = (
+    ("ray/_private/workers/default_worker.py", None),
+    ("ray/_private/worker.py", frozenset({"main_loop"})),
+    ("ray/_private/function_manager.py", None),
+    ("ray/_private/async_compat.py", None),
+    ("_raylet.pyx", None),
+    ("threading.py", frozenset({"run", "_bootstrap", "_bootstrap_inner"})),
+    ("concurrent/futures/thread.py", None),
+    ("asyncio/base_events.py", None),
+    ("asyncio/events.py", None),
+    ("asyncio/runners.py", None),
+    ("selectors.py", None),
+)
+#: Frames between the user's code and what it calls, wherever they are.
+_BETWEEN = re.compile(
+    r"(^|/)(ray/_private/(client_mode_hook|auto_init_hook)\.py|ray/util/tracing/tracing_helper\.py"
+    r"|rayscope/tracer/\w+\.py)$"
+)
+_OF_RAY = re.compile(r"(^|/)(ray/_private/|_raylet\.pyx)")
+_RUNS_TASKS = ("ray/_private/worker.py", "ray/_private/function_manager.py")
+_LOOP = "AsyncIO Thread"
+
+
+class Stack(NamedTuple):
+    """One thread as it is shown: frames from the outermost in. ``own``: it runs tasks."""
+
+    frames: tuple[Frame, ...]
+    active: bool
+    own: bool
+
+
+class Place(NamedTuple):
+    """That a worker runs attempts of a node of the stack: ``names`` are those that their function goes by.
+
+    ``only``: the worker runs nothing else at that time (a task, not an actor).
+    """
+
+    node: str
+    worker: str
+    names: tuple[str, ...]
+    only: bool
+
+
+class Busy(NamedTuple):
+    """A worker that runs attempts of a unit of :mod:`rayscope.views.stack.compute`, with its process id."""
+
+    unit: int
+    worker: str
+    node_id: str
+    pid: int
+    names: tuple[str, ...]
+    only: bool
+
+
+class MergedFrame(msgspec.Struct):
+    """Stacks with the same frames from the outermost to this one: ``count``; ``own`` end here.
+
+    ``active`` of them are on a CPU. ``kind``: ``code``; ``thread`` (a thread that runs no task; ``name`` is
+    its name), ``cut`` (``line`` frames are left out), ``await`` (an event loop with nothing to run: what
+    awaits has no stack), ``none`` (no code of the user's).
+    """
+
+    id: str
+    parent: str | None
+    depth: int
+    kind: str
+    name: str
+    file: str
+    line: int | None
+    count: int = 0
+    own: int = 0
+    active: int = 0
+    workers: int = 0
+    examples: list[str] = msgspec.field(default_factory=list)
+
+
+class NodeFrames(msgspec.Struct):
+    """The frames below one node of the stack, each behind its parent.
+
+    ``workers`` were looked at; ``idle_threads`` of theirs run no task, are idle, and are not shown.
+    """
+
+    node: str
+    workers: int
+    idle_threads: int
+    frames: list[MergedFrame]
+
+
+def choose(
+    tree: Sequence[Node], of_unit: Mapping[int, str], busy: Iterable[Busy], root: str | None, limit: int
+) -> tuple[dict[str, Busy], list[Place], int]:
+    """The workers to look at: by id, where each is, and how many are left out beyond ``limit``.
+
+    With ``root`` those of that node and below it, its own first; else those of the whole ``tree``. What the
+    job waits for comes first, what is blocked last; of nodes that are alike each gets its turn.
+    """
+    within = _below(tree, root)
+    by_node: dict[str, dict[str, Busy]] = defaultdict(dict)
+    places: list[Place] = []
+    for one in busy:
+        node = of_unit.get(one.unit)
+        if node in within:
+            by_node[node][one.worker] = one
+            places.append(Place(node, one.worker, one.names, one.only))
+    rank = {node.id: (node.id != root, node.deepest == 0, node.situation == "blocked") for node in tree}
+    order = {node.id: number for number, node in enumerate(tree)}
+    chosen: dict[str, Busy] = {}
+    for _, alike in groupby(
+        sorted(by_node, key=lambda node: (rank[node], order[node])), key=rank.__getitem__
+    ):
+        turns = zip_longest(*(by_node[node].values() for node in alike))
+        for one in chain.from_iterable(turns):
+            if one is not None and len(chosen) < limit:
+                chosen.setdefault(one.worker, one)
+    places.sort(key=lambda place: (rank[place.node], order[place.node]))
+    everyone = {place.worker for place in places}
+    return chosen, [place for place in places if place.worker in chosen], len(everyone) - len(chosen)
+
+
+def _below(tree: Sequence[Node], root: str | None) -> set[str]:
+    if root is None:
+        return {node.id for node in tree}
+    found = {root}
+    for node in tree:  # each is behind its parent
+        if node.parent in found:
+            found.add(node.id)
+    return found & {node.id for node in tree}
+
+
+def has_moved_on(place: Place, title: str) -> bool:
+    """Whether a worker with this title does something else by now than ``place`` says.
+
+    Ray names a worker's process ``ray::FUNCTION`` while a task runs, ``ray::IDLE`` after it. The title of an
+    actor says which of its calls began or ended last, so it says nothing of the others.
+    """
+    named = title.removeprefix("ray::")
+    # A long title is cut.
+    return place.only and not any(name.startswith(named) for name in place.names if named)
+
+
+def stacks_of(dump: Dump, whole: bool = False) -> tuple[list[Stack], int]:
+    """The stacks to show of a process, and how many idle threads of the user's are left out.
+
+    ``whole``: all threads with all their frames, each under its thread.
+    """
+    shown: list[Stack] = []
+    idle = 0
+    for thread in dump.threads:
+        own = _runs_tasks(thread)
+        if whole:
+            if thread.frames:
+                shown.append(Stack((_named(thread), *_cut(thread.frames)), thread.active, own))
+            continue
+        frames = _of_user(thread.frames)
+        if not frames or (not own and _OF_RAY.search(frames[0].file)):
+            continue
+        if own:
+            shown.append(Stack(_cut(frames), thread.active, True))
+        elif thread.active:
+            shown.append(Stack((_named(thread), *_cut(frames)), True, False))
+        else:
+            idle += 1
+    if not any(stack.own for stack in shown):
+        kind = AWAIT if any(thread.name.startswith(_LOOP) for thread in dump.threads) else NONE
+        shown.insert(0, Stack((Frame("", "", None, kind),), False, True))
+    return shown, idle
+
+
+def _runs_tasks(thread: Thread) -> bool:
+    return (
+        thread.name == "MainThread"
+        or thread.name.startswith(_LOOP)
+        or any(frame.file.endswith(_RUNS_TASKS) and _is_wrapper(frame) for frame in thread.frames)
+    )
+
+
+def _is_wrapper(frame: Frame) -> bool:
+    name = frame.name.rpartition(".")[2]
+    return _BETWEEN.search(frame.file) is not None or any(
+        _is_file(frame.file, file) and (names is None or name in names) for file, names in _WRAPPERS
+    )
+
+
+def _is_file(path: str, end: str) -> bool:
+    return path == end or path.endswith("/" + end)
+
+
+def _of_user(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """Without what the user's code runs in, and without what is between it and Ray's own calls."""
+    start = next((at for at, frame in enumerate(frames) if not _is_wrapper(frame)), len(frames))
+    return tuple(frame for frame in frames[start:] if not _BETWEEN.search(frame.file))
+
+
+def _named(thread: Thread) -> Frame:
+    """A frame that stands for a thread; those of a pool, whose names end in numbers, are the same."""
+    return Frame(re.sub(r"\d+", "#", thread.name), "", None, THREAD)
+
+
+def _cut(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """Without what a recursion repeats, and without the middle of what is deep all the same."""
+    shown: list[Frame] = []
+    for frame, run in groupby(frames):
+        same = len(list(run))
+        shown += [frame, _left_out(same - 2), frame] if same > _REPEATED else [frame] * same
+    if len(shown) > 2 * _ENDS + 1:
+        middle = sum(f.line or 0 if f.kind == CUT else 1 for f in shown[_ENDS:-_ENDS])
+        shown[_ENDS:-_ENDS] = [_left_out(middle)]
+    return tuple(shown)
+
+
+def _left_out(number: int) -> Frame:
+    return Frame("", "", number, CUT)
+
+
+def merge(
+    dumps: Mapping[str, Dump], places: Sequence[Place], whole: bool = False, max_frames: int = MAX_FRAMES
+) -> tuple[list[NodeFrames], int]:
+    """The frames below each node of ``places``, by the workers' dumps; and how many frames are left out.
+
+    Of a worker at several nodes (a threaded or async actor) each stack is below the node whose function it
+    begins with, or else the first. Of more than ``max_frames`` those of the most stacks are kept.
+    """
+    by_worker: dict[str, list[Place]] = defaultdict(list)
+    for place in places:
+        if place.worker in dumps:
+            by_worker[place.worker].append(place)
+    trees: dict[str, _Tree] = {place.node: _Tree(place.node) for place in places if place.worker in dumps}
+    for worker in sorted(by_worker):
+        stacks, idle = stacks_of(dumps[worker], whole)
+        at = by_worker[worker]
+        for tree in {place.node: trees[place.node] for place in at}.values():
+            tree.workers += 1
+        trees[at[0].node].idle += idle
+        for stack in stacks:
+            trees[_belongs(stack, at).node].add(stack, worker)
+    kept, folded = _keep(trees.values(), max_frames)
+    return [
+        NodeFrames(tree.node, tree.workers, tree.idle, tree.ordered(kept)) for tree in trees.values()
+    ], folded
+
+
+def _belongs(stack: Stack, places: Sequence[Place]) -> Place:
+    if len(places) == 1 or not stack.own:
+        return places[0]
+    names = {frame.name.rpartition(".")[2] for frame in stack.frames}
+    outermost = next((frame.name for frame in stack.frames if frame.kind == CODE), "")
+    for wanted in ({outermost.rpartition(".")[2]}, names):
+        for place in places:
+            if any(name.rpartition(".")[2] in wanted for name in place.names):
+                return place
+    return places[0]
+
+
+class _Tree:
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.workers = self.idle = 0
+        self.frames: dict[str, MergedFrame] = {}
+        self._seen: dict[str, set[str]] = defaultdict(set)
+
+    def add(self, stack: Stack, worker: str) -> None:
+        parent: MergedFrame | None = None
+        for depth, frame in enumerate(stack.frames):
+            identifier = _id(parent.id if parent else self.node, frame)
+            at = self.frames.get(identifier)
+            if at is None:
+                above = parent.id if parent else None
+                kind, name, file, line = frame.kind, frame.name, frame.file, frame.line
+                at = self.frames[identifier] = MergedFrame(identifier, above, depth, kind, name, file, line)
+            at.count += 1
+            at.active += stack.active
+            if worker not in self._seen[identifier]:
+                self._seen[identifier].add(worker)
+                at.workers += 1
+                if len(at.examples) < _EXAMPLES:
+                    at.examples.append(worker)
+            parent = at
+        if parent is not None:
+            parent.own += 1
+
+    def ordered(self, kept: set[str]) -> list[MergedFrame]:
+        """The frames that are kept, each behind its parent, the most stacks first."""
+        children: dict[str | None, list[MergedFrame]] = defaultdict(list)
+        for frame in self.frames.values():
+            if frame.id in kept:
+                children[frame.parent].append(frame)
+        for below in children.values():
+            below.sort(key=_order, reverse=True)  # the first is popped first
+        todo = children[None]
+        found = []
+        while todo:
+            found.append(todo.pop())
+            todo.extend(children.get(found[-1].id, ()))
+        return found
+
+
+def _id(parent: str, frame: Frame) -> str:
+    key = f"{parent}\0{frame.kind}\0{frame.name}\0{frame.file}\0{frame.line}"
+    return blake2b(key.encode(errors="replace"), digest_size=8).hexdigest()
+
+
+def _order(frame: MergedFrame) -> tuple[bool, int, str, str, int]:
+    """What runs tasks before other threads, then the most stacks, then by name."""
+    return frame.kind == THREAD, -frame.count, frame.name, frame.file, frame.line or 0
+
+
+def _keep(trees: Iterable[_Tree], max_frames: int) -> tuple[set[str], int]:
+    """Ids of the frames with the most stacks, none without those it is below; how many are not among them."""
+    below: dict[str | None, list[MergedFrame]] = defaultdict(list)
+    total = 0
+    for tree in trees:
+        total += len(tree.frames)
+        for frame in tree.frames.values():
+            below[frame.parent].append(frame)
+    heap = [(-frame.count, frame.depth, frame.id) for frame in below[None]]
+    heapq.heapify(heap)
+    kept: set[str] = set()
+    while heap and len(kept) < max_frames:
+        _, _, identifier = heapq.heappop(heap)
+        kept.add(identifier)
+        for frame in below.get(identifier, ()):
+            heapq.heappush(heap, (-frame.count, frame.depth, frame.id))
+    return kept, total - len(kept)

@@ -1,0 +1,108 @@
+"""The Python frames of what runs now, below the distributed call stack."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Annotated, Any
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from rayscope.server.parameters import ERRORS, TaskFilters, answer
+from rayscope.server.services import Hub
+from rayscope.storage.errors import BadQuery
+from rayscope.views.stack import frames_schemas, sql
+from rayscope.views.stack.api import unit_of
+from rayscope.views.stack.compute import Wait, call_stack, nodes_of
+from rayscope.views.stack.dump import Dump
+from rayscope.views.stack.frames import Busy, choose, has_moved_on, merge
+from rayscope.views.stack.sampling import MAX_WORKERS, MOVED_ON, NOT_RUNNING, Dumps, Problem, told
+
+WorkerId = Annotated[str, Field(pattern=r"^[0-9a-f]{56}$")]
+
+
+class Wanted(BaseModel):
+    """Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    session: str | None = Field(None, max_length=200, description="Session name; the newest without it.")
+    node: str | None = Field(None, pattern=r"^[0-9a-f]{16}$", description="A node of /api/flow/stack.")
+    workers: list[WorkerId] | None = Field(None, min_length=1, max_length=MAX_WORKERS)
+    whole: bool = Field(False, description="Also the frames of Ray itself, and idle threads.")
+
+
+def add_frames(app: FastAPI, hub: Hub) -> None:
+    """The one path that looks into processes."""
+    dumps = Dumps()
+
+    @app.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
+    def frames(wanted: Wanted, filters: TaskFilters) -> Response:
+        """The Python frames of the workers that run something now, merged by the stack's nodes."""
+        session = hub.resolve(wanted.session)
+        if not hub.is_live(session):
+            raise BadQuery(f"{session} has ended: its processes are gone.", "Choose a session that is live.")
+        gcs = hub.gcs_of(session)
+        if gcs is None:
+            raise BadQuery(
+                f"The cluster of {session} is not connected, so its nodes cannot be asked.",
+                "Wait some seconds, or attach: rayscope attach HOST:PORT.",
+            )
+        found = hub.read(
+            session,
+            lambda file: sql.in_flight(
+                file, filters, at_ns=None, last_ns=hub.last_ns(session), live=True, workers=True
+            ),
+        )
+        units = [unit_of(row) for row in found.units]
+        tree = call_stack(units, (Wait(**row) for row in found.waits)).nodes
+        if wanted.node is not None and all(node.id != wanted.node for node in tree):
+            raise BadQuery("Nothing of this node is in flight any more.", "Take a node of the stack of now.")
+        asked = None if wanted.workers is None else set(wanted.workers)
+        busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
+        chosen, places, left_out = choose(tree, nodes_of(units), busy, wanted.node, MAX_WORKERS)
+        answers = dumps.take(session, gcs, chosen)
+        problems: dict[Problem, list[dict[str, Any]]] = defaultdict(list)
+        good: dict[str, Dump] = {}
+        for worker, got in answers.items():
+            if isinstance(got, Problem):
+                problems[got].append(_named(chosen[worker]))
+            else:
+                good[worker] = got
+        stale = {p for p in places if p.worker in good and has_moved_on(p, good[p.worker].title)}
+        current = [place for place in places if place not in stale]
+        shown = {place.worker for place in current}
+        for worker in good.keys() - shown:
+            problems[MOVED_ON].append(_named(chosen[worker]))
+        for worker in sorted((asked or set()) - chosen.keys()):
+            problems[NOT_RUNNING].append({"worker_id": worker, "node_id": None, "pid": None})
+        merged, folded = merge(good, current, wanted.whole)
+        return answer(
+            {
+                "session": session,
+                "at_ns": time.time_ns(),
+                "whole": wanted.whole,
+                "asked": len(chosen),
+                "left_out": left_out,
+                "nodes": merged,
+                "folded_frames": folded,
+                "workers": [
+                    {**_named(chosen[worker]), "title": dump.title}
+                    for worker, dump in good.items()
+                    if worker in shown
+                ],
+                "problems": told(problems),
+            }
+        )
+
+
+def _busy(row: dict[str, Any]) -> Busy:
+    names = tuple(name for name in (row["task_name"], row["name"]) if name)
+    pid, node_id = row["worker_pid"], row["node_id"]
+    return Busy(row["unit"], row["worker_id"], node_id, pid, names, row["type"] == "NORMAL_TASK")
+
+
+def _named(worker: Busy) -> dict[str, Any]:
+    return {"worker_id": worker.worker, "node_id": worker.node_id, "pid": worker.pid}

@@ -1,0 +1,309 @@
+"""What is in flight at one time, who waits for whom then, and how much was in flight over time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import duckdb
+
+from rayscope.cluster.tasks.sql import attempt_filters
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import execution
+from rayscope.storage.sql.execution import (
+    BLOCKED_AT,
+    CREATED,
+    DRIVER_LO,
+    END,
+    FIRST_PUT,
+    FOREVER,
+    NOT_DRIVER,
+    START,
+    hex_id,
+    is_driver,
+)
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Groups of like attempts that are looked at: those that others hang on first, then the largest.
+_MAX_UNITS = 100_000
+_MAX_WAITS = 200_000
+#: Levels of callers that have ended, above what is in flight: each is a look through the record. So many are
+#: looked for in any case, and more for so long (s).
+_LEVELS = 50
+_CLIMB_S = 2.0
+_EXAMPLES = 5
+
+_TASK = hex_id("task")
+
+
+def _reached(value: str) -> str:
+    """SQL of the situation at $at, or of when it began: of the phases that have begun by then the last."""
+    begins = execution.BEGINS
+    cases = []
+    for number, (name, begin) in reversed(list(enumerate(begins))):
+        earlier = ", ".join(other for _, other in begins[: number + 1])
+        named = "running" if name == "executing" else name
+        cases.append(
+            f"WHEN {begin} <= $at THEN {f'least($at, greatest({earlier}))' if value else repr(named)}"
+        )
+    return f"CASE {' '.join(cases)} END"
+
+
+_FLIGHT = f"""
+CREATE TEMP TABLE flight AS
+SELECT task_hi, task_lo, attempt, parent_hi, parent_lo, type, node_id, worker_id, worker_pid,
+    name AS task_name,
+    coalesce({execution.function_name("attempts")}, '') AS name,
+    {_reached("")} AS situation, {_reached("since")} AS since, {{counted}} AS counted
+FROM ({{started}}) AS attempts
+"""
+_IN_FLIGHT = f"{NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at"
+_BLOCKED = f"""
+CREATE TEMP TABLE blocked AS
+SELECT * FROM ({BLOCKED_AT}) AS b WHERE {is_driver("task")} OR EXISTS (
+    SELECT 1 FROM flight f WHERE f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt)
+"""
+#: (who waits, for whom): those in ray.get, ray.wait or await, and those whose arguments are not made yet.
+_PAIRS = f"""
+CREATE TEMP TABLE pairs AS
+SELECT DISTINCT w.task_hi, w.task_lo, w.attempt,
+    f.task_hi AS to_hi, f.task_lo AS to_lo, f.attempt AS to_attempt
+FROM blocked w
+JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.attempt = w.attempt
+    AND e.begin_ns = w.begin_ns
+JOIN flight f ON f.task_hi = e.object_hi AND f.task_lo = e.object_lo
+WHERE (e.kind IN ('get', 'wait') OR starts_with(e.kind, 'blocked:')) AND e.object_index < {FIRST_PUT}
+UNION
+SELECT DISTINCT w.task_hi, w.task_lo, w.attempt, f.task_hi, f.task_lo, f.attempt
+FROM flight w
+JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.kind = 'argument'
+JOIN flight f ON f.task_hi = e.object_hi AND f.task_lo = e.object_lo
+WHERE w.situation = 'waiting_args' AND e.object_index < {FIRST_PUT}
+"""
+#: Each attempt with the group that it is looked at in.
+_PLACED = """
+CREATE TEMP TABLE placed AS
+SELECT *, hash(CASE WHEN is_parent THEN task_hi END, CASE WHEN is_parent THEN task_lo END,
+    CASE WHEN is_parent THEN attempt END, parent_hi, parent_lo, name, situation, waits, is_target, counted
+    ) AS unit
+FROM (
+    SELECT f.* REPLACE (CASE WHEN b.task_hi IS NOT NULL THEN 'blocked' ELSE situation END AS situation,
+        coalesce(b.begin_ns, since) AS since),
+        EXISTS (SELECT 1 FROM flight c
+            WHERE c.parent_hi = f.task_hi AND c.parent_lo = f.task_lo) AS is_parent,
+        EXISTS (SELECT 1 FROM pairs p WHERE p.task_hi = f.task_hi AND p.task_lo = f.task_lo
+            AND p.attempt = f.attempt) AS waits,
+        EXISTS (SELECT 1 FROM pairs p WHERE p.to_hi = f.task_hi AND p.to_lo = f.task_lo
+            AND p.to_attempt = f.attempt) AS is_target
+    FROM flight f LEFT JOIN (
+        SELECT task_hi, task_lo, attempt, min(begin_ns) AS begin_ns FROM blocked GROUP BY ALL
+    ) b ON b.task_hi = f.task_hi AND b.task_lo = f.task_lo AND b.attempt = f.attempt)
+"""
+_UNITS = f"""
+SELECT unit, CASE WHEN any_value(is_parent) THEN any_value({_TASK}) END AS task_id,
+    any_value({hex_id("parent")}) AS parent_id, any_value(name) AS name, min(type) AS type,
+    any_value(situation) AS situation, count(*) FILTER (counted) AS count,
+    count(*) FILTER (NOT counted) AS others, min(since) AS oldest_ns, max(since) AS newest_ns,
+    min_by({{'since_ns': since, 'task_id': {_TASK}, 'attempt': attempt, 'node_id': node_id,
+        'worker_pid': worker_pid}}, since, {_EXAMPLES}) FILTER (counted) AS examples
+FROM placed WHERE counted OR is_parent OR waits OR is_target
+GROUP BY unit ORDER BY task_id IS NULL, count(*) DESC, unit LIMIT {_MAX_UNITS}
+"""
+#: Who runs the attempts of a group: an actor's worker may run several at a time.
+_WORKERS = f"""
+SELECT unit, worker_id, node_id, worker_pid, any_value(name) AS name, any_value(task_name) AS task_name,
+    min(type) AS type
+FROM placed
+WHERE counted AND situation IN ('loading', 'fetching', 'running', 'blocked', 'storing')
+    AND worker_id IS NOT NULL AND node_id IS NOT NULL AND worker_pid > 0
+GROUP BY unit, worker_id, node_id, worker_pid ORDER BY min(since), worker_id, unit LIMIT {_MAX_UNITS}
+"""
+_ABOVE = """
+CREATE TEMP TABLE above (task_hi UBIGINT, task_lo VARCHAR, parent_hi UBIGINT, parent_lo VARCHAR,
+    name VARCHAR, type VARCHAR, end_ns BIGINT)
+"""
+#: One more level of callers that are not in flight.
+_CLIMB = f"""
+INSERT INTO above
+SELECT task_hi, task_lo, arg_max(parent_hi, attempt), arg_max(parent_lo, attempt),
+    coalesce(max(func_name), max(name), ''), max(type), max({END})
+FROM attempts
+WHERE (task_hi, task_lo) IN (
+    SELECT (parent_hi, parent_lo) FROM (
+        SELECT DISTINCT parent_hi, parent_lo FROM {{below}}
+        WHERE parent_hi IS NOT NULL AND NOT {is_driver("parent")}) w
+    WHERE NOT EXISTS (SELECT 1 FROM flight f WHERE f.task_hi = w.parent_hi AND f.task_lo = w.parent_lo)
+        AND NOT EXISTS (SELECT 1 FROM above a WHERE a.task_hi = w.parent_hi AND a.task_lo = w.parent_lo))
+GROUP BY task_hi, task_lo
+"""
+_DRIVERS = f"""
+CREATE TEMP TABLE drivers AS
+SELECT d.task_hi, d.task_lo, hash(d.task_hi, d.task_lo, 'driver') AS unit, b.begin_ns AS blocked_ns,
+    coalesce(j.end_ns, a.end_ns) AS end_ns, coalesce(j.start_ns, a.start_ns) AS start_ns
+FROM (
+    SELECT parent_hi AS task_hi, parent_lo AS task_lo FROM flight WHERE {is_driver("parent")}
+    UNION SELECT parent_hi, parent_lo FROM above WHERE {is_driver("parent")}) d
+LEFT JOIN (SELECT task_hi, task_lo, min(begin_ns) AS begin_ns FROM blocked GROUP BY ALL) b
+    ON b.task_hi = d.task_hi AND b.task_lo = d.task_lo
+LEFT JOIN job_rows j ON j.id = substr(d.task_lo, {len(DRIVER_LO) + 1})
+LEFT JOIN (
+    SELECT task_hi, task_lo, max({END}) AS end_ns, min({START}) AS start_ns FROM attempts
+    WHERE type = 'DRIVER_TASK' GROUP BY ALL) a ON a.task_hi = d.task_hi AND a.task_lo = d.task_lo
+"""
+_CALLERS = f"""
+SELECT unit, {_TASK} AS task_id, NULL AS parent_id, 'driver' AS name, 'DRIVER_TASK' AS type,
+    CASE WHEN end_ns <= $at THEN 'ended' WHEN blocked_ns IS NOT NULL THEN 'blocked' ELSE 'running' END
+        AS situation,
+    CASE WHEN end_ns <= $at THEN end_ns ELSE coalesce(blocked_ns, start_ns) END AS since
+FROM drivers
+UNION ALL
+SELECT hash(task_hi, task_lo, 'ended'), {_TASK}, {hex_id("parent")}, name, type, 'ended', end_ns FROM above
+"""
+_WAITS = f"""
+SELECT coalesce(w.unit, d.unit) AS waiter, t.unit AS target, count(*) AS count,
+    min(lower(lpad(to_hex(p.to_hi), 16, '0') || p.to_lo), {_EXAMPLES}) AS examples
+FROM pairs p
+JOIN placed t ON t.task_hi = p.to_hi AND t.task_lo = p.to_lo AND t.attempt = p.to_attempt
+LEFT JOIN placed w ON w.task_hi = p.task_hi AND w.task_lo = p.task_lo AND w.attempt = p.attempt
+LEFT JOIN drivers d ON d.task_hi = p.task_hi AND d.task_lo = p.task_lo
+WHERE w.unit IS NOT NULL OR d.unit IS NOT NULL
+GROUP BY ALL ORDER BY count DESC, waiter, target LIMIT {_MAX_WAITS}
+"""
+
+
+class InFlight(NamedTuple):
+    """What is in flight at ``at_ns``: ``units`` and ``waits`` with the fields of those of
+    :mod:`rayscope.views.stack.compute`; ``in_flight``: attempts that the filters leave. ``workers``, if they were
+    asked for: ``unit``, ``worker_id``, ``node_id``, ``worker_pid``, ``name``, ``task_name``, ``type``.
+    ``callers_left_out``: some have more ended callers above each other than were looked for.
+    """
+
+    at_ns: int | None
+    in_flight: int
+    units: list[Row]
+    waits: list[Row]
+    workers: list[Row]
+    callers_left_out: bool = False
+
+
+def in_flight(
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    *,
+    at_ns: int | None,
+    last_ns: int,
+    live: bool,
+    workers: bool = False,
+) -> InFlight:
+    """The attempts that ``filters`` leave and that were created but had not ended at ``at_ns``, in groups.
+
+    Without ``at_ns``: at ``last_ns`` (now) of a live session, of one that is over when the last of them was
+    in flight; None if there never was one. ``workers``: also who runs them. Raises BadQuery.
+    """
+    where = attempt_filters(filters)
+    with file.reader() as reader:
+        if at_ns is None:
+            at_ns = default_time(reader, filters, last_ns, live)
+        if at_ns is None:
+            return InFlight(None, 0, [], [], [])
+        at = {"at": at_ns}
+        condition, values = where.named()
+        started = execution.with_worker_starts(_IN_FLIGHT)
+        reader.execute(
+            _FLIGHT.format(started=started, counted=f"coalesce({condition}, false)"), {**at, **values}
+        )
+        for statement in (_BLOCKED, _PAIRS, _PLACED, _ABOVE):
+            reader.execute(statement, at if "$at" in statement else None)
+        is_whole = _climb(reader)
+        reader.execute(_DRIVERS)
+        total = reader.execute("SELECT count(*) FROM flight WHERE counted").fetchone()
+        units = rows_of(reader.execute(_UNITS))
+        for row in rows_of(reader.execute(_CALLERS, at)):
+            since = row.pop("since")
+            units.append({**row, "count": 0, "others": 1, "oldest_ns": since, "newest_ns": since})
+        waits = rows_of(reader.execute(_WAITS))
+        busy = rows_of(reader.execute(_WORKERS)) if workers else []
+    return InFlight(at_ns, total[0] if total else 0, units, waits, busy, not is_whole)
+
+
+def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
+    """Put the callers that have ended into ``above``, one level after the other; whether those are all."""
+    until = time.monotonic() + _CLIMB_S
+    below, level = "flight", 0
+    while level < _LEVELS or time.monotonic() < until:
+        found = reader.execute(_CLIMB.format(below=below)).fetchone()
+        if not found or not found[0]:
+            return True
+        below = "above"
+        level += 1
+    return False
+
+
+def default_time(
+    reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int, live: bool
+) -> int | None:
+    """``last_ns`` (now) of a live session; of one that is over when the last of the attempts that ``filters``
+    leave was in flight (ns), None if there are none.
+    """
+    if live:
+        return last_ns
+    where = attempt_filters(filters)
+    where.add(NOT_DRIVER)
+    where.add(f"coalesce({END}, {FOREVER}) > {CREATED}")
+    found = reader.execute(
+        f"SELECT max(coalesce({END} - 1, greatest({int(last_ns)}, {CREATED}))) FROM attempts{where.sql}",
+        where.values,
+    ).fetchone()
+    return found[0] if found else None
+
+
+def activity(file: SessionFile, filters: Mapping[str, Any], buckets: int, last_ns: int) -> Row:
+    """How many of the attempts that ``filters`` leave were in flight, and running, in each of so many equal
+    parts of the time from the first one's creation to the last one's end: the mean over the part.
+
+    ``begin_ns`` and ``end_ns`` are None where there is none. ``last_ns``: until when what has not ended is in
+    flight. Raises BadQuery.
+    """
+    where = attempt_filters(filters)
+    where.add(NOT_DRIVER)
+    where.add(f"{CREATED} IS NOT NULL")
+    last = int(last_ns)
+    with file.reader() as reader:
+        extent = reader.execute(
+            f"SELECT min({CREATED}), max(coalesce({END}, greatest({last}, {CREATED}))) "
+            f"FROM attempts{where.sql}",
+            where.values,
+        ).fetchone()
+        if extent is None or extent[0] is None:
+            return {"begin_ns": None, "end_ns": None, "bucket_ns": None, "in_flight": [], "running": []}
+        begin, end = extent
+        width = max(1, -(-(end - begin) // buckets))
+        end = begin + width * buckets
+        series = {}
+        for name, since in (("in_flight", CREATED), ("running", START)):
+            until = f"greatest(coalesce({END}, {last}), {since})"
+            sums = [[0, 0.0] for _ in range(buckets)]
+            for sign, time_ns in ((1, since), (-1, until)):
+                known = f" AND {since} IS NOT NULL"
+                for bucket, count, rest in reader.execute(
+                    f"SELECT least((time_ns - {begin}) // {width}, {buckets - 1}) AS bucket, count(*), "
+                    f"sum(({begin} + {width} * (bucket + 1) - time_ns)::DOUBLE) "
+                    f"FROM (SELECT greatest({begin}, least({time_ns}, {end})) AS time_ns "
+                    f"FROM attempts{where.sql}{known}) GROUP BY bucket",
+                    where.values,
+                ).fetchall():
+                    sums[bucket][0] += sign * count
+                    sums[bucket][1] += sign * rest
+            series[name] = _means(sums, width)
+    return {"begin_ns": begin, "end_ns": end, "bucket_ns": width, **series}
+
+
+def _means(sums: list[list[Any]], width: int) -> list[float]:
+    """The mean number in each bucket from what began less what ended in it, and how long before its end."""
+    means = []
+    before = 0
+    for count, rest in sums:
+        means.append(round(max(0.0, before + rest / width), 3))
+        before += count
+    return means

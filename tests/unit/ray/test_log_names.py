@@ -1,0 +1,50 @@
+"""Names of log files: whose they are, and those that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from rayscope.ray.agents.logs import is_name, read_name
+
+WORKER = "a1" * 28
+
+
+def test_a_name_tells_whose_file_it_is() -> None:
+    out = read_name(f"worker-{WORKER}-01000000-123.out")
+    assert out == ("worker_out", WORKER, "01000000", 123, None)
+    assert read_name(f"old/worker-{WORKER}-ffffffff-7.err.1").kind == "worker_err"
+    assert read_name("job-driver-raysubmit_x.log").submission_id == "raysubmit_x"
+    assert read_name(f"python-core-worker-{WORKER}_9.log")[:2] == ("core", WORKER)
+    kinds = {
+        "raylet.out": "raylet",
+        "gcs_server.err": "gcs",
+        "log_monitor.log": "log_monitor",
+        "monitor.log": "autoscaler",
+        "dashboard_agent.log": "agent",
+        "dashboard.log": "dashboard",
+        "events/event_RAYLET.log": "event",
+        "whatever": "other",
+    }
+    assert {name: read_name(name).kind for name in kinds} == kinds
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "../a",
+        "/etc/passwd",
+        "a/../b",
+        "a//b",
+        ".",
+        "a/.",
+        "~x",
+        "a\0b",
+        "a\nb",
+        "a\\..\\b",
+        "x" * 401,
+        "a\u202eb",
+    ],
+)
+def test_what_leaves_the_folder_or_cannot_be_printed_is_no_name(name: str) -> None:
+    assert not is_name(name)

@@ -1,0 +1,209 @@
+"""The tracer's events to records, and what is none of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, NamedTuple
+
+import duckdb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
+from rayscope.ray.common import TRACED
+from rayscope.ray.events.tasks import add_profile
+from rayscope.storage import rows
+from rayscope.storage.schema import INSERT_ATTEMPTS, TABLES, VIEWS
+
+TASK, OTHER, WORKER = "aa" * 24, "bb" * 24, b"\x07" * 28
+OBJECT = bytes.fromhex(OTHER) + (1).to_bytes(4, "little")
+PUT = bytes.fromhex("00" + "aa" * 23) + (100_000_001).to_bytes(4, "little")
+
+
+class Entry(NamedTuple):
+    event_name: str
+    start_time: int
+    end_time: int
+    extra_data: str
+
+
+def told(name: str, begin: int = 5, end: int = 9, /, **values: Any) -> Entry:
+    return Entry(name, begin, end, json.dumps(values))
+
+
+def objects(*ids: bytes) -> str:
+    return base64.b64encode(b"".join(ids)).decode()
+
+
+def records(*entries: Entry, task: str = TASK, number: int = 2) -> RecordBatch:
+    batch = RecordBatch("session")
+    add_profile(batch, task, number, b"\x01\0\0\0", "worker", WORKER, entries)
+    return batch
+
+
+def test_a_get_is_a_span_and_an_edge_for_each_object() -> None:
+    batch = records(told("ray.get", o=objects(OBJECT, PUT), s=[15, 18], n=300, b=9000))
+    assert batch.edges == [
+        Edge(TASK, 2, "get", OTHER, 1, 15, 5, 9),
+        Edge(TASK, 2, "get", PUT[:24].hex(), 100_000_001, 18, 5, 9),
+    ]
+    assert batch.spans == [Span(TASK, 2, "ray.get", 5, 9, '{"objects":300,"unnamed":298,"bytes":9000}')]
+
+
+def test_what_was_waited_for_in_vain_is_no_get() -> None:
+    batch = records(
+        told("ray.get", o=objects(OBJECT)),
+        told("ray.wait", o=objects(OBJECT), ready=0),
+        told("await", o=objects(OBJECT), x=1),
+    )
+    assert [edge.kind for edge in batch.edges] == ["wait", "wait", "wait"]
+    assert [span.extra for span in batch.spans] == ["", '{"ready":0}', ""]
+
+
+def test_a_call_that_was_told_while_it_blocked_begins_when_that_said() -> None:
+    blocked = told("rayscope.blocked", 1000, 1001, name="ray.get", k=7, o=objects(OBJECT), t=OTHER, a=1)
+    ended = told("ray.get", 1999, 2000, o=objects(OBJECT), s=[1], k=7, t=OTHER, a=1)
+    batch = records(blocked, ended)
+    assert [(e.task_id, e.attempt, e.kind, e.begin_ns) for e in batch.edges] == [
+        (OTHER, 1, "blocked:ray.get", 7),
+        (OTHER, 1, "get", 7),
+    ]
+    assert batch.spans == [Span(OTHER, 1, "ray.get", 7, 2000)]
+
+
+def test_arguments_belong_to_the_task_that_is_called() -> None:
+    batch = records(told("rayscope.arguments", c=OTHER, o=objects(OBJECT), i=objects(PUT), more=1))
+    assert batch.edges == [
+        Edge(OTHER, -1, "argument", OTHER, 1, None, 5, 5),
+        Edge(OTHER, -1, "nested", PUT[:24].hex(), 100_000_001, None, 5, 5),
+    ]
+    assert batch.spans == [Span(OTHER, 0, "arguments", 5, 5, '{"more":1}')]
+
+
+def test_returns_are_part_of_the_attempt() -> None:
+    plain = records(told("rayscope.returned", s=[15]))
+    assert plain.attempts == [
+        Attempt(TASK, 2, job_id="01000000", worker_id=WORKER.hex(), returned=(5, 15, 15))
+    ]
+    assert not plain.edges
+    several = records(told("rayscope.returned", s=[15, 20, 25]))
+    assert several.attempts[0].returned == (5, 15, 60)
+    assert [(e.kind, e.object_index, e.size) for e in several.edges] == [
+        ("return", 2, 20),
+        ("last_return", 3, 25),
+    ]
+    early = records(told("rayscope.returned", 50, 60, s=[15], k=40))
+    assert early.attempts[0].returned == (40, 15, 15)
+    cut = records(told("rayscope.returned", s=[15, 20], n=1000, b=20_000))
+    assert cut.attempts[0].returned == (5, 15, 20_000)
+    assert [edge.kind for edge in cut.edges] == ["return"]
+    coroutine = records(told("rayscope.returned", s=[15], t=OTHER, a=0))
+    assert coroutine.attempts == [Attempt(OTHER, 0, returned=(5, 15, 15))]
+
+
+def test_arguments_may_be_told_along_with_the_returns() -> None:
+    given = records(told("rayscope.returned", 50, 60, s=[15], k=40, o=objects(OBJECT, PUT), f=[7, 8], h=30))
+    assert given.attempts[0].returned == (40, 15, 15)
+    assert given.edges == [
+        Edge(TASK, 2, "fetched", OTHER, 1, 7, 30, 30),
+        Edge(TASK, 2, "fetched", PUT[:24].hex(), 100_000_001, 8, 30, 30),
+    ]
+    # One that does not add up is kept as the span that it is.
+    wrong = records(told("rayscope.returned", s=[15], o=objects(OBJECT), f=[7, 8]))
+    assert not wrong.edges
+    assert [span.name for span in wrong.spans] == ["rayscope.returned"]
+
+
+def test_what_it_used_of_cpus_comes_with_the_returns() -> None:
+    assert records(told("rayscope.returned", s=[15], u=1_234_567)).attempts[0].cpu_ns == 1_234_567
+    nothing = records(told("rayscope.returned", s=[], u=0))
+    assert (nothing.attempts[0].cpu_ns, nothing.attempts[0].returned) == (0, None)
+    wrong = records(told("rayscope.returned", s=[15], u=-1))
+    assert [span.name for span in wrong.spans] == ["rayscope.returned"]
+
+
+def test_sums_annotations_counters_and_spans_of_the_user() -> None:
+    batch = records(
+        told("rayscope.sum", name="ray.get", calls=7, n=9, b=90, ns=70, k=1, e=100, t=OTHER, a=3),
+        told("rayscope.annotation", values={"model": "resnet", "epoch": 3, "note": "第一"}),
+        told("rayscope.counter", name="loss", value=0.25),
+        told("rayscope.counter", name="loss", value=0, text="nan"),
+        told("rayscope.span", name="load", values={"shard": 7}),
+    )
+    assert batch.spans == [
+        Span(OTHER, 3, "ray.get", 1, 100, '{"calls":7,"objects":9,"bytes":90,"blocked_ns":70}'),
+        Span(TASK, 2, "load", 5, 9, '{"user":{"shard":7}}'),
+    ]
+    assert batch.annotations == [
+        Annotation(TASK, 2, "annotation", "model", "resnet", None, 5),
+        Annotation(TASK, 2, "annotation", "epoch", "3", 3.0, 5),
+        Annotation(TASK, 2, "annotation", "note", "第一", None, 5),
+        Annotation(TASK, 2, "counter", "loss", "0.25", 0.25, 5),
+        Annotation(TASK, 2, "counter", "loss", "nan", None, 5),
+    ]
+
+
+def test_a_tracer_says_of_its_worker_whether_it_is_on() -> None:
+    batch = records(
+        told("rayscope.tracer", on=1, missing=["worker.wait"]), told("rayscope.tracer", off="a: b")
+    )
+    assert batch.entities == [
+        Entity("worker", WORKER.hex(), {"tracer": "on, without worker.wait"}),
+        Entity("worker", WORKER.hex(), {"tracer": "off: a: b"}),
+    ]
+
+
+def test_a_span_of_rays_own_stays_one() -> None:
+    plain = Entry("ray.get", 5, 9, "{}")
+    failed = told("ray.get", type="<class 'ValueError'>", value="x", traceback="y")
+    batch = records(plain, failed)
+    assert batch.spans == [Span(TASK, 2, "ray.get", 5, 9), Span(TASK, 2, *failed)]
+    assert not batch.edges
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=60),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+keys = st.sampled_from(
+    ["t", "a", "o", "s", "n", "b", "k", "e", "c", "i", "ns", "calls", "name", "values", "off"]
+)
+texts = (
+    st.dictionaries(keys, values).map(json.dumps)
+    | st.text()
+    | st.sampled_from(['{"o":"AAAA"}', '{"calls":', '{"calls":1e400}', '{"k":1,"e":2}', '{"plain":1}'])
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.builds(Entry, st.sampled_from(sorted(TRACED)), *[st.integers(1, 2**62)] * 2, texts)))
+def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entries: list[Entry]) -> None:
+    batch = records(*entries)
+    connection = duckdb.connect()
+    for statement in (*TABLES, *VIEWS):
+        connection.execute(statement)
+    for table, content in (
+        ("attempts", rows.attempt_table(batch.attempts, [None] * len(batch.attempts))),
+        ("span_rows", rows.span_table(batch.spans)),
+        ("edge_rows", rows.edge_table(batch.edges)),
+        ("annotation_rows", rows.annotation_table(batch.annotations)),
+    ):
+        connection.register("fresh", content)
+        connection.execute(
+            INSERT_ATTEMPTS if table == "attempts" else f"INSERT INTO {table} SELECT * FROM fresh"
+        )
+    for view in ("data_edges", "annotations", "spans", "phases"):
+        connection.execute(f"FROM {view}").fetchall()
+
+
+def test_callers_are_told_in_pairs() -> None:
+    pairs = base64.b64encode(bytes.fromhex(TASK + OTHER + OTHER + "cc" * 24)).decode()
+    assert records(told("rayscope.callers", d=pairs)).edges == [
+        Edge(OTHER, -1, "caller", TASK, 0, None, 5, 5),
+        Edge("cc" * 24, -1, "caller", OTHER, 0, None, 5, 5),
+    ]
+    for odd in ("", "AAAA", base64.b64encode(bytes(24)).decode(), "no base64"):
+        batch = records(told("rayscope.callers", d=odd))
+        assert (batch.edges, [span.name for span in batch.spans]) == ([], ["rayscope.callers"])

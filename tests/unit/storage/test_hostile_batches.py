@@ -1,0 +1,220 @@
+"""What one batch says costs nobody but itself: not its neighbours, not other sessions, not the server."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from rayscope.ingest import writer
+from rayscope.ingest.writer import Recorder
+from rayscope.model import RecordBatch
+from rayscope.ray.events.batch import Format, MalformedBatch
+from rayscope.ray.events.from_json import ParsedBatch
+from rayscope.storage.catalog import Catalog, Retention
+from rayscope.storage.errors import SpoolFull
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.spool import Spool
+
+Dump = Callable[[Path], dict[str, list[tuple[Any, ...]]]]
+
+
+def record_of(made: Recorder) -> Path:
+    (session,) = made.catalog.names()
+    return made.catalog.path(session)
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_what_no_decoder_foresaw_costs_one_event(
+    form: Format,
+    make_batches: Any,
+    to_binary: Any,
+    recorder: Any,
+    dump: Dump,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A fault of ours, or one of a library's, in the conversion of one task's events."""
+    (body,) = make_batches(40)
+    events = json.loads(body)
+    tasks = {
+        part["taskId"]
+        for event in events
+        for part in event.values()
+        if isinstance(part, dict) and "taskId" in part
+    }
+    unlucky = next(event for event in events if "taskDefinitionEvent" in event)
+    unlucky["taskDefinitionEvent"]["taskName"] = "unlucky"
+    merge = Recorder._merge
+
+    def fails(self: Recorder, batch: RecordBatch, recording: str, now: float) -> None:
+        if any(attempt.name == "unlucky" for attempt in batch.attempts):
+            raise SystemError("unforeseen")
+        merge(self, batch, recording, now)
+
+    monkeypatch.setattr(Recorder, "_merge", fails)
+    body = json.dumps(events).encode()
+    made = recorder()
+    made.submit(body if form is Format.JSON else to_binary(body), form)
+    assert made.flush()
+    assert made.rejected == 1
+    assert made.spool.rejected_count() == 1
+    made.stop()
+    assert len(dump(record_of(made))["attempts"]) == len(tasks)  # the unlucky one by its other events
+
+
+def test_a_batch_of_many_sessions_is_refused(bodies: list[bytes], recorder: Any) -> None:
+    (event, *_) = json.loads(bodies[0])
+    made = recorder()
+    with pytest.raises(MalformedBatch, match="3000 sessions"):
+        made.submit(json.dumps([event | {"sessionName": f"session_{n}"} for n in range(3000)]).encode())
+    assert made.catalog.names() == []
+
+
+def test_a_flood_of_sessions_is_bounded_and_the_honest_one_goes_on(
+    bodies: list[bytes], recorder: Any
+) -> None:
+    made = recorder()
+    made.submit(bodies[0])
+    (event, *_) = json.loads(bodies[0])
+    refused = 0
+    for number in range(200):
+        try:
+            made.submit(json.dumps([event | {"sessionName": f"session_{number}"}]).encode())
+        except SpoolFull as error:
+            refused += error.code == "too_many_sessions"
+    assert refused >= 150
+    assert len(list(made.catalog.folder.iterdir())) == 200 - refused + 1
+    for body in bodies[1:]:
+        made.submit(body)  # of a session that is known
+    assert made.flush(60)
+
+
+def test_sessions_that_are_recorded_come_before_new_ones(
+    bodies: list[bytes], recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it takes long to begin records, one that is open is written in between."""
+    monkeypatch.setattr(writer, "_FLUSH_TURN_S", 0.0)  # one new record in each turn
+    made = recorder()
+    made.submit(bodies[0])
+    assert made.flush()
+    honest = json.loads(bodies[0])[0]["sessionName"]
+    order: list[str] = []
+    write = SessionFile.write
+
+    def noted(self: SessionFile, **parts: Any) -> None:
+        order.append(self.path.parent.name)
+        write(self, **parts)
+
+    monkeypatch.setattr(SessionFile, "write", noted)
+    (event, *_) = json.loads(bodies[0])
+    for number in range(8):
+        made.submit(json.dumps([event | {"sessionName": f"session_{number}"}]).encode())
+    for body in bodies[1:]:
+        made.submit(body)
+    assert made.flush(60)
+    assert order.index(honest) < 3
+    assert len(set(order)) == 9
+
+
+def test_want_of_memory_is_told_and_passes(
+    make_batches: Any, recorder: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
+) -> None:
+    written: list[int] = []
+    write = SessionFile.write
+
+    def short_of_memory(self: SessionFile, **parts: Any) -> None:
+        if len(parts["attempts"]) > 1500:
+            raise pa.ArrowMemoryError("malloc of size 1 failed")
+        written.append(len(parts["attempts"]))
+        write(self, **parts)
+
+    monkeypatch.setattr(SessionFile, "write", short_of_memory)
+    made = recorder()
+    for body in make_batches(3000):
+        made.submit(body)
+    made.flush(0.5)
+    told = wait_for(lambda: made.error or written, "a try")
+    if not written:
+        assert told.code == "memory"
+        assert "memory" in told.remedy
+    wait_for(lambda: made.error is None and not made.spool.waiting(), "smaller tries")
+    assert max(written) <= 1500
+    made.stop()
+    assert len(dump(record_of(made))["attempts"]) == 3000
+
+
+def test_a_batch_that_memory_does_not_suffice_for_is_merged_later(
+    bodies: list[bytes],
+    record: Any,
+    recorder: Any,
+    dump: Dump,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_for: Any,
+) -> None:
+    expected = dump(record(bodies))
+    convert, calls = ParsedBatch.convert, []
+
+    def fails_at_first(self: ParsedBatch, **options: Any) -> Any:
+        calls.append(self)
+        if len(calls) < 3:
+            raise MemoryError
+        return convert(self, **options)
+
+    monkeypatch.setattr(writer, "_TRY_AGAIN_S", 0.1)
+    monkeypatch.setattr(ParsedBatch, "convert", fails_at_first)
+    made = recorder()
+    for body in bodies:
+        made.submit(body)
+    wait_for(lambda: len(calls) > len(bodies) and not made.spool.waiting(), "the batch to be merged")
+    made.stop()
+    assert made.spool.rejected_count() == 0
+    assert dump(record_of(made)) == expected
+
+
+def test_health_says_that_batches_are_refused(fresh_spool: Spool) -> None:
+    assert fresh_spool.problem() is None
+    fresh_spool._min_free_bytes = 1 << 60
+    fresh_spool._free_checked = 0.0
+    problem = fresh_spool.problem()
+    assert problem is not None
+    assert problem.code == "full"
+    assert problem.remedy
+
+
+@pytest.fixture
+def fresh_spool(tmp_path: Path) -> Spool:
+    return Spool(tmp_path / "spool", min_free_bytes=0)
+
+
+def test_names_come_from_folders(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").write_text("dear")
+    folder = tmp_path / "data" / "sessions" / "session_1"
+    folder.mkdir(parents=True)
+    (folder / "about.json").write_text('{"session": "../../victim", "last_ns": 1}')
+    catalog = Catalog(tmp_path / "data")
+    assert catalog.about("session_1").session == "session_1"
+    assert catalog.disk_bytes("session_1") == (folder / "about.json").stat().st_size
+    assert catalog.apply_retention(Retention(max_age_s=1), time.time_ns()) == ["session_1"]
+    assert (victim / "file").exists()
+    assert not folder.exists()
+
+
+def test_an_event_of_no_session_costs_itself_alone(
+    bodies: list[bytes], recorder: Any, dump: Dump, record: Any
+) -> None:
+    expected = dump(record(bodies))
+    made = recorder()
+    for body in bodies:
+        stray = json.loads(body)[0] | {"sessionName": "../elsewhere"}
+        made.submit(b"[" + json.dumps(stray).encode() + b"," + body.strip()[1:])
+    assert made.flush(60)
+    assert made.rejected == made.spool.rejected_count() == len(bodies)
+    made.stop()
+    assert dump(record_of(made)) == expected

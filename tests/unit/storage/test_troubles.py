@@ -1,0 +1,356 @@
+"""A damaged, locked, too new or too old record and a full disk: told with the remedy, and nothing is lost."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from rayscope.ingest.writer import Recorder
+from rayscope.model import Drop, RecordBatch
+from rayscope.storage import session_file
+from rayscope.storage.catalog import Catalog, Retention
+from rayscope.storage.errors import StoreError
+from rayscope.storage.schema import SCHEMA_VERSION
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.spool import Spool
+from rayscope.storage.sql.execution import DERIVED
+
+Tables = dict[str, list[tuple[Any, ...]]]
+Dump = Callable[[Path], Tables]
+
+HOLD = """
+import sys, duckdb
+held = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def only_record(folder: Path) -> Path:
+    (path,) = folder.glob("sessions/*/record.duckdb")
+    return path
+
+
+def test_a_locked_record_is_written_once_it_is_free(
+    bodies: list[bytes], record: Any, recorder: Any, dump: Dump, tmp_path: Path, wait_for: Any
+) -> None:
+    expected = dump(record(bodies))
+    folder = tmp_path / "locked"
+    first = recorder(folder)
+    first.submit(bodies[0])
+    first.stop()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(only_record(folder))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    second = recorder(folder)
+    for body in bodies[1:]:
+        second.submit(body)
+    wait_for(lambda: second.error, "the writer to find the record locked")
+    assert second.error.code == "locked"
+    assert "--data-dir" in second.error.remedy
+    assert len(second.spool.waiting()) == len(bodies) - 1  # durable all the same
+    holder.communicate()
+    wait_for(lambda: second.error is None and not second.spool.waiting(), "the writer to go on")
+    second.stop()
+    assert dump(only_record(folder)) == expected
+
+
+def overwrite(path: Path, offset: int, count: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(b"\xa5" * count)
+
+
+@pytest.mark.parametrize(("offset", "count"), [(0, 20_000), (4096, 8192), (12_288, 1 << 20)])
+def test_a_damaged_record_is_set_aside_and_recording_goes_on(
+    offset: int, count: int, bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path
+) -> None:
+    first = recorder(tmp_path)
+    first.submit(bodies[0])
+    first.stop()
+    path = only_record(tmp_path)
+    overwrite(path, offset, count)
+    second = recorder(tmp_path)
+    for body in bodies:
+        second.submit(body)
+    second.flush()
+    second.flush()  # damage beyond the header shows at the first look-up
+    second.stop()
+    assert second.spool.waiting() == []
+    (aside,) = path.parent.glob("record.damaged-*.duckdb")
+    assert aside.stat().st_size >= offset + count
+    assert aside.name in (second.catalog.about(path.parent.name).note or "")
+    assert len(dump(path)["attempts"]) > 30
+
+
+def test_a_full_disk_loses_nothing(
+    make_batches: Any, record: Any, recorder: Any, dump: Dump, tmp_path: Path, wait_for: Any
+) -> None:
+    """No file may grow beyond 200 kB for a while: batches still fit, the record does not."""
+    bodies = make_batches(3000, size=100)
+    assert max(map(len, bodies)) < 200_000
+    expected = dump(record(bodies))
+    folder = tmp_path / "full"
+    made = recorder(folder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+    try:
+        for body in bodies:
+            made.submit(body)
+        wait_for(lambda: made.error, "the writer to find the disk full")
+        error, waiting = made.error, len(made.spool.waiting())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert error.code == "full"
+    assert "Free some space" in error.remedy
+    assert waiting == len(bodies)
+    wait_for(lambda: made.error is None and not made.spool.waiting(), "the writer to go on")
+    made.stop()
+    assert dump(only_record(folder)) == expected
+
+
+def test_a_record_of_a_later_version_is_left_alone(
+    bodies: list[bytes], record: Any, recorder: Any, wait_for: Any
+) -> None:
+    path = record(bodies[:1])
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+    before = path.read_bytes()
+    made = recorder(path.parents[2])
+    made.submit(bodies[1])
+    wait_for(lambda: made.error, "the writer to find the record too new")
+    assert (made.error.code, made.error.remedy) == ("newer", "Upgrade: pip install -U rayscope")
+    made.stop()
+    assert path.read_bytes() == before
+    assert len(made.spool.waiting()) == 1
+
+
+def test_an_older_record_is_brought_up_to_date(
+    bodies: list[bytes], record: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = record(bodies)
+    expected = dump(path)
+    monkeypatch.setattr(session_file, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    steps: dict[int, Callable[[], tuple[str, ...]]] = {
+        SCHEMA_VERSION: lambda: ("ALTER TABLE drops ADD COLUMN noted VARCHAR DEFAULT 'then'",)
+    }
+    monkeypatch.setattr(session_file, "MIGRATIONS", steps)
+    for _ in range(2):  # the second time there is nothing to do
+        SessionFile(path).close()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchall() == [
+            (str(SCHEMA_VERSION + 1),)
+        ]
+        assert "noted" in {row[0] for row in connection.execute("DESCRIBE drops").fetchall()}
+    assert dump(path)["attempts"] == expected["attempts"]
+
+
+def test_a_record_of_version_3_gets_what_its_attempts_tell_for_themselves(
+    bodies: list[bytes], record: Any, dump: Dump
+) -> None:
+    path = record(bodies)
+    expected = dump(path)
+    with duckdb.connect(str(path)) as connection:
+        found = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        for (view,) in found:
+            connection.execute(f"DROP VIEW {view}")
+        for column in DERIVED:
+            connection.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
+        connection.execute("UPDATE meta SET value = '3' WHERE key = 'schema_version'")
+        connection.execute("DELETE FROM meta WHERE key = 'views'")
+    SessionFile(path).close()
+    assert dump(path) == expected
+    with duckdb.connect(str(path), read_only=True) as connection:
+        (told,) = connection.execute(
+            f"SELECT {', '.join(f'count({c})' for c in DERIVED)} FROM attempts"
+        ).fetchall()
+        assert min(told) > 0
+
+
+def test_a_migration_that_fails_changes_nothing(
+    bodies: list[bytes], record: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = record(bodies)
+    expected = dump(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(session_file, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        broken = {SCHEMA_VERSION: lambda: ("DELETE FROM attempts", "ALTER TABLE nowhere ADD COLUMN x INT")}
+        patch.setattr(session_file, "MIGRATIONS", broken)
+        with pytest.raises(StoreError):
+            SessionFile(path)
+    SessionFile(path).close()
+    assert dump(path) == expected
+
+
+DAY_S = 86_400
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    """Five sessions, each some 1 MB, last heard of now and 1, 2, 3, 4 days ago."""
+    made = Catalog(tmp_path)
+    for age in range(5):
+        about = made.add(f"session_{age}")
+        about.last_ns = time.time_ns() - age * DAY_S * 10**9
+        (made.folder / about.session / "record.duckdb").write_bytes(b"\0" * 1_000_000)
+        made.save_about(about.session)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [
+        ({}, 5),
+        ({"max_age_s": 2.5 * DAY_S}, 3),
+        ({"max_sessions": 2}, 2),
+        ({"max_bytes": 3_500_000}, 3),
+        ({"max_bytes": 1}, 1),  # one that lives is never dropped
+    ],
+)
+def test_the_oldest_sessions_go_first(catalog: Catalog, limits: dict[str, Any], left: int) -> None:
+    dropped = catalog.apply_retention(Retention(**limits), time.time_ns())
+    assert dropped == [f"session_{age}" for age in range(left, 5)]
+    assert sorted(path.name for path in catalog.folder.iterdir()) == [f"session_{n}" for n in range(left)]
+    assert Catalog(catalog.folder.parent, read_only=True).names() == catalog.names()
+
+
+def test_a_session_being_read_is_not_dropped(catalog: Catalog) -> None:
+    (catalog.folder / "session_4" / "record.duckdb").unlink()
+    with catalog.reading("session_4"):
+        assert "session_4" not in catalog.apply_retention(Retention(max_sessions=1), time.time_ns())
+    assert catalog.apply_retention(Retention(max_sessions=1), time.time_ns()) == ["session_4"]
+
+
+def test_a_removed_folder_does_not_end_recording(
+    bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the remedy for a damaged record says, done while the server runs; retention comes next."""
+    made = recorder(tmp_path)
+    made.submit(bodies[0])
+    assert made.flush()
+    shutil.rmtree(only_record(tmp_path).parent)
+    made._next_retention = 0.0
+    made.submit(bodies[1])
+    assert made.flush()
+    assert made._thread.is_alive()
+    monkeypatch.setattr(made.catalog, "apply_retention", lambda *_, **__: 1 / 0)
+    made._next_retention = 0.0
+    made.submit(bodies[2])
+    assert made.flush()
+    assert made._thread.is_alive()
+
+
+def test_losses_that_come_alone_are_on_record(
+    bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path
+) -> None:
+    made = recorder(tmp_path)
+    made.submit(bodies[0])
+    assert made.flush()
+    (session,) = made.catalog.names()
+    lost = Drop("agent of node-1", "queue_dropped_events", 7, 1)
+    made.submit_records(RecordBatch(session, drops=[lost]), "gcs")
+    assert made.flush()
+    assert made.catalog.about(session).dropped_total == 7
+    made.stop()
+    assert dump(made.catalog.path(session))["drops"] == [astuple(lost)]
+
+
+def test_one_session_that_cannot_be_written_does_not_hold_up_the_others(
+    bodies: list[bytes], record: Any, recorder: Any, wait_for: Any
+) -> None:
+    path = record(bodies[:1])
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+    made = recorder(path.parents[2])
+    other = path.parent.name + "_other"
+    for body in bodies:
+        made.submit(body.replace(path.parent.name.encode(), other.encode()))
+    made.submit(bodies[1])
+    wait_for(lambda: made.error, "the writer to find one record too new")
+    wait_for(lambda: len(made.spool.waiting()) == 1, "the other session to be written")
+    assert made.error.code == "newer"
+    tries = made._taken
+    assert not made.flush(0.5)  # and whoever waits for it does not make the writer spin
+    assert made._taken == tries
+    made.stop()
+
+
+def test_a_batch_that_cannot_be_read_again_keeps_its_place(
+    bodies: list[bytes], record: Any, dump: Dump, tmp_path: Path, wait_for: Any
+) -> None:
+    expected = dump(record(bodies))
+    folder = tmp_path / "spooled"
+    catalog = Catalog(folder)
+    spool = Spool(folder / "spool")
+    for body in bodies:
+        spool.put(body)
+    made = Recorder(catalog, spool, Retention())
+    unreadable = folder / "spool" / spool.waiting()[3]
+    unreadable.rename(unreadable.with_suffix(".away"))
+    unreadable.mkdir()  # reading it is an error that may pass
+    made.start()
+    wait_for(lambda: made.error, "the writer to notice")
+    wait_for(lambda: not made.spool.waiting(), "the writer to go on with the others")
+    unreadable.rmdir()
+    unreadable.with_suffix(".away").rename(unreadable)
+    wait_for(lambda: made.error is None and not made.spool.waiting(), "that batch to be merged")
+    made.stop()
+    assert dump(only_record(folder)) == expected
+
+
+def test_reading_a_record_does_not_change_it(bodies: list[bytes], record: Any) -> None:
+    path = record(bodies)
+    before = path.read_bytes()
+    SessionFile(path).close()
+    assert path.read_bytes() == before
+
+
+def test_only_the_owner_can_open_what_ray_sent(tmp_path: Path) -> None:
+    Spool(tmp_path / "spool")
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("spool", "rejected")} == {0o700}
+
+
+def test_a_record_of_the_first_format_is_read_and_carried_on(
+    bodies: list[bytes], record: Any, recorder: Callable[..., Any]
+) -> None:
+    """Format 1 knew of a loss its source, reason, count and time."""
+    path = record(bodies)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("DROP TABLE drops")
+        connection.execute(
+            "CREATE TABLE drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT)"
+        )
+        connection.execute("INSERT INTO drops VALUES ('gcs', 'status_events_dropped', 5, 1)")
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
+    folder = path.parents[2]
+    made = recorder(folder)
+    (session,) = made.catalog.names()
+    loss = Drop("agent", "agent_buffer_full", 2, 3, "TASK_PROFILE_EVENT", 1, 2)
+    made.submit_records(RecordBatch(session, drops=[loss]), "events")
+    assert made.flush()
+    made.stop()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        found = connection.execute("FROM drops ORDER BY source").fetchall()
+        assert found == [
+            ("agent", "agent_buffer_full", 2, 3, "TASK_PROFILE_EVENT", 1, 2),
+            ("gcs", "status_events_dropped", 5, 1, "", None, None),
+        ]
+        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() == (
+            str(SCHEMA_VERSION),
+        )

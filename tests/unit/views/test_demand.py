@@ -1,0 +1,67 @@
+"""Why something has no place: which resource, how much of it on the best node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayscope.cluster.nodes.demand import Place, explain, explain_group
+
+SMALL = Place("small", {"CPU": 4.0, "memory": 8e9}, {"CPU": 1.0, "memory": 8e9}, {"zone": "a"})
+LARGE = Place("large", {"CPU": 16.0, "GPU": 2.0, "memory": 64e9}, {"CPU": 2.0, "GPU": 2.0, "memory": 64e9})
+NODES = [SMALL, LARGE]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "never", "resource", "total", "free", "node"),
+    [
+        ({"CPU": 1.0}, "fits", False, None, None, None, None),
+        ({"CPU": 3.0}, "busy", False, "CPU", 16.0, 2.0, "large"),
+        ({"CPU": 32.0}, "too_large", True, "CPU", 16.0, 2.0, "large"),
+        ({"TPU": 1.0}, "no_resource", True, "TPU", 0.0, 0.0, None),
+        ({"GPU": 3.0, "CPU": 1.0}, "too_large", True, "GPU", 2.0, 2.0, "large"),
+        ({"CPU_group_1_" + "ab" * 18: 1.0}, "in_group", False, "CPU_group_1_" + "ab" * 18, None, None, None),
+        ({}, "fits", False, None, None, None, None),
+    ],
+)
+def test_one_shape(
+    wanted: Any, code: str, never: bool, resource: Any, total: Any, free: Any, node: Any
+) -> None:
+    reason = explain(wanted, NODES)
+    assert (reason.code, reason.never, reason.resource) == (code, never, resource)
+    assert (reason.total, reason.free, reason.node_id) == (total, free, node)
+    assert reason.message
+
+
+def test_each_somewhere_but_never_together() -> None:
+    places = [Place("a", {"CPU": 8.0, "x": 1.0}, {}), Place("b", {"CPU": 2.0, "GPU": 1.0}, {})]
+    reason = explain({"CPU": 4.0, "GPU": 1.0}, places)
+    assert (reason.code, reason.never) == ("together", True)
+
+
+def test_a_node_that_is_drained_takes_nothing_and_labels_must_match() -> None:
+    drained = Place("large", LARGE.total, LARGE.total, {"zone": "b"}, is_draining=True)
+    assert explain({"CPU": 8.0}, [SMALL, drained]).code == "too_large"
+    assert explain({"CPU": 1.0}, NODES, [{"zone": "b"}]).code == "labels"
+    assert explain({"CPU": 1.0}, NODES, [{"zone": "b"}, {"zone": "in(a,c)"}]).code == "fits"
+    assert explain({"CPU": 1.0}, NODES, [{"zone": "!a"}]).nodes == 1
+    assert explain({"CPU": 1.0}, []).code == "no_nodes"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "bundles", "code", "never"),
+    [
+        ("PACK", [{"CPU": 1.0}, {"CPU": 1.0}], "fits", False),
+        ("STRICT_PACK", [{"CPU": 10.0}, {"CPU": 10.0}], "too_large", True),
+        ("STRICT_PACK", [{"CPU": 8.0}, {"CPU": 8.0}], "busy", False),
+        ("STRICT_SPREAD", [{"CPU": 1.0}] * 3, "few_nodes", True),
+        ("SPREAD", [{"CPU": 1.0}] * 3, "fits", False),
+        ("PACK", [{"CPU": 12.0}, {"CPU": 12.0}], "cluster_too_small", True),
+        ("PACK", [{"CPU": 2.0}, {"CPU": 2.0}], "busy", False),
+        ("SPREAD", [{"CPU": 1.0}, {"TPU": 1.0}], "no_resource", True),
+    ],
+)
+def test_placement_groups(strategy: str, bundles: Any, code: str, never: bool) -> None:
+    reason = explain_group(strategy, bundles, NODES)
+    assert (reason.code, reason.never) == (code, never)

@@ -1,0 +1,44 @@
+"""Packing bars into rows, and the mean number of intervals that are open."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayscope.views.gantt.compute import mean_running, pack
+
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(1, 30)).map(lambda pair: (pair[0], pair[0] + pair[1])),
+    max_size=60,
+)
+
+
+@given(INTERVALS, st.integers(1, 8))
+def test_no_two_bars_of_a_row_overlap(intervals: list[tuple[int, int]], most: int) -> None:
+    packed = pack([begin for begin, _ in intervals], [end for _, end in intervals], most)
+    depth = max((sum(b <= at < e for b, e in intervals) for at in range(91)), default=0)
+    assert packed.rows == min(depth, most)
+    assert packed.folded == packed.row.count(-1)
+    assert (packed.folded > 0) == (depth > most)
+    for row in range(packed.rows):
+        mine = sorted(bar for bar, at in zip(intervals, packed.row, strict=True) if at == row)
+        assert mine
+        assert all(first[1] <= second[0] for first, second in pairwise(mine))
+
+
+@given(INTERVALS.filter(len), st.integers(1, 20))
+def test_means_are_exact(intervals: list[tuple[int, int]], width: int) -> None:
+    buckets = -(-max(end for _, end in intervals) // width)
+
+    def events(times: list[int]) -> list[tuple[int, int, int]]:
+        return [(time // width, 1, time) for time in times]
+
+    told = mean_running(
+        events([begin for begin, _ in intervals]), events([end for _, end in intervals]), buckets, width
+    )
+    for bucket, mean in enumerate(told):
+        low, high = bucket * width, (bucket + 1) * width
+        lived = sum(max(0, min(end, high) - max(begin, low)) for begin, end in intervals)
+        assert mean == lived / width
