@@ -1,8 +1,8 @@
 """The process in which users' SQL is parsed and run, so that it can be killed.
 
 Neither DuckDB's parser nor its functions on long texts keep to a limit of time or memory, and no thread can
-be ended from outside. So the server runs this module as a process of its own (see :mod:`rayscope.user_sql.run`)
-and kills it when its time is over.
+be ended from outside. So the server runs this module as a process of its own (see
+:mod:`rayscope.user_sql.run`) and kills it when its time is over.
 
 It works on a copy of the record, since DuckDB locks a file for its process. Before it takes the first query
 it gives up what it can: the network, the rest of the file system, and memory beyond its limit. Not every

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: What became of the task of a failed attempt, gravest first: no attempt of it succeeded, a retry is under

@@ -6,7 +6,6 @@ import time
 
 import msgspec
 
-from rayscope.cluster.tasks.sql import ERROR_SUMMARY, MESSAGE_CHARS
 from rayscope.storage.rows import join_id
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME, SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
@@ -20,6 +19,7 @@ from rayscope.storage.sql.execution import (
     times,
     total,
 )
+from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS
 from rayscope.storage.sql.pages import Row, rows_of
 
 

@@ -64,8 +64,8 @@ def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: M
     """The largest edges near a task, how many there are, and the bytes of those that ``counted`` picks."""
     found = rows_of(
         reader.execute(
-            f"SELECT *, count(*) OVER () AS total, "
-            f"least(coalesce(sum(bytes) FILTER ({counted}) OVER (), 0), {execution.FOREVER})::BIGINT AS whole "
+            f"SELECT *, count(*) OVER () AS total, least(coalesce("
+            f"sum(bytes) FILTER ({counted}) OVER (), 0), {execution.FOREVER})::BIGINT AS whole "
             f"FROM ({execution.EDGES_NEAR_TASK}) WHERE {where} "
             f"ORDER BY bytes DESC NULLS LAST, object_id, kind LIMIT {_TOP}",
             dict(key),

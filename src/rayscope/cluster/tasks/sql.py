@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,12 +18,17 @@ from rayscope.storage.sql.execution import (
     BLOCKED_ON,
     CREATED,
     END,
-    FOREVER,
-    NOT_DRIVER,
     START,
     START_LOST,
     still_blocked,
     times,
+)
+from rayscope.storage.sql.filters import (
+    CUT_ERROR,
+    ERROR_SUMMARY,
+    MESSAGE_CHARS,
+    attempt_filters,
+    is_task,
 )
 from rayscope.storage.sql.pages import (
     Page,
@@ -35,23 +39,9 @@ from rayscope.storage.sql.pages import (
     decode_cursor,
     direction_of,
     encode_cursor,
-    like,
     rows_of,
 )
 
-_TASK_ID = re.compile(r"[0-9a-f]{4,48}")
-#: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
-#: traceback is the exception.
-MESSAGE_CHARS = 500
-_LINES = "list_filter(string_split(error_message, chr(10)), lambda line: trim(line) != '')"
-#: Whether Ray kept the end of an error alone: of what a task raises that is the last 500 characters.
-CUT_ERROR = (
-    "coalesce(starts_with(error_message, 'User exception:\n') AND length(error_message) >= 516, false)"
-)
-ERROR_SUMMARY = (
-    f"CASE WHEN {CUT_ERROR} AND len({_LINES}) = 2 THEN '…' ELSE '' END || left(list_last({_LINES}), 300) "
-    "AS error_summary"
-)
 _ITEM = (
     f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, func_name, type, coalesce(state, 'NIL') AS state, "
     "coalesce(reported_state, 'NIL') AS reported_state, end_known_by, job_id, actor_id, "
@@ -71,36 +61,10 @@ _SORTS: Mapping[str, str] = {
     "state": "coalesce(state, '')",
 }
 _TEXT_SORTS = frozenset({"name", "state"})
-_EQUALS = (
-    "job_id",
-    "type",
-    "node_id",
-    "worker_id",
-    "actor_id",
-    "placement_group_id",
-    "error_type",
-)
 
 
 #: Candidates that are named where the beginning of an id is that of several tasks.
 _MAX_CANDIDATES = 5
-
-
-def _is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
-    """SQL of whether a task's id, from its two parts, is this or begins so, and its values. Raises BadQuery.
-
-    The end of an id after an ellipsis will do too: that is how the UI shows ids that all begin alike.
-    """
-    text = task_id.strip().lower()
-    digits = text.strip("…")
-    if not _TASK_ID.fullmatch(digits):
-        raise BadQuery(
-            f"{task_id[:80]!r} is no task id.", "Give its 48 hex digits, or how it begins: 4 digits or more."
-        )
-    if text.startswith("…"):
-        return f"ends_with({prefix}_lo, ?)", [digits]
-    low, high = (int(digits[:16].ljust(16, fill), 16) for fill in "0f")
-    return f"({prefix}_hi BETWEEN ? AND ? AND starts_with({prefix}_lo, ?))", [low, high, digits[16:]]
 
 
 def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str]:
@@ -108,9 +72,9 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
 
     Raises BadQuery if that is no id or several begin so, and NotFound.
     """
-    is_task, values = _is_task("task", task_id)
+    matches, values = is_task("task", task_id)
     found = reader.execute(
-        f"SELECT task_hi, task_lo, any_value({SHOWN_NAME}), count(*) OVER () FROM attempts WHERE {is_task} "
+        f"SELECT task_hi, task_lo, any_value({SHOWN_NAME}), count(*) OVER () FROM attempts WHERE {matches} "
         f"GROUP BY task_hi, task_lo ORDER BY task_hi, task_lo LIMIT {_MAX_CANDIDATES}",
         values,
     ).fetchall()
@@ -129,86 +93,6 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
             f"Give more of the id: {candidates}{more}.",
         )
     return found[0][0], found[0][1]
-
-
-def _restart_of(condition: str) -> str:
-    """SQL for the nameless restarts of actors, by the name that :func:`_name_restarts` gives them."""
-    return (
-        "(name IS NULL AND type = 'ACTOR_CREATION_TASK' AND actor_id IN "
-        f"(SELECT id FROM actor_rows WHERE class_name || '.__init__' {condition}))"
-    )
-
-
-_LIKE = "ILIKE ? ESCAPE '\\'"
-_NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {_restart_of(_LIKE)})"
-
-
-def attempt_filters(filters: Mapping[str, Any]) -> Where:
-    """The condition on rows of ``attempts`` that a request's filters make. Raises BadQuery."""
-    where = Where([], [])
-    if filters.get("type") != "DRIVER_TASK":
-        # A driver is a job, not a task; Ray's own list leaves it out too.
-        where.add(NOT_DRIVER)
-    for name in _EQUALS:
-        if filters.get(name):
-            where.add(f"{name} = ?", filters[name])
-    if filters.get("func_name"):
-        where.add(f"(func_name = ? OR {_restart_of('= ?')})", *[filters["func_name"]] * 2)
-    if filters.get("state"):
-        states = [state for state in str(filters["state"]).split(",") if state]
-        where.add("list_contains(?, coalesce(state, 'NIL'))", states)
-    if filters.get("name"):
-        where.add(_NAME_LIKE, *[like(filters["name"])] * 2)
-    if filters.get("caller_task_id"):
-        is_caller, values = _is_task("parent", str(filters["caller_task_id"]))
-        where.add(is_caller, *values)
-    if filters.get("parent_task_id"):
-        text = str(filters["parent_task_id"]).strip().lower()
-        is_parent, values = _is_task("parent", text)
-        alike = "ends_with" if text.startswith("…") else "starts_with"
-        where.add(
-            f"CASE WHEN named_parent IS NULL THEN {is_parent} ELSE {alike}(named_parent, ?) END",
-            *values,
-            text.strip("…"),
-        )
-    if filters.get("annotation"):
-        _annotated(where, str(filters["annotation"]))
-    if filters.get("q"):
-        _search(where, str(filters["q"]).strip())
-    if filters.get("since_ns") is not None:
-        where.add(f"coalesce({END}, {FOREVER}) >= ?", filters["since_ns"])
-    if filters.get("until_ns") is not None:
-        where.add(f"{CREATED} <= ?", filters["until_ns"])
-    return where
-
-
-def _annotated(where: Where, text: str) -> None:
-    """``NAME`` or ``NAME=VALUE`` of an annotation of the attempt's."""
-    name, equals, value = text.partition("=")
-    where.add(
-        "EXISTS (SELECT 1 FROM annotation_rows n WHERE n.task_hi = attempts.task_hi AND "
-        "n.task_lo = attempts.task_lo AND n.attempt = attempts.attempt AND n.name = ? "
-        "AND (? = '' OR n.value = ?))",
-        name,
-        equals,
-        value,
-    )
-
-
-def _search(where: Where, text: str) -> None:
-    digits = text.lower()
-    if len(digits) < 4 or any(char not in "0123456789abcdef" for char in digits) or len(digits) > 48:
-        where.add(_NAME_LIKE, *[like(text)] * 2)
-        return
-    low = int(digits[:16].ljust(16, "0"), 16)
-    high = int(digits[:16].ljust(16, "f"), 16)
-    where.add(
-        f"({_NAME_LIKE} OR (task_hi BETWEEN ? AND ? AND starts_with(task_lo, ?)))",
-        *[like(text)] * 2,
-        low,
-        high,
-        digits[16:],
-    )
 
 
 def _columns(last_ns: int) -> str:

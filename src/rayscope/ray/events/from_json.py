@@ -72,7 +72,7 @@ _ENTITY_PARTS = tuple(CONVERTERS)
 
 @dataclass(frozen=True)
 class ParsedBatch:
-    """A parsed body; see :class:`rayscope.ray.events.batch_format.ParsedBatch`. A fifth of decoding is done."""
+    """A parsed body; see :class:`~rayscope.ray.events.batch_format.ParsedBatch`."""
 
     body: bytes
     events: list[Event]

@@ -10,10 +10,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.storage.schema import ENTITY_VIEWS, SCHEMA_VERSION
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import NOT_DRIVER, TASK_ID, edges_of
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Rows of a batch.

@@ -15,7 +15,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from rayscope.cluster.tasks.sql import ERROR_SUMMARY, attempt_filters
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
@@ -32,6 +31,7 @@ from rayscope.storage.sql.execution import (
     is_driver,
     moved,
 )
+from rayscope.storage.sql.filters import ERROR_SUMMARY, attempt_filters
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 BATCH = 20_000
@@ -298,7 +298,7 @@ class Timeline:
         )
 
     def drawn(self) -> Iterator[Row]:
-        """The attempts (and drivers) in their order, with the fields of ``rayscope.views.export.formats.Attempt``."""
+        """The attempts (and drivers) in their order, with the fields of ``formats.Attempt``."""
         yield from self._batches(_ATTEMPTS, "placed", "ordinal", self._last)
 
     def spans(self) -> Iterator[Row]:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
@@ -24,6 +23,7 @@ from rayscope.storage.sql.execution import (
     executed_at,
     total,
 )
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.pages import Where, given
 from rayscope.storage.sql.quantiles import bucket, quantile, ranked
 
@@ -106,7 +106,7 @@ SELECT path_id, parent_path_id, name FROM up
 
 
 class PathSums(NamedTuple):
-    """By call path: rows (the fields of ``rayscope.views.flame.compute.Own``), the same of what is compared with, and
+    """By call path: rows (the fields of ``compute.Own``), the same of what is compared with, and
     the paths (id, parent's id, name) that these name, with all above them. Ids are decimal texts.
     """
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.model import CUT_OFF
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
@@ -23,6 +22,7 @@ from rayscope.storage.sql.execution import (
     still_blocked,
     total,
 )
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.lanes import LABELLED, LABELS, NAME, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 

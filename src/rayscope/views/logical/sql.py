@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.data_edges import data_edges
@@ -22,6 +21,7 @@ from rayscope.storage.sql.execution import (
     is_driver,
     times,
 )
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.function_names import (
     FOLDED,
     IS_ACTOR,

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import duckdb
 import msgspec
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.views.stack.sql import default_time
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import call_lanes
@@ -25,6 +24,7 @@ from rayscope.storage.sql.execution import (
     total,
     with_worker_starts,
 )
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.lanes import LABELLED, LABELS, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 

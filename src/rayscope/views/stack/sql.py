@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from rayscope.cluster.tasks.sql import attempt_filters
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import (
@@ -23,6 +22,7 @@ from rayscope.storage.sql.execution import (
     hex_id,
     is_driver,
 )
+from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Groups of like attempts that are looked at: those that others hang on first, then the largest.
@@ -174,7 +174,7 @@ GROUP BY ALL ORDER BY count DESC, waiter, target LIMIT {_MAX_WAITS}
 
 class InFlight(NamedTuple):
     """What is in flight at ``at_ns``: ``units`` and ``waits`` with the fields of those of
-    :mod:`rayscope.views.stack.compute`; ``in_flight``: attempts that the filters leave. ``workers``, if they were
+    ``compute``; ``in_flight``: attempts that the filters leave. ``workers``, if they were
     asked for: ``unit``, ``worker_id``, ``node_id``, ``worker_pid``, ``name``, ``task_name``, ``type``.
     ``callers_left_out``: some have more ended callers above each other than were looked for.
     """
