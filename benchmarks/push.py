@@ -46,7 +46,7 @@ def grow():
         time.sleep(0.5)
 threading.Thread(target=grow, daemon=True).start()
 time.sleep(3)
-print(server.url, server.hub.resolve(None), flush=True)
+print(server.url, server.hub.records.resolve(None), flush=True)
 for line in sys.stdin:
     print(server.hub.realtime.stats(), flush=True)
 """

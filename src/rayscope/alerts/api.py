@@ -38,13 +38,13 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
     def alerts(session: Session = None) -> Response:
         """What fires, is pending, and was resolved within the last quarter of an hour."""
-        chosen, now_ns = hub.resolve(session), time.time_ns()
+        chosen, now_ns = hub.records.resolve(session), time.time_ns()
         active, resolved = hub.alerts.active(chosen), hub.alerts.resolved(chosen)
         states = [alert.state.value for alert in active]
         return answer(
             {
                 "session": chosen,
-                "live": hub.is_live(chosen),
+                "live": hub.records.is_live(chosen),
                 "evaluated_ns": hub.alerts.evaluated_ns(chosen) or None,
                 "firing": states.count("firing"),
                 "pending": states.count("pending"),
@@ -58,7 +58,7 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
     def rules(session: Session = None) -> Response:
         """All rules with their state in a session, and the files that cannot be used."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         states = hub.alerts.about_rules(chosen)
         found = hub.alerts.rules
         return answer(
@@ -76,7 +76,7 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/alerts/history", responses={**ERRORS, 200: {"model": schemas.HistoryAnswer}})
     def history(session: Session = None, rule: Text = None, limit: Limit = 100) -> Response:
         """The newest transitions of a session's alerts, each with the series that caused it."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         events = [each for each in hub.alerts.events(chosen) if rule is None or each.rule == rule]
         return answer(
             {
@@ -117,10 +117,10 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
     @app.post("/api/alerts/test", responses={**ERRORS, 200: {"model": schemas.TestAnswer}})
     def tested(given: schemas.TestBody) -> Response:
         """Try a rule on what is on record: when would it have fired? Changes nothing."""
-        chosen = hub.resolve(given.session)
+        chosen = hub.records.resolve(given.session)
         rule = _given_rule(hub, given)
-        first_ns, _ = hub.cached(chosen, "time_range", sessions_sql.time_range)
-        to_ns = given.to_ns if given.to_ns is not None else hub.last_ns(chosen)
+        first_ns, _ = hub.records.cached(chosen, "time_range", sessions_sql.time_range)
+        to_ns = given.to_ns if given.to_ns is not None else hub.records.last_ns(chosen)
         from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
         found = backtest(rule, hub.metrics.store(chosen), from_ns, to_ns)
         told = {"session": chosen, "rule": _told_rule(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
@@ -162,7 +162,7 @@ def _add_acting(app: FastAPI, hub: Hub) -> None:
     @app.post("/api/alerts/ack", dependencies=acting, responses={**ERRORS, 200: {"model": schemas.AlertInfo}})
     def acknowledge(given: schemas.AckBody) -> Response:
         """Take an alert on: nobody is reminded of it until it fires anew."""
-        chosen, now_ns = hub.resolve(given.session), time.time_ns()
+        chosen, now_ns = hub.records.resolve(given.session), time.time_ns()
         alert = hub.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
         return answer(told_alert(hub, chosen, alert, now_ns))
 

@@ -20,7 +20,7 @@ _MAX_NODES = 1000
 
 def lane_summary(hub: Hub, session: str) -> dict[str, Any]:
     """How many nodes take each lane, for pages that many look at."""
-    found: dict[str, Any] = hub.cached(
+    found: dict[str, Any] = hub.records.cached(
         session,
         "lanes",
         lambda file: transport.summary(transport.lanes(sessions_sql.nodes(file), hub.catalog.about(session))),
@@ -43,9 +43,9 @@ def add_recording(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
     def recording(session: Session = None) -> Response:
         """How this session's events come, node by node, and what of them was lost and read again."""
-        name = hub.resolve(session)
+        name = hub.records.resolve(session)
         about = hub.catalog.about(name)
-        figures = hub.cached(name, "recording", _figures)
+        figures = hub.records.cached(name, "recording", _figures)
         items = transport.lanes(figures["nodes"], about)
         return answer(
             {

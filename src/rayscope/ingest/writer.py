@@ -99,7 +99,7 @@ class Recording(Protocol):
     def submit_records(self, batch: RecordBatch, recording: str) -> None:
         """Take records that need not survive a crash, from source ``recording``."""
 
-    def attend(self) -> None:
+    def flush_for_reader(self) -> None:
         """Somebody reads now: what was submitted becomes visible soon."""
 
     def flush(self, timeout_s: float) -> bool:
@@ -148,7 +148,6 @@ class Recorder:
         self._next_flush = self._next_retention = 0.0
         self._attended = float("-inf")
         #: Somebody began to read after a quiet time, and nobody has caught up yet.
-        self._is_behind = False
         self.error: StoreError | None = None
         self.rejected = 0
         self.last_batch_ns = 0
@@ -233,21 +232,12 @@ class Recorder:
             self._queue.append(_Queued(None, ended=(session, end_ns)))
             self._wake.notify()
 
-    def attend(self) -> None:
+    def flush_for_reader(self) -> None:
         """See :class:`Recording`. The first call after a quiet time writes what waits, for 1 s at most."""
-        self.note_reader()
-        self.catch_up()
-
-    def note_reader(self) -> None:
-        """Somebody reads now, but need not see what has just come: the writer does not rest long any more."""
         now = time.monotonic()
-        self._is_behind |= now - self._attended >= _ATTENTION_S
+        is_first = now - self._attended >= _ATTENTION_S
         self._attended = now
-
-    def catch_up(self) -> None:
-        """The first call since somebody began to read writes what waits, for 1 s at most."""
-        if self._is_behind:
-            self._is_behind = False
+        if is_first:
             self.flush(_CATCH_UP_S)
 
     def flush(self, timeout_s: float = 10.0) -> bool:

@@ -35,7 +35,7 @@ def add_metrics(app: FastAPI, hub: Hub) -> None:
         session: Session = None, name: Text = None, label: Pairs = None, limit: Limit = 500
     ) -> Response:
         """The newest value of each series: of a name, of all that begin with it (``ray_node_*``), of all."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         store = hub.metrics.store(chosen)
         wanted = [_pair(text) for text in label or ()]
         found, total = store.newest(_names(store, name), limit, wanted)
@@ -59,7 +59,7 @@ def add_metrics(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
     def names(session: Session = None, q: Text = None) -> Response:
         """What is measured: names with type, unit and labels; ``q`` is looked for in name and help."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         store = hub.metrics.store(chosen)
         families, counts = store.families(), store.counts()
         labels = store.all_labels(counts)

@@ -46,7 +46,7 @@ def add_metrics_query(app: FastAPI, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=500)] = 20,
     ) -> Response:
         """An expression's values over time: of the series with the greatest mean, ``limit`` of them."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         parsed(expr)
         times = _times(hub, chosen, from_ns, to_ns, step_ns)
         source, result = _evaluated(hub, chosen, expr, times, limit)
@@ -145,7 +145,7 @@ def _times(hub: Hub, session: str, from_ns: int | None, to_ns: int | None, step_
 
     One time alone (from = to) is taken as it is. Raises BadQuery for none or too many.
     """
-    to_ns = hub.last_ns(session) if to_ns is None else to_ns
+    to_ns = hub.records.last_ns(session) if to_ns is None else to_ns
     from_ns = max(0, to_ns - _HOUR_NS) if from_ns is None else from_ns
     if from_ns > to_ns:
         raise BadQuery("from_ns is after to_ns.", "Give a range that ends after it begins.")

@@ -78,7 +78,7 @@ class _Live:
             usage=lambda: hub.usage(session),
             resources=lambda: hub.resources(session),
             text=text,
-            record=lambda name, look: hub.glanced(session, name, look),
+            record=lambda name, look: hub.records.cached(session, name, look, flush=False),
             figures=self.figures,
         )
 
@@ -282,7 +282,7 @@ class Metrics:
         """The measuring of a session that lives; begun now if it has not been."""
         with self._lock:
             live = self._live.get(session)
-        if live is not None or not self._running or not self._hub.is_live(session):
+        if live is not None or not self._running or not self._hub.records.is_live(session):
             return live
         with self._opening_of(session):
             with self._lock:
@@ -325,7 +325,7 @@ class Metrics:
         names = set(self._hub.catalog.names())
         for name in names:
             try:
-                if self._hub.is_live(name):
+                if self._hub.records.is_live(name):
                     live = self._begun(name)
                     if live is not None:
                         live.seen = time.monotonic()

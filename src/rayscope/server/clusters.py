@@ -21,14 +21,12 @@ from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.gcs.poller import Poller, PollStatus
 from rayscope.ray.jobs_api import JobApi, JobApiError
 from rayscope.ray.resources import read_resources
+from rayscope.server.records import Records
 from rayscope.storage.catalog import LIVE_NS, Catalog
 from rayscope.storage.errors import StoreError
-from rayscope.storage.session_file import SessionFile
 
 log = logging.getLogger("rayscope.server")
 
-#: A look at a session's record for our own figures (session, name, function).
-Look = Callable[[str, str, Callable[[SessionFile], Any]], Any]
 
 #: After this long without any answer a cluster is taken for gone, and its poller ends.
 _GONE_S = 60.0
@@ -75,10 +73,10 @@ class _Cluster:
 class Clusters:
     """A poller, a feed of what machines use and a connection to the GCS for each cluster in reach."""
 
-    def __init__(self, catalog: Catalog, recorder: Recorder, look: Look) -> None:
+    def __init__(self, catalog: Catalog, recorder: Recorder, records: Records) -> None:
         self._catalog = catalog
         self._recorder = recorder
-        self._look_at = look
+        self._records = records
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
         self._lock = threading.Lock()
@@ -254,14 +252,18 @@ class Clusters:
     def _unresolved(self, session: str) -> int:
         """Attempts of a session whose definition has not arrived."""
         try:
-            return int(self._look_at(session, "dropped", sessions_sql.dropped)["unresolved_attempts"])
+            return int(
+                self._records.cached(session, "dropped", sessions_sql.dropped, flush=False)[
+                    "unresolved_attempts"
+                ]
+            )
         except StoreError:
             return 0
 
     def _orphans(self, session: str) -> int:
         """Attempts whose end no event will tell, since who would have told it is gone."""
         try:
-            return int(self._look_at(session, "orphans", sessions_sql.orphans))
+            return int(self._records.cached(session, "orphans", sessions_sql.orphans, flush=False))
         except StoreError:
             return 0
 
@@ -308,7 +310,7 @@ class Clusters:
     def _conclude(self, session: str, last_ns: int = 0) -> None:
         """Take a session for ended since the last sign of life."""
         try:
-            self._look_at(session, "nodes", sessions_sql.nodes)
+            self._records.cached(session, "nodes", sessions_sql.nodes, flush=False)
         except StoreError:
             self._unreadable.add(session)
             return

@@ -64,7 +64,7 @@ def add_control(app: FastAPI, hub: Hub) -> None:
     @app.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
     def run_sql(question: SqlQuestion) -> Response:
         """Run one SELECT over a session's views."""
-        chosen = hub.resolve(question.session)
-        version = hub.read(chosen, lambda file: file.written)
+        chosen = hub.records.resolve(question.session)
+        version = hub.records.read(chosen, lambda file: file.written)
         body = hub.sql.query(hub.catalog.path(chosen), question.sql, version=version, limit=question.limit)
         return Response(body, media_type="application/json")

@@ -57,23 +57,13 @@ def answer(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
-def answered(
-    hub: Hub,
-    session: str,
-    request: Request,
-    function: Callable[[SessionFile], Any],
-    *,
-    attends: bool = True,
-) -> Response:
-    """The JSON of what ``function`` finds; equal requests share it for a while (see ``answers``).
+def answered(hub: Hub, session: str, request: Request, function: Callable[[SessionFile], Any]) -> Response:
+    """The JSON of what ``function`` finds in a session's record; equal requests share it for a while.
 
-    ``function`` may be called again later, by nobody's request. ``attends``: see :meth:`Hub.dated`. Header
-    ``Age`` (s): since it was made.
+    Header ``Age`` (s): since it was made.
     """
     question = f"{request.url.path}?{request.url.query}"
-    body, age_s = hub.dated(
-        session, question, lambda file: msgspec.json.encode(function(file)), attends=attends
-    )
+    body, age_s = hub.records.dated(session, question, lambda file: msgspec.json.encode(function(file)))
     return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 

@@ -7,11 +7,8 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
-
-import duckdb
 
 from rayscope.alerts.service import AlertService
 from rayscope.cluster.entities import sql as entities_sql
@@ -25,15 +22,14 @@ from rayscope.model.usage import Resources, Usage
 from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.jobs_api import driver_ended
 from rayscope.server.clusters import Clusters
-from rayscope.server.kept_sums import KeptSums
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.push.topics import provide_topics
-from rayscope.server.response_cache import Answers
+from rayscope.server.records import Records
+from rayscope.server.rollups import Rollups
 from rayscope.server.security import RefusedBodies
 from rayscope.server.settings import Settings, ingest_key, operator_token
 from rayscope.storage.catalog import Catalog, Retention
-from rayscope.storage.errors import NotFound, StoreError
-from rayscope.storage.session_file import SessionFile
+from rayscope.storage.errors import StoreError
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
 
@@ -43,8 +39,6 @@ _WATCH_S = 3.0
 _QUIET_TURNS = 5
 #: How long the end of a program may take to be written, s.
 _END_S = 5.0
-#: How many figures that several viewers ask for are kept, and how long one holds at most.
-_FIGURES, _FIGURES_S = 1000, 30.0
 
 
 class Hub:
@@ -73,16 +67,14 @@ class Hub:
         )
         retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
         self.recorder = Recorder(self.catalog, self.spool, retention, in_use=lambda: self.clusters.in_use())
-        self.clusters = Clusters(self.catalog, self.recorder, self.glanced)
+        self.records = Records(self.catalog, self.recorder, lambda session: self.clusters.is_live(session))
+        self.clusters = Clusters(self.catalog, self.recorder, self.records)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
-        self._figures = Answers[Any](_FIGURES, size_of=lambda *_: 1, most_s=_FIGURES_S)
-        self._answers = Answers[bytes]()
-        self.sums = KeptSums(self)
-        self.realtime = Realtime(settings.push_interval_s, self.resolve)
+        self.rollups = Rollups(self.catalog, self.records)
+        self.realtime = Realtime(settings.push_interval_s, self.records.resolve)
         provide_topics(self)
-        self._readable: dict[str, tuple[int, StoreError | None]] = {}
         #: Sessions whose agents are to be saved; and by (session, node) what was recorded as lost.
         self._changed_agents: set[str] = set()
         self._losses: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
@@ -93,9 +85,9 @@ class Hub:
         self.url = settings.external_url.rstrip("/")
         self.alerts = AlertService(
             folder / "alerts",
-            live=lambda: [name for name in self.catalog.names() if self.is_live(name)],
+            live=lambda: [name for name in self.catalog.names() if self.records.is_live(name)],
             store=self.metrics.store,
-            home=lambda session: self.catalog.path(self.resolve(session)).parent,
+            home=lambda session: self.catalog.path(self.records.resolve(session)).parent,
             link=lambda session: f"{self.url}/s/{quote(session)}/alerts" if self.url else None,
         )
 
@@ -106,17 +98,13 @@ class Hub:
         self.logs.start()
         self.metrics.start()
         self.alerts.start()
-        self.sums.start()
-        self._figures.start()
-        self._answers.start()
+        self.rollups.start()
 
     def stop(self) -> None:
         """Stop polling, flush and close."""
         self._stopping.set()
         self.sql.close()
-        self._answers.stop()
-        self._figures.stop()
-        self.sums.stop()
+        self.rollups.stop()
         self.alerts.stop()
         self.metrics.stop()
         self.logs.stop()
@@ -153,16 +141,12 @@ class Hub:
 
         None where there is no cluster any more. Raises GcsError.
         """
-        if not self.is_live(session):
+        if not self.records.is_live(session):
             return None
-        found: Resources | None = self._figures.get(
-            (session, "free"), None, lambda: self.clusters.resources(session)
+        found: Resources | None = self.records.shared(
+            session, "resources", lambda: self.clusters.resources(session)
         )
         return found
-
-    def is_live(self, session: str) -> bool:
-        """Whether there was a sign of life of a session's cluster just now."""
-        return self.clusters.is_live(session)
 
     def take_report(self, report: AgentReport) -> None:
         """Keep what a node's agent says of itself. Raises StoreError for what is no session."""
@@ -198,7 +182,7 @@ class Hub:
         """What is missing from a session's record, and up to where it was read again from the GCS."""
         about = self.catalog.about(session)
         return {
-            **self.cached(session, "dropped", sessions_sql.dropped),
+            **self.records.cached(session, "dropped", sessions_sql.dropped),
             "repaired_total": about.repaired_total,
             "repaired_ns": about.repaired_ns or None,
             "repaired_partly": about.repaired_partly,
@@ -232,7 +216,7 @@ class Hub:
             time.sleep(0.05)
         complete = self.clusters.poll_now(session)
         flushed = self.recorder.flush(max(1.0, deadline - time.monotonic()))
-        self._figures.forget(session)  # who asks next wants the end of it
+        self.records.forget(session)  # who asks next wants the end of it
         if found:
             self.logs.keeper.catch_up(session, min(2.0, max(0.5, deadline - time.monotonic())))
         return flushed and complete
@@ -245,113 +229,15 @@ class Hub:
         ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
         """
         self.recorder.flush(_END_S)
-        session = self.resolve(session)
-        jobs = self.read(session, lambda file: entities_sql.jobs_of_driver(file, pid, began_ns))
+        session = self.records.resolve(session)
+        jobs = self.records.read(session, lambda file: entities_sql.jobs_of_driver(file, pid, began_ns))
         self.recorder.submit_records(
             RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
         )
         if cluster_is_gone:
             self.recorder.end_session(session, ended_ns)
         self.recorder.flush(_END_S)
-        self._figures.forget(session)
-
-    # Sessions.
-
-    def resolve(self, session: str | None) -> str:
-        """The session asked for, or the one heard from last. Raises NotFound."""
-        if session:
-            return self.catalog.about(session).session
-        names = self.catalog.names()
-        if not names:
-            raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT")
-        return names[0]
-
-    def read(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
-        """Answer a reader's question of a session.
-
-        Raises StoreError, also for what DuckDB says of a broken file.
-        """
-        self.recorder.attend()
-        return self.query(session, function)
-
-    def query(self, session: str, function: Callable[[SessionFile], Any]) -> Any:
-        """As ``read``, for ourselves: no reader waits for what has just come."""
-        try:
-            with self.catalog.reading(session) as file:
-                return function(file)
-        except duckdb.Error as error:
-            raise StoreError(
-                f"The record of {session} cannot be read now: {str(error).splitlines()[0][:300]}",
-                "Try again; if it stays so, see the server's log.",
-                "unreadable",
-            ) from error
-
-    def answered(self, session: str, question: str, function: Callable[[SessionFile], bytes]) -> bytes:
-        """The same for the answer to a whole request, which ``question`` names (see ``answers``)."""
-        return self.dated(session, question, function)[0]
-
-    def dated(
-        self,
-        session: str,
-        question: str,
-        function: Callable[[SessionFile], bytes],
-        *,
-        attends: bool = True,
-    ) -> tuple[bytes, float]:
-        """The same, with the answer's age (s).
-
-        ``attends``: after a quiet time an answer that is not at hand waits for what has just come. Without,
-        ``function`` does that itself, where it matters.
-        """
-        if not self.is_live(session):
-            written = self.read(session, lambda file: file.written)
-            return self._answers.dated((session, question), written, lambda: self.query(session, function))
-        self.recorder.note_reader()
-
-        def make() -> bytes:
-            if attends:
-                self.recorder.catch_up()
-            body: bytes = self.query(session, function)
-            return body
-
-        return self._answers.dated((session, question), None, make)
-
-    def cached(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
-        """The same, for costly questions of many viewers: at most a tenth of the time goes into each."""
-        self.recorder.attend()
-        return self.glanced(session, name, function)
-
-    def glanced(self, session: str, name: str, function: Callable[[SessionFile], Any]) -> Any:
-        """The same for our own figures: nobody waits for them, so the writer need not hurry."""
-        return self._figures.get((session, name), None, lambda: self.query(session, function))
-
-    def unreadable(self, session: str) -> StoreError | None:
-        """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""
-        try:
-            stamp = self.catalog.path(session).stat().st_mtime_ns
-        except OSError:
-            return None  # not written yet
-        known = self._readable.get(session)
-        if known is not None and known[0] == stamp:
-            return known[1]
-        problem: StoreError | None = None
-        try:
-            with self.catalog.reading(session):
-                pass
-        except NotFound:
-            pass
-        except StoreError as error:
-            problem = error
-        if problem is None or problem.code in ("corrupt", "newer"):  # a lock or a full disk may pass
-            self._readable[session] = (stamp, problem)
-        return problem
-
-    def last_ns(self, session: str) -> int:
-        """Until when a running attempt has run: now while the session lives, else its last sign of life."""
-        if self.is_live(session):
-            return time.time_ns()
-        about = self.catalog.about(session)
-        return about.ended_ns or about.last_ns
+        self.records.forget(session)
 
     def recording(self, session: str) -> str:
         """How a session is recorded: ``events``, ``snapshot`` or ``events+snapshot``."""

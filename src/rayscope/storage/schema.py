@@ -226,6 +226,8 @@ TABLES: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS paths (path_id BIGINT, parent_path_id BIGINT, name VARCHAR, depth INTEGER)",
     "CREATE TABLE IF NOT EXISTS drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT, "
     "event_type VARCHAR DEFAULT '', first_ns BIGINT, last_ns BIGINT)",
+    "CREATE TABLE IF NOT EXISTS rollups (name VARCHAR, version VARCHAR, writes BIGINT, last_ns BIGINT, "
+    "body BLOB)",
     *(
         f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
         for kind, columns in ENTITY_COLUMNS.items()

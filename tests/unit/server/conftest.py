@@ -76,7 +76,7 @@ def whole(running: Running, dump: Callable[[Path], Any]) -> Callable[[], dict[st
     def read() -> dict[str, int]:
         assert running.server.hub is not None
         hub = running.server.hub
-        session = hub.resolve(None)
+        session = hub.records.resolve(None)
         with hub.catalog.reading(session) as file, file.reader() as cursor:
             tables = cursor.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
             counts = {

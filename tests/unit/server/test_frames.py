@@ -328,11 +328,11 @@ def test_a_job_that_hangs_is_live_while_its_gcs_answers(fresh: Any, monkeypatch:
     answered = PollStatus(ok=True, last_success_ns=time.time_ns(), session=SESSION)
     poller = SimpleNamespace(status=answered)
     monkeypatch.setitem(hub.clusters._clusters, SESSION, SimpleNamespace(session=SESSION, poller=poller))
-    assert hub.is_live(SESSION)
+    assert hub.records.is_live(SESSION)
     assert fresh.get("/api/sessions")["items"][0]["state"] == "live"
     # The same address may be another session's by now.
     poller.status = PollStatus(ok=True, last_success_ns=time.time_ns(), session="another")
-    assert not hub.is_live(SESSION)
+    assert not hub.records.is_live(SESSION)
     monkeypatch.delitem(hub.clusters._clusters, SESSION)
 
 

@@ -176,8 +176,8 @@ def test_what_has_happened_since_the_lanes_were_laid_out_does_not_show_as_use(fr
     story.task("after", 0, 500, 600, worker=D)
     fresh.record(story)
     assert fresh.server.hub is not None
-    told = fresh.server.hub.query(
-        fresh.server.hub.resolve(None),
+    told = fresh.server.hub.records.read(
+        fresh.server.hub.records.resolve(None),
         lambda file: gantt_sql.turns(file, {}, at(0), at(400), last_ns=at(10_000)),
     )
     assert told.bucket_ns == MS

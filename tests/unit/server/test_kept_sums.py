@@ -113,7 +113,7 @@ def test_who_wants_all_of_them_at_the_same_time_shares_them(
 
     fresh.record(_story(2))
     assert fresh.server.hub is not None
-    session, sums = fresh.server.hub.resolve(None), fresh.server.hub.sums
+    session, sums = fresh.server.hub.records.resolve(None), fresh.server.hub.sums
     monkeypatch.setattr(query, "logical_rows", slow)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(sums.logical, session, {})
@@ -165,15 +165,15 @@ def test_after_a_filter_was_asked_for_others_are_answered_from_what_is_laid_out(
 
     def has_sums(file: SessionFile) -> bool:
         found = load(place(file, "logical"))
-        return found is not None and found.is_of(file, hub.last_ns(session))
+        return found is not None and found.is_of(file, hub.records.last_ns(session))
 
     for trains in (3, 4):
         fresh.record(_story(trains))
-        session = hub.resolve(None)
+        session = hub.records.resolve(None)
         made.clear()
         assert fresh.get("/api/flow/logical", until_ns=str(at(150)))["attempts"] == 4
         # And then the sums of all.
-        _until(lambda: hub.query(session, has_sums))
+        _until(lambda: hub.records.read(session, has_sums))
         assert fresh.get("/api/flow/logical", since_ns=str(at(195)))["attempts"] == 2 * trains - 4
         assert fresh.get("/api/flow/logical", until_ns=str(at(150)), state="FINISHED")["attempts"] == 4
         assert made == ["logical_rows"] * 2
@@ -201,7 +201,7 @@ def test_where_laying_out_fails_attempts_are_read_and_it_is_tried_again_later(
     ask(160)
     assert len(tried) == 1
     monkeypatch.setattr(laid_out, "_PATIENCE_S", 0)
-    sums.laid_out.forget(fresh.server.hub.resolve(None))
+    sums.laid_out.forget(fresh.server.hub.records.resolve(None))
     ask(170)
     _until(lambda: len(tried) == 2)
 
@@ -264,7 +264,7 @@ def test_they_are_made_when_a_session_ends(
     hub = fresh.server.hub
     _until(lambda: len(_heads(fresh.folder)) == KEPT)
     lives.undo()
-    last_ns = str(hub.last_ns(hub.resolve(None)))
+    last_ns = str(hub.records.last_ns(hub.records.resolve(None)))
     _until(lambda: sum(head[1] == last_ns for head in _heads(fresh.folder)) == KEPT)
     made.clear()
     _ask(fresh)
@@ -297,7 +297,7 @@ def test_filters_of_a_live_session_are_told_of_one_moment_and_what_happens_now_a
     assert fresh.server.hub is not None
     sums, path = fresh.server.hub.sums, "/api/flow/logical"
     fresh.record(_story(3))
-    session = fresh.server.hub.resolve(None)
+    session = fresh.server.hub.records.resolve(None)
     _until(lambda: len(_heads(fresh.folder)) == KEPT)
     with monkeypatch.context() as still:
         still.setattr(made_sums.Made, "is_due", lambda *_, **__: False)

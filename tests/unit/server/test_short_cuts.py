@@ -87,7 +87,7 @@ def _read(running: Running, story: Story, function: Any) -> None:
     running.record(story)
     assert running.server.hub is not None
     hub = running.server.hub
-    hub.query(hub.resolve(None), function)
+    hub.records.read(hub.records.resolve(None), function)
 
 
 def _sorted(value: Any) -> Any:

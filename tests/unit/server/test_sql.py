@@ -370,7 +370,7 @@ def test_a_disk_without_room_for_the_copy_is_told(tmp_path: Path) -> None:
 
 
 def test_it_leaves_no_file_beside_the_record(running: Any) -> None:
-    session = running.server.hub.resolve(None)
+    session = running.server.hub.records.resolve(None)
     names = {name for name in os.listdir(running.folder / "sessions" / session) if not name.endswith(".tmp")}
     databases = {f"{name}.duckdb{end}" for name in ("record", "metrics") for end in ("", ".wal")}
     logs = {f"logs.sqlite{end}" for end in ("", "-wal", "-shm")}

@@ -47,7 +47,7 @@ def _add_lane(hub: Hub, session: str, row: dict[str, Any]) -> None:
 
 def _add_tasks(hub: Hub, session: str, rows: list[dict[str, Any]]) -> None:
     """Say of jobs how many of their attempts are in which state."""
-    jobs = hub.cached(session, "tasks_by_job", jobs_sql.tasks_by_job)
+    jobs = hub.records.cached(session, "tasks_by_job", jobs_sql.tasks_by_job)
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
 
@@ -83,9 +83,9 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
             "at_least": at_least,
             "q": q,
         }
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         beside = _BESIDE[kind](hub, chosen) if kind in _BESIDE else None
-        page = hub.read(
+        page = hub.records.read(
             chosen,
             lambda file: sql.list_entities(
                 file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside
@@ -101,8 +101,8 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
         return with_dropped(hub, chosen, page)
 
     def one(entity_id: str, session: Session = None) -> Response:
-        chosen = hub.resolve(session)
-        row = hub.read(chosen, lambda file: sql.get_entity(file, kind, entity_id))
+        chosen = hub.records.resolve(session)
+        row = hub.records.read(chosen, lambda file: sql.get_entity(file, kind, entity_id))
         if kind == "node":
             _add_lane(hub, chosen, row)
             row.update(node_detail(hub, chosen, row))

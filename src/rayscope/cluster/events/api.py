@@ -41,7 +41,7 @@ def add_events(app: FastAPI, hub: Hub) -> None:
             "since_ns": since_ns,
             "until_ns": until_ns,
         }
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
             page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)

@@ -18,10 +18,10 @@ def progress_of(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: 
     Of a submission with a driver it is the driver's. Raises NotFound for what is not on record.
     """
     owner = _owner(hub, session, of, entity_id)
-    functions, rest = hub.cached(
+    functions, rest = hub.records.cached(
         session,
         f"progress {of} {owner}",
-        lambda file: sql.functions_of(file, of, owner, hub.last_ns(session)),
+        lambda file: sql.functions_of(file, of, owner, hub.records.last_ns(session)),
     )
     states: dict[str, int] = dict(rest["states"])
     for row in functions:
@@ -38,10 +38,10 @@ def progress_of(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: 
 
 def _owner(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: str) -> str:
     try:
-        known = hub.read(session, lambda file: entities_sql.get_entity(file, of, entity_id))
+        known = hub.records.read(session, lambda file: entities_sql.get_entity(file, of, entity_id))
     except NotFound:
         # Its tasks may be told before the job itself is.
-        if of == "job" and entity_id in hub.cached(session, "tasks_by_job", sql.tasks_by_job):
+        if of == "job" and entity_id in hub.records.cached(session, "tasks_by_job", sql.tasks_by_job):
             return entity_id
         raise
     return str(known.get("alias_of") or entity_id)

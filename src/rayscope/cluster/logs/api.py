@@ -46,7 +46,7 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
     ) -> Response:
         """The nodes, and their log files: of one node, of few nodes, or those that the filters leave."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         kinds = _kinds(kind)
         nodes, found = _files(hub, chosen, node_id, every=bool(q or kind))
         if kinds:
@@ -102,7 +102,7 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
 
         Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
         """
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         source = hub.logs.source(chosen, node_id, name)
         wanted = Wanted(
             begin=min(begin, source.size),
@@ -126,7 +126,7 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         limit: Lines = 200,
     ) -> Response:
         """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
             raise BadQuery("Give one of task_id, actor_id, job_id and worker_id.")
         owners = Owners(hub, chosen)
@@ -166,7 +166,7 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=1000)] = 200,
     ) -> Response:
         """Lines of all files that have a text, or match an expression (RE2); users' own files first."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
         kinds = _kinds(kind)
         _, found = _files(hub, chosen, node_id, every=True)
@@ -184,7 +184,7 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
     def download(node_id: NodeId, name: FileName, session: Session = None) -> Response:
         """A whole file, as far as it can be had; where bytes are missing a line says how many."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         source = hub.logs.source(chosen, node_id, name)
         return StreamingResponse(
             _bytes_of(source),
@@ -220,7 +220,7 @@ def _files(
     hub: Hub, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[dict[str, Any]], list[_File]]:
     """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
-    rows: list[dict[str, Any]] = hub.cached(session, "log_nodes", sql.log_nodes)
+    rows: list[dict[str, Any]] = hub.records.cached(session, "log_nodes", sql.log_nodes)
     store = hub.logs.store(session)
     counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}
@@ -272,7 +272,7 @@ def _add_actors(hub: Hub, session: str, files: list[dict[str, Any]]) -> None:
     workers = {file["worker_id"] for file in files if file["worker_id"]}
     if not workers:
         return
-    actors = hub.read(session, lambda file: sql.actors_of_workers(file, workers))
+    actors = hub.records.read(session, lambda file: sql.actors_of_workers(file, workers))
     for file in files:
         if file["worker_id"] in actors:
             file["actor_id"], file["actor_class"] = actors[file["worker_id"]]

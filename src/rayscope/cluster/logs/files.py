@@ -164,7 +164,7 @@ class Logs:
         """The connection to a node's agent. Raises AgentError, GcsError, BadQuery while not connected."""
         gcs = self._hub.gcs_of(session)
         if gcs is None:
-            live = self._hub.is_live(session)
+            live = self._hub.records.is_live(session)
             raise BadQuery(
                 "The cluster is not connected." if live else "The cluster has ended.",
                 "Attach to it: rayscope attach HOST:PORT." if live else "Read what was kept of its logs.",
@@ -223,7 +223,7 @@ class Logs:
         if asked:
             if len(known) > 200_000:
                 known.clear()
-            known.update(self._hub.query(session, lambda file: sql.nodes_of_workers(file, asked)))
+            known.update(self._hub.records.read(session, lambda file: sql.nodes_of_workers(file, asked)))
         return known
 
     def size(

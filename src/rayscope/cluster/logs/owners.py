@@ -47,8 +47,10 @@ class Owners:
 
     def task(self, task_id: str, attempt: int | None) -> Owned:
         """The lines of one attempt (the last one, if None): by the offsets that Ray noted."""
-        last_ns = self._hub.last_ns(self._session)
-        task = self._hub.read(self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns))
+        last_ns = self._hub.records.last_ns(self._session)
+        task = self._hub.records.read(
+            self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns)
+        )
         attempts: list[dict[str, Any]] = task["attempts"]
         row = next((row for row in attempts if row["attempt"] == attempt), None)
         if attempt is not None and row is None:
@@ -74,17 +76,17 @@ class Owners:
 
     def worker(self, worker_id: str) -> Owned:
         """What one worker wrote."""
-        node = self._hub.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
+        node = self._hub.records.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
         return self._of_workers([(worker_id, node)])
 
     def actor(self, actor_id: str) -> Owned:
         """What the workers wrote that an actor ran in, the last one first."""
-        workers = self._hub.read(self._session, lambda file: sql.workers_of_actor(file, actor_id))
+        workers = self._hub.records.read(self._session, lambda file: sql.workers_of_actor(file, actor_id))
         return self._of_workers(workers) if workers else Owned([], ["not_started"])
 
     def job(self, job_id: str) -> Owned:
         """What the driver of a submitted job wrote, and the workers of the job."""
-        jobs = self._hub.read(self._session, lambda file: sql.job_places(file, job_id))
+        jobs = self._hub.records.read(self._session, lambda file: sql.job_places(file, job_id))
         parts, notes = [], []
         for submission in dict.fromkeys(row["submission_id"] for row in jobs if row["submission_id"]):
             name = f"job-driver-{submission}.log"
@@ -97,7 +99,7 @@ class Owners:
         workers: list[tuple[str, str]] = []
         for row in jobs:
             of_job = functools.partial(sql.workers_of_job, job_id=row["job_id"])
-            workers += self._hub.read(self._session, of_job)
+            workers += self._hub.records.read(self._session, of_job)
         found_too = self._of_workers(workers)
         left_out = found_too.left_out
         return Owned(
@@ -116,7 +118,7 @@ class Owners:
         return Owned(parts, notes, max(0, len(workers) - _WORKERS))
 
     def _nodes(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._hub.cached(self._session, "log_nodes", sql.log_nodes)
+        rows: list[dict[str, Any]] = self._hub.records.cached(self._session, "log_nodes", sql.log_nodes)
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:

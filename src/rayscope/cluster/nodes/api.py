@@ -32,7 +32,7 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
     def cells(request: Request, session: Session = None) -> Response:
         """Every node and every worker as compact columns, with what is measured of them."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
             found = seen_now(hub, chosen, file)
@@ -41,7 +41,7 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
             living = {node.id for node in told.nodes}
             return {
                 "session": chosen,
-                "live": hub.is_live(chosen),
+                "live": hub.records.is_live(chosen),
                 "at_ns": found.at_ns,
                 "nodes": {
                     "id": [node.id for node in told.nodes],
@@ -70,7 +70,7 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
     def status(request: Request, session: Session = None) -> Response:
         """What the cluster has, who holds it, what waits for some and why, and the autoscaler."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         return answered(hub, chosen, request, lambda file: cluster_status(hub, file, chosen))
 
 
@@ -79,7 +79,7 @@ def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
     resources, error = measured.resources_of(hub, session)
     answer: dict[str, Any] = {
         "session": session,
-        "live": hub.is_live(session),
+        "live": hub.records.is_live(session),
         "time_ns": resources.time_ns if resources is not None else None,
         "error": error.message if error is not None else None,
         "remedy": error.remedy if error is not None else None,
@@ -94,7 +94,7 @@ def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
         "autoscaler": None,
     }
     if resources is None:
-        return answer if answer["live"] else answer | never_placed(file, hub.last_ns(session))
+        return answer if answer["live"] else answer | never_placed(file, hub.records.last_ns(session))
     found = seen_now(hub, session, file)
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
@@ -134,12 +134,18 @@ def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
     Of a dead node: its last account, and its workers as they were when it died.
     """
     node_id, end_ns = row["node_id"], row.get("end_ns")
-    live = hub.is_live(session)
+    live = hub.records.is_live(session)
     at_ns = max(0, end_ns - 1) if end_ns else None
 
     def look(file: SessionFile) -> dict[str, Any]:
         found = physical_sql.housed(
-            file, {}, at_ns=at_ns, last_ns=hub.last_ns(session), live=live, node_id=node_id, with_bytes=True
+            file,
+            {},
+            at_ns=at_ns,
+            last_ns=hub.records.last_ns(session),
+            live=live,
+            node_id=node_id,
+            with_bytes=True,
         )
         told: dict[str, Any] = {
             "at_ns": found.at_ns,
@@ -162,7 +168,7 @@ def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
             "by_left_out": left_out,
         }
 
-    told = hub.read(session, look)
+    told = hub.records.read(session, look)
     usage, (resources, _) = measured.usage_of(hub, session), measured.resources_of(hub, session)
     stats = usage.nodes.get(node_id)
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}

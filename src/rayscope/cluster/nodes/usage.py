@@ -86,13 +86,13 @@ def usage_of(hub: Hub, session: str) -> Usage:
     usage = hub.usage(session)
     if usage.nodes:
         return usage
-    nodes = hub.cached(session, "usage_of_series", lambda _: _from_series(hub, session))
+    nodes = hub.records.cached(session, "usage_of_series", lambda _: _from_series(hub, session))
     return msgspec.structs.replace(usage, nodes=nodes)
 
 
 def _from_series(hub: Hub, session: str) -> dict[str, NodeStats]:
     """The last figures of machines in a session's metrics: no processes, and rates of none."""
-    last_ns = hub.last_ns(session)
+    last_ns = hub.records.last_ns(session)
     found: dict[str, dict[str, Any]] = {}
     try:
         store = hub.metrics.store(session)
@@ -191,7 +191,9 @@ def beside_nodes(hub: Hub, session: str) -> entities_sql.Beside:
         ]
         return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
-    return entities_sql.Beside(hub.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id")
+    return entities_sql.Beside(
+        hub.records.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
+    )
 
 
 def beside_workers(hub: Hub, session: str) -> entities_sql.Beside:
@@ -206,7 +208,7 @@ def beside_workers(hub: Hub, session: str) -> entities_sql.Beside:
         return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
     return entities_sql.Beside(
-        hub.cached(session, "beside_workers", look),
+        hub.records.cached(session, "beside_workers", look),
         WORKER_COLUMNS,
         "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
     )

@@ -36,7 +36,7 @@ def add_memory(app: FastAPI, hub: Hub) -> None:
         """Who holds how much, by function, reference type, call site, process, node or job."""
         if by not in GROUPINGS:
             raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"It is one of: {', '.join(GROUPINGS)}.")
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         if hub.objects.read(chosen, node_id, PATIENCE_S) is None:
             return answer({"session": chosen, "live": False, "time_ns": None, "nodes": []})
 

@@ -31,12 +31,12 @@ _NOTHING_DROPPED = {
 
 def _session_row(hub: Hub, name: str) -> dict[str, Any]:
     about = hub.catalog.about(name)
-    state = "live" if hub.is_live(name) else "ended"
+    state = "live" if hub.records.is_live(name) else "ended"
     notes = [about.note] if about.note else []
     if damage := hub.metrics.damage(name):
         notes.append(damage)
     error = " ".join(notes) or None
-    problem = hub.unreadable(name)
+    problem = hub.records.unreadable(name)
     if problem is not None:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"
     return {
@@ -118,9 +118,9 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
     def summary(session: Session = None) -> Response:
         """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
-        name = hub.resolve(session)
+        name = hub.records.resolve(session)
         about = hub.catalog.about(name)
-        figures = hub.cached(name, "summary", lambda file: _figures(file, hub.last_ns(name)))
+        figures = hub.records.cached(name, "summary", lambda file: _figures(file, hub.records.last_ns(name)))
         return answer(
             {
                 "session": name,

@@ -18,6 +18,6 @@ def add_cluster(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
     def cluster(session: Session = None) -> Response:
         """How many of everything, by state, and the resources of the nodes that are alive."""
-        name = hub.resolve(session)
-        tasks = hub.cached(name, "counts", sql.counts)["tasks"]
+        name = hub.records.resolve(session)
+        tasks = hub.records.cached(name, "counts", sql.counts)["tasks"]
         return answer({"session": name, "tasks": tasks, **glance(hub, name)})

@@ -146,13 +146,6 @@ def orphans(file: SessionFile) -> int:
     return counted[0] if counted else 0
 
 
-def stored_attempts(file: SessionFile) -> int:
-    """How many attempts are on record, drivers included."""
-    with file.reader() as reader:
-        counted = reader.execute("SELECT count(*) FROM attempts").fetchone()
-    return counted[0] if counted else 0
-
-
 def dropped(file: SessionFile) -> Row:
     """What is missing from the record: what Ray counted as lost, and attempts whose definition is missing."""
     with file.reader() as reader:

@@ -38,11 +38,11 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         cursor: Cursor = None,
     ) -> Response:
         """Task attempts: filters, then the total, then a page in the order asked for."""
-        chosen = hub.resolve(session)
-        page = hub.read(
+        chosen = hub.records.resolve(session)
+        page = hub.records.read(
             chosen,
             lambda file: sql.list_attempts(
-                file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=hub.last_ns(chosen)
+                file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=hub.records.last_ns(chosen)
             ),
         )
         return with_dropped(hub, chosen, page)
@@ -52,10 +52,13 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         request: Request, session: Session = None, job_id: Text = None, limit: Limit = 200
     ) -> Response:
         """By function: where the time of its attempts went, and how many ran where they were submitted."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            return {"session": chosen, "items": flow_sql.scheduling(file, hub.last_ns(chosen), job_id, limit)}
+            return {
+                "session": chosen,
+                "items": flow_sql.scheduling(file, hub.records.last_ns(chosen), job_id, limit),
+            }
 
         return answered(hub, chosen, request, look)
 
@@ -70,7 +73,7 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         limit: Limit = 200,
     ) -> Response:
         """Failed attempts grouped by function, error type, message and line; final failures first."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
             return {"session": chosen, **failures_sql.failure_groups(file, filters, outcome, limit)}
@@ -80,6 +83,6 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
     def task(task_id: str, session: Session = None) -> Response:
         """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
-        chosen = hub.resolve(session)
-        last_ns = hub.last_ns(chosen)
-        return answer(hub.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns)))
+        chosen = hub.records.resolve(session)
+        last_ns = hub.records.last_ns(chosen)
+        return answer(hub.records.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns)))

@@ -48,7 +48,7 @@ def cluster(hub: Hub, session: str) -> dict[str, Any]:
     """How many of everything by state, and the resources of the nodes that are alive."""
     about = hub.catalog.about(session)
     return {
-        "live": hub.is_live(session),
+        "live": hub.records.is_live(session),
         "attempts": about.attempts,
         "states": about.states,
         **glance(hub, session),
@@ -57,14 +57,14 @@ def cluster(hub: Hub, session: str) -> dict[str, Any]:
 
 def glance(hub: Hub, session: str) -> dict[str, Any]:
     """What this and ``GET /api/cluster`` tell of a session alike."""
-    counts = hub.cached(session, "counts", sessions_sql.counts)
+    counts = hub.records.cached(session, "counts", sessions_sql.counts)
     return {
         "recording": hub.recording(session),
         "nodes": {
             "alive": counts["nodes"].get("ALIVE", 0),
             "dead": counts["nodes"].get("DEAD", 0),
         },
-        "resources_total": hub.cached(session, "resources", sessions_sql.resources_total),
+        "resources_total": hub.records.cached(session, "resources", sessions_sql.resources_total),
         "actors": counts["actors"],
         "jobs": counts["jobs"],
         "workers": counts["workers"],
@@ -75,7 +75,7 @@ def glance(hub: Hub, session: str) -> dict[str, Any]:
 def tasks(hub: Hub, session: str) -> dict[str, Any]:
     """Attempts by state, and the newest failures."""
     about = hub.catalog.about(session)
-    failures = hub.cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
+    failures = hub.records.cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
     keys = ("task_id", "attempt", "name", "error_type", "end_ns")
     return {
         "tasks": about.tasks,
@@ -93,13 +93,13 @@ def tasks(hub: Hub, session: str) -> dict[str, Any]:
 
 def actors(hub: Hub, session: str) -> dict[str, Any]:
     """Actors by state."""
-    states = hub.cached(session, "counts", sessions_sql.counts)["actors"]
+    states = hub.records.cached(session, "counts", sessions_sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}
 
 
 def alerts(hub: Hub, session: str) -> dict[str, Any]:
     """What fires and is pending (the first 100), and how much of each; nothing of a session that is over."""
-    live = hub.is_live(session)
+    live = hub.records.is_live(session)
     active = hub.alerts.active(session) if live else []
     now_ns = time.time_ns()
     items = [told_alert(hub, session, alert, now_ns) for alert in active[:_ALERTS]]
@@ -122,7 +122,7 @@ def told_alert(hub: Hub, session: str, alert: Alert, now_ns: int) -> dict[str, A
 
 def headline(hub: Hub, session: str) -> dict[str, Any]:
     """The newest values of a few series of the whole cluster; null where there is none."""
-    now_ns = hub.last_ns(session)
+    now_ns = hub.records.last_ns(session)
     store = hub.metrics.store(session)
     values: dict[str, float | None] = {}
     for name, expr in HEADLINES.items():

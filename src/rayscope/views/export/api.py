@@ -66,7 +66,7 @@ def add_export(app: FastAPI, hub: Hub) -> None:
         session: Session = None,
     ) -> Response:
         """A session's attempts, or those that the filters leave, in a format that other programs open."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         if not room.acquire(blocking=False):
             return error(
                 503,
@@ -77,7 +77,7 @@ def add_export(app: FastAPI, hub: Hub) -> None:
             )
         with contextlib.ExitStack() as stack:
             stack.callback(room.release)
-            hub.recorder.attend()
+            hub.recorder.flush_for_reader()
             file = stack.enter_context(hub.catalog.reading(chosen))
             made = stack.enter_context(
                 Export(
@@ -86,7 +86,7 @@ def add_export(app: FastAPI, hub: Hub) -> None:
                     filters,
                     session=chosen,
                     ray_version=hub.catalog.about(chosen).ray_version,
-                    last_ns=hub.last_ns(chosen),
+                    last_ns=hub.records.last_ns(chosen),
                 )
             )
             ending, media_type = FILES[format]
@@ -106,6 +106,6 @@ def _paced(pieces: Iterator[bytes], hub: Hub) -> Iterator[bytes]:
     for piece in pieces:
         took = time.monotonic() - began
         yield piece
-        if any(hub.is_live(name) for name in hub.catalog.names()[:1]):
+        if any(hub.records.is_live(name) for name in hub.catalog.names()[:1]):
             time.sleep(min(_MOST_PAUSE_S, took))
         began = time.monotonic()

@@ -11,6 +11,7 @@ from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters
 from rayscope.server.services import Hub
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.pages import given
 from rayscope.views.flame import sql
 from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, sandwich
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
@@ -18,6 +19,7 @@ from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
 def add_flame(app: FastAPI, hub: Hub) -> None:
     """The flame graph and the callers and callees of a function."""
+    hub.rollups.add("flame", lambda file, last_ns: sql.path_sums(file, {}, last_ns=last_ns))
 
     @app.get(
         "/api/flow/flame",
@@ -49,12 +51,16 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
             baseline = _rest(filters)
         if of and (focus or baseline):
             raise BadQuery("`of` goes with neither `focus` nor a baseline.", "Ask for them one by one.")
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             above = [] if focus is None else sql.paths_to(file, focus)
-            dated = hub.sums.paths(chosen, filters, baseline)
-            sums = dated.sums
+            sums = None
+            if not given(filters) and not baseline:
+                sums = hub.rollups.read(file, chosen, "flame", sql.PathSums)
+            if sums is None:
+                last_ns = hub.records.last_ns(chosen)
+                sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
             rows = [Own(*row) for row in sums.rows]
             paths = [Path(*path) for path in {*sums.paths, *above}]
             if of:
@@ -67,7 +73,6 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                     "value": around.value,
                     "attempts": around.attempts,
                     "total": around.total,
-                    "sums_at_ns": dated.at_ns,
                     "levels": around.levels,
                     "callers": around.callers,
                     "callees": around.callees,
@@ -84,7 +89,6 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                 "total": graph.total,
                 "attempts": graph.attempts,
                 "baseline_total": graph.baseline_total,
-                "sums_at_ns": dated.at_ns,
                 "focus": focus,
                 "ancestors": graph.ancestors,
                 "frames": graph.tree.frames,
@@ -92,7 +96,7 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                 "folded": graph.tree.folded,
             }
 
-        return answered(hub, chosen, request, find, attends=False)
+        return answered(hub, chosen, request, find)
 
 
 def _rest(filters: dict[str, Any]) -> list[dict[str, Any]]:

@@ -49,7 +49,6 @@ class FlameAnswer(FlameTree):
     total: int
     attempts: int
     baseline_total: int | None
-    sums_at_ns: int | None
     focus: str | None
     ancestors: list[FlameFrame]
 
@@ -64,7 +63,6 @@ class SandwichAnswer(BaseModel):
     value: int
     attempts: int
     total: int
-    sums_at_ns: int | None
     levels: int
     callers: FlameTree
     callees: FlameTree

@@ -24,7 +24,7 @@ from rayscope.storage.sql.execution import (
     total,
 )
 from rayscope.storage.sql.filters import attempt_filters
-from rayscope.storage.sql.pages import Where, given
+from rayscope.storage.sql.pages import Where
 from rayscope.storage.sql.quantiles import bucket, quantile, ranked
 
 #: More different call paths than this are not put together at once.
@@ -142,41 +142,6 @@ def path_sums(
         ids = {int(row[0]) for row in (*rows, *(before or ())) if row[0] is not None}
         paths = _paths(reader, ids)
     return PathSums(rows, before, paths)
-
-
-#: Filters that may leave all attempts of a call path.
-_BY_PATH = frozenset({"func_name", "name", "job_id", "type"})
-#: SQL of how many attempts there are by call path, of them FAILED, and running.
-_COUNTS = f"""
-SELECT path_id, {_LONE} AS lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT
-FROM (
-    SELECT path_id, CASE WHEN path_id IS NULL THEN coalesce(func_name, name) END AS lone,
-        CASE WHEN path_id IS NULL THEN {MADE} END AS made, count(*) AS n,
-        count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running
-    FROM attempts{{where}} GROUP BY {_GROUP})
-GROUP BY path_id, {_LONE}
-"""
-
-
-def path_part(file: SessionFile, filters: Mapping[str, Any], whole: PathSums) -> PathSums | None:
-    """What :func:`path_sums` gives for a filter that leaves all attempts of some call paths and none of the
-    others, taken from the sums of all. None where these cannot tell, for one because attempts came or changed
-    since. Raises BadQuery.
-    """
-    asked = given(filters).keys()
-    if not asked or not asked <= _BY_PATH:
-        return None
-    where = attempt_filters(filters)
-    sums = {row[:2]: row for row in whole.rows}
-    found = []
-    with file.reader() as reader:
-        for path, lone, *counts in reader.execute(_COUNTS.format(where=where.sql), where.values).fetchall():
-            row = sums.get((None if path is None else str(path), lone))
-            if row is None or list(row[2:5]) != counts:
-                return None
-            found.append(row)
-        paths = _paths(reader, [int(row[0]) for row in found if row[0] is not None])
-    return PathSums(found, None, paths)
 
 
 def paths_to(file: SessionFile, frame: str) -> list[tuple[str, str, str]]:

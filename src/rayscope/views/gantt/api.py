@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,7 +11,6 @@ import msgspec
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.kept_sums import Dated
 from rayscope.server.parameters import ERRORS, Session, TaskFilters, Text, answered
 from rayscope.server.services import Hub
 from rayscope.storage.call_paths import DRIVER_PREFIX
@@ -30,8 +29,8 @@ MAX_ROWS = 20
 MAX_LANES = 500
 MAX_LINKS = 3_000
 PATH_TIME_S = 10.0
-#: Under which name the lanes of all of a large session are kept.
-FOLLOWED = {"worker": "lanes", "function": "lanes-function", "node": "lanes-node"}
+#: The kinds of lanes of which large sessions have rollups.
+_ROLLED_UP = ("worker", "function", "node")
 STATES = ("finished", "failed", "running", "cut_off")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 By = Annotated[str, Query(max_length=20, description="worker, actor, function, node or path")]
@@ -40,8 +39,8 @@ Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes b
 
 def add_gantt(app: FastAPI, hub: Hub) -> None:
     """Both answers."""
-    for by, name in FOLLOWED.items():
-        hub.sums.follow(name, partial(_lay_out, filters={}, by=by))
+    for kind in _ROLLED_UP:
+        hub.rollups.add(f"gantt by {kind}", partial(_lay_out, filters={}, by=kind))
 
     @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
     def bars(
@@ -56,19 +55,18 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         overview: bool = True,
     ) -> Response:
         """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
             always = {**filters, "since_ns": None, "until_ns": None}
-            dated = _frame(hub, chosen, always, by, levels, lanes_from, lanes)
-            frame = dated.sums
+            frame = _frame(hub, chosen, file, always, by, levels, lanes_from, lanes)
             picture = sql.picture(
                 file,
                 filters,
                 by=by,
                 width=width,
-                last_ns=hub.last_ns(chosen),
+                last_ns=hub.records.last_ns(chosen),
                 extent=(frame.origin_ns, frame.end_ns),
                 lanes=[lane["lane"] for lane in frame.lanes],
                 lanes_total=frame.lanes_total,
@@ -81,7 +79,6 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
                 "session": chosen,
                 "by": by,
                 "lanes_from": lanes_from,
-                "sums_at_ns": dated.at_ns,
                 **drawn,
             }
 
@@ -92,26 +89,19 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
         job that runs, how long it has taken so far.
         """
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             return {
                 "session": chosen,
-                **_path(file, hub.last_ns(chosen), job_id, hub.is_live(chosen)),
+                **_path(file, hub.records.last_ns(chosen), job_id, hub.records.is_live(chosen)),
             }
 
         return answered(hub, chosen, request, find)
 
 
-class _Running(msgspec.Struct):
-    """How many attempts ran, on average, in each bucket."""
-
-    bucket_ns: int
-    running: list[float]
-
-
 class _Frame(msgspec.Struct):
-    """What is kept of a frame, with what a ``_Running`` tells."""
+    """What stays when the window moves: the lanes, and how many attempts ran, on average, in each bucket."""
 
     origin_ns: int
     end_ns: int
@@ -120,13 +110,6 @@ class _Frame(msgspec.Struct):
     lanes_total: int
     bucket_ns: int
     running: list[float]
-
-
-def _running(file: SessionFile, last_ns: int, filters: Mapping[str, Any], origin: int, end: int) -> _Running:
-    found = sql.turns(file, filters, origin, end, last_ns=last_ns)
-    buckets = -(-max(1, end - origin) // found.bucket_ns)
-    means = mean_running(found.begins, found.ends, buckets, found.bucket_ns)
-    return _Running(found.bucket_ns, [round(mean, 3) for mean in means])
 
 
 def _lay_out(
@@ -138,9 +121,7 @@ def _lay_out(
     levels: int = MAX_LEVELS,
     lanes_from: int = 0,
     lanes: int = MAX_LANES,
-    running: Callable[[int, int], _Running] | None = None,
 ) -> _Frame:
-    """``running``: how that of a frame from origin to end is told, if other lanes may share it."""
     found = sql.frame(
         file,
         filters,
@@ -151,37 +132,40 @@ def _lay_out(
         levels=levels,
     )
     origin, end = found.origin_ns, found.end_ns
-    told = running(origin, end) if running else _running(file, last_ns, filters, origin, end)
-    return _Frame(*found, *msgspec.structs.astuple(told))
+    turns = sql.turns(file, filters, origin, end, last_ns=last_ns)
+    buckets = -(-max(1, end - origin) // turns.bucket_ns)
+    means = mean_running(turns.begins, turns.ends, buckets, turns.bucket_ns)
+    return _Frame(*found, turns.bucket_ns, [round(mean, 3) for mean in means])
 
 
 def _frame(
-    hub: Hub, session: str, filters: Mapping[str, Any], by: str, levels: int, lanes_from: int, lanes: int
-) -> Dated[_Frame]:
-    """The frame with these lanes. Of the first lanes one is kept, whichever are asked for.
-
-    Raises BadQuery and StoreError.
-    """
+    hub: Hub,
+    session: str,
+    file: SessionFile,
+    filters: Mapping[str, Any],
+    by: str,
+    levels: int,
+    lanes_from: int,
+    lanes: int,
+) -> _Frame:
+    """The frame with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
     is_first = lanes_from + lanes <= MAX_LANES
-    laid: dict[str, Any] = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
-    if by not in FOLLOWED:
-        laid["levels"] = levels
-    chosen, other = given(filters), None if by in FOLLOWED else by
+    page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
+    chosen = given(filters)
+    frame = None
+    if is_first and not chosen and by in _ROLLED_UP:
+        frame = hub.rollups.read(file, session, f"gantt by {by}", _Frame)
+    if frame is None:
+        question = msgspec.json.encode(("gantt", by, levels, page, chosen)).decode()
 
-    def running(origin: int, end: int) -> _Running:
-        def count(file: SessionFile, last_ns: int) -> _Running:
-            return _running(file, last_ns, filters, origin, end)
+        def make(file: SessionFile) -> bytes:
+            last_ns = hub.records.last_ns(session)
+            return msgspec.json.encode(_lay_out(file, last_ns, chosen, by=by, levels=levels, **page))
 
-        return hub.sums.get(session, "running", (chosen, origin, end), count, _Running, shares=True).sums
-
-    def make(file: SessionFile, last_ns: int) -> _Frame:
-        return _lay_out(file, last_ns, filters, by=by, **laid, running=running if chosen else None)
-
-    dated = hub.sums.get(session, FOLLOWED.get(by, "lanes"), (chosen, other, laid), make, _Frame, shares=True)
+        frame = msgspec.json.decode(hub.records.cached(session, question, make, flush=False), type=_Frame)
     if is_first:
-        shown = dated.sums.lanes[lanes_from : lanes_from + lanes]
-        dated = Dated(msgspec.structs.replace(dated.sums, lanes=shown), dated.at_ns)
-    return dated
+        frame.lanes = frame.lanes[lanes_from : lanes_from + lanes]
+    return frame
 
 
 def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:

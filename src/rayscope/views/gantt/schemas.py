@@ -76,7 +76,6 @@ class GanttAnswer(BaseModel):
     end_ns: int
     attempts: int
     resolution_ns: int
-    sums_at_ns: int | None
     lanes: list[GanttLane]
     lanes_from: int
     lanes_total: int

@@ -11,6 +11,7 @@ from rayscope.server.parameters import ERRORS, Session, TaskFilters, answered
 from rayscope.server.services import Hub
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
+from rayscope.storage.sql.pages import given
 from rayscope.views.logical import sql
 from rayscope.views.logical.compute import MAX_ELEMENTS, logical_graph
 from rayscope.views.logical.schemas import LogicalAnswer
@@ -23,17 +24,22 @@ Expand = Annotated[
 
 def add_logical(app: FastAPI, hub: Hub) -> None:
     """The logical graph."""
+    hub.rollups.add("logical", lambda file, last_ns: sql.logical_rows(file, {}, last_ns=last_ns))
 
     @app.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
     def flow_logical(
         request: Request, filters: TaskFilters, session: Session = None, expand: Expand = None
     ) -> Response:
         """Functions and actor classes, their calls, and the data that moved between them."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
-            dated = hub.sums.logical(chosen, filters, expand or ())
-            rows = dated.sums
+            rows = None
+            if not given(filters) and not expand:
+                rows = hub.rollups.read(file, chosen, "logical", sql.LogicalRows)
+            if rows is None:
+                last_ns = hub.records.last_ns(chosen)
+                rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
             graph = logical_graph(
                 rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names
             )
@@ -48,7 +54,6 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
                 "is_estimated": rows.is_estimated,
                 "data_sampled": rows.sampled,
                 "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
-                "sums_at_ns": dated.at_ns,
             }
 
-        return answered(hub, chosen, request, find, attends=False)
+        return answered(hub, chosen, request, find)

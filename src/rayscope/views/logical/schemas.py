@@ -83,4 +83,3 @@ class LogicalAnswer(BaseModel):
     is_estimated: bool
     data_sampled: int
     data_unnamed: int
-    sums_at_ns: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.data_edges import data_edges
 from rayscope.storage.sql.execution import (
-    DRIVER_HI,
     NOT_DRIVER,
     TASK_ID,
     attempt_key,
@@ -23,7 +22,6 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.filters import attempt_filters
 from rayscope.storage.sql.function_names import (
-    FOLDED,
     IS_ACTOR,
     UNFOLDED,
     Unfolded,
@@ -45,8 +43,6 @@ MAX_CALLS = 50
 EXACT_QUANTILES = 100_000
 #: Data edges are looked for beside the sums of at most so many attempts: more would need too much memory.
 _MAX_BESIDE = 1_000_000
-#: Filters that may leave all attempts of a function.
-_BY_FUNCTION = frozenset({"func_name", "name", "job_id", "type", "since_ns", "until_ns"})
 _KEY = "task_hi, task_lo, attempt"
 _PICKED = f"{_KEY}, func_name, name, type, state, path_id, parent_hi, parent_lo, actor_id, output_bytes"
 
@@ -186,56 +182,6 @@ def with_states(
         else:
             calls.append(row)
     return functions, calls
-
-
-def logical_part(file: SessionFile, filters: Mapping[str, Any], whole: LogicalRows) -> LogicalRows | None:
-    """What :func:`logical_rows` gives for a filter that leaves all attempts of some functions and none of the
-    others, taken from the sums of all. None where these cannot tell, for one because attempts came or changed
-    since. Raises BadQuery.
-    """
-    asked = given(filters).keys()
-    if not asked or not asked <= _BY_FUNCTION:
-        return None
-    where = attempts_where(filters)
-    sums = {row["func"]: row for row in whole.functions}
-    with file.reader() as reader:
-        (many,) = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchone() or (0,)
-        is_all = many == sum(row["attempts"] for row in sums.values())
-        if many <= EXACT_QUANTILES or (not is_all and asked & {"since_ns", "until_ns"}):
-            return None
-        states: dict[str | None, dict[str, int]] = {}
-        for func, _, state, number in reader.execute(
-            _states(where, False), [*FOLDED, *where.values]
-        ).fetchall():
-            states.setdefault(func, {})[state] = number
-        if any(func not in sums or sums[func]["states"] != told for func, told in states.items()):
-            return None
-        functions = [row for row in whole.functions if row["func"] in states]
-        calls = [row for row in whole.calls if row["func"] in states]
-        instances, _ = instances_of(reader, where, [])
-        share, data = whole.sampled, [row for row in whole.data if _ends_in(row, states)]
-        if None in states or reader.execute(_MIXED).fetchone() != (0,):
-            share, data = data_edges(file, where, many, FOLDED)
-        methods = methods_of(reader, [*functions, *calls], data)
-    return LogicalRows(functions, calls, data, methods, instances, whole.is_estimated, share)
-
-
-_AGAIN = (
-    f"(SELECT * FROM attempts WHERE {NOT_DRIVER} AND (task_hi = {DRIVER_HI} "
-    "OR task_hi IN (SELECT task_hi FROM attempts WHERE attempt != 0)))"
-)
-#: How many tasks the function of their first attempt does not tell all of: there are others, or it has a
-#: driver's id.
-_MIXED = f"""
-SELECT count(*) FROM (
-    SELECT 1 FROM ({with_function(_AGAIN, "p.task_hi, p.task_lo")}) GROUP BY task_hi, task_lo
-    HAVING count(DISTINCT func) > 1 OR count(func) != count(*) OR bool_or({is_driver("task")}))
-"""
-
-
-def _ends_in(row: Row, functions: Collection[str | None]) -> bool:
-    """Whether one of the functions is at an end of a data edge."""
-    return any(row[f"{end}_kind"] == "function" and row[end] in functions for end in ("producer", "consumer"))
 
 
 def attempts_where(filters: Mapping[str, Any]) -> Where:

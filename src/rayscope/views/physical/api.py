@@ -51,11 +51,11 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         with_bytes: bool = False,
     ) -> Response:
         """What ran and was reserved on which worker of which node at a time."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         is_plain = not (at_ns is not None or annotation_name or with_bytes or any(filters.values()))
 
         def look(file: SessionFile) -> dict[str, Any]:
-            live = hub.is_live(chosen)
+            live = hub.records.is_live(chosen)
             found = (
                 seen_now(hub, chosen, file)
                 if is_plain
@@ -64,7 +64,7 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
                         file,
                         filters,
                         at_ns=at_ns,
-                        last_ns=hub.last_ns(chosen),
+                        last_ns=hub.records.last_ns(chosen),
                         live=live,
                         annotation=annotation_name,
                         with_bytes=with_bytes,
@@ -98,15 +98,15 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         """One node at a time in full: its workers, what runs on each, and its bundles."""
         if not on_node:
             raise BadQuery("Which node?", "Give on_node: an id from /api/flow/physical or /api/nodes.")
-        chosen = hub.resolve(session)
-        live = hub.is_live(chosen)
+        chosen = hub.records.resolve(session)
+        live = hub.records.is_live(chosen)
 
         def look(file: SessionFile) -> dict[str, Any]:
             found = sql.housed(
                 file,
                 filters,
                 at_ns=at_ns,
-                last_ns=hub.last_ns(chosen),
+                last_ns=hub.records.last_ns(chosen),
                 live=live,
                 node_id=on_node,
                 with_bytes=True,
@@ -123,10 +123,10 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         span_ns: Span = None,
     ) -> Response:
         """Which objects were taken on another node than they were made on, by pairs of nodes."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
-            until = hub.last_ns(chosen) if until_ns is None else until_ns
+            until = hub.records.last_ns(chosen) if until_ns is None else until_ns
             since = None if span_ns is None else max(0, until - span_ns)
             return {
                 "session": chosen,

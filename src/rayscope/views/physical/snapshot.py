@@ -30,12 +30,12 @@ def seen_now(hub: Hub, session: str, file: SessionFile) -> Seen:
     """
 
     def look(record: SessionFile) -> Seen:
-        live = hub.is_live(session)
-        return seen(sql.housed(record, {}, at_ns=None, last_ns=hub.last_ns(session), live=live))
+        live = hub.records.is_live(session)
+        return seen(sql.housed(record, {}, at_ns=None, last_ns=hub.records.last_ns(session), live=live))
 
-    if not hub.is_live(session):
+    if not hub.records.is_live(session):
         return look(file)
-    told: Seen = hub.cached(session, "seen", look)
+    told: Seen = hub.records.cached(session, "seen", look)
     return told
 
 

@@ -29,13 +29,16 @@ def add_range(app: FastAPI, hub: Hub) -> None:
         levels: Levels = MAX_LEVELS,
     ) -> Response:
         """Attempts, phases, functions and lanes between ``since_ns`` and ``until_ns``, cut to these."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             return {
                 "session": chosen,
                 "by": by,
-                **_told(sql.range_sums(file, filters, by=by, levels=levels, last_ns=hub.last_ns(chosen)), by),
+                **_told(
+                    sql.range_sums(file, filters, by=by, levels=levels, last_ns=hub.records.last_ns(chosen)),
+                    by,
+                ),
             }
 
         return answered(hub, chosen, request, find)

@@ -24,11 +24,11 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
         request: Request, filters: TaskFilters, session: Session = None, at_ns: Nanoseconds = None
     ) -> Response:
         """What was in flight at a time, merged by callers, function and situation; and who waits for whom."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            live = hub.is_live(chosen)
-            found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=hub.last_ns(chosen), live=live)
+            live = hub.records.is_live(chosen)
+            found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=hub.records.last_ns(chosen), live=live)
             tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
             return {
                 "session": chosen,
@@ -49,14 +49,14 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
         request: Request, filters: TaskFilters, session: Session = None, buckets: Buckets = 400
     ) -> Response:
         """How many attempts were in flight and running, in equal parts of the session's time."""
-        chosen = hub.resolve(session)
+        chosen = hub.records.resolve(session)
         return answered(
             hub,
             chosen,
             request,
             lambda file: {
                 "session": chosen,
-                **sql.activity(file, filters, buckets, hub.last_ns(chosen)),
+                **sql.activity(file, filters, buckets, hub.records.last_ns(chosen)),
             },
         )
 

@@ -41,8 +41,8 @@ def add_frames(app: FastAPI, hub: Hub) -> None:
     @app.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
     def frames(wanted: Wanted, filters: TaskFilters) -> Response:
         """The Python frames of the workers that run something now, merged by the stack's nodes."""
-        session = hub.resolve(wanted.session)
-        if not hub.is_live(session):
+        session = hub.records.resolve(wanted.session)
+        if not hub.records.is_live(session):
             raise BadQuery(f"{session} has ended: its processes are gone.", "Choose a session that is live.")
         gcs = hub.gcs_of(session)
         if gcs is None:
@@ -50,10 +50,10 @@ def add_frames(app: FastAPI, hub: Hub) -> None:
                 f"The cluster of {session} is not connected, so its nodes cannot be asked.",
                 "Wait some seconds, or attach: rayscope attach HOST:PORT.",
             )
-        found = hub.read(
+        found = hub.records.read(
             session,
             lambda file: sql.in_flight(
-                file, filters, at_ns=None, last_ns=hub.last_ns(session), live=True, workers=True
+                file, filters, at_ns=None, last_ns=hub.records.last_ns(session), live=True, workers=True
             ),
         )
         units = [unit_of(row) for row in found.units]

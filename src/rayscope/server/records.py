@@ -1,0 +1,109 @@
+"""Reading the sessions on record: which there are, whether they live, and what is asked of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+
+from rayscope.ingest.writer import Recorder
+from rayscope.server.response_cache import ResponseCache
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.session_file import SessionFile
+
+
+class Records:
+    """What all readers of sessions go through. ``is_live``: whether a session's cluster gave a sign of life
+    just now.
+    """
+
+    def __init__(self, catalog: Catalog, recorder: Recorder, is_live: Callable[[str], bool]) -> None:
+        self._catalog = catalog
+        self._recorder = recorder
+        self.is_live = is_live
+        self._cache = ResponseCache()
+        #: Session -> its file's time of change when it was last found readable or not.
+        self._readable: dict[str, tuple[int, StoreError | None]] = {}
+
+    def resolve(self, session: str | None) -> str:
+        """The session asked for, or the one heard from last. Raises NotFound."""
+        if session:
+            return self._catalog.about(session).session
+        names = self._catalog.names()
+        if not names:
+            raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT")
+        return names[0]
+
+    def last_ns(self, session: str) -> int:
+        """Until when a running attempt has run: now while the session lives, else its last sign of life."""
+        if self.is_live(session):
+            return time.time_ns()
+        about = self._catalog.about(session)
+        return about.ended_ns or about.last_ns
+
+    def read(self, session: str, function: Callable[[SessionFile], Any], *, flush: bool = True) -> Any:
+        """What ``function`` finds in a session's record.
+
+        ``flush``: somebody waits for the answer, so what has just come is written first; without, the
+        question is our own. Raises StoreError, also for what DuckDB says of a broken file.
+        """
+        if flush:
+            self._recorder.flush_for_reader()
+        try:
+            with self._catalog.reading(session) as file:
+                return function(file)
+        except duckdb.Error as error:
+            raise StoreError(
+                f"The record of {session} cannot be read now: {str(error).splitlines()[0][:300]}",
+                "Try again; if it stays so, see the server's log.",
+                "unreadable",
+            ) from error
+
+    def cached(
+        self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
+    ) -> Any:
+        """The same for a question that ``name`` names and that many ask: see :class:`ResponseCache`."""
+        return self.dated(session, name, function, flush=flush)[0]
+
+    def dated(
+        self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
+    ) -> tuple[Any, float]:
+        """The same, with the answer's age (s)."""
+        if flush:
+            self._recorder.flush_for_reader()
+        stamp = None
+        if not self.is_live(session):
+            stamp = self.read(session, lambda file: file.written, flush=False)
+        return self._cache.get(session, name, stamp, lambda: self.read(session, function, flush=False))
+
+    def shared(self, session: str, name: str, make: Callable[[], Any]) -> Any:
+        """The same for what is not read from the record: an answer of the live cluster."""
+        return self._cache.get(session, name, None, make)[0]
+
+    def forget(self, session: str) -> None:
+        """Drop what is cached about a session: who asks next wants the end of it."""
+        self._cache.forget(session)
+
+    def unreadable(self, session: str) -> StoreError | None:
+        """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""
+        try:
+            stamp = self._catalog.path(session).stat().st_mtime_ns
+        except OSError:
+            return None  # not written yet
+        known = self._readable.get(session)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        problem: StoreError | None = None
+        try:
+            with self._catalog.reading(session):
+                pass
+        except NotFound:
+            pass
+        except StoreError as error:
+            problem = error
+        if problem is None or problem.code in ("corrupt", "newer"):  # a lock or a full disk may pass
+            self._readable[session] = (stamp, problem)
+        return problem
