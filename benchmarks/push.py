@@ -42,13 +42,13 @@ def grow():
         for number in range(100):
             told.task(f"f{number % 20}", now - 50, now - 40, now, failed=number == 7)
         made = told._made
-        server.hub.recorder.submit_records(told.batch, "events")
+        server.services.recorder.submit_records(told.batch, "events")
         time.sleep(0.5)
 threading.Thread(target=grow, daemon=True).start()
 time.sleep(3)
-print(server.url, server.hub.records.resolve(None), flush=True)
+print(server.url, server.services.records.resolve(None), flush=True)
 for line in sys.stdin:
-    print(server.hub.realtime.stats(), flush=True)
+    print(server.services.realtime.stats(), flush=True)
 """
 
 

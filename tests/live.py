@@ -114,8 +114,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
             items = wait_for(lambda: client.get("/api/sessions").json()["items"], "a session")
             made = Live(server, client, items[0]["session"])
             wait_for(made.runs, f"everything to run: {(folder / 'out').read_text()}", 90)
-            assert server.hub is not None
-            wait_for(lambda: server.hub and server.hub.gcs_of(made.session), "the GCS")
+            assert server.services is not None
+            wait_for(lambda: server.services and server.services.clusters.gcs_of(made.session), "the GCS")
             wait_for(
                 lambda: not made.frames()["problems"],
                 "the node's agent to serve",

@@ -26,7 +26,7 @@ class Recorded(RayCluster):
     def hub(self) -> Any:
         """What the server runs behind its routes."""
         assert self.server is not None
-        return self.server.hub
+        return self.server.services
 
     @property
     def url(self) -> str:
@@ -63,11 +63,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
         try:
             recorded.start("--num-cpus=3")
             recorded.add_node("second", "--num-cpus=2", '--resources={"second": 8}')
-            hub = server.hub
-            assert hub is not None
+            services = server.services
+            assert services is not None
             session = recorded.session
-            hub.attach(recorded.gcs)
-            wait_until(lambda: session in hub.catalog.names() and hub.gcs_of(session), "the session")
+            services.clusters.attach(recorded.gcs)
+            wait_until(
+                lambda: session in services.catalog.names() and services.clusters.gcs_of(session),
+                "the session",
+            )
             yield recorded
         finally:
             recorded.stop()

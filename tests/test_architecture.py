@@ -79,9 +79,9 @@ def sections(text: str) -> dict[str, str]:
 def data_dir(served: Server, sample) -> Path:
     for batch in sample("2.60"):
         httpx.post(served.ingest_url, json=batch).raise_for_status()
-    hub = served.hub
-    assert hub is not None
-    assert hub.recorder.flush()
+    services = served.services
+    assert services is not None
+    assert services.recorder.flush()
     folder = served.settings.folder
     served.stop()
     return folder

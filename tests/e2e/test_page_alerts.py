@@ -42,7 +42,7 @@ class Alerting:
         )
         self.server = Server(Settings(data_dir=folder, port=0, push_interval_s=0.5))
         self.server.start()
-        self.hub: Any = self.server.hub
+        self.services: Any = self.server.services
         self.length = 90.0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._tell, daemon=True)
@@ -54,10 +54,10 @@ class Alerting:
             if number % 10 == 0:  # so that the session lives
                 told = Story(_made=number)
                 told.task("load", number, number + 1, number + 5)
-                self.hub.recorder.submit_records(told.batch, "events")
-                self.hub.recorder.flush(30)
+                self.services.recorder.submit_records(told.batch, "events")
+                self.services.recorder.flush(30)
             number += 1
-            store = self.hub.metrics.store(SESSION)
+            store = self.services.metrics.store(SESSION)
             store.append(time.time_ns(), [sample("my_queue", self.length, queue="q1")])
 
     def stop(self) -> None:
@@ -89,14 +89,14 @@ def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> Non
     page.get_by_test_id("draft-by").fill("Ada")
     page.get_by_test_id("act-confirm").click()
     page.get_by_test_id("act-token").locator("input").or_(page.locator("input[type=password]")).first.fill(
-        alerting.hub.operator_token
+        alerting.services.operator_token
     )
     page.get_by_test_id("act-confirm").click()
     expect(alert.get_by_test_id("alert-silenced")).to_be_visible(timeout=_WAIT)
     page.get_by_test_id("alerts-tab-silences").click()
     silence = page.locator("[data-testid=silence][data-state=active]")
     expect(silence).to_contain_text("Ada", timeout=_WAIT)
-    (kept,) = alerting.hub.alerts.silences.listed(time.time_ns())
+    (kept,) = alerting.services.alerts.silences.listed(time.time_ns())
     assert kept.ends_ns - kept.starts_ns == 4 * 3600 * 10**9
     silence.get_by_test_id("unsilence").click()
     page.get_by_test_id("act-confirm").click()
@@ -157,9 +157,9 @@ def test_the_push_comes_back_after_the_server_was_away(alerting: Alerting, page:
     again.start()
     try:
         expect(state).to_have_attribute("data-state", "connected", timeout=_WAIT)
-        assert again.hub is not None
+        assert again.services is not None
         deadline = time.monotonic() + 30
-        while again.hub.realtime.stats()["clients"] < 1:
+        while again.services.realtime.stats()["clients"] < 1:
             assert time.monotonic() < deadline
             page.wait_for_timeout(200)
     finally:

@@ -151,7 +151,7 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     assert not any(
         row["submission_id"] == "from-the-page" for row in cluster.get("/api/jobs", limit=1000)["items"]
     )
-    page.get_by_test_id("act-token").fill(cluster.hub.operator_token)
+    page.get_by_test_id("act-token").fill(cluster.services.operator_token)
     page.get_by_test_id("act-confirm").click()
     expect(page.get_by_test_id("job-sent")).to_contain_text("from-the-page")
     row = page.get_by_test_id("jobs-row").filter(has_text="sleep 600")

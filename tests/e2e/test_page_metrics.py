@@ -32,12 +32,12 @@ class Measured:
     def __init__(self, folder: Path) -> None:
         self.server = Server(Settings(data_dir=folder, port=0))
         self.server.start()
-        hub: Any = self.server.hub
-        self.hub = hub
+        services: Any = self.server.services
+        self.services = services
         told = Story()
         told.task("load", 0, 1, 5)
-        hub.recorder.submit_records(told.batch, "events")
-        assert hub.recorder.flush(30)
+        services.recorder.submit_records(told.batch, "events")
+        assert services.recorder.flush(30)
         self.end_ns = time.time_ns() // _STEP_NS * _STEP_NS
         for number in range(_SAMPLES):
             self.tell(self.end_ns - (_SAMPLES - 1 - number) * _STEP_NS, number % 5)
@@ -50,7 +50,7 @@ class Measured:
         ]
         queues = [sample("my_queue", float(n), queue=f"q{n}") for n in range(25)]
         families = [Family("ray_node_cpu_utilization", "gauge", "CPU of a node", "percent")]
-        self.hub.metrics.store(SESSION).append(time_ns, [*cpu, *queues], families=families)
+        self.services.metrics.store(SESSION).append(time_ns, [*cpu, *queues], families=families)
 
     def url(self, more: str = "") -> str:
         """The page with a range of time that stays."""
@@ -174,7 +174,7 @@ def test_a_dashboard_from_the_first_chart_to_its_end(measured: Measured, page: P
     expect(page.get_by_role("alert")).to_contain_text("needs an expression")
     page.get_by_test_id("chart-expr").nth(1).fill('my_queue{queue="q7"}')
     page.get_by_test_id("board-save").click()
-    _act(page, measured.hub.operator_token)
+    _act(page, measured.services.operator_token)
     board = page.get_by_test_id("dashboard")
     expect(board).to_have_attribute("data-name", "my-queues")
     expect(_chart(page, "One").get_by_test_id("legend-line")).to_contain_text("7")
@@ -184,12 +184,12 @@ def test_a_dashboard_from_the_first_chart_to_its_end(measured: Measured, page: P
     page.get_by_test_id("dashboard-edit").click()
     page.get_by_test_id("chart-up").nth(1).click()
     page.get_by_test_id("board-save").click()
-    _act(page, measured.hub.operator_token)
+    _act(page, measured.services.operator_token)
     expect(page.get_by_test_id("chart").first).to_have_attribute("data-title", "One")
 
     page.goto(measured.url("board=dashboards&lang=zh"))
     page.get_by_test_id("dashboard-card").click()
     page.get_by_test_id("dashboard-delete").click()
-    _act(page, measured.hub.operator_token)
+    _act(page, measured.services.operator_token)
     expect(page.get_by_test_id("dashboards")).to_contain_text("还没有仪表板")
     assert not kept.exists()

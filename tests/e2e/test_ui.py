@@ -351,9 +351,9 @@ def test_100_000_tasks_stay_smooth(recorded: Recorded, page: Page) -> None:
     with httpx.Client(timeout=30) as client:
         for body in _many(session, 100_000):
             assert client.post(recorded.server.ingest_url, content=body).status_code == 204
-    hub = recorded.server.hub
-    assert hub is not None
-    assert hub.recorder.flush(60)
+    services = recorded.server.services
+    assert services is not None
+    assert services.recorder.flush(60)
     page.goto(f"{recorded.url}/s/{session}?sort=created_ns")
     page.get_by_test_id("task-row").first.wait_for()
     expect(page.get_by_test_id("table-count").first).to_contain_text("100,000")

@@ -93,19 +93,19 @@ class Alerting:
         (folder / "alerts" / "channels.yml").write_text(channels)
         self.server = Server(Settings(data_dir=folder, port=0))
         self.server.start()
-        self.hub: Any = self.server.hub
+        self.services: Any = self.server.services
         told = Story()
         told.task("load", 0, 1, 5)
-        self.hub.recorder.submit_records(told.batch, "events")
-        assert self.hub.recorder.flush(60)
+        self.services.recorder.submit_records(told.batch, "events")
+        assert self.services.recorder.flush(60)
 
     def queue(self, length: float) -> None:
-        store = self.hub.metrics.store(SESSION)
+        store = self.services.metrics.store(SESSION)
         store.append(time.time_ns(), [sample("my_queue", length, queue="q1")])
 
     def turn(self) -> None:
         """Alerts as they will be when some time has passed: the server turns them by itself too."""
-        self.hub.alerts.turn(time.time_ns())
+        self.services.alerts.turn(time.time_ns())
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
         )
         assert "Queue q1 has 90 entries" in text
         assert "Queue q1 has 90 entries" in hook.told[0]  # type: ignore[attr-defined]
-        wait_for(lambda: made.hub.alerts.notifier.told("both").sent == 1, "it is counted")
+        wait_for(lambda: made.services.alerts.notifier.told("both").sent == 1, "it is counted")
     finally:
         smtp.stop()
         hook.shutdown()

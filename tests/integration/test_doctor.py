@@ -87,8 +87,8 @@ def await_lane(address: str, server: Server, head: subprocess.Popen[bytes], log:
             assert head.poll() is None, log.read_text()[-2000:]
             assert time.monotonic() < deadline, log.read_text()[-2000:]
             with contextlib.suppress(GcsError, NotFound):
-                assert server.hub is not None
-                if server.hub.catalog.about(client.session_name()).agents:
+                assert server.services is not None
+                if server.services.catalog.about(client.session_name()).agents:
                     return
             time.sleep(0.3)
 

@@ -74,8 +74,8 @@ def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:  # noqa: F811
     assert [worker["worker_id"] for worker in problem["workers"]] == [victim["worker_id"]]
     assert len(told["workers"]) == 1
     # What the node's agent and py-spy say of a process that is no more.
-    assert live.server.hub is not None
-    gcs = live.server.hub.gcs_of(live.session)
+    assert live.server.services is not None
+    gcs = live.server.services.clusters.gcs_of(live.session)
     assert gcs is not None
     agent = Agent(gcs, victim["node_id"])
     with pytest.raises(TracebackError) as error:

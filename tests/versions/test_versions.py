@@ -151,8 +151,8 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
         assert Counter(row["name"] for row in told)["inner"] == 560
 
         def read() -> dict[tuple[str, int], Row]:
-            assert server.hub is not None
-            server.hub.recorder.flush()
+            assert server.services is not None
+            server.services.recorder.flush()
             rows = sql_rows(server.url, "FROM tasks", said["session"])
             return {(row["task_id"], row["attempt"]): row for row in rows if row["type"] != "DRIVER_TASK"}
 
@@ -178,9 +178,9 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
         command = [python, str(dataflow.WORKLOAD), f"{home}/r", "3"]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert server.hub is not None
-    server.hub.recorder.flush()
-    (session,) = server.hub.catalog.names()
+    assert server.services is not None
+    server.services.recorder.flush()
+    (session,) = server.services.catalog.names()
     rows = [list(row.values()) for row in sql_rows(server.url, dataflow.QUERY, session)]
     tracers = [
         list(row.values())

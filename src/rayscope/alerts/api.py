@@ -19,7 +19,7 @@ from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.model.metric import Matcher
 from rayscope.server.parameters import ERRORS, Limit, Session, Text, answer
 from rayscope.server.push.topics import told_alert
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.server.write_access import operator_only
 from rayscope.storage.errors import BadQuery
 
@@ -28,29 +28,29 @@ _YAML: dict[str, Any] = {"description": "A file of rules.", "content": {"applica
 _HOUR_NS = 3600 * 10**9
 
 
-def add_alerts(app: FastAPI, hub: Hub) -> None:
+def add_alerts(app: FastAPI, services: Services) -> None:
     """Everything below ``/api/alerts``."""
-    _add_looking(app, hub)
-    _add_acting(app, hub)
+    _add_looking(app, services)
+    _add_acting(app, services)
 
 
-def _add_looking(app: FastAPI, hub: Hub) -> None:
+def _add_looking(app: FastAPI, services: Services) -> None:
     @app.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
     def alerts(session: Session = None) -> Response:
         """What fires, is pending, and was resolved within the last quarter of an hour."""
-        chosen, now_ns = hub.records.resolve(session), time.time_ns()
-        active, resolved = hub.alerts.active(chosen), hub.alerts.resolved(chosen)
+        chosen, now_ns = services.records.resolve(session), time.time_ns()
+        active, resolved = services.alerts.active(chosen), services.alerts.resolved(chosen)
         states = [alert.state.value for alert in active]
         return answer(
             {
                 "session": chosen,
-                "live": hub.records.is_live(chosen),
-                "evaluated_ns": hub.alerts.evaluated_ns(chosen) or None,
+                "live": services.records.is_live(chosen),
+                "evaluated_ns": services.alerts.evaluated_ns(chosen) or None,
                 "firing": states.count("firing"),
                 "pending": states.count("pending"),
-                "items": [told_alert(hub, chosen, alert, now_ns) for alert in active[:_ALERTS]],
+                "items": [told_alert(services, chosen, alert, now_ns) for alert in active[:_ALERTS]],
                 "left_out": max(0, len(active) - _ALERTS),
-                "resolved": [told_alert(hub, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
+                "resolved": [told_alert(services, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
                 "resolved_left_out": max(0, len(resolved) - _ALERTS),
             }
         )
@@ -58,9 +58,9 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
     def rules(session: Session = None) -> Response:
         """All rules with their state in a session, and the files that cannot be used."""
-        chosen = hub.records.resolve(session)
-        states = hub.alerts.about_rules(chosen)
-        found = hub.alerts.rules
+        chosen = services.records.resolve(session)
+        states = services.alerts.about_rules(chosen)
+        found = services.alerts.rules
         return answer(
             {
                 "session": chosen,
@@ -69,15 +69,15 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
                     *({**_told_rule(rule), "enabled": False, **_OFF} for rule in found.disabled),
                 ],
                 "problems": [problem._asdict() for problem in found.problems],
-                "folder": str(hub.alerts.folder),
+                "folder": str(services.alerts.folder),
             }
         )
 
     @app.get("/api/alerts/history", responses={**ERRORS, 200: {"model": schemas.HistoryAnswer}})
     def history(session: Session = None, rule: Text = None, limit: Limit = 100) -> Response:
         """The newest transitions of a session's alerts, each with the series that caused it."""
-        chosen = hub.records.resolve(session)
-        events = [each for each in hub.alerts.events(chosen) if rule is None or each.rule == rule]
+        chosen = services.records.resolve(session)
+        events = [each for each in services.alerts.events(chosen) if rule is None or each.rule == rule]
         return answer(
             {
                 "session": chosen,
@@ -91,17 +91,19 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
     def silences() -> Response:
         """The silences that hold, are to come, or ended within five days."""
         now_ns = time.time_ns()
-        return answer({"items": [_told_silence(each, now_ns) for each in hub.alerts.silences.listed(now_ns)]})
+        return answer(
+            {"items": [_told_silence(each, now_ns) for each in services.alerts.silences.listed(now_ns)]}
+        )
 
     @app.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
     def channels() -> Response:
         """The channels, where they send to, and how that goes."""
-        config = hub.alerts.notifier.config
+        config = services.alerts.notifier.config
         return answer(
             {
-                "items": [_told_channel(hub, each) for each in config.channels],
+                "items": [_told_channel(services, each) for each in config.channels],
                 "kinds": kinds(),
-                "file": str(hub.alerts.folder / "channels.yml"),
+                "file": str(services.alerts.folder / "channels.yml"),
                 "problem": config.problem,
                 "remedy": config.remedy,
             }
@@ -110,25 +112,25 @@ def _add_looking(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/alerts/export", response_class=Response, responses={**ERRORS, 200: _YAML})
     def exported(rule: Annotated[list[str] | None, Query(max_length=100)] = None) -> Response:
         """The rules (all, or those that are named) as a file that Prometheus loads."""
-        known = hub.alerts.rules.rules
+        known = services.alerts.rules.rules
         chosen = known if rule is None else [named(known, name) for name in rule]
         return Response(export(chosen), media_type="application/yaml")
 
     @app.post("/api/alerts/test", responses={**ERRORS, 200: {"model": schemas.TestAnswer}})
     def tested(given: schemas.TestBody) -> Response:
         """Try a rule on what is on record: when would it have fired? Changes nothing."""
-        chosen = hub.records.resolve(given.session)
-        rule = _given_rule(hub, given)
-        first_ns, _ = hub.records.cached(chosen, "time_range", sessions_sql.time_range)
-        to_ns = given.to_ns if given.to_ns is not None else hub.records.last_ns(chosen)
+        chosen = services.records.resolve(given.session)
+        rule = _given_rule(services, given)
+        first_ns, _ = services.records.cached(chosen, "time_range", sessions_sql.time_range)
+        to_ns = given.to_ns if given.to_ns is not None else services.records.last_ns(chosen)
         from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
-        found = backtest(rule, hub.metrics.store(chosen), from_ns, to_ns)
+        found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns)
         told = {"session": chosen, "rule": _told_rule(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
         return answer(told)
 
 
-def _add_acting(app: FastAPI, hub: Hub) -> None:
-    acting = [Depends(operator_only(hub))]
+def _add_acting(app: FastAPI, services: Services) -> None:
+    acting = [Depends(operator_only(services))]
 
     @app.post(
         "/api/alerts/silences",
@@ -139,7 +141,7 @@ def _add_acting(app: FastAPI, hub: Hub) -> None:
         """Tell nobody of some alerts for a while."""
         now_ns = time.time_ns()
         starts_ns = max(now_ns, given.starts_ns or 0)
-        made = hub.alerts.silences.add(
+        made = services.alerts.silences.add(
             [Matcher(each.label, each.op, each.value) for each in given.matchers],
             starts_ns,
             starts_ns + int(given.duration_s * 1e9),
@@ -157,14 +159,14 @@ def _add_acting(app: FastAPI, hub: Hub) -> None:
     def unsilence(silence_id: str) -> Response:
         """End a silence now."""
         now_ns = time.time_ns()
-        return answer(_told_silence(hub.alerts.silences.end(silence_id, now_ns), now_ns))
+        return answer(_told_silence(services.alerts.silences.end(silence_id, now_ns), now_ns))
 
     @app.post("/api/alerts/ack", dependencies=acting, responses={**ERRORS, 200: {"model": schemas.AlertInfo}})
     def acknowledge(given: schemas.AckBody) -> Response:
         """Take an alert on: nobody is reminded of it until it fires anew."""
-        chosen, now_ns = hub.records.resolve(given.session), time.time_ns()
-        alert = hub.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
-        return answer(told_alert(hub, chosen, alert, now_ns))
+        chosen, now_ns = services.records.resolve(given.session), time.time_ns()
+        alert = services.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
+        return answer(told_alert(services, chosen, alert, now_ns))
 
     @app.post(
         "/api/alerts/channels/{name}/test",
@@ -173,19 +175,19 @@ def _add_acting(app: FastAPI, hub: Hub) -> None:
     )
     def test_channel(name: str) -> Response:
         """Send a test notification through a channel, and wait for how that goes."""
-        names = hub.catalog.names()
-        error = hub.alerts.test_channel(name, names[0] if names else "", time.time_ns())
+        names = services.catalog.names()
+        error = services.alerts.test_channel(name, names[0] if names else "", time.time_ns())
         return answer({"ok": error is None, "error": error})
 
 
 _OFF: dict[str, Any] = {"state": "inactive", "alerts": 0, "error": None, "cost_s": None}
 
 
-def _given_rule(hub: Hub, given: schemas.TestBody) -> Rule:
+def _given_rule(services: Services, given: schemas.TestBody) -> Rule:
     if (given.rule is None) == (given.yaml is None):
         raise BadQuery("Which rule is to be tried?", "Give the name of a rule, or a rule's yaml.")
     if given.yaml is None:
-        known = (*hub.alerts.rules.rules, *hub.alerts.rules.disabled)
+        known = (*services.alerts.rules.rules, *services.alerts.rules.disabled)
         return named(known, str(given.rule))
     rules = parse_rules(given.yaml, "given").rules
     if len(rules) != 1:
@@ -206,8 +208,8 @@ def _told_silence(silence: Silence, now_ns: int) -> dict[str, Any]:
     return {**told, "state": silence.state(now_ns)}
 
 
-def _told_channel(hub: Hub, channel: Configured) -> dict[str, Any]:
-    delivered = msgspec.to_builtins(hub.alerts.notifier.told(channel.name))
+def _told_channel(services: Services, channel: Configured) -> dict[str, Any]:
+    delivered = msgspec.to_builtins(services.alerts.notifier.told(channel.name))
     route = channel.route
     return {
         "name": channel.name,

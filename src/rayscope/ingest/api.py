@@ -13,12 +13,13 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 
+from rayscope.ingest import session_end
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.events.batch import Format, MalformedBatch
 from rayscope.server.parameters import answer, error
 from rayscope.server.security import matches
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import SpoolFull, StoreError
 
 _AT_ONCE = 16
@@ -109,16 +110,16 @@ class _Bodies:
         body.chunks, body.size, body.dropped = [], 0, True
 
 
-def add_ingest(app: FastAPI, hub: Hub) -> None:
+def add_ingest(app: FastAPI, services: Services) -> None:
     """Event batches, what agents say of themselves, and the wait for the last events."""
-    limit = hub.settings.max_batch_bytes
+    limit = services.settings.max_batch_bytes
     # After an outage all agents of a cluster come at once, each with megabytes.
     at_once = asyncio.Semaphore(_AT_ONCE)
     bodies = _Bodies(_MAX_BODIES_BYTES + limit)
 
     @app.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
     async def ingest(key: str, request: Request) -> Response:
-        if not matches(key, hub.key):
+        if not matches(key, services.key):
             return _bad_key()
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         form, packing = _FORMATS.get(kind), request.headers.get("content-encoding", "identity").lower()
@@ -134,7 +135,7 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
             async with bodies.read(request) as body, at_once:
                 if packing == "deflate":
                     body = await asyncio.to_thread(_unpack, body, limit)
-                await asyncio.to_thread(hub.recorder.submit, body, form)
+                await asyncio.to_thread(services.recorder.submit, body, form)
         except _TooLarge:
             return error(
                 413,
@@ -158,11 +159,11 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
 
     @app.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)
     async def agent(key: str, request: Request) -> Response:
-        if not matches(key, hub.key):
+        if not matches(key, services.key):
             return _bad_key()
         try:
             report = _REPORTS.decode(await request.body())
-            await asyncio.to_thread(hub.take_report, report)
+            await asyncio.to_thread(services.agent_reports.take, report)
         except ClientDisconnect:
             return _cut_off()
         except DECODE_ERRORS as problem:
@@ -175,15 +176,15 @@ def add_ingest(app: FastAPI, hub: Hub) -> None:
 
     @app.post("/api/drain/{key}", include_in_schema=False)
     def drain(key: str, what: Drain) -> Response:
-        if not matches(key, hub.key):
+        if not matches(key, services.key):
             return _bad_key()
-        return answer({"drained": hub.drain(what.session, what.timeout_s)})
+        return answer({"drained": session_end.drain(services, what.session, what.timeout_s)})
 
     @app.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
     def program_end(key: str, what: ProgramEnd) -> Response:
-        if not matches(key, hub.key):
+        if not matches(key, services.key):
             return _bad_key()
-        hub.program_ended(**what.model_dump())
+        session_end.program_ended(services, **what.model_dump())
         return Response(status_code=204)
 
 

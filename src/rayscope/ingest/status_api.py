@@ -8,22 +8,26 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 
 from rayscope.cluster.sessions import sql as sessions_sql
+from rayscope.cluster.sessions.recording import cannot_see, dropped
+from rayscope.cluster.sessions.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest import transport
 from rayscope.server import schemas
 from rayscope.server.parameters import ERRORS, Session, answer
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 
 _MAX_NODES = 1000
 
 
-def lane_summary(hub: Hub, session: str) -> dict[str, Any]:
+def lane_summary(services: Services, session: str) -> dict[str, Any]:
     """How many nodes take each lane, for pages that many look at."""
-    found: dict[str, Any] = hub.records.cached(
+    found: dict[str, Any] = services.records.cached(
         session,
         "lanes",
-        lambda file: transport.summary(transport.lanes(sessions_sql.nodes(file), hub.catalog.about(session))),
+        lambda file: transport.summary(
+            transport.lanes(sessions_sql.nodes(file), services.catalog.about(session))
+        ),
     )
     return found
 
@@ -37,20 +41,20 @@ def _figures(file: SessionFile) -> dict[str, Any]:
     }
 
 
-def add_recording(app: FastAPI, hub: Hub) -> None:
+def add_recording(app: FastAPI, services: Services) -> None:
     """One path: everything about the recording itself."""
 
     @app.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
     def recording(session: Session = None) -> Response:
         """How this session's events come, node by node, and what of them was lost and read again."""
-        name = hub.records.resolve(session)
-        about = hub.catalog.about(name)
-        figures = hub.records.cached(name, "recording", _figures)
+        name = services.records.resolve(session)
+        about = services.catalog.about(name)
+        figures = services.records.cached(name, "recording", _figures)
         items = transport.lanes(figures["nodes"], about)
         return answer(
             {
                 "session": name,
-                "recording": hub.recording(name),
+                "recording": how_recorded(services, name),
                 "events": about.events,
                 "batches": about.batches,
                 "spans": figures["spans"],
@@ -58,8 +62,8 @@ def add_recording(app: FastAPI, hub: Hub) -> None:
                 "nodes": items[:_MAX_NODES],
                 "nodes_total": len(items),
                 "tracing": figures["tracing"],
-                "dropped": hub.dropped(name),
-                "snapshots": hub.clusters.snapshots(name),
-                "cannot_see": hub.cannot_see(name),
+                "dropped": dropped(services, name),
+                "snapshots": services.clusters.snapshots(name),
+                "cannot_see": cannot_see(services, name),
             }
         )

@@ -17,7 +17,7 @@ from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.server.parameters import ERRORS, Limit, Session, Text, answer
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 
 _MAX_NAMES = 2000
@@ -27,7 +27,7 @@ _MAX_SESSIONS = 50
 Pairs = Annotated[list[str] | None, Query(max_length=20, description="NAME=VALUE; more than one: all hold.")]
 
 
-def add_metrics(app: FastAPI, hub: Hub) -> None:
+def add_metrics(app: FastAPI, services: Services) -> None:
     """Four paths."""
 
     @app.get("/api/metrics", responses={**ERRORS, 200: {"model": schemas.LatestAnswer}})
@@ -35,8 +35,8 @@ def add_metrics(app: FastAPI, hub: Hub) -> None:
         session: Session = None, name: Text = None, label: Pairs = None, limit: Limit = 500
     ) -> Response:
         """The newest value of each series: of a name, of all that begin with it (``ray_node_*``), of all."""
-        chosen = hub.records.resolve(session)
-        store = hub.metrics.store(chosen)
+        chosen = services.records.resolve(session)
+        store = services.metrics.store(chosen)
         wanted = [_pair(text) for text in label or ()]
         found, total = store.newest(_names(store, name), limit, wanted)
         return answer(
@@ -50,17 +50,17 @@ def add_metrics(app: FastAPI, hub: Hub) -> None:
                 "total": total,
                 "series": store.series,
                 "left_out": store.left_out,
-                "problem": hub.metrics.problem(chosen),
+                "problem": services.metrics.problem(chosen),
                 "note": store.note,
-                "collectors": hub.metrics.collectors(chosen),
+                "collectors": services.metrics.collectors(chosen),
             }
         )
 
     @app.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
     def names(session: Session = None, q: Text = None) -> Response:
         """What is measured: names with type, unit and labels; ``q`` is looked for in name and help."""
-        chosen = hub.records.resolve(session)
-        store = hub.metrics.store(chosen)
+        chosen = services.records.resolve(session)
+        store = services.metrics.store(chosen)
         families, counts = store.families(), store.counts()
         labels = store.all_labels(counts)
         text = (q or "").lower()
@@ -92,7 +92,7 @@ def add_metrics(app: FastAPI, hub: Hub) -> None:
     def ours() -> Response:
         """Our own figures, and a summary of the newest sessions, as Prometheus text."""
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Ours(hub))
+        registry.register(_Ours(services))
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     @app.get(
@@ -101,7 +101,9 @@ def add_metrics(app: FastAPI, hub: Hub) -> None:
     )
     def discovery() -> Response:
         """Where the nodes of all live sessions serve their metrics: Prometheus' HTTP service discovery."""
-        return answer([target for session in hub.metrics.live() for target in _targets(hub, session)])
+        return answer(
+            [target for session in services.metrics.live() for target in _targets(services, session)]
+        )
 
 
 def _names(store: SeriesStore, asked: str | None) -> list[str] | None:
@@ -121,8 +123,8 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _targets(hub: Hub, session: str) -> Iterator[dict[str, Any]]:
-    for node in hub.metrics.addresses(session):
+def _targets(services: Services, session: str) -> Iterator[dict[str, Any]]:
+    for node in services.metrics.addresses(session):
         if node.alive and node.port > 0:
             host = f"[{node.host}]" if ":" in node.host else node.host
             yield {
@@ -140,8 +142,8 @@ def _targets(hub: Hub, session: str) -> Iterator[dict[str, Any]]:
 class _Ours(Collector):
     """The server's figures, without labels; of each session a summary, with label ``session``."""
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:
         """Made anew at each question."""
@@ -149,20 +151,20 @@ class _Ours(Collector):
         version = GaugeMetricFamily("rayscope_version", "Always 1.", labels=["version"])
         version.add_metric([__version__], 1)
         yield version
-        for name, value in self._hub.metrics.server_figures().items():
+        for name, value in self._services.metrics.server_figures().items():
             family = FIGURES[name]
             kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
             yield kind(name, family.help, value=float(value))
         yield from self._sessions()
 
     def _sessions(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        live = self._hub.metrics.live()
-        known = self._hub.catalog.names()
+        live = self._services.metrics.live()
+        known = self._services.catalog.names()
         abouts = []
         for at, name in enumerate(known):
             if name in live or at < _MAX_SESSIONS:
                 with contextlib.suppress(NotFound):  # retention has just dropped it
-                    abouts.append(self._hub.catalog.about(name))
+                    abouts.append(self._services.catalog.about(name))
         yield GaugeMetricFamily("rayscope_sessions", "Sessions on record.", value=len(known))
         gauges = {
             "live": "Whether the session's cluster is being measured.",

@@ -15,7 +15,7 @@ from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
 from rayscope.server.parameters import ERRORS, Nanoseconds, Session, answer
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.server.write_access import operator_only
 from rayscope.storage.errors import BadQuery
 
@@ -32,9 +32,9 @@ Step = Annotated[int | None, Query(ge=1_000_000, le=366 * _DAY_NS)]
 Name = Annotated[str, Path(pattern=f"^{NAME}$")]
 
 
-def add_metrics_query(app: FastAPI, hub: Hub) -> None:
+def add_metrics_query(app: FastAPI, services: Services) -> None:
     """Values of expressions, and what charts there are."""
-    dashboards = Dashboards(hub.settings.folder / "dashboards")
+    dashboards = Dashboards(services.settings.folder / "dashboards")
 
     @app.get("/api/metrics/query", responses={**ERRORS, 200: {"model": query_schemas.QueryAnswer}})
     def query(
@@ -46,10 +46,10 @@ def add_metrics_query(app: FastAPI, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=500)] = 20,
     ) -> Response:
         """An expression's values over time: of the series with the greatest mean, ``limit`` of them."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
         parsed(expr)
-        times = _times(hub, chosen, from_ns, to_ns, step_ns)
-        source, result = _evaluated(hub, chosen, expr, times, limit)
+        times = _times(services, chosen, from_ns, to_ns, step_ns)
+        source, result = _evaluated(services, chosen, expr, times, limit)
         series, left_out = greatest(result.series, limit)
         return answer(
             {
@@ -63,7 +63,7 @@ def add_metrics_query(app: FastAPI, hub: Hub) -> None:
                 "left_out": left_out + result.others + result.left_out,
                 "warnings": result.warnings,
                 "source": source,
-                "unit": unit_of(expr, hub.metrics.store(chosen).families()),
+                "unit": unit_of(expr, services.metrics.store(chosen).families()),
             }
         )
 
@@ -86,11 +86,11 @@ def add_metrics_query(app: FastAPI, hub: Hub) -> None:
             }
         )
 
-    _add_dashboards(app, hub, dashboards)
+    _add_dashboards(app, services, dashboards)
 
 
-def _add_dashboards(app: FastAPI, hub: Hub, dashboards: Dashboards) -> None:
-    operator = [Depends(operator_only(hub))]
+def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) -> None:
+    operator = [Depends(operator_only(services))]
 
     @app.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
     def listed() -> Response:
@@ -140,19 +140,21 @@ def _check(chart: KeptChart) -> None:
             raise BadQuery(f"In the chart {chart.title[:80]!r}: {error.message}", error.remedy) from error
 
 
-def _times(hub: Hub, session: str, from_ns: int | None, to_ns: int | None, step_ns: int | None) -> range:
+def _times(
+    services: Services, session: str, from_ns: int | None, to_ns: int | None, step_ns: int | None
+) -> range:
     """The times of a chart, ns: multiples of the step, so that they stay while the range moves on.
 
     One time alone (from = to) is taken as it is. Raises BadQuery for none or too many.
     """
-    to_ns = hub.records.last_ns(session) if to_ns is None else to_ns
+    to_ns = services.records.last_ns(session) if to_ns is None else to_ns
     from_ns = max(0, to_ns - _HOUR_NS) if from_ns is None else from_ns
     if from_ns > to_ns:
         raise BadQuery("from_ns is after to_ns.", "Give a range that ends after it begins.")
     if from_ns == to_ns:
         return range(from_ns, to_ns + 1, step_ns or 10**9)
     if step_ns is None:
-        wanted_s = max((to_ns - from_ns) / 1e9 / _POINTS, hub.settings.metrics_interval_s)
+        wanted_s = max((to_ns - from_ns) / 1e9 / _POINTS, services.settings.metrics_interval_s)
         step_ns = next((s for s in _STEPS_S if s >= wanted_s), math.ceil(wanted_s / 86400) * 86400) * 10**9
     start_ns, end_ns = from_ns // step_ns * step_ns, to_ns // step_ns * step_ns
     if (end_ns - start_ns) // step_ns >= MAX_STEPS:
@@ -163,17 +165,17 @@ def _times(hub: Hub, session: str, from_ns: int | None, to_ns: int | None, step_
     return range(start_ns, end_ns + 1, step_ns)
 
 
-def _evaluated(hub: Hub, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
+def _evaluated(services: Services, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
     """The values, and whose they are: the record's (``limit`` series), or the configured Prometheus'."""
-    url = hub.settings.prometheus_url
+    url = services.settings.prometheus_url
     warnings = []
-    if url and times[-1] - times[0] > hub.settings.metrics_full_h * _HOUR_NS:
+    if url and times[-1] - times[0] > services.settings.metrics_full_h * _HOUR_NS:
         try:
             series, said = query_range(url, expr, list(times), times.step)
             return "prometheus", Result(list(times), series, 0, said)
         except PromqlError as error:
             warnings.append(f"The Prometheus of the settings was not used, as {error.message}.")
-    result = evaluate(hub.metrics.store(session), expr, times[0], times[-1], times.step, limit)
+    result = evaluate(services.metrics.store(session), expr, times[0], times[-1], times.step, limit)
     result.warnings = warnings + result.warnings
     return "record", result
 

@@ -8,10 +8,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 
+from rayscope.ingest.writer import Recorder
 from rayscope.metrics.collector import Cluster, Collector, load
 from rayscope.metrics.ray_text import RayText, Texts
 from rayscope.metrics.runner import Runner
@@ -20,10 +21,12 @@ from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample
 from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.gcs.node_table import NodeAddress, read_node_addresses
+from rayscope.server.clusters import Clusters
+from rayscope.server.records import Records
+from rayscope.server.settings import Settings
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
-
-if TYPE_CHECKING:
-    from rayscope.server.services import Hub
+from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.server")
 
@@ -44,13 +47,25 @@ _FILE = "metrics.duckdb"
 class _Live:
     """One cluster that is being measured."""
 
-    def __init__(self, hub: Hub, session: str, collectors: Sequence[Made], store: SeriesStore) -> None:
-        settings = hub.settings
+    def __init__(
+        self,
+        settings: Settings,
+        catalog: Catalog,
+        records: Records,
+        clusters: Clusters,
+        server_figures: Callable[[], Mapping[str, float]],
+        session: str,
+        collectors: Sequence[Made],
+        store: SeriesStore,
+    ) -> None:
         self.session = session
         self.store = store
         self.seen = time.monotonic()
         self.runner = Runner(collectors, settings.metrics_interval_s, self._append)
-        self._hub = hub
+        self._catalog = catalog
+        self._records = records
+        self._clusters = clusters
+        self._server_figures = server_figures
         self._text = RayText(settings.metrics_interval_s, settings.metrics_max_series)
         self._lock = threading.Lock()
         self._nodes: tuple[int, list[NodeAddress]] = (0, [])
@@ -63,7 +78,7 @@ class _Live:
         self.runner.tick(lambda: self._cluster(time_ns), time_ns)
 
     def _cluster(self, time_ns: int) -> Cluster:
-        hub, session = self._hub, self.session
+        clusters, records, session = self._clusters, self._records, self.session
 
         def nodes() -> list[NodeAddress]:
             return self._nodes_at(time_ns)
@@ -75,10 +90,10 @@ class _Live:
             session,
             time_ns,
             nodes=nodes,
-            usage=lambda: hub.usage(session),
-            resources=lambda: hub.resources(session),
+            usage=lambda: clusters.usage(session),
+            resources=lambda: clusters.resources(session),
             text=text,
-            record=lambda name, look: hub.records.cached(session, name, look, flush=False),
+            record=lambda name, look: records.cached(session, name, look, flush=False),
             figures=self.figures,
         )
 
@@ -86,7 +101,7 @@ class _Live:
         """The node table, read once a step for all collectors. Raises GcsError."""
         with self._lock:
             if self._nodes[0] < time_ns:
-                client = self._hub.gcs_of(self.session)
+                client = self._clusters.gcs_of(self.session)
                 if client is None:
                     raise GcsError(
                         f"The GCS of {self.session} is not being read.",
@@ -104,16 +119,16 @@ class _Live:
 
     def figures(self) -> dict[str, float]:
         """Our own figures: of this session, and of the server."""
-        about = self._hub.catalog.about(self.session)
+        about = self._catalog.about(self.session)
         return {
             "rayscope_events_received_total": about.events,
             "rayscope_batches_received_total": about.batches,
             "rayscope_events_dropped_total": about.dropped_total,
             "rayscope_attempts": about.attempts,
-            "rayscope_session_bytes": self._hub.catalog.disk_bytes(self.session),
+            "rayscope_session_bytes": self._catalog.disk_bytes(self.session),
             "rayscope_metrics_series": self.store.series,
             "rayscope_metrics_left_out": self.store.left_out,
-            **self._hub.metrics.server_figures(),
+            **self._server_figures(),
         }
 
     def close(self) -> None:
@@ -125,9 +140,21 @@ class _Live:
 class Metrics:
     """The series of all sessions. :meth:`start` before use, :meth:`stop` at the end."""
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-        self._settings = hub.settings
+    def __init__(
+        self,
+        settings: Settings,
+        catalog: Catalog,
+        records: Records,
+        clusters: Clusters,
+        recorder: Recorder,
+        spool: Spool,
+    ) -> None:
+        self._settings = settings
+        self._catalog = catalog
+        self._records = records
+        self._clusters = clusters
+        self._recorder = recorder
+        self._spool = spool
         self._lock = threading.RLock()
         self._live: dict[str, _Live] = {}
         self._read: OrderedDict[str, SeriesStore] = OrderedDict()
@@ -178,7 +205,7 @@ class Metrics:
         """A session's series; of an ended one those of its file. Raises NotFound, and StoreError where the
         file of an ended session cannot be read.
         """
-        self._hub.catalog.about(session)
+        self._catalog.about(session)
         live = self._begun(session)
         if live is not None:
             return live.store
@@ -229,11 +256,11 @@ class Metrics:
 
     def damage(self, session: str) -> str | None:
         """What has happened to a session's file of metrics, None if nothing is known."""
-        if aside := [name for name in self._hub.catalog.damaged(session) if name.startswith("metrics.")]:
+        if aside := [name for name in self._catalog.damaged(session) if name.startswith("metrics.")]:
             return f"The metrics were damaged and are kept as {aside[-1]}; what came later is kept anew."
         if (problem := self.problem(session)) is not None:
             return f"{problem['message']} {problem['remedy']}"
-        if session not in self.live() and looks_damaged(self._hub.catalog.path(session).with_name(_FILE)):
+        if session not in self.live() and looks_damaged(self._catalog.path(session).with_name(_FILE)):
             return f"{_FILE} is damaged: the metrics of this session cannot be read."
         return None
 
@@ -250,11 +277,11 @@ class Metrics:
 
     def server_figures(self) -> Mapping[str, float]:
         """Our own figures that are the same for all sessions (see ``FIGURES``)."""
-        recorder, process = self._hub.recorder, self._process
+        recorder, process = self._recorder, self._process
         with process.oneshot():
             cpu, memory = process.cpu_times(), process.memory_info().rss
         return {
-            "rayscope_spool_bytes": self._hub.spool.pending_bytes,
+            "rayscope_spool_bytes": self._spool.pending_bytes,
             "rayscope_batches_waiting": recorder.pending_batches,
             "rayscope_batches_rejected_total": recorder.rejected,
             "rayscope_behind_seconds": recorder.behind_ns() / 1e9,
@@ -269,7 +296,7 @@ class Metrics:
     def _opened(self, session: str, *, read_only: bool) -> SeriesStore:
         settings = self._settings
         return SeriesStore(
-            self._hub.catalog.path(session).with_name(_FILE),
+            self._catalog.path(session).with_name(_FILE),
             step_s=settings.metrics_interval_s,
             full_s=settings.metrics_full_h * 3600,
             keep_days=settings.metrics_keep_days,
@@ -282,7 +309,7 @@ class Metrics:
         """The measuring of a session that lives; begun now if it has not been."""
         with self._lock:
             live = self._live.get(session)
-        if live is not None or not self._running or not self._hub.records.is_live(session):
+        if live is not None or not self._running or not self._records.is_live(session):
             return live
         with self._opening_of(session):
             with self._lock:
@@ -293,7 +320,16 @@ class Metrics:
             if reader is not None:
                 reader.close()
             store = self._opened(session, read_only=False)
-            live = _Live(self._hub, session, [*self._collectors, *self._extra], store)
+            live = _Live(
+                self._settings,
+                self._catalog,
+                self._records,
+                self._clusters,
+                self.server_figures,
+                session,
+                [*self._collectors, *self._extra],
+                store,
+            )
             with self._lock:
                 if self._running:
                     self._live[session] = live
@@ -322,10 +358,10 @@ class Metrics:
                 log.exception("metrics could not be collected")
 
     def _tick(self, time_ns: int) -> None:
-        names = set(self._hub.catalog.names())
+        names = set(self._catalog.names())
         for name in names:
             try:
-                if self._hub.records.is_live(name):
+                if self._records.is_live(name):
                     live = self._begun(name)
                     if live is not None:
                         live.seen = time.monotonic()

@@ -28,7 +28,7 @@ from rayscope.server.control import add_control
 from rayscope.server.parameters import error
 from rayscope.server.push.api import add_realtime
 from rayscope.server.security import BodyRefused, Guard
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.server.write_access import add_operator
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.views.export.api import add_export
@@ -69,8 +69,8 @@ def _invalid(_: Request, problem: Exception) -> Response:
     return error(422, "invalid_parameter", said or "A parameter is invalid.", "See /openapi.json.")
 
 
-def create_app(hub: Hub) -> FastAPI:
-    """The application over a started hub."""
+def create_app(services: Services) -> FastAPI:
+    """The application over a started services."""
     app = FastAPI(
         title="Rayscope",
         version=__version__,
@@ -110,13 +110,13 @@ def create_app(hub: Hub) -> FastAPI:
         add_control,
         add_operator,
     ):
-        add(app, hub)
+        add(app, services)
     ui.add_ui(app)
     app.add_middleware(
         Guard,
-        token=hub.settings.token,
-        allowed_hosts=hub.settings.allowed_hosts,
-        max_batch_bytes=hub.settings.max_batch_bytes,
-        refused=hub.refused_bodies,
+        token=services.settings.token,
+        allowed_hosts=services.settings.allowed_hosts,
+        max_batch_bytes=services.settings.max_batch_bytes,
+        refused=services.refused_bodies,
     )
     return app

@@ -211,12 +211,15 @@ class Clusters:
         return cluster.feed.usage()
 
     def resources(self, session: str) -> Resources | None:
-        """What of the cluster's resources is free and what waits for some, asked of the GCS now.
+        """What of the cluster's resources is free and what waits for some; all who ask share an answer.
 
         None where there is no cluster any more. Raises GcsError.
         """
         cluster = self._living(session)
-        return None if cluster is None else read_resources(cluster.client)
+        if cluster is None:
+            return None
+        found: Resources = self._records.shared(session, "resources", lambda: read_resources(cluster.client))
+        return found
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
         """The job API of a live session's cluster, and what to call once something was changed by it.

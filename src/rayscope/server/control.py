@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from rayscope.server import schemas
 from rayscope.server.parameters import ERRORS, answer, error
 from rayscope.server.security import COOKIE, cookie_value, matches
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.server.write_access import operator_only
 from rayscope.user_sql import run as user_sql_run
 
@@ -35,13 +35,13 @@ class SqlQuestion(BaseModel):
     limit: int = Field(user_sql_run.DEFAULT_LIMIT, ge=1, le=user_sql_run.MAX_LIMIT)
 
 
-def add_control(app: FastAPI, hub: Hub) -> None:
+def add_control(app: FastAPI, services: Services) -> None:
     """The three paths that take a POST from users."""
 
     @app.post("/api/login", status_code=204)
     def login(given: Login) -> Response:
         """Let this browser in by a cookie."""
-        token = hub.settings.token
+        token = services.settings.token
         if token is not None and not matches(given.token, token):
             return error(
                 401, "unauthorized", "That is not this server's token.", "It was printed at its start."
@@ -54,17 +54,19 @@ def add_control(app: FastAPI, hub: Hub) -> None:
 
     @app.post(
         "/api/clusters",
-        dependencies=[Depends(operator_only(hub))],
+        dependencies=[Depends(operator_only(services))],
         responses={**ERRORS, 502: {"model": schemas.ErrorAnswer}},
     )
     def attach(cluster: Cluster) -> Response:
         """Begin to read snapshots of a running cluster."""
-        return answer({"session": hub.attach(cluster.address, cluster.ray_token)})
+        return answer({"session": services.clusters.attach(cluster.address, cluster.ray_token)})
 
     @app.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
     def run_sql(question: SqlQuestion) -> Response:
         """Run one SELECT over a session's views."""
-        chosen = hub.records.resolve(question.session)
-        version = hub.records.read(chosen, lambda file: file.written)
-        body = hub.sql.query(hub.catalog.path(chosen), question.sql, version=version, limit=question.limit)
+        chosen = services.records.resolve(question.session)
+        version = services.records.read(chosen, lambda file: file.written)
+        body = services.sql.query(
+            services.catalog.path(chosen), question.sql, version=version, limit=question.limit
+        )
         return Response(body, media_type="application/json")

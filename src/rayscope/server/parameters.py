@@ -9,9 +9,10 @@ import msgspec
 from fastapi import Depends, Query, Request
 from fastapi.responses import Response
 
+from rayscope.cluster.sessions.recording import dropped
 from rayscope.server import schemas
 from rayscope.server.security import error_body
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
 
@@ -57,13 +58,15 @@ def answer(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
-def answered(hub: Hub, session: str, request: Request, function: Callable[[SessionFile], Any]) -> Response:
+def answered(
+    services: Services, session: str, request: Request, function: Callable[[SessionFile], Any]
+) -> Response:
     """The JSON of what ``function`` finds in a session's record; equal requests share it for a while.
 
     Header ``Age`` (s): since it was made.
     """
     question = f"{request.url.path}?{request.url.query}"
-    body, age_s = hub.records.dated(session, question, lambda file: msgspec.json.encode(function(file)))
+    body, age_s = services.records.dated(session, question, lambda file: msgspec.json.encode(function(file)))
     return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 
@@ -79,13 +82,13 @@ def error(
     return Response(error_body(code, message, remedy, params), status, headers, "application/json")
 
 
-def with_dropped(hub: Hub, session: str, page: pages.Page) -> Response:
+def with_dropped(services: Services, session: str, page: pages.Page) -> Response:
     """A page of a list, with what the session is missing."""
     return answer(
         {
             "items": page.items,
             "next": page.next,
             "total": page.total,
-            "dropped": hub.dropped(session),
+            "dropped": dropped(services, session),
         }
     )

@@ -21,8 +21,9 @@ import uvicorn
 from rayscope.ray.auth import ray_token
 from rayscope.server.app import create_app
 from rayscope.server.http_protocol import HttpProtocol
+from rayscope.server.lifecycle import Lifecycle, create_services
 from rayscope.server.push.realtime import MAX_MESSAGE_BYTES
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.server.settings import Settings
 
 #: How often a WebSocket is pinged, and how long its answer may take before it is taken for dead.
@@ -52,7 +53,8 @@ class Server:
         self.settings = settings
         self.url = ""
         self.ingest_url = ""
-        self.hub: Hub | None = None
+        self.services: Services | None = None
+        self._lifecycle: Lifecycle | None = None
         self._lock_file: IO[str] | None = None
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -74,7 +76,7 @@ class Server:
         try:
             self._lock()
             self._bind()
-            self.hub = Hub(settings)
+            self.services = create_services(settings)
         except OSError as error:
             self._release()
             raise StartError(
@@ -84,11 +86,12 @@ class Server:
         except BaseException:
             self._release()
             raise
-        self.hub.url = self.hub.url or self.url
+        self.services.url = self.services.url or self.url
         _tune_interpreter()
-        self.hub.start()
+        self._lifecycle = Lifecycle(self.services)
+        self._lifecycle.start()
         config = uvicorn.Config(
-            create_app(self.hub),
+            create_app(self.services),
             http=HttpProtocol,
             log_level="warning",
             access_log=False,
@@ -116,9 +119,9 @@ class Server:
 
     def attach(self, address: str) -> str:
         """Begin snapshots of the GCS at ``address``; returns the session. Raises GcsError."""
-        if self.hub is None:
+        if self.services is None:
             raise RuntimeError("the server is not started")
-        return self.hub.attach(address, ray_token())
+        return self.services.clusters.attach(address, ray_token())
 
     def stop(self) -> None:
         """Stop serving, flush and close. Safe to call twice."""
@@ -126,9 +129,10 @@ class Server:
             self._server.should_exit = True
         if self._thread is not None:
             self._thread.join(10)
-        if self.hub is not None:
-            self.hub.stop()
-            self.hub = None
+        if self.services is not None:
+            if self._lifecycle is not None:
+                self._lifecycle.stop()
+            self.services = None
         self._release()
 
     def _lock(self) -> None:
@@ -172,11 +176,11 @@ class Server:
         self.url = f"http://{_url_host(settings.host)}:{port}"
 
     def _write_about(self, folder: Path) -> None:
-        if self.hub is None:
+        if self.services is None:
             return
         port = self.url.rpartition(":")[2]
         self.ingest_url = (
-            f"http://{_reachable_host(self.settings.host)}:{port}/api/ingest/{self.hub.key}/ray-events"
+            f"http://{_reachable_host(self.settings.host)}:{port}/api/ingest/{self.services.key}/ray-events"
         )
         about = {"pid": os.getpid(), "url": self.url, "ingest_url": self.ingest_url}
         path = folder / "server.json"

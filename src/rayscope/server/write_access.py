@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from rayscope.server.parameters import ERRORS, error
 from rayscope.server.security import matches
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 
 HEADER = "X-Rayscope-Operator"
 _REMEDY = (
@@ -36,17 +36,17 @@ class OperatorLogin(BaseModel):
     token: str = Field(max_length=500)
 
 
-def operator_only(hub: Hub) -> Callable[..., None]:
+def operator_only(services: Services) -> Callable[..., None]:
     """A dependency for routes that act. Raises NotOperator (answered 403, ``needs_operator``)."""
 
     def check(given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None) -> None:
-        if given is None or not matches(given, hub.operator_token):
+        if given is None or not matches(given, services.operator_token):
             raise NotOperator
 
     return check
 
 
-def add_operator(app: FastAPI, hub: Hub) -> None:
+def add_operator(app: FastAPI, services: Services) -> None:
     """Where a token can be tried, and the answer to who is no operator."""
 
     @app.exception_handler(NotOperator)
@@ -56,6 +56,6 @@ def add_operator(app: FastAPI, hub: Hub) -> None:
     @app.post("/api/operator", status_code=204, responses=ERRORS)
     def operator(given: OperatorLogin) -> Response:
         """Whether this is the operator's token: 204, or 403. Nothing is kept."""
-        if not matches(given.token, hub.operator_token):
+        if not matches(given.token, services.operator_token):
             return error(403, "wrong_operator_token", "That is not the operator's token.", _REMEDY)
         return Response(status_code=204)

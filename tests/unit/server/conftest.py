@@ -37,14 +37,14 @@ class Running:
     def ingest(self, *batches: bytes) -> None:
         for batch in batches:
             assert self.client.post(self.server.ingest_url, content=batch).status_code == 204
-        assert self.server.hub is not None
-        assert self.server.hub.recorder.flush(60)
+        assert self.server.services is not None
+        assert self.server.services.recorder.flush(60)
 
     def record(self, story: Story) -> None:
         """Put a story on record."""
-        assert self.server.hub is not None
-        self.server.hub.recorder.submit_records(story.batch, "events")
-        assert self.server.hub.recorder.flush(60)
+        assert self.server.services is not None
+        self.server.services.recorder.submit_records(story.batch, "events")
+        assert self.server.services.recorder.flush(60)
 
 
 def start(folder: Path, batches: list[bytes]) -> Iterator[Running]:
@@ -74,10 +74,10 @@ def whole(running: Running, dump: Callable[[Path], Any]) -> Callable[[], dict[st
     """Rows of each table, and a check sum of all attempts: what must not change."""
 
     def read() -> dict[str, int]:
-        assert running.server.hub is not None
-        hub = running.server.hub
-        session = hub.records.resolve(None)
-        with hub.catalog.reading(session) as file, file.reader() as cursor:
+        assert running.server.services is not None
+        services = running.server.services
+        session = services.records.resolve(None)
+        with services.catalog.reading(session) as file, file.reader() as cursor:
             tables = cursor.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
             counts = {
                 name: cursor.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0] for (name,) in tables

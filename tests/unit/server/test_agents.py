@@ -35,10 +35,10 @@ def test_both_forms_leave_the_same_record(
         for body in bodies:
             answer = httpx.post(server.ingest_url, content=form(body), headers=headers)
             assert answer.status_code == 204, answer.text
-        assert server.hub is not None
-        assert server.hub.recorder.flush()
-        (session,) = server.hub.catalog.names()
-        path = server.hub.catalog.path(session)
+        assert server.services is not None
+        assert server.services.recorder.flush()
+        (session,) = server.services.catalog.names()
+        path = server.services.catalog.path(session)
         server.stop()
         records.append(dump(path))
     assert records[0]["attempts"]
@@ -151,11 +151,11 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     assert {(by["first_ns"], by["last_ns"]) for by in dropped["by"] if by["event_type"]} == {(1000, 2000)}
     assert (dropped["repaired_total"], dropped["repaired_ns"]) == (0, None)
     # Told again, it is nothing to write.
-    put = fresh.server.hub.recorder._put
+    put = fresh.server.services.recorder._put
     tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=40))
-    assert fresh.server.hub.recorder._put == put
+    assert fresh.server.services.recorder._put == put
     tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
-    assert fresh.server.hub.recorder._put == put + 1
+    assert fresh.server.services.recorder._put == put + 1
 
 
 def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
@@ -170,7 +170,7 @@ def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
 
 def test_a_session_of_before_is_not_said_to_be_silent(fresh: Any, bodies: list[bytes]) -> None:
     fresh.ingest(*bodies)
-    about = fresh.server.hub.catalog.about(fresh.get("/api/summary")["session"])
+    about = fresh.server.services.catalog.about(fresh.get("/api/summary")["session"])
     about.agents.clear()
     (node,) = fresh.get("/api/nodes")["items"]
     assert (node["lane"], node["lane_code"]) == ("unknown", "not_noted")
@@ -183,10 +183,10 @@ def test_ids_and_files_that_are_none_cost_nothing_else(
     for batch in sample("2.60"):
         odd = [event | {"nodeId": "AAAA"} for event in batch]
         httpx.post(server.ingest_url, json=odd).raise_for_status()
-    assert server.hub is not None
-    assert server.hub.recorder.flush()
-    (session,) = server.hub.catalog.names()
-    assert server.hub.catalog.about(session).agents == {}
+    assert server.services is not None
+    assert server.services.recorder.flush()
+    (session,) = server.services.catalog.names()
+    assert server.services.catalog.about(session).agents == {}
     tasks = httpx.get(f"{server.url}/api/summary").json()["tasks"]
     server.stop()
     (tmp_path / "data" / "sessions" / session / "agents.json").write_text('{"x": {"lane": 3}}')
@@ -198,9 +198,9 @@ def test_what_agents_said_outlives_the_server(serve: Callable[..., Server], bodi
     server = serve()
     for body in bodies:
         httpx.post(server.ingest_url, content=body).raise_for_status()
-    assert server.hub is not None
-    assert server.hub.recorder.flush()
-    (session,) = server.hub.catalog.names()
+    assert server.services is not None
+    assert server.services.recorder.flush()
+    (session,) = server.services.catalog.names()
     (node,) = httpx.get(f"{server.url}/api/nodes").json()["items"]
     url = server.ingest_url.replace("/ray-events", "/agent")
     httpx.post(url, json=report(session, node["node_id"])).raise_for_status()
@@ -236,7 +236,7 @@ def test_a_hostile_report_is_refused(running: Any, changes: dict[str, Any]) -> N
 
 def test_reports_need_the_key_and_have_a_limit(running: Any) -> None:
     url = running.server.ingest_url.replace("/ray-events", "/agent")
-    assert running.client.post(url.replace(running.server.hub.key, "wrong"), json={}).status_code == 404
+    assert running.client.post(url.replace(running.server.services.key, "wrong"), json={}).status_code == 404
     running.error(running.client.post(url, content=b" " * (65 << 10)), 413)
     running.error(running.client.post(url, content=b"[" * (60 << 10)), 400)
     running.error(running.client.post(url, content=b'{"session":"\xff"}'), 400)

@@ -40,20 +40,20 @@ def alerting(fresh: Any) -> Any:
     told = Story()
     told.task("load", 0, 1, 5)
     fresh.record(told)
-    hub = fresh.server.hub
-    hub.alerts._stopping.set()  # time is the test's
-    hub.alerts._thread.join()
-    store = hub.metrics.store(SESSION)
+    services = fresh.server.services
+    services.alerts._stopping.set()  # time is the test's
+    services.alerts._thread.join()
+    store = services.metrics.store(SESSION)
     now_ns = time.time_ns()
     for ago in range(60, -1, -5):
         values = [sample("my_queue", 90 - ago, queue="q1"), sample("rayscope_node_up", 0, node_id=NODE)]
         store.append(now_ns - ago * S, values)
-    hub.alerts.turn(now_ns + 20 * S)  # whatever was evaluated before is due again
+    services.alerts.turn(now_ns + 20 * S)  # whatever was evaluated before is due again
     return fresh
 
 
 def acting(running: Any) -> dict[str, str]:
-    return {HEADER: running.server.hub.operator_token}
+    return {HEADER: running.server.services.operator_token}
 
 
 def test_what_fires_with_its_rules_and_its_history(alerting: Any) -> None:
@@ -122,7 +122,7 @@ def test_a_channel_is_tested_and_its_secrets_stay_here(alerting: Any) -> None:
     (alerting.folder / "alerts" / "channels.yml").write_text(
         f"channels:\n- {{name: hook, type: apprise, urls: ['{url}']}}\n"
     )
-    alerting.server.hub.alerts.notifier.reload()
+    alerting.server.services.alerts.notifier.reload()
     post, headers = alerting.client.post, acting(alerting)
     failed = post("/api/alerts/channels/hook/test", headers=headers)
     assert failed.json()["ok"] is False
@@ -177,8 +177,8 @@ def test_the_command_lists_tests_exports_and_notifies(
     assert "QueueLong" in (tmp_path / "rules.yml").read_text()
     assert "There is no channel" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
     hostile, now_ns = "\x1b]0;owned\x07[red]q\u202e\x9b[/red]", time.time_ns()
-    alerting.server.hub.metrics.store(SESSION).append(now_ns, [sample("my_queue", 90, queue=hostile)])
-    alerting.server.hub.alerts.turn(now_ns + 40 * S)
+    alerting.server.services.metrics.store(SESSION).append(now_ns, [sample("my_queue", 90, queue=hostile)])
+    alerting.server.services.alerts.turn(now_ns + 40 * S)
     for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--from", "-2m")):
         assert not set("\x1b\x07\u202e\x9b") & set(out)
         assert "[red]q" in out

@@ -52,13 +52,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, bodies: list[bytes]) -> P
     home = tmp_path_factory.mktemp("recorded") / "data"
     server = Server(Settings(data_dir=home, port=0))
     server.start()
-    assert server.hub is not None
+    assert server.services is not None
     for body in bodies:
         for session in (b"session_one", b"session_two"):
             answer = httpx.post(server.ingest_url, content=_renamed(body, session))
             assert answer.status_code == 204
-    assert server.hub.recorder.flush(60)
-    server.hub.catalog.save_agents("session_one")
+    assert server.services.recorder.flush(60)
+    server.services.catalog.save_agents("session_one")
     server.stop()
     return home
 
@@ -84,7 +84,7 @@ def test_it_starts_and_the_other_session_is_whole(
     (stray / "00000000000000000002.json").mkdir()
     (stray / "00000000000000000003.part").mkdir()
     server = serve(home)
-    assert server.hub is not None
+    assert server.services is not None
     rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
     assert set(rows) == {"session_one", "session_two"}
     assert rows["session_two"]["error"] is None
@@ -106,8 +106,8 @@ def test_counts_of_a_session_without_its_about_are_made_again(
     shutil.copytree(recorded, home)
     no_utf8(home / "sessions" / "session_one" / "about.json")
     server = serve(home)
-    assert server.hub is not None
-    catalog = server.hub.catalog
+    assert server.services is not None
+    catalog = server.services.catalog
     wait_for(lambda: catalog.about("session_one").attempts, "the counts")
     assert catalog.about("session_one").states == catalog.about("session_two").states
 
@@ -119,9 +119,9 @@ def test_a_record_that_is_missing_is_begun_anew_with_a_note(
     shutil.copytree(recorded, home)
     (home / "sessions" / "session_one" / "record.duckdb").unlink()
     server = serve(home)
-    assert server.hub is not None
+    assert server.services is not None
     assert httpx.post(server.ingest_url, content=_renamed(bodies[0], b"session_one")).status_code == 204
-    assert server.hub.recorder.flush(60)
+    assert server.services.recorder.flush(60)
     rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
     assert "missing" in rows["session_one"]["error"]
     assert rows["session_two"]["error"] is None

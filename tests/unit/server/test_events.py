@@ -108,11 +108,11 @@ def test_a_jobs_progress_counts_all_its_attempts(told: Any) -> None:
 
 
 def test_a_submissions_progress_is_its_drivers(told: Any) -> None:
-    told.server.hub.recorder.submit_records(
+    told.server.services.recorder.submit_records(
         RecordBatch(SESSION, entities=[entity("job", "sub_1", {"submission_id": "sub_1", "alias_of": JOB})]),
         "gcs",
     )
-    assert told.server.hub.recorder.flush(60)
+    assert told.server.services.recorder.flush(60)
     states = told.get("/api/jobs/sub_1/progress")["states"]
     assert states == told.get(f"/api/jobs/{JOB}/progress")["states"] != {}
 
@@ -156,7 +156,7 @@ def test_a_placement_group_is_told_of_when_it_changed(fresh: Any) -> None:
 
 
 def test_acts_need_the_operator_and_a_cluster(told: Any) -> None:
-    operator = {"X-Rayscope-Operator": told.server.hub.operator_token}
+    operator = {"X-Rayscope-Operator": told.server.services.operator_token}
     for method, path in (
         ("POST", "/api/jobs"),
         ("POST", f"/api/jobs/{JOB}/stop"),

@@ -82,7 +82,7 @@ def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     server.start()
     made.addresses[NODE] = ["127.0.0.1", 1, port]
     with GcsClient(f"127.0.0.1:{port}", "rays-token") as client:
-        monkeypatch.setattr(fresh.server.hub, "gcs_of", lambda session: client)
+        monkeypatch.setattr(fresh.server.services, "gcs_of", lambda session: client)
         yield made
     server.stop(None).wait()
 
@@ -314,7 +314,7 @@ def test_of_a_session_without_a_cluster_there_are_none(fresh: Any) -> None:
     fresh.record(_story())
     answer = fresh.error(fresh.client.post(PATH, json={"session": SESSION}), 400)
     assert "attach" in answer["remedy"]
-    fresh.server.hub.catalog.about(SESSION).last_ns -= 10**12
+    fresh.server.services.catalog.about(SESSION).last_ns -= 10**12
     ended = fresh.error(fresh.client.post(PATH, json={"session": SESSION}), 400)
     assert "ended" in ended["message"]
     fresh.error(fresh.client.post(PATH, json={"session": "../../etc"}), 404)
@@ -323,17 +323,17 @@ def test_of_a_session_without_a_cluster_there_are_none(fresh: Any) -> None:
 
 def test_a_job_that_hangs_is_live_while_its_gcs_answers(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh.record(_story())
-    hub = fresh.server.hub
-    hub.catalog.about(SESSION).last_ns -= 10**12
+    services = fresh.server.services
+    services.catalog.about(SESSION).last_ns -= 10**12
     answered = PollStatus(ok=True, last_success_ns=time.time_ns(), session=SESSION)
     poller = SimpleNamespace(status=answered)
-    monkeypatch.setitem(hub.clusters._clusters, SESSION, SimpleNamespace(session=SESSION, poller=poller))
-    assert hub.records.is_live(SESSION)
+    monkeypatch.setitem(services.clusters._clusters, SESSION, SimpleNamespace(session=SESSION, poller=poller))
+    assert services.records.is_live(SESSION)
     assert fresh.get("/api/sessions")["items"][0]["state"] == "live"
     # The same address may be another session's by now.
     poller.status = PollStatus(ok=True, last_success_ns=time.time_ns(), session="another")
-    assert not hub.records.is_live(SESSION)
-    monkeypatch.delitem(hub.clusters._clusters, SESSION)
+    assert not services.records.is_live(SESSION)
+    monkeypatch.delitem(services.clusters._clusters, SESSION)
 
 
 def test_a_page_of_another_site_may_not_look(fresh: Any, cluster: Cluster) -> None:

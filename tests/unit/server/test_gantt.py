@@ -175,9 +175,9 @@ def test_what_has_happened_since_the_lanes_were_laid_out_does_not_show_as_use(fr
     story.task("longer", 0, 200, 600, worker=D)
     story.task("after", 0, 500, 600, worker=D)
     fresh.record(story)
-    assert fresh.server.hub is not None
-    told = fresh.server.hub.records.read(
-        fresh.server.hub.records.resolve(None),
+    assert fresh.server.services is not None
+    told = fresh.server.services.records.read(
+        fresh.server.services.records.resolve(None),
         lambda file: gantt_sql.turns(file, {}, at(0), at(400), last_ns=at(10_000)),
     )
     assert told.bucket_ns == MS
@@ -328,17 +328,17 @@ def test_an_answer_that_is_refreshed_is_of_the_time_of_its_refreshing(
     story = Story()
     story.task("runs", 0, 5)
     fresh.record(story)
-    hub = fresh.server.hub
-    assert hub is not None
+    services = fresh.server.services
+    assert services is not None
     now = [at(1000)]
-    monkeypatch.setattr(hub, "last_ns", lambda session: now[0])
+    monkeypatch.setattr(services, "last_ns", lambda session: now[0])
     kept = []
 
     def dated(session: str, question: str, make: Callable[[Any], bytes], **_: Any) -> tuple[bytes, int]:
-        kept.append(partial(hub.query, session, make))
+        kept.append(partial(services.query, session, make))
         return kept[-1](), 0
 
-    monkeypatch.setattr(hub, "dated", dated)
+    monkeypatch.setattr(services, "dated", dated)
     first = fresh.get(f"/api/flow/{view}")
     now[0] = at(5000)
     assert json.loads(kept[0]()) == fresh.get(f"/api/flow/{view}") != first

@@ -1,4 +1,4 @@
-"""The end of a hub: nothing of it goes on."""
+"""The end of a services: nothing of it goes on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def test_no_thread_outlives_a_stop(tmp_path: Path) -> None:
     servers = start(tmp_path, [])
     running = next(servers)
     running.record(Story())
-    hub = running.server.hub
-    assert hub is not None
-    hub.catalog.add(SESSION)
-    store = hub.logs.store(SESSION, make=True)
+    services = running.server.services
+    assert services is not None
+    services.catalog.add(SESSION)
+    store = services.logs.store(SESSION, make=True)
     assert store is not None
     assert any(thread.name == "rayscope-log-keeper" for thread in threading.enumerate())
     next(servers, None)
     left = [thread.name for thread in set(threading.enumerate()) - before if thread.name.startswith(_OURS)]
     assert left == []
-    assert not hub.logs._stores
+    assert not services.logs._stores

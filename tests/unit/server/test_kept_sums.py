@@ -13,11 +13,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from rayscope.server.made_sums import load, place
 from tests.story import Story, at
 from tests.unit.server.conftest import Running, start
 
 from rayscope.server import clusters, kept_sums, laid_out, made_sums
-from rayscope.server.made_sums import load, place
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.gantt import sql as gantt_sql
 from rayscope.views.gantt.api import FOLLOWED
@@ -112,8 +112,8 @@ def test_who_wants_all_of_them_at_the_same_time_shares_them(
         sums.get(session, "logical", (), lambda file, last_ns: slow(file, {}, last_ns=last_ns), Any)
 
     fresh.record(_story(2))
-    assert fresh.server.hub is not None
-    session, sums = fresh.server.hub.records.resolve(None), fresh.server.hub.sums
+    assert fresh.server.services is not None
+    session, sums = fresh.server.services.records.resolve(None), fresh.server.services.sums
     monkeypatch.setattr(query, "logical_rows", slow)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(sums.logical, session, {})
@@ -160,20 +160,20 @@ def test_they_answer_for_a_function_until_its_attempts_change(
 def test_after_a_filter_was_asked_for_others_are_answered_from_what_is_laid_out(
     fresh: Running, made: list[str]
 ) -> None:
-    assert fresh.server.hub is not None
-    hub = fresh.server.hub
+    assert fresh.server.services is not None
+    services = fresh.server.services
 
     def has_sums(file: SessionFile) -> bool:
         found = load(place(file, "logical"))
-        return found is not None and found.is_of(file, hub.records.last_ns(session))
+        return found is not None and found.is_of(file, services.records.last_ns(session))
 
     for trains in (3, 4):
         fresh.record(_story(trains))
-        session = hub.records.resolve(None)
+        session = services.records.resolve(None)
         made.clear()
         assert fresh.get("/api/flow/logical", until_ns=str(at(150)))["attempts"] == 4
         # And then the sums of all.
-        _until(lambda: hub.records.read(session, has_sums))
+        _until(lambda: services.records.read(session, has_sums))
         assert fresh.get("/api/flow/logical", since_ns=str(at(195)))["attempts"] == 2 * trains - 4
         assert fresh.get("/api/flow/logical", until_ns=str(at(150)), state="FINISHED")["attempts"] == 4
         assert made == ["logical_rows"] * 2
@@ -192,8 +192,8 @@ def test_where_laying_out_fails_attempts_are_read_and_it_is_tried_again_later(
         assert fresh.get("/api/flow/logical", until_ns=str(at(when)))["attempts"] == 4
         sums.prepare()
 
-    assert fresh.server.hub is not None
-    sums = fresh.server.hub.sums
+    assert fresh.server.services is not None
+    sums = fresh.server.services.sums
     monkeypatch.setattr(query, "lay_out", fail)
     fresh.record(_story(3))
     ask(150)
@@ -201,7 +201,7 @@ def test_where_laying_out_fails_attempts_are_read_and_it_is_tried_again_later(
     ask(160)
     assert len(tried) == 1
     monkeypatch.setattr(laid_out, "_PATIENCE_S", 0)
-    sums.laid_out.forget(fresh.server.hub.records.resolve(None))
+    sums.laid_out.forget(fresh.server.services.records.resolve(None))
     ask(170)
     _until(lambda: len(tried) == 2)
 
@@ -260,11 +260,11 @@ def test_they_are_made_when_a_session_ends(
     fresh: Running, made: list[str], lives: pytest.MonkeyPatch
 ) -> None:
     fresh.record(_story(2))
-    assert fresh.server.hub is not None
-    hub = fresh.server.hub
+    assert fresh.server.services is not None
+    services = fresh.server.services
     _until(lambda: len(_heads(fresh.folder)) == KEPT)
     lives.undo()
-    last_ns = str(hub.records.last_ns(hub.records.resolve(None)))
+    last_ns = str(services.records.last_ns(services.records.resolve(None)))
     _until(lambda: sum(head[1] == last_ns for head in _heads(fresh.folder)) == KEPT)
     made.clear()
     _ask(fresh)
@@ -294,10 +294,10 @@ def test_filters_of_a_live_session_are_told_of_one_moment_and_what_happens_now_a
     monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", 0)
     for module in (kept_sums, laid_out):
         monkeypatch.setattr(module, "_OUTDATED", 10)  # stories are written whole
-    assert fresh.server.hub is not None
-    sums, path = fresh.server.hub.sums, "/api/flow/logical"
+    assert fresh.server.services is not None
+    sums, path = fresh.server.services.sums, "/api/flow/logical"
     fresh.record(_story(3))
-    session = fresh.server.hub.records.resolve(None)
+    session = fresh.server.services.records.resolve(None)
     _until(lambda: len(_heads(fresh.folder)) == KEPT)
     with monkeypatch.context() as still:
         still.setattr(made_sums.Made, "is_due", lambda *_, **__: False)
@@ -357,8 +357,8 @@ def test_to_stop_ends_what_is_being_made(fresh: Running, made: list[str], lives:
             began.set()
             reader.execute("SELECT count(*) FROM range(10000000000) a, range(1000) b WHERE a.range < b.range")
 
-    assert fresh.server.hub is not None
-    sums = fresh.server.hub.sums
+    assert fresh.server.services is not None
+    sums = fresh.server.services.sums
     sums.follow("endless", endless)
     fresh.record(_story(1))
     assert began.wait(60)

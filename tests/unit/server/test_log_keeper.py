@@ -25,14 +25,14 @@ def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any
         raise AgentError("timeout", "It did not answer.", "Try again.")
 
     nodes = [{"node_id": f"{number:02x}", "state": "ALIVE"} for number in range(8)]
-    hub: Any = SimpleNamespace(
+    services: Any = SimpleNamespace(
         settings=SimpleNamespace(keep_logs="workers", min_free_bytes=0),
         catalog=SimpleNamespace(folder=tmp_path, names=lambda: ["s"]),
         gcs_of=lambda session: True,
         query=lambda session, look: nodes,
     )
     logs: Any = SimpleNamespace(names=names, store=lambda session: None, forget=lambda *key: None)
-    keeper = Keeper(hub, logs)
+    keeper = Keeper(services, logs)
     for _ in range(4):  # there are four readers: half of the nodes wait for one
         keeper._turn()
     queued = keeper._pool._work_queue.qsize()

@@ -40,8 +40,8 @@ def kept(fresh: Running) -> Running:
     story.entity("worker", WORKER, 0, 5, node_id=NODE, pid=100)
     story.entity("job", JOB, 0, 5, submission_id="sub_1", driver_node_id=NODE, type="SUBMISSION")
     fresh.record(story)
-    assert fresh.server.hub is not None
-    store = fresh.server.hub.logs.store(SESSION, make=True)
+    assert fresh.server.services is not None
+    store = fresh.server.services.logs.store(SESSION, make=True)
     assert store is not None
     store.append(NODE, NAME, 0, TEXT.encode(), 1)
     store.append(NODE, "job-driver-sub_1.log", 0, b"the driver said this\n", 1)

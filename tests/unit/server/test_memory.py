@@ -23,9 +23,9 @@ def attached(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any
         story = Story()
         story.task("make", 0, 1, 2)
         fresh.record(story)
-        hub = fresh.server.hub
-        hub.catalog.about(SESSION).last_ns = time.time_ns()
-        monkeypatch.setattr(hub.clusters, "gcs_of", lambda _: gcs)
+        services = fresh.server.services
+        services.catalog.about(SESSION).last_ns = time.time_ns()
+        monkeypatch.setattr(services.clusters, "gcs_of", lambda _: gcs)
         return fresh
 
     return attach
@@ -69,7 +69,7 @@ def test_an_account_is_kept_while_somebody_looks(
     monkeypatch.setattr(references, "_REST", 0)
     monkeypatch.setattr(references, "ASKED_S", 0.5)
     with raylets_of(False) as gcs:
-        objects = attached(gcs).server.hub.objects
+        objects = attached(gcs).server.services.objects
         first = objects.read(SESSION, None, 30.0)
         wait_until(lambda: objects.read(SESSION).time_ns > first.time_ns, "a later account")
         keeper = objects._keepers[SESSION]

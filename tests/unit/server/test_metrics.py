@@ -46,8 +46,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
     folder = tmp_path_factory.mktemp("measured")
     server = Server(Settings(data_dir=folder, port=0, metrics_interval_s=1, token="open sesame"))
     server.start()
-    assert server.hub is not None
-    server.hub.metrics.register("numbers", Numbers)
+    assert server.services is not None
+    server.services.metrics.register("numbers", Numbers)
     with httpx.Client(
         base_url=server.url, timeout=60, headers={"Authorization": "Bearer open sesame"}
     ) as client:
@@ -57,7 +57,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
         story.task("f", 0, 1, 2, failed=True)
         story.task("g", 0, 1)
         told.record(story)
-        server.hub.catalog.about(story.batch.session).last_ns = 2**62  # it lives as long as the test
+        server.services.catalog.about(story.batch.session).last_ns = 2**62  # it lives as long as the test
         wait_until(lambda: told.get("/api/metrics", name="some_number")["total"] == 2, "samples", 20)
         wait_until(lambda: told.get("/api/metrics", name="rayscope_task*")["total"] >= 2, "samples", 20)
         yield told
@@ -141,27 +141,27 @@ def ended(tmp_path: Path) -> Iterable[Running]:
 
 
 def test_series_of_an_ended_session_are_read_from_its_file_and_go_with_it(ended: Running) -> None:
-    hub = ended.server.hub
-    assert hub is not None
+    services = ended.server.services
+    assert services is not None
     found = ended.get("/api/metrics", session=ENDED)
     assert [(item["name"], item["value"]) for item in found["items"]] == [("m", 3)]
     assert found["collectors"] == []
-    folder = hub.catalog.path(ENDED).parent
-    assert hub.catalog.disk_bytes(ENDED) > (folder / "metrics.duckdb").stat().st_size
-    assert hub.catalog.apply_retention(Retention(max_age_s=1), 10**18) == [ENDED]
+    folder = services.catalog.path(ENDED).parent
+    assert services.catalog.disk_bytes(ENDED) > (folder / "metrics.duckdb").stat().st_size
+    assert services.catalog.apply_retention(Retention(max_age_s=1), 10**18) == [ENDED]
     assert not folder.exists()
     ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 404)
 
 
 def test_a_damaged_metrics_file_is_told_and_the_record_is_still_read(ended: Running) -> None:
-    hub = ended.server.hub
-    assert hub is not None
-    folder = hub.catalog.path(ENDED).parent
+    services = ended.server.services
+    assert services is not None
+    folder = services.catalog.path(ENDED).parent
     (folder / "metrics.duckdb").write_bytes(b"nonsense" * 5000)
     told = ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 503)
     assert told["code"] == "corrupt"
     assert ended.get("/api/tasks", session=ENDED)["total"] == 0
-    hub.catalog.about(ENDED).last_ns = 2**62  # its cluster tells something again
+    services.catalog.about(ENDED).last_ns = 2**62  # its cluster tells something again
     assert "damaged" in ended.get("/api/metrics", session=ENDED)["note"]
     assert list(folder.glob("metrics.damaged-*"))
 
@@ -172,10 +172,10 @@ def test_settings_bound_what_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_file_that_opens_slowly_holds_up_no_other_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    hub: Any = SimpleNamespace(
+    services: Any = SimpleNamespace(
         settings=None, catalog=SimpleNamespace(about=lambda session: None), is_live=lambda session: False
     )
-    metrics, go, opened = Metrics(hub), threading.Event(), []
+    metrics, go, opened = Metrics(services), threading.Event(), []
 
     def open_it(session: str, *, read_only: bool) -> Any:
         opened.append(session)

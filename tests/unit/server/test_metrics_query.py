@@ -40,14 +40,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     server.start()
     with httpx.Client(base_url=server.url, timeout=60) as client:
         running = Running(server, client, folder)
-        assert server.hub is not None
-        server.hub.metrics.stop()  # what is measured now would hide what is written here
+        assert server.services is not None
+        server.services.metrics.stop()  # what is measured now would hide what is written here
         story = Story()
         story.task("f", 0, 1, 2)
         running.record(story)
-        about = server.hub.catalog.about(story.batch.session)
+        about = server.services.catalog.about(story.batch.session)
         about.last_ns = END_S * S
-        path = server.hub.catalog.path(about.session).with_name("metrics.duckdb")
+        path = server.services.catalog.path(about.session).with_name("metrics.duckdb")
         store = SeriesStore(path, step_s=5, full_s=60)
         family = Family("work_total", "counter", "", "bytes")
         for second in range(0, HOURS * 3600 + 1, 15):

@@ -23,11 +23,11 @@ NODES = [f"{number:056x}" for number in range(1, 6)]
 
 def tell(fresh: Running, accounts: dict[str, Any]) -> None:
     """Let the server have heard these accounts of nodes before their cluster went."""
-    assert fresh.server.hub is not None
+    assert fresh.server.services is not None
     feed = UsageFeed(GcsClient("127.0.0.1:1"))
     for time_ns, (node_id, account) in enumerate(accounts.items(), 1):
         feed.take(node_id, json.dumps(account), time_ns)
-    fresh.server.hub.clusters._last_usage[SESSION] = Usage(
+    fresh.server.services.clusters._last_usage[SESSION] = Usage(
         nodes=feed.usage().nodes, error="Gone.", remedy="None.", code="deadline", params={"seconds": 3}
     )
 
@@ -160,11 +160,11 @@ def test_of_an_ended_session_the_metrics_say_the_last(fresh: Running) -> None:
     story.entity("node", NODES[0], 0, hostname="old")
     story.entity("node", NODES[1], 0, hostname="untold")
     story.task("f", 0, 1, 2, node=NODES[0])
-    hub = fresh.server.hub
-    assert hub is not None
+    services = fresh.server.services
+    assert services is not None
     last_ns = time.time_ns()
     # Written before the server knows of the session: a file is for one writer.
-    path = hub.catalog.folder / SESSION / "metrics.duckdb"
+    path = services.catalog.folder / SESSION / "metrics.duckdb"
     path.parent.mkdir(parents=True)
     store = SeriesStore(path)
     labels = (("node_id", NODES[0]),)

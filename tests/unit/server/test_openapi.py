@@ -20,8 +20,8 @@ def test_every_answer_is_as_described(
     server = serve(sql_timeout_s=2)
     for body in bodies:
         httpx.post(server.ingest_url, content=body).raise_for_status()
-    assert server.hub is not None
-    assert server.hub.recorder.flush()
+    assert server.services is not None
+    assert server.services.recorder.flush()
     command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/openapi.json"]
     command += ["--max-examples=8", "--seed=1", "--generation-database=none", "--no-color"]
     # Which names one can sort by, and what is a SELECT, no schema says.

@@ -23,11 +23,11 @@ class Client:
     """Asks an application with one route that acts."""
 
     def __init__(self, folder: Path) -> None:
-        hub: Any = SimpleNamespace(operator_token=operator_token(folder))
+        services: Any = SimpleNamespace(operator_token=operator_token(folder))
         self.app = FastAPI()
-        add_operator(self.app, hub)
+        add_operator(self.app, services)
 
-        @self.app.post("/act", dependencies=[Depends(operator_only(hub))])
+        @self.app.post("/act", dependencies=[Depends(operator_only(services))])
         def act() -> str:
             return "done"
 

@@ -291,7 +291,7 @@ def test_the_picture_of_now_is_made_once_and_equals_the_single_answers(
     fresh: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.record(_story())
-    fresh.server.hub.catalog.about(SESSION).last_ns = time.time_ns()
+    fresh.server.services.catalog.about(SESSION).last_ns = time.time_ns()
     looked: list[Any] = []
 
     def housed(*args: Any, **more: Any) -> Any:

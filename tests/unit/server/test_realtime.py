@@ -65,7 +65,7 @@ class Watcher:
 @pytest.fixture
 def watch(fresh: Any) -> Iterator[Callable[..., Watcher]]:
     """``watch()``: another connection to the server, whose interval is 0.1 s."""
-    fresh.server.hub.realtime.interval_s = 0.1
+    fresh.server.services.realtime.interval_s = 0.1
     with ExitStack() as stack:
         yield lambda: Watcher(
             stack.enter_context(connect(fresh.server.url.replace("http", "ws") + "/ws/realtime"))
@@ -77,7 +77,7 @@ def probe(fresh: Any) -> list[int]:
     """A topic ``probe`` that tells the one number in this list; the session has to exist."""
     fresh.record(story())
     value = [1]
-    fresh.server.hub.realtime.provide("probe", lambda _, __: {"value": value[0], "text": "x" * 500})
+    fresh.server.services.realtime.provide("probe", lambda _, __: {"value": value[0], "text": "x" * 500})
     return value
 
 
@@ -112,36 +112,36 @@ def test_first_the_state_then_what_changes(fresh: Any, watch: Callable[..., Watc
 def test_many_clients_cost_one_look_and_get_the_same_text(
     fresh: Any, watch: Callable[..., Watcher], probe: list[int]
 ) -> None:
-    hub = fresh.server.hub
+    services = fresh.server.services
     clients = [watch() for _ in range(10)]
     for client in clients:
         client.ask(subscribe=[{"topic": "probe"}])
         assert client.next()["data"]["value"] == 1
-    looks = hub.realtime.looks
+    looks = services.realtime.looks
     probe[0] = 2
     texts = {client.connection.recv(10) for client in clients}
     assert len(texts) == 1
     (text,) = texts
     assert json.loads(text)["data"] == {"value": 2}  # the change alone, not the 500 letters
-    assert hub.realtime.looks - looks <= 3
+    assert services.realtime.looks - looks <= 3
 
 
 def test_what_nobody_watches_is_not_looked_at(
     fresh: Any, watch: Callable[..., Watcher], probe: list[int], wait_for: Callable[..., Any]
 ) -> None:
-    hub = fresh.server.hub
+    services = fresh.server.services
     client = watch()
     client.ask(subscribe=[{"topic": "probe"}])
     client.next()
     client.ask(unsubscribe=[{"topic": "probe"}])
-    wait_for(lambda: hub.realtime.stats()["feeds"] == 0, "the feed goes")
-    looks = hub.realtime.looks
+    wait_for(lambda: services.realtime.stats()["feeds"] == 0, "the feed goes")
+    looks = services.realtime.looks
     probe[0] = 2
     with pytest.raises(TimeoutError):
         client.next(0.5)
-    assert hub.realtime.looks == looks
+    assert services.realtime.looks == looks
     client.connection.close()
-    wait_for(lambda: hub.realtime.stats()["clients"] == 0, "the client goes")
+    wait_for(lambda: services.realtime.stats()["clients"] == 0, "the client goes")
 
 
 def test_a_slow_client_finds_the_newest_and_holds_nobody_up(
@@ -244,7 +244,7 @@ def test_who_answers_no_ping_is_forgotten(
 ) -> None:
     monkeypatch.setattr(runner, "_PING_S", 0.3)
     server = serve()
-    assert server.hub is not None
+    assert server.services is not None
     port = int(server.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), 10) as raw:
         raw.sendall(
@@ -253,6 +253,6 @@ def test_who_answers_no_ping_is_forgotten(
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
         )
         assert raw.recv(4096).startswith(b"HTTP/1.1 101")
-        hub = server.hub
-        wait_for(lambda: hub.realtime.stats()["clients"] == 1, "it is there")
-        wait_for(lambda: hub.realtime.stats()["clients"] == 0, "it is forgotten", 10)
+        services = server.services
+        wait_for(lambda: services.realtime.stats()["clients"] == 1, "it is there")
+        wait_for(lambda: services.realtime.stats()["clients"] == 0, "it is forgotten", 10)

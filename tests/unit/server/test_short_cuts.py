@@ -85,9 +85,9 @@ def _story(seed: int, tasks: int = 120, *, is_mixed: bool = False) -> Story:
 
 def _read(running: Running, story: Story, function: Any) -> None:
     running.record(story)
-    assert running.server.hub is not None
-    hub = running.server.hub
-    hub.records.read(hub.records.resolve(None), function)
+    assert running.server.services is not None
+    services = running.server.services
+    services.records.read(services.records.resolve(None), function)
 
 
 def _sorted(value: Any) -> Any:

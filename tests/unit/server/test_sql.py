@@ -195,7 +195,9 @@ def test_an_answer_that_is_too_large_is_refused(running: Any) -> None:
 def test_a_third_query_at_a_time_is_told_to_come_again(running: Any) -> None:
     with ThreadPoolExecutor(2) as pool:
         long = [pool.submit(ask, running, BOMBS["cross join"]) for _ in range(2)]
-        wait_for(lambda: sum(worker.busy for worker in running.server.hub.sql._workers) == 2, "two queries")
+        wait_for(
+            lambda: sum(worker.busy for worker in running.server.services.sql._workers) == 2, "two queries"
+        )
         third = ask(running, "SELECT 1")
         assert running.error(third, 503)["code"] == "busy"
         assert third.headers["Retry-After"]
@@ -206,7 +208,9 @@ def test_a_third_query_at_a_time_is_told_to_come_again(running: Any) -> None:
 def test_a_process_that_dies_is_told_and_replaced(running: Any) -> None:
     with ThreadPoolExecutor(1) as pool:
         long = pool.submit(ask, running, BOMBS["cross join"])
-        wait_for(lambda: any(worker.busy for worker in running.server.hub.sql._workers), "the query to run")
+        wait_for(
+            lambda: any(worker.busy for worker in running.server.services.sql._workers), "the query to run"
+        )
         for one in processes():
             one.kill()
         error = running.error(long.result(), 400)
@@ -370,7 +374,7 @@ def test_a_disk_without_room_for_the_copy_is_told(tmp_path: Path) -> None:
 
 
 def test_it_leaves_no_file_beside_the_record(running: Any) -> None:
-    session = running.server.hub.records.resolve(None)
+    session = running.server.services.records.resolve(None)
     names = {name for name in os.listdir(running.folder / "sessions" / session) if not name.endswith(".tmp")}
     databases = {f"{name}.duckdb{end}" for name in ("record", "metrics") for end in ("", ".wal")}
     logs = {f"logs.sqlite{end}" for end in ("", "-wal", "-shm")}

@@ -15,20 +15,20 @@ from rayscope.cluster.nodes.api import node_detail
 from rayscope.ingest.transport import lane_of
 from rayscope.model import Kind
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 
 AtLeast = Annotated[
     str | None,
     Query(max_length=500, description="NAME:NUMBER,...: nodes and workers by what they use at least."),
 ]
 #: What is measured of each row of a list.
-_BESIDE: dict[str, Callable[[Hub, str], sql.Beside]] = {
+_BESIDE: dict[str, Callable[[Services, str], sql.Beside]] = {
     "node": nodes_usage.beside_nodes,
     "worker": nodes_usage.beside_workers,
 }
 
 
-def add_entities(app: FastAPI, hub: Hub) -> None:
+def add_entities(app: FastAPI, services: Services) -> None:
     """A list and a detail for each kind of entity."""
     for kind, path in (
         ("actor", "actors"),
@@ -37,22 +37,22 @@ def add_entities(app: FastAPI, hub: Hub) -> None:
         ("job", "jobs"),
         ("placement_group", "placement_groups"),
     ):
-        _add_entity(app, hub, kind, path)  # type: ignore[arg-type]
+        _add_entity(app, services, kind, path)  # type: ignore[arg-type]
 
 
-def _add_lane(hub: Hub, session: str, row: dict[str, Any]) -> None:
+def _add_lane(services: Services, session: str, row: dict[str, Any]) -> None:
     """Say of a node how its events come."""
-    row.update(lane_of(hub.catalog.about(session), row["node_id"]))
+    row.update(lane_of(services.catalog.about(session), row["node_id"]))
 
 
-def _add_tasks(hub: Hub, session: str, rows: list[dict[str, Any]]) -> None:
+def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
     """Say of jobs how many of their attempts are in which state."""
-    jobs = hub.records.cached(session, "tasks_by_job", jobs_sql.tasks_by_job)
+    jobs = services.records.cached(session, "tasks_by_job", jobs_sql.tasks_by_job)
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
 
 
-def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
+def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None:
     what = path.replace("_", " ")
 
     def many(
@@ -83,33 +83,33 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
             "at_least": at_least,
             "q": q,
         }
-        chosen = hub.records.resolve(session)
-        beside = _BESIDE[kind](hub, chosen) if kind in _BESIDE else None
-        page = hub.records.read(
+        chosen = services.records.resolve(session)
+        beside = _BESIDE[kind](services, chosen) if kind in _BESIDE else None
+        page = services.records.read(
             chosen,
             lambda file: sql.list_entities(
                 file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside
             ),
         )
         if kind == "node":
-            usage = nodes_usage.usage_of(hub, chosen)
+            usage = nodes_usage.usage_of(services, chosen)
             for row in page.items:
-                _add_lane(hub, chosen, row)
+                _add_lane(services, chosen, row)
                 nodes_usage.folded(row, usage)
         if kind == "job":
-            _add_tasks(hub, chosen, page.items)
-        return with_dropped(hub, chosen, page)
+            _add_tasks(services, chosen, page.items)
+        return with_dropped(services, chosen, page)
 
     def one(entity_id: str, session: Session = None) -> Response:
-        chosen = hub.records.resolve(session)
-        row = hub.records.read(chosen, lambda file: sql.get_entity(file, kind, entity_id))
+        chosen = services.records.resolve(session)
+        row = services.records.read(chosen, lambda file: sql.get_entity(file, kind, entity_id))
         if kind == "node":
-            _add_lane(hub, chosen, row)
-            row.update(node_detail(hub, chosen, row))
+            _add_lane(services, chosen, row)
+            row.update(node_detail(services, chosen, row))
         if kind == "worker":
-            row.update(nodes_usage.worker_figures(nodes_usage.usage_of(hub, chosen), row))
+            row.update(nodes_usage.worker_figures(nodes_usage.usage_of(services, chosen), row))
         if kind == "job":
-            _add_tasks(hub, chosen, [row])
+            _add_tasks(services, chosen, [row])
         return answer(row)
 
     routes: tuple[tuple[str, Callable[..., Response], str], ...] = (

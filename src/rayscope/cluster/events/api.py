@@ -9,12 +9,13 @@ from fastapi.responses import Response
 
 from rayscope.cluster.events import sql
 from rayscope.cluster.jobs import schemas as jobs_schemas
+from rayscope.cluster.sessions.recording import dropped
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Nanoseconds, Session, Text, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 
 
-def add_events(app: FastAPI, hub: Hub) -> None:
+def add_events(app: FastAPI, services: Services) -> None:
     """The list of events."""
 
     @app.get("/api/events", responses={**ERRORS, 200: {"model": jobs_schemas.EventsAnswer}})
@@ -41,7 +42,7 @@ def add_events(app: FastAPI, hub: Hub) -> None:
             "since_ns": since_ns,
             "until_ns": until_ns,
         }
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
             page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)
@@ -50,7 +51,7 @@ def add_events(app: FastAPI, hub: Hub) -> None:
                 "next": page.next,
                 "total": page.total,
                 "by_severity": by_severity,
-                "dropped": hub.dropped(chosen),
+                "dropped": dropped(services, chosen),
             }
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)

@@ -14,7 +14,7 @@ from rayscope.cluster.jobs.progress import progress_of
 from rayscope.ray.jobs_api import JobApi
 from rayscope.server.parameters import ERRORS, Session, answer
 from rayscope.server.schemas import ErrorAnswer
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.server.write_access import operator_only
 from rayscope.storage.errors import BadQuery
 
@@ -25,19 +25,19 @@ _ACTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def add_jobs(app: FastAPI, hub: Hub) -> None:
+def add_jobs(app: FastAPI, services: Services) -> None:
     """A job's progress; submit, stop and delete."""
-    operator = [Depends(operator_only(hub))]
+    operator = [Depends(operator_only(services))]
 
     @app.get("/api/jobs/{job_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
     def job_progress(job_id: str, session: Session = None) -> Response:
         """All attempts of a job by state, and by function: the 100 with the most, and the rest summed."""
-        return answer(progress_of(hub, hub.records.resolve(session), "job", job_id))
+        return answer(progress_of(services, services.records.resolve(session), "job", job_id))
 
     @app.get("/api/actors/{actor_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
     def actor_progress(actor_id: str, session: Session = None) -> Response:
         """All attempts of an actor by state, and by method."""
-        return answer(progress_of(hub, hub.records.resolve(session), "actor", actor_id))
+        return answer(progress_of(services, services.records.resolve(session), "actor", actor_id))
 
     @app.post("/api/jobs", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Submitted}})
     def submit(request: schemas.JobRequest, session: Session = None) -> Response:
@@ -49,7 +49,7 @@ def add_jobs(app: FastAPI, hub: Hub) -> None:
                 "Give a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or "
                 "`ray job submit` from where the folder is.",
             )
-        api, changed = hub.clusters.job_api(hub.records.resolve(session))
+        api, changed = services.clusters.job_api(services.records.resolve(session))
         submission_id = api.submit(request.model_dump(exclude_none=True))
         changed()
         return answer({"submission_id": submission_id})
@@ -70,9 +70,9 @@ def add_jobs(app: FastAPI, hub: Hub) -> None:
 
     def _acted(session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
         """Have it done to a job that is on record: nothing else is asked of Ray."""
-        chosen = hub.records.resolve(session)
-        api, changed = hub.clusters.job_api(chosen)
-        job = hub.records.read(chosen, lambda file: entities_sql.get_entity(file, "job", job_id))
+        chosen = services.records.resolve(session)
+        api, changed = services.clusters.job_api(chosen)
+        job = services.records.read(chosen, lambda file: entities_sql.get_entity(file, "job", job_id))
         if not job["submission_id"]:
             raise BadQuery(
                 "This job was not submitted: it is a driver that somebody started.",

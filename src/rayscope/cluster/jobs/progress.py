@@ -9,19 +9,21 @@ from rayscope.cluster.jobs import sql
 from rayscope.storage.errors import NotFound
 
 if TYPE_CHECKING:
-    from rayscope.server.services import Hub
+    from rayscope.server.services import Services
 
 
-def progress_of(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: str) -> dict[str, Any]:
+def progress_of(
+    services: Services, session: str, of: Literal["job", "actor"], entity_id: str
+) -> dict[str, Any]:
     """``id``, ``attempts``, ``states``, the 100 ``functions`` with most attempts, and the ``rest`` summed up.
 
     Of a submission with a driver it is the driver's. Raises NotFound for what is not on record.
     """
-    owner = _owner(hub, session, of, entity_id)
-    functions, rest = hub.records.cached(
+    owner = _owner(services, session, of, entity_id)
+    functions, rest = services.records.cached(
         session,
         f"progress {of} {owner}",
-        lambda file: sql.functions_of(file, of, owner, hub.records.last_ns(session)),
+        lambda file: sql.functions_of(file, of, owner, services.records.last_ns(session)),
     )
     states: dict[str, int] = dict(rest["states"])
     for row in functions:
@@ -36,12 +38,12 @@ def progress_of(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: 
     }
 
 
-def _owner(hub: Hub, session: str, of: Literal["job", "actor"], entity_id: str) -> str:
+def _owner(services: Services, session: str, of: Literal["job", "actor"], entity_id: str) -> str:
     try:
-        known = hub.records.read(session, lambda file: entities_sql.get_entity(file, of, entity_id))
+        known = services.records.read(session, lambda file: entities_sql.get_entity(file, of, entity_id))
     except NotFound:
         # Its tasks may be told before the job itself is.
-        if of == "job" and entity_id in hub.records.cached(session, "tasks_by_job", sql.tasks_by_job):
+        if of == "job" and entity_id in services.records.cached(session, "tasks_by_job", sql.tasks_by_job):
             return entity_id
         raise
     return str(known.get("alias_of") or entity_id)

@@ -17,7 +17,7 @@ from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted,
 from rayscope.cluster.logs.search import Searches, Sought
 from rayscope.ray.agents.logs import KINDS, USER_KINDS, LogName, read_name
 from rayscope.server.parameters import ERRORS, Nanoseconds, Session, Text, answer
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.log_archive import KeptFile
 
@@ -33,9 +33,9 @@ Lines = Annotated[int, Query(ge=1, le=MAX_LINES)]
 Pattern = Annotated[str | None, Query(max_length=MAX_PATTERN)]
 
 
-def add_logs(app: FastAPI, hub: Hub) -> None:
+def add_logs(app: FastAPI, services: Services) -> None:
     """The log files of a session."""
-    searches = Searches(hub.logs)
+    searches = Searches(services.logs)
 
     @app.get("/api/logs", responses={**ERRORS, 200: {"model": schemas.LogFilesAnswer}})
     def logs(
@@ -46,37 +46,37 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
     ) -> Response:
         """The nodes, and their log files: of one node, of few nodes, or those that the filters leave."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
         kinds = _kinds(kind)
-        nodes, found = _files(hub, chosen, node_id, every=bool(q or kind))
+        nodes, found = _files(services, chosen, node_id, every=bool(q or kind))
         if kinds:
             found = [one for one in found if one.about.kind in kinds]
         if q:
             found = [one for one in found if one.has(q.lower())]
         found.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
         total = len(found)
-        files = [_file(hub, chosen, one) for one in found[:limit]]
-        _add_actors(hub, chosen, files)
+        files = [_file(services, chosen, one) for one in found[:limit]]
+        _add_actors(services, chosen, files)
         if len(files) <= 300:
             unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
-            hub.logs.look_up_sizes(chosen, unknown)
+            services.logs.look_up_sizes(chosen, unknown)
             for file in files:
-                size = hub.logs.known_size(chosen, file["node_id"], file["name"])
+                size = services.logs.known_size(chosen, file["node_id"], file["name"])
                 file["size"] = file["size"] if size is None else max(size, file["size"] or 0)
-        store = hub.logs.store(chosen)
+        store = services.logs.store(chosen)
         return answer(
             {
                 "session": chosen,
-                "live": hub.gcs_of(chosen) is not None,
+                "live": services.clusters.gcs_of(chosen) is not None,
                 "nodes": nodes,
                 "files": files,
                 "total": total,
                 "left_out": total - len(files),
                 "keeping": {
-                    "mode": hub.logs.keeper.mode,
+                    "mode": services.log_keeper.mode,
                     "bytes": store.disk_bytes if store else 0,
-                    "max_bytes": hub.settings.max_log_bytes,
-                    "error": hub.logs.keeper.error,
+                    "max_bytes": services.settings.max_log_bytes,
+                    "error": services.log_keeper.error,
                 },
             }
         )
@@ -102,8 +102,8 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
 
         Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
         """
-        chosen = hub.records.resolve(session)
-        source = hub.logs.source(chosen, node_id, name)
+        chosen = services.records.resolve(session)
+        source = services.logs.source(chosen, node_id, name)
         wanted = Wanted(
             begin=min(begin, source.size),
             end=source.size if end is None else min(end, source.size),
@@ -126,10 +126,10 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         limit: Lines = 200,
     ) -> Response:
         """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
         if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
             raise BadQuery("Give one of task_id, actor_id, job_id and worker_id.")
-        owners = Owners(hub, chosen)
+        owners = Owners(services, chosen)
         found: Owned
         if task_id is not None:
             found = owners.task(task_id, attempt)
@@ -142,9 +142,9 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         return answer(
             {
                 "session": chosen,
-                "live": hub.gcs_of(chosen) is not None,
+                "live": services.clusters.gcs_of(chosen) is not None,
                 "parts": [
-                    {**part._asdict(), **_of_part(hub, chosen, part, limit, at < _WITH_LINES)}
+                    {**part._asdict(), **_of_part(services, chosen, part, limit, at < _WITH_LINES)}
                     for at, part in enumerate(found.parts)
                 ],
                 "notes": found.notes,
@@ -166,10 +166,10 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=1000)] = 200,
     ) -> Response:
         """Lines of all files that have a text, or match an expression (RE2); users' own files first."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
         sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
         kinds = _kinds(kind)
-        _, found = _files(hub, chosen, node_id, every=True)
+        _, found = _files(services, chosen, node_id, every=True)
         found = [one for one in found if not kinds or one.about.kind in kinds]
         found.sort(
             key=lambda one: (
@@ -184,8 +184,8 @@ def add_logs(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
     def download(node_id: NodeId, name: FileName, session: Session = None) -> Response:
         """A whole file, as far as it can be had; where bytes are missing a line says how many."""
-        chosen = hub.records.resolve(session)
-        source = hub.logs.source(chosen, node_id, name)
+        chosen = services.records.resolve(session)
+        source = services.logs.source(chosen, node_id, name)
         return StreamingResponse(
             _bytes_of(source),
             media_type="text/plain; charset=utf-8",
@@ -217,11 +217,11 @@ def _kinds(kind: str | None) -> set[str]:
 
 
 def _files(
-    hub: Hub, session: str, node_id: str | None, *, every: bool
+    services: Services, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[dict[str, Any]], list[_File]]:
     """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
-    rows: list[dict[str, Any]] = hub.records.cached(session, "log_nodes", sql.log_nodes)
-    store = hub.logs.store(session)
+    rows: list[dict[str, Any]] = services.records.cached(session, "log_nodes", sql.log_nodes)
+    store = services.logs.store(session)
     counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}
     absent = {"state": None, "node_ip": None, "hostname": None, "is_head": False}
@@ -231,7 +231,7 @@ def _files(
     else:
         asked = [row["node_id"] for row in rows] if every or len(rows) <= _FEW_NODES else []
     alive = {row["node_id"] for row in rows if row["state"] == "ALIVE"}
-    listed = hub.logs.listed(session, [node for node in asked if node in alive])
+    listed = services.logs.listed(session, [node for node in asked if node in alive])
     kept: dict[str, dict[str, KeptFile]] = {node: {} for node in asked}
     for each in store.files(node_id) if store and asked else ():
         kept.setdefault(each.node_id, {})[each.name] = each
@@ -250,8 +250,8 @@ def _files(
     return nodes, files
 
 
-def _file(hub: Hub, session: str, one: _File) -> dict[str, Any]:
-    size = hub.logs.known_size(session, one.node_id, one.name) if one.live else None
+def _file(services: Services, session: str, one: _File) -> dict[str, Any]:
+    size = services.logs.known_size(session, one.node_id, one.name) if one.live else None
     kept = one.kept
     if kept is not None:
         size = max(size or 0, kept.seen)
@@ -268,11 +268,11 @@ def _file(hub: Hub, session: str, one: _File) -> dict[str, Any]:
     }
 
 
-def _add_actors(hub: Hub, session: str, files: list[dict[str, Any]]) -> None:
+def _add_actors(services: Services, session: str, files: list[dict[str, Any]]) -> None:
     workers = {file["worker_id"] for file in files if file["worker_id"]}
     if not workers:
         return
-    actors = hub.records.read(session, lambda file: sql.actors_of_workers(file, workers))
+    actors = services.records.read(session, lambda file: sql.actors_of_workers(file, workers))
     for file in files:
         if file["worker_id"] in actors:
             file["actor_id"], file["actor_class"] = actors[file["worker_id"]]
@@ -300,11 +300,11 @@ def _page(
     }
 
 
-def _of_part(hub: Hub, session: str, part: Part, limit: int, with_lines: bool) -> dict[str, Any]:
+def _of_part(services: Services, session: str, part: Part, limit: int, with_lines: bool) -> dict[str, Any]:
     if not with_lines:
         return {"page": None, "problem": None}
     try:
-        source = hub.logs.source(session, part.node_id, part.name)
+        source = services.logs.source(session, part.node_id, part.name)
     except NotFound as error:
         return {"page": None, "problem": _told(Problem(error.code, error.message, error.remedy))}
     end = source.size if part.end is None else min(part.end, source.size)

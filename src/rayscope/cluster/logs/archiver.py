@@ -13,17 +13,18 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rayscope.cluster.logs import sql
+from rayscope.cluster.logs.files import Logs
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import USER_KINDS, read_name
 from rayscope.ray.gcs.client import GcsError
+from rayscope.server.clusters import Clusters
+from rayscope.server.records import Records
+from rayscope.server.settings import Settings
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
-
-if TYPE_CHECKING:
-    from rayscope.cluster.logs.files import Logs
-    from rayscope.server.services import Hub
 
 log = logging.getLogger("rayscope.server")
 
@@ -75,8 +76,13 @@ class _Node:
 class Keeper:
     """Keeps logs in a thread. ``error``: why it does not now, or None."""
 
-    def __init__(self, hub: Hub, logs: Logs) -> None:
-        self._hub = hub
+    def __init__(
+        self, settings: Settings, catalog: Catalog, records: Records, clusters: Clusters, logs: Logs
+    ) -> None:
+        self._settings = settings
+        self._catalog = catalog
+        self._records = records
+        self._clusters = clusters
         self._logs = logs
         self._nodes: dict[tuple[str, str], _Node] = {}
         self._alive_nodes: dict[str, tuple[float, list[str]]] = {}
@@ -92,7 +98,7 @@ class Keeper:
     @property
     def mode(self) -> str:
         """What is kept: ``workers``, ``all`` or ``none``."""
-        return self._hub.settings.keep_logs
+        return self._settings.keep_logs
 
     def start(self) -> None:
         """Begin, unless nothing is to be kept."""
@@ -114,7 +120,7 @@ class Keeper:
         jobs = [
             self._pool.submit(self._look_at, session, node, end)
             for node in self._alive(session)[:100]
-            if self._hub.gcs_of(session) is not None
+            if self._clusters.gcs_of(session) is not None
         ]
         wait(jobs, timeout_s)
 
@@ -130,8 +136,8 @@ class Keeper:
         if self._short_of_disk():
             return
         wanted: set[tuple[str, str]] = set()
-        for session in self._hub.catalog.names()[:20]:
-            if self._hub.gcs_of(session) is not None:
+        for session in self._catalog.names()[:20]:
+            if self._clusters.gcs_of(session) is not None:
                 with contextlib.suppress(StoreError):
                     wanted |= {(session, node) for node in self._alive(session)}
         for gone in [key for key in self._nodes if key not in wanted]:
@@ -180,15 +186,15 @@ class Keeper:
     def _alive(self, session: str) -> list[str]:
         known = self._alive_nodes.get(session)
         if known is None or time.monotonic() > known[0]:
-            rows = self._hub.records.read(session, sql.log_nodes)
+            rows = self._records.read(session, sql.log_nodes)
             alive = [row["node_id"] for row in rows if row["state"] == "ALIVE"]
             known = self._alive_nodes[session] = (time.monotonic() + _NODES_S, alive)
         return known[1]
 
     def _short_of_disk(self) -> bool:
-        least = self._hub.settings.min_free_bytes
+        least = self._settings.min_free_bytes
         with contextlib.suppress(OSError):
-            if shutil.disk_usage(self._hub.catalog.folder).free < least + (64 << 20):
+            if shutil.disk_usage(self._catalog.folder).free < least + (64 << 20):
                 self.error = {
                     "message": "The disk is nearly full: no logs are kept.",
                     "remedy": "Free some space; keeping resumes by itself.",

@@ -11,18 +11,18 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rayscope.cluster.logs import sql
-from rayscope.cluster.logs.archiver import Keeper
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import LogAgent, is_name, read_name
 from rayscope.ray.gcs.client import GcsError
+from rayscope.server.clusters import Clusters
+from rayscope.server.records import Records
+from rayscope.server.settings import Settings
+from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.log_archive import FILE_NAME, KeptFile, LogStore
-
-if TYPE_CHECKING:
-    from rayscope.server.services import Hub
 
 _NODE = re.compile(r"[0-9a-f]{1,64}")
 #: How long a node's list of files and a file's size hold, s.
@@ -110,10 +110,13 @@ class Source:
 
 
 class Logs:
-    """All log files. :meth:`start` before use, :meth:`stop` at the end. Thread-safe."""
+    """All log files. :meth:`stop` at the end. Thread-safe."""
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+    def __init__(self, settings: Settings, catalog: Catalog, records: Records, clusters: Clusters) -> None:
+        self._settings = settings
+        self._catalog = catalog
+        self._records = records
+        self._clusters = clusters
         self._lock = threading.RLock()
         self._stores: dict[str, LogStore] = {}
         self._agents: dict[tuple[str, str], LogAgent] = {}
@@ -123,15 +126,9 @@ class Logs:
         self._homes: dict[str, dict[str, str]] = {}
         self._sizes: dict[tuple[str, str, str], tuple[float, int]] = {}
         self._pool = ThreadPoolExecutor(8, "rayscope-logs")
-        self.keeper = Keeper(hub, self)
-
-    def start(self) -> None:
-        """Begin to keep logs."""
-        self.keeper.start()
 
     def stop(self) -> None:
-        """Stop keeping; close all connections and files."""
-        self.keeper.stop()
+        """Close all connections and files."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         with self._lock:
             for agent in self._agents.values():
@@ -145,7 +142,7 @@ class Logs:
 
     def store(self, session: str, *, make: bool = False) -> LogStore | None:
         """The kept logs of a session, None where there are none yet. Raises StoreError, NotFound."""
-        path = self._hub.catalog.path(session).with_name(FILE_NAME)
+        path = self._catalog.path(session).with_name(FILE_NAME)
         with self._lock:
             known = self._stores.get(session)
             if known is not None and path.exists():
@@ -157,14 +154,14 @@ class Logs:
                 return None
             while len(self._stores) >= _STORES:
                 self._stores.pop(next(iter(self._stores))).close()
-            made = self._stores[session] = LogStore(path, self._hub.settings.max_log_bytes)
+            made = self._stores[session] = LogStore(path, self._settings.max_log_bytes)
             return made
 
     def agent(self, session: str, node_id: str) -> LogAgent:
         """The connection to a node's agent. Raises AgentError, GcsError, BadQuery while not connected."""
-        gcs = self._hub.gcs_of(session)
+        gcs = self._clusters.gcs_of(session)
         if gcs is None:
-            live = self._hub.records.is_live(session)
+            live = self._records.is_live(session)
             raise BadQuery(
                 "The cluster is not connected." if live else "The cluster has ended.",
                 "Attach to it: rayscope attach HOST:PORT." if live else "Read what was kept of its logs.",
@@ -223,7 +220,7 @@ class Logs:
         if asked:
             if len(known) > 200_000:
                 known.clear()
-            known.update(self._hub.records.read(session, lambda file: sql.nodes_of_workers(file, asked)))
+            known.update(self._records.read(session, lambda file: sql.nodes_of_workers(file, asked)))
         return known
 
     def size(

@@ -12,7 +12,7 @@ from rayscope.cluster.tasks import sql as tasks_sql
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import read_name
 from rayscope.ray.gcs.client import GcsError
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound, StoreError
 
 #: Workers of a job or actor whose files are told.
@@ -40,15 +40,15 @@ class Owned(NamedTuple):
 class Owners:
     """Looks up the files of one session. Raises NotFound and BadQuery for what is asked."""
 
-    def __init__(self, hub: Hub, session: str) -> None:
-        self._hub = hub
+    def __init__(self, services: Services, session: str) -> None:
+        self._services = services
         self._session = session
         self._names: dict[str, list[str]] = {}
 
     def task(self, task_id: str, attempt: int | None) -> Owned:
         """The lines of one attempt (the last one, if None): by the offsets that Ray noted."""
-        last_ns = self._hub.records.last_ns(self._session)
-        task = self._hub.records.read(
+        last_ns = self._services.records.last_ns(self._session)
+        task = self._services.records.read(
             self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns)
         )
         attempts: list[dict[str, Any]] = task["attempts"]
@@ -76,17 +76,19 @@ class Owners:
 
     def worker(self, worker_id: str) -> Owned:
         """What one worker wrote."""
-        node = self._hub.records.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
+        node = self._services.records.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
         return self._of_workers([(worker_id, node)])
 
     def actor(self, actor_id: str) -> Owned:
         """What the workers wrote that an actor ran in, the last one first."""
-        workers = self._hub.records.read(self._session, lambda file: sql.workers_of_actor(file, actor_id))
+        workers = self._services.records.read(
+            self._session, lambda file: sql.workers_of_actor(file, actor_id)
+        )
         return self._of_workers(workers) if workers else Owned([], ["not_started"])
 
     def job(self, job_id: str) -> Owned:
         """What the driver of a submitted job wrote, and the workers of the job."""
-        jobs = self._hub.records.read(self._session, lambda file: sql.job_places(file, job_id))
+        jobs = self._services.records.read(self._session, lambda file: sql.job_places(file, job_id))
         parts, notes = [], []
         for submission in dict.fromkeys(row["submission_id"] for row in jobs if row["submission_id"]):
             name = f"job-driver-{submission}.log"
@@ -99,7 +101,7 @@ class Owners:
         workers: list[tuple[str, str]] = []
         for row in jobs:
             of_job = functools.partial(sql.workers_of_job, job_id=row["job_id"])
-            workers += self._hub.records.read(self._session, of_job)
+            workers += self._services.records.read(self._session, of_job)
         found_too = self._of_workers(workers)
         left_out = found_too.left_out
         return Owned(
@@ -118,7 +120,7 @@ class Owners:
         return Owned(parts, notes, max(0, len(workers) - _WORKERS))
 
     def _nodes(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._hub.records.cached(self._session, "log_nodes", sql.log_nodes)
+        rows: list[dict[str, Any]] = self._services.records.cached(self._session, "log_nodes", sql.log_nodes)
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:
@@ -126,11 +128,11 @@ class Owners:
         known = self._names.get(node_id)
         if known is None:
             names: set[str] = set()
-            store = self._hub.logs.store(self._session)
+            store = self._services.logs.store(self._session)
             if store is not None:
                 names = store.names(node_id)
             # Of a node that is gone what was kept has to do.
             with contextlib.suppress(AgentError, GcsError, StoreError):
-                names.update(self._hub.logs.names(self._session, node_id))
+                names.update(self._services.logs.names(self._session, node_id))
             known = self._names[node_id] = sorted(names)
         return known

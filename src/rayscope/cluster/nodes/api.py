@@ -14,7 +14,7 @@ from rayscope.cluster.nodes.demand import Place
 from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
 from rayscope.server.parameters import ERRORS, Session, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.physical import sql as physical_sql
@@ -26,22 +26,25 @@ from rayscope.views.physical.snapshot import groups_of, seen_now
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
 
 
-def add_nodes(app: FastAPI, hub: Hub) -> None:
+def add_nodes(app: FastAPI, services: Services) -> None:
     """Cells and the cluster's status; to be added before ``/api/nodes/{id}``."""
 
     @app.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
     def cells(request: Request, session: Session = None) -> Response:
         """Every node and every worker as compact columns, with what is measured of them."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            found = seen_now(hub, chosen, file)
+            found = seen_now(services, chosen, file)
             told = found.picture
-            usage, (resources, _) = measured.usage_of(hub, chosen), measured.resources_of(hub, chosen)
+            usage, (resources, _) = (
+                measured.usage_of(services, chosen),
+                measured.resources_of(services, chosen),
+            )
             living = {node.id for node in told.nodes}
             return {
                 "session": chosen,
-                "live": hub.records.is_live(chosen),
+                "live": services.records.is_live(chosen),
                 "at_ns": found.at_ns,
                 "nodes": {
                     "id": [node.id for node in told.nodes],
@@ -65,21 +68,21 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
                 "workers_left_out": told.workers_total - len(told.workers.key),
             }
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)
 
     @app.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
     def status(request: Request, session: Session = None) -> Response:
         """What the cluster has, who holds it, what waits for some and why, and the autoscaler."""
-        chosen = hub.records.resolve(session)
-        return answered(hub, chosen, request, lambda file: cluster_status(hub, file, chosen))
+        chosen = services.records.resolve(session)
+        return answered(services, chosen, request, lambda file: cluster_status(services, file, chosen))
 
 
-def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
+def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:
     """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
-    resources, error = measured.resources_of(hub, session)
+    resources, error = measured.resources_of(services, session)
     answer: dict[str, Any] = {
         "session": session,
-        "live": hub.records.is_live(session),
+        "live": services.records.is_live(session),
         "time_ns": resources.time_ns if resources is not None else None,
         "error": error.message if error is not None else None,
         "remedy": error.remedy if error is not None else None,
@@ -94,8 +97,8 @@ def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
         "autoscaler": None,
     }
     if resources is None:
-        return answer if answer["live"] else answer | never_placed(file, hub.records.last_ns(session))
-    found = seen_now(hub, session, file)
+        return answer if answer["live"] else answer | never_placed(file, services.records.last_ns(session))
+    found = seen_now(services, session, file)
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
     waiting = sql.pending(file)
@@ -128,13 +131,13 @@ def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
     }
 
 
-def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
+def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[str, Any]:
     """What ``GET /api/nodes/{id}`` tells beyond the record of the node: use, resources, and its workers.
 
     Of a dead node: its last account, and its workers as they were when it died.
     """
     node_id, end_ns = row["node_id"], row.get("end_ns")
-    live = hub.records.is_live(session)
+    live = services.records.is_live(session)
     at_ns = max(0, end_ns - 1) if end_ns else None
 
     def look(file: SessionFile) -> dict[str, Any]:
@@ -142,7 +145,7 @@ def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
             file,
             {},
             at_ns=at_ns,
-            last_ns=hub.records.last_ns(session),
+            last_ns=services.records.last_ns(session),
             live=live,
             node_id=node_id,
             with_bytes=True,
@@ -168,8 +171,8 @@ def node_detail(hub: Hub, session: str, row: dict[str, Any]) -> dict[str, Any]:
             "by_left_out": left_out,
         }
 
-    told = hub.records.read(session, look)
-    usage, (resources, _) = measured.usage_of(hub, session), measured.resources_of(hub, session)
+    told = services.records.read(session, look)
+    usage, (resources, _) = measured.usage_of(services, session), measured.resources_of(services, session)
     stats = usage.nodes.get(node_id)
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}
     for worker in told["workers"]:

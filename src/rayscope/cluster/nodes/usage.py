@@ -13,7 +13,7 @@ from rayscope.cluster.entities import sql as entities_sql
 from rayscope.cluster.nodes import sql
 from rayscope.model.usage import DiskUse, NodeStats, ProcessUse, Resources, Usage, percent
 from rayscope.ray.gcs.client import GcsError
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.physical.compute import Picture
@@ -73,29 +73,29 @@ _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
 Told = tuple[Resources | None, GcsError | None]
 
 
-def resources_of(hub: Hub, session: str) -> Told:
+def resources_of(services: Services, session: str) -> Told:
     """What is free of a session's resources, or why that is not known; (None, None): the cluster is gone."""
     try:
-        return hub.resources(session), None
+        return services.clusters.resources(session), None
     except GcsError as error:
         return None, error
 
 
-def usage_of(hub: Hub, session: str) -> Usage:
+def usage_of(services: Services, session: str) -> Usage:
     """What nodes use; if this server did not hear it (a session that is over), the last of its metrics."""
-    usage = hub.usage(session)
+    usage = services.clusters.usage(session)
     if usage.nodes:
         return usage
-    nodes = hub.records.cached(session, "usage_of_series", lambda _: _from_series(hub, session))
+    nodes = services.records.cached(session, "usage_of_series", lambda _: _from_series(services, session))
     return msgspec.structs.replace(usage, nodes=nodes)
 
 
-def _from_series(hub: Hub, session: str) -> dict[str, NodeStats]:
+def _from_series(services: Services, session: str) -> dict[str, NodeStats]:
     """The last figures of machines in a session's metrics: no processes, and rates of none."""
-    last_ns = hub.records.last_ns(session)
+    last_ns = services.records.last_ns(session)
     found: dict[str, dict[str, Any]] = {}
     try:
-        store = hub.metrics.store(session)
+        store = services.metrics.store(session)
         for name, field in _SERIES.items():
             for one in store.select(name, (), last_ns - _SERIES_NS, last_ns + FRESH_NS).series:
                 told = one.values == one.values  # NaN says that a series ended
@@ -174,11 +174,11 @@ def worker_figures(usage: Usage, row: Mapping[str, Any]) -> dict[str, Any]:
     return process_figures(next((one for one in processes if one.pid == row["pid"]), None))
 
 
-def beside_nodes(hub: Hub, session: str) -> entities_sql.Beside:
+def beside_nodes(services: Services, session: str) -> entities_sql.Beside:
     """The figures of all nodes, for a list of them."""
 
     def look(file: SessionFile) -> pa.Table:
-        usage, (resources, _) = usage_of(hub, session), resources_of(hub, session)
+        usage, (resources, _) = usage_of(services, session), resources_of(services, session)
         workers = sql.workers_alive(file)
         living = resources.nodes if resources is not None else {}
         rows = [
@@ -192,23 +192,23 @@ def beside_nodes(hub: Hub, session: str) -> entities_sql.Beside:
         return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
     return entities_sql.Beside(
-        hub.records.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
+        services.records.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
     )
 
 
-def beside_workers(hub: Hub, session: str) -> entities_sql.Beside:
+def beside_workers(services: Services, session: str) -> entities_sql.Beside:
     """The figures of all processes, for a list of workers."""
 
     def look(_: SessionFile) -> pa.Table:
         rows = [
             {"u_node": node_id, "u_pid": process.pid, **process_figures(process)}
-            for node_id, stats in usage_of(hub, session).nodes.items()
+            for node_id, stats in usage_of(services, session).nodes.items()
             for process in stats.workers
         ]
         return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
     return entities_sql.Beside(
-        hub.records.cached(session, "beside_workers", look),
+        services.records.cached(session, "beside_workers", look),
         WORKER_COLUMNS,
         "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
     )

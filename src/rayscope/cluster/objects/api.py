@@ -13,14 +13,14 @@ from rayscope.cluster.objects.compute import GROUPINGS, summarize
 from rayscope.cluster.objects.references import PATIENCE_S
 from rayscope.model.reference import NodeObjects
 from rayscope.server.parameters import ERRORS, Session, Text, answer, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 
 _NS = 10**9
 
 
-def add_memory(app: FastAPI, hub: Hub) -> None:
+def add_memory(app: FastAPI, services: Services) -> None:
     """The memory of the object stores."""
 
     @app.get("/api/memory", responses={**ERRORS, 200: {"model": schemas.MemoryAnswer}})
@@ -36,12 +36,12 @@ def add_memory(app: FastAPI, hub: Hub) -> None:
         """Who holds how much, by function, reference type, call site, process, node or job."""
         if by not in GROUPINGS:
             raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"It is one of: {', '.join(GROUPINGS)}.")
-        chosen = hub.records.resolve(session)
-        if hub.objects.read(chosen, node_id, PATIENCE_S) is None:
+        chosen = services.records.resolve(session)
+        if services.objects.read(chosen, node_id, PATIENCE_S) is None:
             return answer({"session": chosen, "live": False, "time_ns": None, "nodes": []})
 
         def look(_: SessionFile) -> dict[str, Any]:
-            account = hub.objects.read(chosen, node_id)
+            account = services.objects.read(chosen, node_id)
             if account is None:
                 return {"session": chosen, "live": False, "time_ns": None, "nodes": []}
             references = [
@@ -54,7 +54,7 @@ def add_memory(app: FastAPI, hub: Hub) -> None:
             ]
             now_ns = account.time_ns or time.time_ns()
             older_ns = int(older_than_s * _NS)
-            makers = hub.objects.makers(chosen, account)
+            makers = services.objects.makers(chosen, account)
             return {
                 "session": chosen,
                 "live": True,
@@ -69,7 +69,7 @@ def add_memory(app: FastAPI, hub: Hub) -> None:
                 **summarize(references, makers, by, now_ns=now_ns, older_than_ns=older_ns),
             }
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)
 
 
 def _node(node: NodeObjects) -> dict[str, Any]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rayscope.cluster.objects import sql
 from rayscope.model.reference import NodeObjects
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.objects import living_raylets, read_objects
-
-if TYPE_CHECKING:
-    from rayscope.server.services import Hub
+from rayscope.server.clusters import Clusters
+from rayscope.server.records import Records
 
 log = logging.getLogger("rayscope.server")
 
@@ -116,8 +115,9 @@ def _held(node: NodeObjects) -> int:
 class HeldObjects:
     """The accounts of all sessions that somebody looks at."""
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+    def __init__(self, records: Records, clusters: Clusters) -> None:
+        self._records = records
+        self._clusters = clusters
         self._keepers: dict[str, _Keeper] = {}
         self._single: dict[tuple[str, str], NodeObjects] = {}
         self._makers: dict[str, tuple[tuple[int, int], Makers]] = {}
@@ -136,7 +136,7 @@ class HeldObjects:
 
         ``node_id``: of this node up to 20,000 references. None where the cluster is gone. Raises GcsError.
         """
-        gcs = self._hub.gcs_of(session)
+        gcs = self._clusters.gcs_of(session)
         if gcs is None:
             return None
         keeper = self._keeper(session, gcs)
@@ -156,7 +156,7 @@ class HeldObjects:
             known, made_of = self._makers.get(session), (account.version, sum(map(_held, account.nodes)))
             if known is None or known[0] != made_of:
                 ids = list({ref.object_id for node in account.nodes for ref in node.references})
-                found: Makers = self._hub.records.read(session, lambda file: sql.makers(file, ids))
+                found: Makers = self._records.read(session, lambda file: sql.makers(file, ids))
                 self._makers = {session: (made_of, found)}  # of the session that is looked at alone
                 return found
         return known[1]

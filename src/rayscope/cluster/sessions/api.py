@@ -9,11 +9,12 @@ from fastapi.responses import Response
 
 from rayscope import __version__
 from rayscope.cluster.sessions import sql
+from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
 from rayscope.server import schemas
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, answer
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
 
@@ -29,19 +30,19 @@ _NOTHING_DROPPED = {
 }
 
 
-def _session_row(hub: Hub, name: str) -> dict[str, Any]:
-    about = hub.catalog.about(name)
-    state = "live" if hub.records.is_live(name) else "ended"
+def _session_row(services: Services, name: str) -> dict[str, Any]:
+    about = services.catalog.about(name)
+    state = "live" if services.records.is_live(name) else "ended"
     notes = [about.note] if about.note else []
-    if damage := hub.metrics.damage(name):
+    if damage := services.metrics.damage(name):
         notes.append(damage)
     error = " ".join(notes) or None
-    problem = hub.records.unreadable(name)
+    problem = services.records.unreadable(name)
     if problem is not None:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"
     return {
         "session": name,
-        "recording": hub.recording(name),
+        "recording": recording(services, name),
         "state": state,
         "error": error,
         "first_ns": about.first_ns,
@@ -52,7 +53,7 @@ def _session_row(hub: Hub, name: str) -> dict[str, Any]:
         "actors": about.actors,
         "nodes": about.nodes,
         "jobs": about.jobs,
-        "disk_bytes": hub.catalog.disk_bytes(name),
+        "disk_bytes": services.catalog.disk_bytes(name),
         "ray_version": about.ray_version,
         "gcs_address": about.gcs_address,
         "dropped_total": about.dropped_total,
@@ -75,22 +76,22 @@ def _said(error: StoreError | None) -> dict[str, str] | None:
     return None if error is None else {"message": error.message, "remedy": error.remedy}
 
 
-def add_sessions(app: FastAPI, hub: Hub) -> None:
+def add_sessions(app: FastAPI, services: Services) -> None:
     """Health, the list of sessions, the summary of one."""
 
     @app.get("/api/health")
     def health() -> Response:
         """Whether the server lives, and how much waits to be merged."""
-        problem = hub.recorder.problem()
+        problem = services.recorder.problem()
         return answer(
             {
                 "status": "ok" if problem is None else "degraded",
                 "version": __version__,
-                "sessions": len(hub.catalog.names()),
-                "pending_batches": hub.recorder.pending_batches,
-                "stalled_bodies": hub.refused_bodies.stalled,
-                "rejected_batches": hub.recorder.rejected,
-                "damaged": hub.damaged_files(),
+                "sessions": len(services.catalog.names()),
+                "pending_batches": services.recorder.pending_batches,
+                "stalled_bodies": services.refused_bodies.stalled,
+                "rejected_batches": services.recorder.rejected,
+                "damaged": damaged_files(services),
                 "error": _said(problem),
             }
         )
@@ -98,7 +99,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
     def sessions(limit: Limit = 100, cursor: Cursor = None) -> Response:
         """The Ray sessions on record, newest sign of life first."""
-        names = hub.catalog.names()
+        names = services.catalog.names()
         start = 0
         if cursor is not None:
             if cursor not in names:
@@ -108,7 +109,7 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
         following = page[-1] if len(names) > start + limit else None
         return answer(
             {
-                "items": [_session_row(hub, name) for name in page],
+                "items": [_session_row(services, name) for name in page],
                 "next": following,
                 "total": len(names),
                 "dropped": _NOTHING_DROPPED,
@@ -118,29 +119,31 @@ def add_sessions(app: FastAPI, hub: Hub) -> None:
     @app.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
     def summary(session: Session = None) -> Response:
         """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
-        name = hub.records.resolve(session)
-        about = hub.catalog.about(name)
-        figures = hub.records.cached(name, "summary", lambda file: _figures(file, hub.records.last_ns(name)))
+        name = services.records.resolve(session)
+        about = services.catalog.about(name)
+        figures = services.records.cached(
+            name, "summary", lambda file: _figures(file, services.records.last_ns(name))
+        )
         return answer(
             {
                 "session": name,
-                "recording": hub.recording(name),
+                "recording": recording(services, name),
                 "tasks": about.tasks,
                 "attempts": about.attempts,
                 "states": about.states,
                 **figures,
-                "dropped": hub.dropped(name),
-                "lanes": lane_summary(hub, name),
+                "dropped": dropped(services, name),
+                "lanes": lane_summary(services, name),
                 "ingest": {
                     "events": about.events,
                     "batches": about.batches,
-                    "pending_batches": hub.recorder.pending_batches,
-                    "rejected_batches": hub.recorder.rejected,
+                    "pending_batches": services.recorder.pending_batches,
+                    "rejected_batches": services.recorder.rejected,
                     "unknown": about.unknown,
-                    "last_batch_ns": hub.recorder.last_batch_ns or None,
-                    "behind_ns": hub.recorder.behind_ns(),
-                    "error": _said(hub.recorder.problem()),
+                    "last_batch_ns": services.recorder.last_batch_ns or None,
+                    "behind_ns": services.recorder.behind_ns(),
+                    "error": _said(services.recorder.problem()),
                 },
-                "cannot_see": hub.cannot_see(name),
+                "cannot_see": cannot_see(services, name),
             }
         )

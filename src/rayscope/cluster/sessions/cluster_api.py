@@ -9,15 +9,15 @@ from rayscope.cluster.sessions import sql
 from rayscope.server import schemas
 from rayscope.server.parameters import ERRORS, Session, answer
 from rayscope.server.push.topics import glance
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 
 
-def add_cluster(app: FastAPI, hub: Hub) -> None:
+def add_cluster(app: FastAPI, services: Services) -> None:
     """The cluster at a glance."""
 
     @app.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
     def cluster(session: Session = None) -> Response:
         """How many of everything, by state, and the resources of the nodes that are alive."""
-        name = hub.records.resolve(session)
-        tasks = hub.records.cached(name, "counts", sql.counts)["tasks"]
-        return answer({"session": name, "tasks": tasks, **glance(hub, name)})
+        name = services.records.resolve(session)
+        tasks = services.records.cached(name, "counts", sql.counts)["tasks"]
+        return answer({"session": name, "tasks": tasks, **glance(services, name)})

@@ -22,11 +22,11 @@ from rayscope.server.parameters import (
     answered,
     with_dropped,
 )
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 
 
-def add_tasks(app: FastAPI, hub: Hub) -> None:
+def add_tasks(app: FastAPI, services: Services) -> None:
     """The list of attempts and the detail of a task."""
 
     @app.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
@@ -38,29 +38,29 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         cursor: Cursor = None,
     ) -> Response:
         """Task attempts: filters, then the total, then a page in the order asked for."""
-        chosen = hub.records.resolve(session)
-        page = hub.records.read(
+        chosen = services.records.resolve(session)
+        page = services.records.read(
             chosen,
             lambda file: sql.list_attempts(
-                file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=hub.records.last_ns(chosen)
+                file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=services.records.last_ns(chosen)
             ),
         )
-        return with_dropped(hub, chosen, page)
+        return with_dropped(services, chosen, page)
 
     @app.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
     def scheduling(
         request: Request, session: Session = None, job_id: Text = None, limit: Limit = 200
     ) -> Response:
         """By function: where the time of its attempts went, and how many ran where they were submitted."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
             return {
                 "session": chosen,
-                "items": flow_sql.scheduling(file, hub.records.last_ns(chosen), job_id, limit),
+                "items": flow_sql.scheduling(file, services.records.last_ns(chosen), job_id, limit),
             }
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)
 
     @app.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
     def failures(
@@ -73,16 +73,18 @@ def add_tasks(app: FastAPI, hub: Hub) -> None:
         limit: Limit = 200,
     ) -> Response:
         """Failed attempts grouped by function, error type, message and line; final failures first."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
             return {"session": chosen, **failures_sql.failure_groups(file, filters, outcome, limit)}
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)
 
     @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
     def task(task_id: str, session: Session = None) -> Response:
         """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
-        chosen = hub.records.resolve(session)
-        last_ns = hub.records.last_ns(chosen)
-        return answer(hub.records.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns)))
+        chosen = services.records.resolve(session)
+        last_ns = services.records.last_ns(chosen)
+        return answer(
+            services.records.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns))
+        )

@@ -11,25 +11,25 @@ from fastapi.responses import Response
 from rayscope.server.parameters import ERRORS
 from rayscope.server.push import schemas
 from rayscope.server.push.realtime import Wanted
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 
 #: Close codes: the message was none of ours; there are too many clients.
 _BAD_MESSAGE, _FULL = 4400, 4429
 
 
-def add_realtime(app: FastAPI, hub: Hub) -> None:
+def add_realtime(app: FastAPI, services: Services) -> None:
     """``/ws/realtime`` and ``/api/realtime``."""
 
     @app.websocket("/ws/realtime")
     async def realtime(socket: WebSocket) -> None:
-        if hub.realtime.is_full:
+        if services.realtime.is_full:
             await socket.close(_FULL, "too_many_clients")
             return
         await socket.accept()
         # Starlette's RuntimeError: the client has gone meanwhile.
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             try:
-                await hub.realtime.serve(socket.send_text, socket.receive_text)
+                await services.realtime.serve(socket.send_text, socket.receive_text)
             except ValueError as error:
                 await socket.close(_BAD_MESSAGE, str(error)[:100])
 
@@ -40,4 +40,4 @@ def add_realtime(app: FastAPI, hub: Hub) -> None:
         job_id: Annotated[str | None, Query(max_length=200)] = None,
     ) -> Response:
         """A topic's state now, as the WebSocket tells it first."""
-        return Response(hub.realtime.once(Wanted(topic, session, job_id)), media_type="application/json")
+        return Response(services.realtime.once(Wanted(topic, session, job_id)), media_type="application/json")

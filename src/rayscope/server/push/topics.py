@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from rayscope.alerts.state import Alert, State
 from rayscope.cluster.jobs.progress import progress_of
 from rayscope.cluster.sessions import sql as sessions_sql
+from rayscope.cluster.sessions.recording import recording
 from rayscope.metrics.promql.evaluate import evaluate
-
-if TYPE_CHECKING:
-    from rayscope.server.services import Hub
+from rayscope.server.services import Services
 
 _NEWEST_FAILURES = 10
 _ALERTS = 100
@@ -34,37 +33,37 @@ HEADLINES = {
 _MESSAGE_CHARS = 300
 
 
-def provide_topics(hub: Hub) -> None:
+def provide_topics(services: Services) -> None:
     """Register the built-in topics."""
-    hub.realtime.provide("cluster", lambda session, _: cluster(hub, session))
-    hub.realtime.provide("tasks", lambda session, _: tasks(hub, session))
-    hub.realtime.provide("actors", lambda session, _: actors(hub, session))
-    hub.realtime.provide("alerts", lambda session, _: alerts(hub, session))
-    hub.realtime.provide("metrics", lambda session, _: headline(hub, session))
-    hub.realtime.provide("job", lambda session, params: job(hub, session, params))
+    services.realtime.provide("cluster", lambda session, _: cluster(services, session))
+    services.realtime.provide("tasks", lambda session, _: tasks(services, session))
+    services.realtime.provide("actors", lambda session, _: actors(services, session))
+    services.realtime.provide("alerts", lambda session, _: alerts(services, session))
+    services.realtime.provide("metrics", lambda session, _: headline(services, session))
+    services.realtime.provide("job", lambda session, params: job(services, session, params))
 
 
-def cluster(hub: Hub, session: str) -> dict[str, Any]:
+def cluster(services: Services, session: str) -> dict[str, Any]:
     """How many of everything by state, and the resources of the nodes that are alive."""
-    about = hub.catalog.about(session)
+    about = services.catalog.about(session)
     return {
-        "live": hub.records.is_live(session),
+        "live": services.records.is_live(session),
         "attempts": about.attempts,
         "states": about.states,
-        **glance(hub, session),
+        **glance(services, session),
     }
 
 
-def glance(hub: Hub, session: str) -> dict[str, Any]:
+def glance(services: Services, session: str) -> dict[str, Any]:
     """What this and ``GET /api/cluster`` tell of a session alike."""
-    counts = hub.records.cached(session, "counts", sessions_sql.counts)
+    counts = services.records.cached(session, "counts", sessions_sql.counts)
     return {
-        "recording": hub.recording(session),
+        "recording": recording(services, session),
         "nodes": {
             "alive": counts["nodes"].get("ALIVE", 0),
             "dead": counts["nodes"].get("DEAD", 0),
         },
-        "resources_total": hub.records.cached(session, "resources", sessions_sql.resources_total),
+        "resources_total": services.records.cached(session, "resources", sessions_sql.resources_total),
         "actors": counts["actors"],
         "jobs": counts["jobs"],
         "workers": counts["workers"],
@@ -72,10 +71,10 @@ def glance(hub: Hub, session: str) -> dict[str, Any]:
     }
 
 
-def tasks(hub: Hub, session: str) -> dict[str, Any]:
+def tasks(services: Services, session: str) -> dict[str, Any]:
     """Attempts by state, and the newest failures."""
-    about = hub.catalog.about(session)
-    failures = hub.records.cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
+    about = services.catalog.about(session)
+    failures = services.records.cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
     keys = ("task_id", "attempt", "name", "error_type", "end_ns")
     return {
         "tasks": about.tasks,
@@ -91,18 +90,18 @@ def tasks(hub: Hub, session: str) -> dict[str, Any]:
     }
 
 
-def actors(hub: Hub, session: str) -> dict[str, Any]:
+def actors(services: Services, session: str) -> dict[str, Any]:
     """Actors by state."""
-    states = hub.records.cached(session, "counts", sessions_sql.counts)["actors"]
+    states = services.records.cached(session, "counts", sessions_sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}
 
 
-def alerts(hub: Hub, session: str) -> dict[str, Any]:
+def alerts(services: Services, session: str) -> dict[str, Any]:
     """What fires and is pending (the first 100), and how much of each; nothing of a session that is over."""
-    live = hub.records.is_live(session)
-    active = hub.alerts.active(session) if live else []
+    live = services.records.is_live(session)
+    active = services.alerts.active(session) if live else []
     now_ns = time.time_ns()
-    items = [told_alert(hub, session, alert, now_ns) for alert in active[:_ALERTS]]
+    items = [told_alert(services, session, alert, now_ns) for alert in active[:_ALERTS]]
     count = {state: sum(each.state is state for each in active) for state in (State.FIRING, State.PENDING)}
     return {
         "live": live,
@@ -112,18 +111,18 @@ def alerts(hub: Hub, session: str) -> dict[str, Any]:
     }
 
 
-def told_alert(hub: Hub, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
+def told_alert(services: Services, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
     """An alert as the API tells it, with the silences that hold for it."""
     told: dict[str, Any] = msgspec.to_builtins(alert)
     told["severity"] = alert.labels.get("severity", "none")
-    told["silenced_by"] = hub.alerts.silences.silencing({**alert.labels, "session": session}, now_ns)
+    told["silenced_by"] = services.alerts.silences.silencing({**alert.labels, "session": session}, now_ns)
     return told
 
 
-def headline(hub: Hub, session: str) -> dict[str, Any]:
+def headline(services: Services, session: str) -> dict[str, Any]:
     """The newest values of a few series of the whole cluster; null where there is none."""
-    now_ns = hub.records.last_ns(session)
-    store = hub.metrics.store(session)
+    now_ns = services.records.last_ns(session)
+    store = services.metrics.store(session)
     values: dict[str, float | None] = {}
     for name, expr in HEADLINES.items():
         series = evaluate(store, expr, now_ns, now_ns, 0).series
@@ -132,6 +131,6 @@ def headline(hub: Hub, session: str) -> dict[str, Any]:
     return {"values": values}
 
 
-def job(hub: Hub, session: str, params: Mapping[str, str]) -> dict[str, Any]:
+def job(services: Services, session: str, params: Mapping[str, str]) -> dict[str, Any]:
     """One job's attempts by function and state, as ``/api/jobs/{job_id}/progress`` tells them."""
-    return {"job_id": params["job_id"], **progress_of(hub, session, "job", params["job_id"])}
+    return {"job_id": params["job_id"], **progress_of(services, session, "job", params["job_id"])}

@@ -15,7 +15,7 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from rayscope.server.parameters import ERRORS, Session, TaskFilters, error
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.views.export.export import Export
 from rayscope.views.export.format import FILES, Format
 
@@ -51,7 +51,7 @@ class _Stream(StreamingResponse):
             await super().__call__(scope, receive, patient)
 
 
-def add_export(app: FastAPI, hub: Hub) -> None:
+def add_export(app: FastAPI, services: Services) -> None:
     """The one path."""
     room = threading.BoundedSemaphore(_AT_A_TIME)
 
@@ -66,7 +66,7 @@ def add_export(app: FastAPI, hub: Hub) -> None:
         session: Session = None,
     ) -> Response:
         """A session's attempts, or those that the filters leave, in a format that other programs open."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
         if not room.acquire(blocking=False):
             return error(
                 503,
@@ -77,16 +77,16 @@ def add_export(app: FastAPI, hub: Hub) -> None:
             )
         with contextlib.ExitStack() as stack:
             stack.callback(room.release)
-            hub.recorder.flush_for_reader()
-            file = stack.enter_context(hub.catalog.reading(chosen))
+            services.recorder.flush_for_reader()
+            file = stack.enter_context(services.catalog.reading(chosen))
             made = stack.enter_context(
                 Export(
                     file,
                     format,
                     filters,
                     session=chosen,
-                    ray_version=hub.catalog.about(chosen).ray_version,
-                    last_ns=hub.records.last_ns(chosen),
+                    ray_version=services.catalog.about(chosen).ray_version,
+                    last_ns=services.records.last_ns(chosen),
                 )
             )
             ending, media_type = FILES[format]
@@ -95,17 +95,17 @@ def add_export(app: FastAPI, hub: Hub) -> None:
                 "Cache-Control": "no-store",
                 "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
             }
-            pieces = _paced(made.chunks, hub)
+            pieces = _paced(made.chunks, services)
             return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
         raise AssertionError  # no context above swallows an error
 
 
-def _paced(pieces: Iterator[bytes], hub: Hub) -> Iterator[bytes]:
+def _paced(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:
     """The same; while something is recorded, never more than half of the time."""
     began = time.monotonic()
     for piece in pieces:
         took = time.monotonic() - began
         yield piece
-        if any(hub.records.is_live(name) for name in hub.catalog.names()[:1]):
+        if any(services.records.is_live(name) for name in services.catalog.names()[:1]):
             time.sleep(min(_MOST_PAUSE_S, took))
         began = time.monotonic()

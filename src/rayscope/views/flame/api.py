@@ -8,7 +8,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, Text, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.pages import given
@@ -17,9 +17,9 @@ from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, sandwich
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
 
-def add_flame(app: FastAPI, hub: Hub) -> None:
+def add_flame(app: FastAPI, services: Services) -> None:
     """The flame graph and the callers and callees of a function."""
-    hub.rollups.add("flame", lambda file, last_ns: sql.path_sums(file, {}, last_ns=last_ns))
+    services.rollups.add("flame", lambda file, last_ns: sql.path_sums(file, {}, last_ns=last_ns))
 
     @app.get(
         "/api/flow/flame",
@@ -51,15 +51,15 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
             baseline = _rest(filters)
         if of and (focus or baseline):
             raise BadQuery("`of` goes with neither `focus` nor a baseline.", "Ask for them one by one.")
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             above = [] if focus is None else sql.paths_to(file, focus)
             sums = None
             if not given(filters) and not baseline:
-                sums = hub.rollups.read(file, chosen, "flame", sql.PathSums)
+                sums = services.rollups.read(file, chosen, "flame", sql.PathSums)
             if sums is None:
-                last_ns = hub.records.last_ns(chosen)
+                last_ns = services.records.last_ns(chosen)
                 sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
             rows = [Own(*row) for row in sums.rows]
             paths = [Path(*path) for path in {*sums.paths, *above}]
@@ -96,7 +96,7 @@ def add_flame(app: FastAPI, hub: Hub) -> None:
                 "folded": graph.tree.folded,
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(services, chosen, request, find)
 
 
 def _rest(filters: dict[str, Any]) -> list[dict[str, Any]]:

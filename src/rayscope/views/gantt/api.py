@@ -12,7 +12,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from rayscope.server.parameters import ERRORS, Session, TaskFilters, Text, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
@@ -37,10 +37,10 @@ By = Annotated[str, Query(max_length=20, description="worker, actor, function, n
 Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes by call path")]
 
 
-def add_gantt(app: FastAPI, hub: Hub) -> None:
+def add_gantt(app: FastAPI, services: Services) -> None:
     """Both answers."""
     for kind in _ROLLED_UP:
-        hub.rollups.add(f"gantt by {kind}", partial(_lay_out, filters={}, by=kind))
+        services.rollups.add(f"gantt by {kind}", partial(_lay_out, filters={}, by=kind))
 
     @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
     def bars(
@@ -55,18 +55,18 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
         overview: bool = True,
     ) -> Response:
         """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
             always = {**filters, "since_ns": None, "until_ns": None}
-            frame = _frame(hub, chosen, file, always, by, levels, lanes_from, lanes)
+            frame = _frame(services, chosen, file, always, by, levels, lanes_from, lanes)
             picture = sql.picture(
                 file,
                 filters,
                 by=by,
                 width=width,
-                last_ns=hub.records.last_ns(chosen),
+                last_ns=services.records.last_ns(chosen),
                 extent=(frame.origin_ns, frame.end_ns),
                 lanes=[lane["lane"] for lane in frame.lanes],
                 lanes_total=frame.lanes_total,
@@ -82,22 +82,22 @@ def add_gantt(app: FastAPI, hub: Hub) -> None:
                 **drawn,
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(services, chosen, request, find)
 
     @app.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
     def critical_path(request: Request, session: Session = None, job_id: Text = None) -> Response:
         """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
         job that runs, how long it has taken so far.
         """
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             return {
                 "session": chosen,
-                **_path(file, hub.records.last_ns(chosen), job_id, hub.records.is_live(chosen)),
+                **_path(file, services.records.last_ns(chosen), job_id, services.records.is_live(chosen)),
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(services, chosen, request, find)
 
 
 class _Frame(msgspec.Struct):
@@ -139,7 +139,7 @@ def _lay_out(
 
 
 def _frame(
-    hub: Hub,
+    services: Services,
     session: str,
     file: SessionFile,
     filters: Mapping[str, Any],
@@ -154,15 +154,17 @@ def _frame(
     chosen = given(filters)
     frame = None
     if is_first and not chosen and by in _ROLLED_UP:
-        frame = hub.rollups.read(file, session, f"gantt by {by}", _Frame)
+        frame = services.rollups.read(file, session, f"gantt by {by}", _Frame)
     if frame is None:
         question = msgspec.json.encode(("gantt", by, levels, page, chosen)).decode()
 
         def make(file: SessionFile) -> bytes:
-            last_ns = hub.records.last_ns(session)
+            last_ns = services.records.last_ns(session)
             return msgspec.json.encode(_lay_out(file, last_ns, chosen, by=by, levels=levels, **page))
 
-        frame = msgspec.json.decode(hub.records.cached(session, question, make, flush=False), type=_Frame)
+        frame = msgspec.json.decode(
+            services.records.cached(session, question, make, flush=False), type=_Frame
+        )
     if is_first:
         frame.lanes = frame.lanes[lanes_from : lanes_from + lanes]
     return frame

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from rayscope.server.parameters import ERRORS, Session, TaskFilters, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.pages import given
@@ -22,23 +22,23 @@ Expand = Annotated[
 ]
 
 
-def add_logical(app: FastAPI, hub: Hub) -> None:
+def add_logical(app: FastAPI, services: Services) -> None:
     """The logical graph."""
-    hub.rollups.add("logical", lambda file, last_ns: sql.logical_rows(file, {}, last_ns=last_ns))
+    services.rollups.add("logical", lambda file, last_ns: sql.logical_rows(file, {}, last_ns=last_ns))
 
     @app.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
     def flow_logical(
         request: Request, filters: TaskFilters, session: Session = None, expand: Expand = None
     ) -> Response:
         """Functions and actor classes, their calls, and the data that moved between them."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             rows = None
             if not given(filters) and not expand:
-                rows = hub.rollups.read(file, chosen, "logical", sql.LogicalRows)
+                rows = services.rollups.read(file, chosen, "logical", sql.LogicalRows)
             if rows is None:
-                last_ns = hub.records.last_ns(chosen)
+                last_ns = services.records.last_ns(chosen)
                 rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
             graph = logical_graph(
                 rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names
@@ -56,4 +56,4 @@ def add_logical(app: FastAPI, hub: Hub) -> None:
                 "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(services, chosen, request, find)

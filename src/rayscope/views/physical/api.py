@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from rayscope.cluster.nodes.usage import measured_columns, resources_of
 from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.physical import schemas, sql, transfers_sql
@@ -38,7 +38,7 @@ _OF_WORKER = (
 Key = Annotated[str | None, Query(max_length=500, description="The name of an annotation.")]
 
 
-def add_physical(app: FastAPI, hub: Hub) -> None:
+def add_physical(app: FastAPI, services: Services) -> None:
     """Nodes with their workers at one time, and objects between nodes."""
 
     @app.get("/api/flow/physical", responses={**ERRORS, 200: {"model": schemas.PhysicalAnswer}})
@@ -51,20 +51,20 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         with_bytes: bool = False,
     ) -> Response:
         """What ran and was reserved on which worker of which node at a time."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
         is_plain = not (at_ns is not None or annotation_name or with_bytes or any(filters.values()))
 
         def look(file: SessionFile) -> dict[str, Any]:
-            live = hub.records.is_live(chosen)
+            live = services.records.is_live(chosen)
             found = (
-                seen_now(hub, chosen, file)
+                seen_now(services, chosen, file)
                 if is_plain
                 else seen(
                     sql.housed(
                         file,
                         filters,
                         at_ns=at_ns,
-                        last_ns=hub.records.last_ns(chosen),
+                        last_ns=services.records.last_ns(chosen),
                         live=live,
                         annotation=annotation_name,
                         with_bytes=with_bytes,
@@ -74,7 +74,9 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
             told = found.picture
             figures = None
             if live and at_ns is None:
-                figures = measured_columns(told, hub.usage(chosen), resources_of(hub, chosen)[0])
+                figures = measured_columns(
+                    told, services.clusters.usage(chosen), resources_of(services, chosen)[0]
+                )
             return {
                 "session": chosen,
                 "at_ns": found.at_ns,
@@ -85,7 +87,7 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
                 "measured": figures,
             }
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)
 
     @app.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
     def physical_node(
@@ -98,22 +100,22 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         """One node at a time in full: its workers, what runs on each, and its bundles."""
         if not on_node:
             raise BadQuery("Which node?", "Give on_node: an id from /api/flow/physical or /api/nodes.")
-        chosen = hub.records.resolve(session)
-        live = hub.records.is_live(chosen)
+        chosen = services.records.resolve(session)
+        live = services.records.is_live(chosen)
 
         def look(file: SessionFile) -> dict[str, Any]:
             found = sql.housed(
                 file,
                 filters,
                 at_ns=at_ns,
-                last_ns=hub.records.last_ns(chosen),
+                last_ns=services.records.last_ns(chosen),
                 live=live,
                 node_id=on_node,
                 with_bytes=True,
             )
             return {"session": chosen, "at_ns": found.at_ns, "live": live, **node_of(found, on_node)}
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)
 
     @app.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
     def transfers(
@@ -123,10 +125,10 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
         span_ns: Span = None,
     ) -> Response:
         """Which objects were taken on another node than they were made on, by pairs of nodes."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
-            until = hub.records.last_ns(chosen) if until_ns is None else until_ns
+            until = services.records.last_ns(chosen) if until_ns is None else until_ns
             since = None if span_ns is None else max(0, until - span_ns)
             return {
                 "session": chosen,
@@ -135,7 +137,7 @@ def add_physical(app: FastAPI, hub: Hub) -> None:
                 **transfers_sql.transfers(file, since or 0, until)._asdict(),
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(services, chosen, request, find)
 
 
 def node_of(found: sql.Housed, node_id: str) -> dict[str, Any]:

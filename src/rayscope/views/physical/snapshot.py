@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.physical import sql
 from rayscope.views.physical.compute import NodeRow, Picture, WorkerRow, picture
@@ -23,19 +23,19 @@ class Seen(NamedTuple):
     picture: Picture
 
 
-def seen_now(hub: Hub, session: str, file: SessionFile) -> Seen:
+def seen_now(services: Services, session: str, file: SessionFile) -> Seen:
     """All that is there now, or was last in a session that is over: of a live one shared by all who ask.
 
     It tells its time. Nothing of it may be changed.
     """
 
     def look(record: SessionFile) -> Seen:
-        live = hub.records.is_live(session)
-        return seen(sql.housed(record, {}, at_ns=None, last_ns=hub.records.last_ns(session), live=live))
+        live = services.records.is_live(session)
+        return seen(sql.housed(record, {}, at_ns=None, last_ns=services.records.last_ns(session), live=live))
 
-    if not hub.records.is_live(session):
+    if not services.records.is_live(session):
         return look(file)
-    told: Seen = hub.records.cached(session, "seen", look)
+    told: Seen = services.records.cached(session, "seen", look)
     return told
 
 

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from rayscope.server.parameters import ERRORS, Session, TaskFilters, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.views.gantt.api import By, Levels
@@ -17,7 +17,7 @@ from rayscope.views.range.schemas import RangeAnswer
 from rayscope.views.range.sql import RangeSums
 
 
-def add_range(app: FastAPI, hub: Hub) -> None:
+def add_range(app: FastAPI, services: Services) -> None:
     """What attempts, functions and lanes did in a range of time."""
 
     @app.get("/api/flow/range", responses={**ERRORS, 200: {"model": RangeAnswer}})
@@ -29,19 +29,21 @@ def add_range(app: FastAPI, hub: Hub) -> None:
         levels: Levels = MAX_LEVELS,
     ) -> Response:
         """Attempts, phases, functions and lanes between ``since_ns`` and ``until_ns``, cut to these."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             return {
                 "session": chosen,
                 "by": by,
                 **_told(
-                    sql.range_sums(file, filters, by=by, levels=levels, last_ns=hub.records.last_ns(chosen)),
+                    sql.range_sums(
+                        file, filters, by=by, levels=levels, last_ns=services.records.last_ns(chosen)
+                    ),
                     by,
                 ),
             }
 
-        return answered(hub, chosen, request, find)
+        return answered(services, chosen, request, find)
 
 
 def _told(sums: RangeSums, by: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, answered
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.stack import schemas, sql
 from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
@@ -16,7 +16,7 @@ from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
 Buckets = Annotated[int, Query(ge=1, le=2000)]
 
 
-def add_stack(app: FastAPI, hub: Hub) -> None:
+def add_stack(app: FastAPI, services: Services) -> None:
     """What is in flight at one time as a tree, and how much was over time."""
 
     @app.get("/api/flow/stack", responses={**ERRORS, 200: {"model": schemas.StackAnswer}})
@@ -24,11 +24,13 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
         request: Request, filters: TaskFilters, session: Session = None, at_ns: Nanoseconds = None
     ) -> Response:
         """What was in flight at a time, merged by callers, function and situation; and who waits for whom."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            live = hub.records.is_live(chosen)
-            found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=hub.records.last_ns(chosen), live=live)
+            live = services.records.is_live(chosen)
+            found = sql.in_flight(
+                file, filters, at_ns=at_ns, last_ns=services.records.last_ns(chosen), live=live
+            )
             tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
             return {
                 "session": chosen,
@@ -42,21 +44,21 @@ def add_stack(app: FastAPI, hub: Hub) -> None:
                 "chains": tree.chains,
             }
 
-        return answered(hub, chosen, request, look)
+        return answered(services, chosen, request, look)
 
     @app.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
     def activity(
         request: Request, filters: TaskFilters, session: Session = None, buckets: Buckets = 400
     ) -> Response:
         """How many attempts were in flight and running, in equal parts of the session's time."""
-        chosen = hub.records.resolve(session)
+        chosen = services.records.resolve(session)
         return answered(
-            hub,
+            services,
             chosen,
             request,
             lambda file: {
                 "session": chosen,
-                **sql.activity(file, filters, buckets, hub.records.last_ns(chosen)),
+                **sql.activity(file, filters, buckets, services.records.last_ns(chosen)),
             },
         )
 

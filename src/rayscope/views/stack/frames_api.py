@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rayscope.server.parameters import ERRORS, TaskFilters, answer
-from rayscope.server.services import Hub
+from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery
 from rayscope.views.stack import frames_schemas, sql
 from rayscope.views.stack.api import unit_of
@@ -34,26 +34,26 @@ class Wanted(BaseModel):
     whole: bool = Field(False, description="Also the frames of Ray itself, and idle threads.")
 
 
-def add_frames(app: FastAPI, hub: Hub) -> None:
+def add_frames(app: FastAPI, services: Services) -> None:
     """The one path that looks into processes."""
     dumps = Dumps()
 
     @app.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
     def frames(wanted: Wanted, filters: TaskFilters) -> Response:
         """The Python frames of the workers that run something now, merged by the stack's nodes."""
-        session = hub.records.resolve(wanted.session)
-        if not hub.records.is_live(session):
+        session = services.records.resolve(wanted.session)
+        if not services.records.is_live(session):
             raise BadQuery(f"{session} has ended: its processes are gone.", "Choose a session that is live.")
-        gcs = hub.gcs_of(session)
+        gcs = services.clusters.gcs_of(session)
         if gcs is None:
             raise BadQuery(
                 f"The cluster of {session} is not connected, so its nodes cannot be asked.",
                 "Wait some seconds, or attach: rayscope attach HOST:PORT.",
             )
-        found = hub.records.read(
+        found = services.records.read(
             session,
             lambda file: sql.in_flight(
-                file, filters, at_ns=None, last_ns=hub.records.last_ns(session), live=True, workers=True
+                file, filters, at_ns=None, last_ns=services.records.last_ns(session), live=True, workers=True
             ),
         )
         units = [unit_of(row) for row in found.units]

@@ -1,0 +1,62 @@
+"""The end of a program or a cluster that somebody tells us of: taking in all that it still has to say."""
+
+from __future__ import annotations
+
+import time
+
+from rayscope.cluster.entities import sql as entities_sql
+from rayscope.model import RecordBatch
+from rayscope.ray.jobs_api import driver_ended
+from rayscope.server.services import Services
+
+#: How long the end of a program may take to be written, s.
+_END_S = 5.0
+
+
+def drain(services: Services, session: str, timeout_s: float) -> bool:
+    """Take in all that a session still has to say: called before a local cluster is killed.
+
+    Reads the GCS once in full, waits until events have stopped coming, and flushes. Returns whether
+    all of it was done in time.
+    """
+    deadline = time.monotonic() + timeout_s
+    found = services.clusters.find(session)
+    quiet_since, seen = time.monotonic(), services.recorder.last_batch_ns
+    while time.monotonic() < deadline:
+        if services.recorder.last_batch_ns != seen:
+            seen, quiet_since = services.recorder.last_batch_ns, time.monotonic()
+        if time.monotonic() - quiet_since > 0.5:
+            break
+        time.sleep(0.05)
+    complete = services.clusters.poll_now(session)
+    flushed = services.recorder.flush(max(1.0, deadline - time.monotonic()))
+    services.records.forget(session)  # who asks next wants the end of it
+    if found:
+        services.log_keeper.catch_up(session, min(2.0, max(0.5, deadline - time.monotonic())))
+    return flushed and complete
+
+
+def program_ended(
+    services: Services,
+    session: str,
+    pid: int,
+    began_ns: int,
+    ended_ns: int,
+    exit_code: int,
+    *,
+    cluster_is_gone: bool,
+) -> None:
+    """A program ended of which ``pid`` may be a driver; Ray does not learn its exit code.
+
+    ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
+    """
+    services.recorder.flush(_END_S)
+    session = services.records.resolve(session)
+    jobs = services.records.read(session, lambda file: entities_sql.jobs_of_driver(file, pid, began_ns))
+    services.recorder.submit_records(
+        RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
+    )
+    if cluster_is_gone:
+        services.recorder.end_session(session, ended_ns)
+    services.recorder.flush(_END_S)
+    services.records.forget(session)

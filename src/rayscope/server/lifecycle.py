@@ -1,0 +1,139 @@
+"""Makes a server's services, starts them and stops them."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from urllib.parse import quote
+
+from rayscope.alerts.service import AlertService
+from rayscope.cluster.logs.archiver import Keeper
+from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.objects.references import HeldObjects
+from rayscope.ingest.agent_reports import AgentReports
+from rayscope.ingest.writer import Recorder
+from rayscope.metrics.service import Metrics
+from rayscope.server.clusters import Clusters
+from rayscope.server.push.realtime import Realtime
+from rayscope.server.push.topics import provide_topics
+from rayscope.server.records import Records
+from rayscope.server.rollups import Rollups
+from rayscope.server.security import RefusedBodies
+from rayscope.server.services import Services
+from rayscope.server.settings import Settings, ingest_key, operator_token
+from rayscope.storage.catalog import Catalog, Retention
+from rayscope.storage.errors import StoreError
+from rayscope.storage.spool import Spool
+from rayscope.user_sql.run import SqlRunner
+
+log = logging.getLogger("rayscope.server")
+
+#: How often we look for clusters, s, and at every which look also for those of quiet sessions.
+_WATCH_S = 3.0
+_QUIET_TURNS = 5
+
+
+def create_services(settings: Settings) -> Services:
+    """The services over a data directory, none of them started. Raises OSError and StoreError."""
+    folder = settings.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    catalog = Catalog(folder, memory_limit=settings.memory_limit)
+    spool = Spool(
+        folder / "spool",
+        max_bytes=settings.max_spool_bytes,
+        min_free_bytes=settings.min_free_bytes,
+        fsync=settings.fsync,
+    )
+    retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
+    recorder = Recorder(catalog, spool, retention, in_use=lambda: clusters.in_use())
+    records = Records(catalog, recorder, lambda session: clusters.is_live(session))
+    clusters = Clusters(catalog, recorder, records)
+    logs = Logs(settings, catalog, records, clusters)
+    metrics = Metrics(settings, catalog, records, clusters, recorder, spool)
+
+    def link(session: str) -> str | None:
+        return f"{services.url}/s/{quote(session)}/alerts" if services.url else None
+
+    services = Services(
+        settings=settings,
+        key=ingest_key(folder),
+        operator_token=operator_token(folder),
+        refused_bodies=RefusedBodies(),
+        catalog=catalog,
+        spool=spool,
+        recorder=recorder,
+        records=records,
+        clusters=clusters,
+        agent_reports=AgentReports(catalog, recorder, clusters),
+        rollups=Rollups(catalog, records),
+        sql=SqlRunner(
+            folder / "sql",
+            memory_limit=settings.memory_limit,
+            timeout_s=settings.sql_timeout_s,
+            min_free_bytes=settings.min_free_bytes,
+        ),
+        realtime=Realtime(settings.push_interval_s, records.resolve),
+        logs=logs,
+        log_keeper=Keeper(settings, catalog, records, clusters, logs),
+        objects=HeldObjects(records, clusters),
+        metrics=metrics,
+        alerts=AlertService(
+            folder / "alerts",
+            live=lambda: [name for name in catalog.names() if records.is_live(name)],
+            store=metrics.store,
+            home=lambda session: catalog.path(records.resolve(session)).parent,
+            link=link,
+        ),
+        url=settings.external_url.rstrip("/"),
+    )
+    provide_topics(services)
+    return services
+
+
+class Lifecycle:
+    """Starts services and stops them, each once."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._stopping = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
+
+    def start(self) -> None:
+        """Replay the spool, begin to write and to look for the clusters of live sessions."""
+        services = self._services
+        services.recorder.start()
+        self._watcher.start()
+        services.log_keeper.start()
+        services.metrics.start()
+        services.alerts.start()
+        services.rollups.start()
+
+    def stop(self) -> None:
+        """Stop polling, flush and close."""
+        services = self._services
+        self._stopping.set()
+        services.sql.close()
+        services.rollups.stop()
+        services.alerts.stop()
+        services.metrics.stop()
+        services.log_keeper.stop()
+        services.logs.stop()
+        if self._watcher.is_alive():
+            self._watcher.join(5)  # before the clusters end: it may just begin one
+        services.objects.stop()
+        services.clusters.stop()
+        services.realtime.close()
+        services.agent_reports.save()
+        services.recorder.stop()
+
+    def _watch(self) -> None:
+        """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""
+        for turn in itertools.count():
+            if self._stopping.wait(_WATCH_S):
+                return
+            try:
+                self._services.agent_reports.save()
+                self._services.clusters.look(quiet_too=turn % _QUIET_TURNS == 0)
+            except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
+                log.info("looking for clusters: %s", error)
