@@ -197,7 +197,6 @@ def _from_files(
     from rayscope.storage.catalog import Catalog
     from rayscope.storage.errors import NotFound, StoreError
     from rayscope.views.export.export import Export
-    from rayscope.views.export.tables_sql import is_older
 
     folder = settings.folder
     if not folder.is_dir():
@@ -212,12 +211,6 @@ def _from_files(
         if not names:
             raise NotFound(f"No session is recorded in {folder}.", "Record one: rayscope run SCRIPT")
         chosen = catalog.about(session or names[0])
-        with catalog.reading(chosen.session) as file:
-            older = is_older(file)
-        if older:
-            say("bringing this record, of an older Rayscope, up to date")
-            catalog.close()
-            catalog = Catalog(folder, memory_limit=settings.memory_limit)
         with (
             catalog.reading(chosen.session) as file,
             Export(

@@ -104,6 +104,6 @@ class Records:
             pass
         except StoreError as error:
             problem = error
-        if problem is None or problem.code in ("corrupt", "newer"):  # a lock or a full disk may pass
+        if problem is None or problem.code in ("corrupt", "newer", "older"):  # a lock or a full disk may pass
             self._readable[session] = (stamp, problem)
         return problem

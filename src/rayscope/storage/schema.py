@@ -7,8 +7,6 @@ docs/decisions/0002). A task id is split into its first 8 bytes (``task_hi``, ra
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
 from rayscope.storage.sql import execution
@@ -23,7 +21,8 @@ from rayscope.storage.sql.execution import (
     function_name,
 )
 
-SCHEMA_VERSION = 6
+#: Of the tables below. A record of another format is refused: nothing older was ever released.
+FORMAT = 1
 
 #: Integer scalars of an attempt; the others are texts.
 _INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
@@ -275,35 +274,3 @@ VIEWS: tuple[str, ...] = (
     ),
     *(_entity_view(kind) for kind in ENTITY_COLUMNS),
 )
-
-#: From version N to N + 1: statements to run on a file of version N.
-MIGRATIONS: dict[int, Callable[[], tuple[str, ...]]] = {
-    1: lambda: (
-        "ALTER TABLE drops ADD COLUMN event_type VARCHAR DEFAULT ''",
-        "ALTER TABLE drops ADD COLUMN first_ns BIGINT",
-        "ALTER TABLE drops ADD COLUMN last_ns BIGINT",
-    ),
-    2: lambda: (
-        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS returned_ns BIGINT",
-        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS return_bytes BIGINT",
-        "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS output_bytes BIGINT",
-        "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS tracer VARCHAR",
-    ),
-    3: lambda: (
-        *(f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} BIGINT" for name in execution.DERIVED),
-        f"UPDATE attempts SET {', '.join(f'{name} = {made}' for name, made in execution.DERIVED.items())}",
-    ),
-    4: lambda: ("ALTER TABLE attempts ADD COLUMN IF NOT EXISTS cpu_ns BIGINT",),
-    5: lambda: (
-        "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS launch_ns BIGINT",
-        *(
-            f"ALTER TABLE attempts ADD COLUMN IF NOT EXISTS {name} VARCHAR"
-            for name in ("named_parent", "reported_state", "end_known_by", "module_name", "function_hash")
-        ),
-        "UPDATE attempts SET reported_state = state",
-        *(
-            f"ALTER TABLE {kind}_rows ADD COLUMN IF NOT EXISTS end_known_by VARCHAR"
-            for kind in ENTITY_COLUMNS
-        ),
-    ),
-}

@@ -1,4 +1,4 @@
-"""One Ray session's record in one DuckDB file: opening, migrating, writing. Queries are in ``query``.
+"""One Ray session's record in one DuckDB file: opening it and writing to it.
 
 The connection is locked down when the file is opened (no access to other files, no extensions, settings
 frozen), so that nothing that reaches it, SQL of users included, can leave the file.
@@ -21,7 +21,7 @@ import pyarrow as pa
 from rayscope.model import Annotation, Attempt, Drop, Edge, Entity, Kind, Span
 from rayscope.storage import inferred_ends, rows
 from rayscope.storage.errors import StoreError
-from rayscope.storage.schema import ENTITY_COLUMNS, INSERT_ATTEMPTS, MIGRATIONS, SCHEMA_VERSION, TABLES, VIEWS
+from rayscope.storage.schema import ENTITY_COLUMNS, FORMAT, INSERT_ATTEMPTS, TABLES, VIEWS
 
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
 #: does so every second under load (see docs/decisions/0002).
@@ -73,8 +73,8 @@ def explain(path: Path, error: Exception) -> StoreError:
 class SessionFile:
     """A session's DuckDB file, open for one writer thread and any number of readers.
 
-    Raises :class:`StoreError` with code ``locked``, ``corrupt``, ``full``, ``memory``, ``newer`` or
-    ``unusable``.
+    Raises :class:`StoreError` with code ``locked``, ``corrupt``, ``full``, ``memory``, ``newer``,
+    ``older`` or ``unusable``.
     """
 
     def __init__(self, path: Path, *, memory_limit: str = MEMORY_LIMIT, read_only: bool = False) -> None:
@@ -126,26 +126,14 @@ class SessionFile:
         known = connection.execute(
             "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'meta'"
         ).fetchone()
-        version = 0
-        if known and known[0]:
-            row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-            version = int(row[0]) if row else 0
-            row = connection.execute("SELECT value FROM meta WHERE key = 'writes'").fetchone()
-            self.writes = int(row[0]) if row else 0
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{self.path} was written by a newer Rayscope (format {version}, this one knows "
-                f"{SCHEMA_VERSION}).",
-                "Upgrade: pip install -U rayscope",
-                "newer",
-            )
+        is_new = not (known and known[0])
+        if not is_new:
+            meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            self._check_format(meta.get("format"))
+            self.writes = int(meta.get("writes", 0))
         if self.read_only:
             return
         with self._transaction(connection):
-            if version:
-                for step in range(version, SCHEMA_VERSION):
-                    for statement in MIGRATIONS[step]():
-                        connection.execute(statement)
             for statement in TABLES:
                 connection.execute(statement)
             # Only when they differ: opening a record to read it must not change it.
@@ -155,9 +143,23 @@ class SessionFile:
                     connection.execute(statement)
                 connection.execute("DELETE FROM meta WHERE key = 'views'")
                 connection.execute("INSERT INTO meta VALUES ('views', ?)", [_VIEWS_HASH])
-            if version != SCHEMA_VERSION:
-                connection.execute("DELETE FROM meta WHERE key = 'schema_version'")
-                connection.execute("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
+            if is_new:
+                connection.execute("INSERT INTO meta VALUES ('format', ?)", [str(FORMAT)])
+
+    def _check_format(self, found: str | None) -> None:
+        if found == str(FORMAT):
+            return
+        if found is not None and int(found) > FORMAT:
+            raise StoreError(
+                f"{self.path} was written by a newer Rayscope (format {found}, this one knows {FORMAT}).",
+                "Upgrade: pip install -U rayscope",
+                "newer",
+            )
+        raise StoreError(
+            f"{self.path} was written by an older Rayscope whose records this one does not read.",
+            "Read it with the Rayscope that wrote it, or remove its folder.",
+            "older",
+        )
 
     @staticmethod
     @contextlib.contextmanager

@@ -175,14 +175,3 @@ def test_an_empty_data_directory(tmp_path: Path) -> None:
     run("--data-dir", str(tmp_path / "none"), code=1, said="There is no data directory")
     (tmp_path / "some").mkdir()
     run("--data-dir", str(tmp_path / "some"), code=1, said="Record one: rayscope run SCRIPT")
-
-
-def test_a_record_of_an_older_version_is_brought_up_to_date(fresh: Running, tmp_path: Path) -> None:
-    fresh.record(story()[0])
-    fresh.server.stop()
-    record = fresh.folder / "sessions" / SESSION / "record.duckdb"
-    with duckdb.connect(str(record)) as db:
-        db.execute("UPDATE meta SET value = '3' WHERE key = 'schema_version'")
-    run("--data-dir", str(fresh.folder), "-o", str(tmp_path / "t"), said="of an older Rayscope")
-    assert "bringing" not in run("--data-dir", str(fresh.folder), "-o", str(tmp_path / "u"))
-    assert read_perfetto((tmp_path / "t").read_bytes()).named("leaf")

@@ -17,13 +17,10 @@ import pytest
 
 from rayscope.ingest.writer import Recorder
 from rayscope.model import Drop, RecordBatch
-from rayscope.storage import session_file
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
-from rayscope.storage.schema import SCHEMA_VERSION
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.spool import Spool
-from rayscope.storage.sql.execution import DERIVED
 
 Tables = dict[str, list[tuple[Any, ...]]]
 Dump = Callable[[Path], Tables]
@@ -129,7 +126,7 @@ def test_a_record_of_a_later_version_is_left_alone(
 ) -> None:
     path = record(bodies[:1])
     with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+        connection.execute("UPDATE meta SET value = '999' WHERE key = 'format'")
     before = path.read_bytes()
     made = recorder(path.parents[2])
     made.submit(bodies[1])
@@ -140,61 +137,22 @@ def test_a_record_of_a_later_version_is_left_alone(
     assert len(made.spool.waiting()) == 1
 
 
-def test_an_older_record_is_brought_up_to_date(
-    bodies: list[bytes], record: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch
+def test_an_older_record_is_refused_with_the_way_out(
+    bodies: list[bytes], record: Any, recorder: Any, wait_for: Any
 ) -> None:
-    path = record(bodies)
-    expected = dump(path)
-    monkeypatch.setattr(session_file, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-    steps: dict[int, Callable[[], tuple[str, ...]]] = {
-        SCHEMA_VERSION: lambda: ("ALTER TABLE drops ADD COLUMN noted VARCHAR DEFAULT 'then'",)
-    }
-    monkeypatch.setattr(session_file, "MIGRATIONS", steps)
-    for _ in range(2):  # the second time there is nothing to do
-        SessionFile(path).close()
-    with duckdb.connect(str(path), read_only=True) as connection:
-        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchall() == [
-            (str(SCHEMA_VERSION + 1),)
-        ]
-        assert "noted" in {row[0] for row in connection.execute("DESCRIBE drops").fetchall()}
-    assert dump(path)["attempts"] == expected["attempts"]
-
-
-def test_a_record_of_version_3_gets_what_its_attempts_tell_for_themselves(
-    bodies: list[bytes], record: Any, dump: Dump
-) -> None:
-    path = record(bodies)
-    expected = dump(path)
+    path = record(bodies[:1])
     with duckdb.connect(str(path)) as connection:
-        found = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
-        for (view,) in found:
-            connection.execute(f"DROP VIEW {view}")
-        for column in DERIVED:
-            connection.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
-        connection.execute("UPDATE meta SET value = '3' WHERE key = 'schema_version'")
-        connection.execute("DELETE FROM meta WHERE key = 'views'")
-    SessionFile(path).close()
-    assert dump(path) == expected
-    with duckdb.connect(str(path), read_only=True) as connection:
-        (told,) = connection.execute(
-            f"SELECT {', '.join(f'count({c})' for c in DERIVED)} FROM attempts"
-        ).fetchall()
-        assert min(told) > 0
-
-
-def test_a_migration_that_fails_changes_nothing(
-    bodies: list[bytes], record: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = record(bodies)
-    expected = dump(path)
-    with monkeypatch.context() as patch:
-        patch.setattr(session_file, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-        broken = {SCHEMA_VERSION: lambda: ("DELETE FROM attempts", "ALTER TABLE nowhere ADD COLUMN x INT")}
-        patch.setattr(session_file, "MIGRATIONS", broken)
-        with pytest.raises(StoreError):
-            SessionFile(path)
-    SessionFile(path).close()
-    assert dump(path) == expected
+        connection.execute("UPDATE meta SET key = 'schema_version', value = '6' WHERE key = 'format'")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="older Rayscope") as refused:
+        SessionFile(path)
+    assert (refused.value.code, "remove its folder" in refused.value.remedy) == ("older", True)
+    made = recorder(path.parents[2])
+    made.submit(bodies[1])
+    wait_for(lambda: made.error, "the writer to find the record too old")
+    made.stop()
+    assert path.read_bytes() == before
+    assert len(made.spool.waiting()) == 1
 
 
 DAY_S = 86_400
@@ -276,7 +234,7 @@ def test_one_session_that_cannot_be_written_does_not_hold_up_the_others(
 ) -> None:
     path = record(bodies[:1])
     with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+        connection.execute("UPDATE meta SET value = '999' WHERE key = 'format'")
     made = recorder(path.parents[2])
     other = path.parent.name + "_other"
     for body in bodies:
@@ -324,33 +282,3 @@ def test_reading_a_record_does_not_change_it(bodies: list[bytes], record: Any) -
 def test_only_the_owner_can_open_what_ray_sent(tmp_path: Path) -> None:
     Spool(tmp_path / "spool")
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("spool", "rejected")} == {0o700}
-
-
-def test_a_record_of_the_first_format_is_read_and_carried_on(
-    bodies: list[bytes], record: Any, recorder: Callable[..., Any]
-) -> None:
-    """Format 1 knew of a loss its source, reason, count and time."""
-    path = record(bodies)
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("DROP TABLE drops")
-        connection.execute(
-            "CREATE TABLE drops (source VARCHAR, reason VARCHAR, count BIGINT, observed_ns BIGINT)"
-        )
-        connection.execute("INSERT INTO drops VALUES ('gcs', 'status_events_dropped', 5, 1)")
-        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
-    folder = path.parents[2]
-    made = recorder(folder)
-    (session,) = made.catalog.names()
-    loss = Drop("agent", "agent_buffer_full", 2, 3, "TASK_PROFILE_EVENT", 1, 2)
-    made.submit_records(RecordBatch(session, drops=[loss]), "events")
-    assert made.flush()
-    made.stop()
-    with duckdb.connect(str(path), read_only=True) as connection:
-        found = connection.execute("FROM drops ORDER BY source").fetchall()
-        assert found == [
-            ("agent", "agent_buffer_full", 2, 3, "TASK_PROFILE_EVENT", 1, 2),
-            ("gcs", "status_events_dropped", 5, 1, "", None, None),
-        ]
-        assert connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() == (
-            str(SCHEMA_VERSION),
-        )

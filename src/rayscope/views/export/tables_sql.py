@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from rayscope.storage.schema import ENTITY_VIEWS, SCHEMA_VERSION
+from rayscope.storage.schema import ENTITY_VIEWS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import NOT_DRIVER, TASK_ID, edges_of
 from rayscope.storage.sql.filters import attempt_filters
@@ -32,13 +32,6 @@ VIEWS: Mapping[str, str] = {
     "annotations": _OF_ATTEMPT,
     **{view: "" for view, _ in ENTITY_VIEWS.values()},
 }
-
-
-def is_older(file: SessionFile) -> bool:
-    """Whether a record that is open for reading alone has the layout of an older version."""
-    with file.reader() as reader:
-        found = reader.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-    return found is not None and int(found[0]) < SCHEMA_VERSION
 
 
 class Tables:
