@@ -24,13 +24,12 @@ from urllib.request import urlopen
 import duckdb
 
 from common import HERE, RayscopeServer, Watched, cpu_of, header, ms, quantile, table
-from rayscope.cluster.sessions.sql import stored_attempts
-from rayscope.server.kept_sums import LARGE
+from rayscope.server.runner import Server
+from rayscope.server.settings import Settings
 from rayscope.storage.call_paths import ROOT, path_id
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.schema import INSERT_ATTEMPTS
 from rayscope.storage.sql.execution import DERIVED
-from rayscope.views.logical.laid_out_sql import is_laid_out, lay_out
 
 SESSION = "session_2025-10-09_08-53-20_000000_1"
 ORIGIN_NS = 1_760_000_000_000_000_000
@@ -119,17 +118,17 @@ ORDER BY m.n"""
 
 
 def end(folder: Path) -> None:
-    """What a server does when a large session has ended, so that filters of its logical graph are cheap."""
-    catalog = Catalog(folder)
-    last_ns = catalog.about(SESSION).last_ns
-    with catalog.reading(SESSION) as file:
-        if stored_attempts(file) > LARGE and not is_laid_out(file, last_ns):
-            began, before = time.monotonic(), file.path.stat().st_size
-            lay_out(file, last_ns)
-            file.checkpoint()
-            more = file.path.stat().st_size / before - 1
-            print(f"laid out in {time.monotonic() - began:.1f} s, {more:.0%} more on disk", flush=True)
-    catalog.close()
+    """What a server does when a large session has ended: make its rollups."""
+    server = Server(Settings(data_dir=folder, port=0))
+    server.start()
+    assert server.services is not None
+    path = server.services.catalog.path(SESSION)
+    began, before = time.monotonic(), path.stat().st_size
+    server.services.rollups.make_missing(SESSION)
+    took = time.monotonic() - began
+    server.stop()
+    more = path.stat().st_size / before - 1
+    print(f"rollups made in {took:.1f} s, {more:.1%} more on disk", flush=True)
 
 
 def questions(tasks: int) -> dict[str, list[str]]:
@@ -196,10 +195,9 @@ def first(url: str, what: str) -> None:
     for endpoint in ("flame", "logical", "gantt"):
         began = time.monotonic()
         with urlopen(f"{url}/api/flow/{endpoint}?session={SESSION}", timeout=300) as answer:
-            told = json.loads(answer.read())
-        took, at_ns = time.monotonic() - began, told["sums_at_ns"]
-        age = f", sums {(time.time_ns() - at_ns) / 1e9:.0f} s old" if at_ns else ""
-        print(f"{endpoint} of all of it, asked first {what}: {ms(took)}{age}", flush=True)
+            answer.read()
+        took = time.monotonic() - began
+        print(f"{endpoint} of all of it, asked first {what}: {ms(took)}", flush=True)
 
 
 def coming_in(server: RayscopeServer, rate: int) -> Watched:

@@ -23,7 +23,7 @@ class Recorded(RayCluster):
     server: Server | None = None
 
     @property
-    def hub(self) -> Any:
+    def services(self) -> Any:
         """What the server runs behind its routes."""
         assert self.server is not None
         return self.server.services

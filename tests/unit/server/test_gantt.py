@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -321,29 +318,6 @@ def test_the_path_of_a_job_whose_driver_runs_ends_at_the_driver(fresh: Running) 
     assert path["so_far"]
 
 
-@pytest.mark.parametrize("view", ["critical_path", "gantt", "activity", "stack", "range", "transfers"])
-def test_an_answer_that_is_refreshed_is_of_the_time_of_its_refreshing(
-    fresh: Running, monkeypatch: pytest.MonkeyPatch, view: str
-) -> None:
-    story = Story()
-    story.task("runs", 0, 5)
-    fresh.record(story)
-    services = fresh.server.services
-    assert services is not None
-    now = [at(1000)]
-    monkeypatch.setattr(services, "last_ns", lambda session: now[0])
-    kept = []
-
-    def dated(session: str, question: str, make: Callable[[Any], bytes], **_: Any) -> tuple[bytes, int]:
-        kept.append(partial(services.query, session, make))
-        return kept[-1](), 0
-
-    monkeypatch.setattr(services, "dated", dated)
-    first = fresh.get(f"/api/flow/{view}")
-    now[0] = at(5000)
-    assert json.loads(kept[0]()) == fresh.get(f"/api/flow/{view}") != first
-
-
 def test_what_never_ended_takes_nothing_of_the_path(fresh: Running) -> None:
     """One was awaited for a while in vain, of another only the begin is known, and neither ever ended."""
     story = Story()
@@ -500,7 +474,7 @@ def test_what_has_come_since_the_lanes_were_laid_out_is_told(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.story.ORIGIN_NS", time.time_ns())  # a live session
-    monkeypatch.setattr("rayscope.server.response_cache._LEAST_S", 60.0)
+    monkeypatch.setattr("rayscope.server.response_cache._MIN_TTL_S", 60.0)
     story = Story()
     story.task("early", -1000, -900, -800)
     fresh.record(story)

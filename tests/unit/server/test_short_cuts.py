@@ -6,7 +6,6 @@ import random
 from collections import defaultdict
 from typing import Any
 
-import msgspec
 import pytest
 from tests.story import DRIVER, JOB, Story, at
 from tests.unit.server.conftest import Running
@@ -15,9 +14,7 @@ from rayscope.model import Edge
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.execution import CREATED, END, REACHED
-from rayscope.views.flame import sql as flame_sql
 from rayscope.views.gantt import sql as gantt_sql
-from rayscope.views.logical import laid_out_sql
 from rayscope.views.logical import sql as logical_sql
 
 LAST_NS = at(10_000)
@@ -95,101 +92,6 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, (list, tuple, set)):
         return sorted((_sorted(one) for one in value), key=repr)
     return value
-
-
-@pytest.mark.parametrize(("seed", "is_mixed"), [(1, False), (2, False), (3, True), (4, True)])
-def test_a_filter_that_leaves_whole_functions_is_answered_from_the_sums_of_all(
-    fresh: Running, monkeypatch: pytest.MonkeyPatch, seed: int, is_mixed: bool
-) -> None:
-    monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", 0)
-
-    def check(file: SessionFile) -> None:
-        rows = logical_sql.logical_rows(file, {}, last_ns=LAST_NS)
-        paths = flame_sql.path_sums(file, {}, last_ns=LAST_NS)
-        # As they are kept.
-        rows = msgspec.json.decode(msgspec.json.encode(rows), type=logical_sql.LogicalRows)
-        paths = msgspec.json.decode(msgspec.json.encode(paths), type=flame_sql.PathSums)
-        told = set()
-        for filters in FILTERS:
-            few = logical_sql.logical_part(file, filters, rows)
-            if few is not None:
-                told.add(("logical", repr(filters)))
-                assert _sorted(few) == _sorted(logical_sql.logical_rows(file, filters, last_ns=LAST_NS)), (
-                    filters
-                )
-            some = flame_sql.path_part(file, filters, paths)
-            if some is not None:
-                told.add(("paths", repr(filters)))
-                assert _sorted(some) == _sorted(flame_sql.path_sums(file, filters, last_ns=LAST_NS)), filters
-        whole = [{"since_ns": at(-1), "until_ns": LAST_NS}]
-        whole += [] if is_mixed else [{"func_name": "load"}, {"name": "store"}, {"type": "NORMAL_TASK"}]
-        assert {("logical", repr(filters)) for filters in whole} <= told
-        assert is_mixed or ("paths", repr({"func_name": "load"})) in told
-        for filters in ({"job_id": JOB}, {"node_id": "a" * 56}, {"since_ns": at(300), "until_ns": at(600)}):
-            assert ("logical", repr(filters)) not in told
-
-    _read(fresh, _story(seed, is_mixed=is_mixed), check)
-
-
-@pytest.mark.parametrize(("seed", "is_mixed"), [(1, False), (3, True)])
-def test_what_is_laid_out_tells_of_filters_what_attempts_tell(
-    fresh: Running, monkeypatch: pytest.MonkeyPatch, seed: int, is_mixed: bool
-) -> None:
-    filters_of = (
-        *FILTERS,
-        {"state": "FAILED,FINISHED"},
-        {"state": "NIL"},
-        {"node_id": "d" * 56, "job_id": JOB},
-        {"func_name": "Store.put", "node_id": "a" * 56},
-        {"annotation": "step"},
-        {"node_id": "a" * 56, "since_ns": at(300), "until_ns": at(600), "type": "ACTOR_TASK"},
-    )
-
-    def check(file: SessionFile) -> None:
-        assert laid_out_sql.logical_laid_out(file, {"job_id": JOB}, LAST_NS) is None
-        laid_out_sql.lay_out(file, LAST_NS)
-        assert laid_out_sql.is_laid_out(file, LAST_NS)
-        assert not laid_out_sql.is_laid_out(file, LAST_NS + 1)
-        told = 0
-        for filters in filters_of:
-            for exact in (0, 10**9):
-                monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", exact)
-                found = laid_out_sql.logical_laid_out(file, filters, LAST_NS)
-                assert (found is not None) == laid_out_sql.can_lay_out(filters)
-                if found is not None:
-                    expected = logical_sql.logical_rows(file, filters, last_ns=LAST_NS)
-                    assert _sorted(found) == _sorted(expected), filters
-                    told += len(expected.data) > 0
-        assert told > 24
-
-    _read(fresh, _story(seed, is_mixed=is_mixed), check)
-
-    def check_later(file: SessionFile) -> None:
-        assert not laid_out_sql.is_laid_out(file, LAST_NS)
-        monkeypatch.setattr(data_edges, "MAX_EDGE_ROWS", 100)
-        check(file)
-
-    _read(fresh, _story(seed + 10, is_mixed=is_mixed), check_later)
-
-
-def test_what_is_laid_out_anew_meanwhile_is_not_told(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    methods_of, later = logical_sql.methods_of, LAST_NS + 1
-
-    def check(file: SessionFile) -> None:
-        def meanwhile(*values: Any) -> Any:
-            laid_out_sql.lay_out(file, later)
-            return methods_of(*values)
-
-        laid_out_sql.lay_out(file, LAST_NS)
-        filters = {"state": "FINISHED"}
-        expected = laid_out_sql.logical_laid_out(file, filters, LAST_NS)
-        assert expected is not None
-        with monkeypatch.context() as during:
-            during.setattr(logical_sql, "methods_of", meanwhile)
-            assert laid_out_sql.logical_laid_out(file, filters, LAST_NS, is_live=True) is None
-        assert _sorted(laid_out_sql.logical_laid_out(file, filters, later)) == _sorted(expected)
-
-    _read(fresh, _story(1), check)
 
 
 def test_data_edges_are_the_same_whichever_end_is_looked_for_first(

@@ -22,7 +22,7 @@ def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
         made.submit(body)
     time.sleep(2 * writer.FLUSH_S)
     assert made.pending_batches == len(bodies) - 1
-    made.attend()
+    made.flush_for_reader()
     assert made.pending_batches == 0
     (session,) = made.catalog.names()
     with made.catalog.reading(session) as file:
@@ -30,21 +30,3 @@ def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
     # And as long as somebody reads, what comes is there soon.
     made.submit(bodies[0])
     wait_for(lambda: made.pending_batches == 0, "a flush")
-
-
-def test_who_need_not_see_the_newest_does_not_wait_but_the_next_reader_sees_it(
-    bodies: list[bytes], recorder: Any, wait_for: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer, "UNREAD_FLUSH_S", 3600.0)
-    monkeypatch.setattr(writer, "FLUSH_S", 3600.0)
-    made = recorder()
-    flushes: list[float] = []
-    flush = made.flush
-    monkeypatch.setattr(made, "flush", lambda timeout_s: flushes.append(timeout_s) or flush(timeout_s))
-    made.submit(bodies[0])
-    made.note_reader()
-    assert flushes == []
-    made.attend()
-    made.attend()
-    assert flushes == [writer._CATCH_UP_S]
-    wait_for(lambda: made.pending_batches == 0, "what the reader waited for")

@@ -13,7 +13,6 @@ import { Empty, ErrorPanel } from '../components/small';
 import { clockTime, count, duration } from '../lib/format';
 import { isTyping } from '../lib/keys';
 import { FilterBar } from '../pages/FilterBar';
-import { AsOf } from './AsOf';
 import { FindBox } from './FindBox';
 import { FlameCanvas } from './FlameCanvas';
 import { FlamePanel } from './FlamePanel';
@@ -239,7 +238,6 @@ function Found({ answer, zoomed }: { answer: FlameAnswer; zoomed: Node }) {
           {t('flame.folded', { n: count(answer.folded), all: count(answer.frames_total) })}
         </span>
       )}
-      <AsOf at={answer.sums_at_ns} />
     </span>
   );
 }

@@ -10,7 +10,6 @@ import { Empty, ErrorPanel } from '../components/small';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
 import { isDriver } from '../pages/taskColumns';
-import { AsOf } from './AsOf';
 import { FindBox } from './FindBox';
 import { GanttChart } from './GanttChart';
 import { GanttMinimap } from './GanttMinimap';
@@ -281,12 +280,6 @@ function Note({ data, window }: { data: Gantt; window: Span }) {
         ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
       {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
-      {data.sums_at_ns !== null && (
-        <>
-          {' · '}
-          <AsOf at={data.sums_at_ns} />
-        </>
-      )}
       <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
         <button type="button" className="rs-gantt-keys rs-link" aria-label={t('gantt.keysTitle')}>
           <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}

@@ -14,7 +14,6 @@ import { Empty, ErrorPanel } from '../components/small';
 import { download } from '../lib/download';
 import { count, duration } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
-import { AsOf } from './AsOf';
 import { usePalette } from './canvas';
 import { FindBox } from './FindBox';
 import { LogicalPanel } from './LogicalPanel';
@@ -65,8 +64,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
         right={
           answer && (
             <span className="rs-num rs-dim" data-testid="logical-count" data-attempts={answer.attempts}>
-              {t('logical.shown', { nodes: count(answer.nodes.length), attempts: count(answer.attempts) })}{' '}
-              <AsOf at={answer.sums_at_ns} />
+              {t('logical.shown', { nodes: count(answer.nodes.length), attempts: count(answer.attempts) })}
             </span>
           )
         }

@@ -49,7 +49,6 @@ function answer(frames: FlameFrame[], ancestors: FlameFrame[] = []): FlameAnswer
     total: 100,
     attempts: 4,
     baseline_total: null,
-    sums_at_ns: null,
     focus: null,
     ancestors,
     frames,

@@ -46,7 +46,6 @@ export interface FlameAnswer extends FlameTree {
   attempts: number;
   baseline_total: number | null;
   /** Of a long record that grows: until when its sums tell. */
-  sums_at_ns: number | null;
   focus: string | null;
   ancestors: FlameFrame[];
 }

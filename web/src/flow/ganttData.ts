@@ -38,7 +38,6 @@ export interface Gantt {
   attempts: number;
   resolution_ns: number;
   /** Of a long record that grows: until when lanes and utilisation tell; bars are of now. */
-  sums_at_ns: number | null;
   lanes: GanttLane[];
   lanes_from: number;
   lanes_total: number;

@@ -81,7 +81,6 @@ const graph: LogicalAnswer = {
   is_estimated: false,
   data_sampled: 1,
   data_unnamed: 0,
-  sums_at_ns: null,
 };
 
 describe('what is around a node', () => {

@@ -78,7 +78,6 @@ export interface LogicalAnswer {
   data_sampled: number;
   data_unnamed: number;
   /** Of a long record that grows: until when its sums tell. */
-  sums_at_ns: number | null;
 }
 
 export const WEIGHTS = ['state', 'executing', 'blocked', 'bytes'] as const;

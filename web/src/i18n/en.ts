@@ -566,9 +566,6 @@ export const en = {
     label: 'Flame graph: arrow keys walk, Enter zooms, Escape zooms out',
     summary: '{{name}}: {{value}}; {{n}} frame{{n, s}} in all',
     loading: 'Adding up…',
-    asOf: 'as of {{time}}',
-    asOfHint:
-      'The sums of a long record that still grows are made now and then; what came since is added with the next ones.',
     empty: 'Nothing has run yet',
     emptyFiltered: 'No attempts match',
     attemptsOf: '{{n}} attempt{{n, s}} {{n, plural(one: matches; other: match)}}.',

@@ -542,8 +542,6 @@ export const zh: Translation = {
     label: '火焰图：方向键移动，回车放大，Esc 缩小',
     summary: '{{name}}：{{value}}；共 {{n}} 个帧',
     loading: '正在汇总…',
-    asOf: '截至 {{time}}',
-    asOfHint: '仍在增长的长记录只会不时汇总；此后到达的内容会计入下一次汇总。',
     empty: '还没有任何任务运行',
     emptyFiltered: '没有匹配的尝试',
     attemptsOf: '匹配 {{n}} 次尝试。',
