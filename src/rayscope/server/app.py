@@ -31,6 +31,7 @@ from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
 from rayscope.server.write_access import add_operator
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.views.critical_path.api import add_critical_path
 from rayscope.views.export.api import add_export
 from rayscope.views.flame.api import add_flame
 from rayscope.views.gantt.api import add_gantt
@@ -93,6 +94,7 @@ def create_app(services: Services) -> FastAPI:
         add_logs,
         add_physical,
         add_gantt,
+        add_critical_path,
         add_range,
         add_flame,
         add_stack,

@@ -15,12 +15,15 @@ from rayscope.server.security import error_body
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
+from rayscope.storage.sql.call_lanes import MAX_LEVELS
 
 Session = Annotated[str | None, Query(description="Session name; the newest without it.")]
 Text = Annotated[str | None, Query(max_length=500)]
 Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
 Limit = Annotated[int, Query(ge=1, le=pages.MAX_LIMIT)]
 Cursor = Annotated[str | None, Query(max_length=4000)]
+By = Annotated[str, Query(max_length=20, description="worker, actor, function, node or path")]
+Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes by call path")]
 Sort = Annotated[str, Query(max_length=60)]
 
 

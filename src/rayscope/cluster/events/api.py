@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.events import sql
-from rayscope.cluster.jobs import schemas as jobs_schemas
+from rayscope.cluster.events import schemas, sql
 from rayscope.cluster.sessions.recording import dropped
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Nanoseconds, Session, Text, answered
 from rayscope.server.services import Services
@@ -18,7 +17,7 @@ from rayscope.storage.session_file import SessionFile
 def add_events(app: FastAPI, services: Services) -> None:
     """The list of events."""
 
-    @app.get("/api/events", responses={**ERRORS, 200: {"model": jobs_schemas.EventsAnswer}})
+    @app.get("/api/events", responses={**ERRORS, 200: {"model": schemas.EventsAnswer}})
     def events(
         request: Request,
         session: Session = None,

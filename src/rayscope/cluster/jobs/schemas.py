@@ -1,12 +1,10 @@
-"""The shapes of what is said of jobs and events."""
+"""What is said of jobs, and asked for."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pydantic import BaseModel, Field
-
-from rayscope.server.schemas import Dropped
 
 
 class FunctionProgress(BaseModel):
@@ -68,29 +66,3 @@ class Deleted(BaseModel):
     """Whether Ray has forgotten the job; the record keeps it."""
 
     deleted: bool
-
-
-class Event(BaseModel):
-    """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
-
-    time_ns: int
-    severity: str
-    kind: str
-    event: str
-    id: str | None
-    title: str | None
-    message: str | None
-    node_id: str | None
-    job_id: str | None
-    count: int
-    last_ns: int | None
-
-
-class EventsAnswer(BaseModel):
-    """A page of events, newest first."""
-
-    items: list[Event]
-    next: str | None
-    total: int
-    by_severity: dict[str, int]
-    dropped: Dropped

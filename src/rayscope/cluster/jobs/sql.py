@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.cluster.sessions.sql import with_times
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import NOT_DRIVER, total
+from rayscope.storage.sql.execution import NOT_DRIVER, total, with_times
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Functions that are told one by one.

@@ -15,9 +15,8 @@ from rayscope.storage.sql.execution import (
     NOT_DRIVER,
     START,
     START_LOST,
-    function_name,
-    times,
     total,
+    with_times,
 )
 from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS
 from rayscope.storage.sql.pages import Row, rows_of
@@ -44,15 +43,6 @@ def functions(file: SessionFile, last_ns: int, limit: int = 50) -> list[Row]:
                 """
             )
         )
-
-
-def with_times(last_ns: int) -> str:
-    """SQL of the function, type, state and times of each of ``attempts``."""
-    of_attempt = ", ".join(f"{sql} AS {name}" for name, sql in times(int(last_ns)).items())
-    return (
-        f"SELECT {function_name('attempts')} AS func_name, type, "
-        f"coalesce(state, 'NIL') AS state, {of_attempt} FROM attempts"
-    )
 
 
 def failures(file: SessionFile, limit: int = 20) -> list[Row]:

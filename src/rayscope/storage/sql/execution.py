@@ -532,3 +532,12 @@ LEFT JOIN worker_rows w ON l.node_id IS NULL AND w.id = l.worker_id
 LEFT JOIN submitters s ON s.task_hi = l.parent_hi AND s.task_lo = l.parent_lo
 LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND j.id = l.job_id
 """
+
+
+def with_times(last_ns: int) -> str:
+    """SQL of the function, type, state and times of each of ``attempts``."""
+    of_attempt = ", ".join(f"{sql} AS {name}" for name, sql in times(int(last_ns)).items())
+    return (
+        f"SELECT {function_name('attempts')} AS func_name, type, "
+        f"coalesce(state, 'NIL') AS state, {of_attempt} FROM attempts"
+    )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import duckdb
+
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER
@@ -130,3 +132,21 @@ def _search(where: Where, text: str) -> None:
         high,
         digits[16:],
     )
+
+
+def default_time(
+    reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int, live: bool
+) -> int | None:
+    """``last_ns`` (now) of a live session; of one that is over when the last of the attempts that ``filters``
+    leave was in flight (ns), None if there are none.
+    """
+    if live:
+        return last_ns
+    where = attempt_filters(filters)
+    where.add(NOT_DRIVER)
+    where.add(f"coalesce({END}, {FOREVER}) > {CREATED}")
+    found = reader.execute(
+        f"SELECT max(coalesce({END} - 1, greatest({int(last_ns)}, {CREATED}))) FROM attempts{where.sql}",
+        where.values,
+    ).fetchone()
+    return found[0] if found else None

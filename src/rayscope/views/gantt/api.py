@@ -1,8 +1,7 @@
-"""The Gantt chart and the critical path."""
+"""The Gantt chart."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
@@ -11,14 +10,11 @@ import msgspec
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Session, TaskFilters, Text, answered
+from rayscope.server.parameters import ERRORS, By, Levels, Session, TaskFilters, answered
 from rayscope.server.services import Services
-from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.pages import given
-from rayscope.views.critical_path import compute as critical_path_compute
-from rayscope.views.critical_path.sql import PathReader
 from rayscope.views.gantt import schemas, sql
 from rayscope.views.gantt.compute import mean_running, pack
 from rayscope.views.gantt.sql import NOT_PLACED
@@ -27,18 +23,14 @@ from rayscope.views.gantt.sql import NOT_PLACED
 MAX_ROWS = 20
 #: Lanes of one answer, and of the frame that is kept of the first of them.
 MAX_LANES = 500
-MAX_LINKS = 3_000
-PATH_TIME_S = 10.0
 #: The kinds of lanes of which large sessions have rollups.
 _ROLLED_UP = ("worker", "function", "node")
 STATES = ("finished", "failed", "running", "cut_off")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
-By = Annotated[str, Query(max_length=20, description="worker, actor, function, node or path")]
-Levels = Annotated[int, Query(ge=1, le=MAX_LEVELS, description="Depth of lanes by call path")]
 
 
 def add_gantt(app: FastAPI, services: Services) -> None:
-    """Both answers."""
+    """The Gantt chart, and its rollups."""
     for kind in _ROLLED_UP:
         services.rollups.add(f"gantt by {kind}", partial(_lay_out, filters={}, by=kind))
 
@@ -80,21 +72,6 @@ def add_gantt(app: FastAPI, services: Services) -> None:
                 "by": by,
                 "lanes_from": lanes_from,
                 **drawn,
-            }
-
-        return answered(services, chosen, request, find)
-
-    @app.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
-    def critical_path(request: Request, session: Session = None, job_id: Text = None) -> Response:
-        """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
-        job that runs, how long it has taken so far.
-        """
-        chosen = services.records.resolve(session)
-
-        def find(file: SessionFile) -> dict[str, Any]:
-            return {
-                "session": chosen,
-                **_path(file, services.records.last_ns(chosen), job_id, services.records.is_live(chosen)),
             }
 
         return answered(services, chosen, request, find)
@@ -228,50 +205,4 @@ def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:
         "merged": sum(bar["count"] for bar in picture.bars if bar["count"] > 1),
         "left_out": picture.left_out,
         "utilisation": {"bucket_ns": frame.bucket_ns, "running": frame.running},
-    }
-
-
-def _is_driver(task_id: str) -> bool:
-    return task_id.startswith(DRIVER_PREFIX)
-
-
-def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
-    """The path, its longest links in the order of time, and its shares."""
-    until = time.monotonic() + PATH_TIME_S
-    with file.reader() as reader:
-        record = PathReader(reader, last_ns, job_id, live=live)
-        path = critical_path_compute.walk(
-            record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
-        )
-    duration = path.end_ns - path.begin_ns
-    kept = path.links
-    if len(kept) > MAX_LINKS:
-        longest = sorted(kept, key=lambda link: (link.begin_ns - link.end_ns, link.begin_ns))[:MAX_LINKS]
-        kept = sorted(longest, key=lambda link: link.begin_ns)
-    phases: dict[str, int] = {}
-    for link in path.links:
-        phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
-    return {
-        "job_id": record.job_id,
-        "begin_ns": path.begin_ns,
-        "end_ns": path.end_ns,
-        "duration_ns": duration,
-        "links": [
-            {**link._asdict(), "share": (link.end_ns - link.begin_ns) / max(1, duration)} for link in kept
-        ],
-        "links_total": len(path.links),
-        "left_out_ns": duration - sum(link.end_ns - link.begin_ns for link in kept),
-        "functions": [
-            {
-                **share._asdict(),
-                "share": share.total_ns / max(1, duration),
-                "without_ns": duration - share.total_ns,
-            }
-            for share in critical_path_compute.shares(path, _is_driver)[:200]
-        ],
-        "phases": phases,
-        "held_ns": sum(link.held_ns for link in path.links),
-        "so_far": not record.ended,
-        "driver_traced": record.traced,
-        "truncated": path.truncated,
     }

@@ -11,9 +11,8 @@ import msgspec
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import attempt_filters, default_time
 from rayscope.storage.sql.pages import Row, rows_of
-from rayscope.views.stack.sql import default_time
 
 #: What is looked at; what runs most comes first.
 _MAX_NODES = 20_000

@@ -7,11 +7,10 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Session, TaskFilters, answered
+from rayscope.server.parameters import ERRORS, By, Levels, Session, TaskFilters, answered
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
-from rayscope.views.gantt.api import By, Levels
 from rayscope.views.range import sql
 from rayscope.views.range.schemas import RangeAnswer
 from rayscope.views.range.sql import RangeSums

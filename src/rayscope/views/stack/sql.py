@@ -22,7 +22,7 @@ from rayscope.storage.sql.execution import (
     hex_id,
     is_driver,
 )
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import attempt_filters, default_time
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Groups of like attempts that are looked at: those that others hang on first, then the largest.
@@ -238,24 +238,6 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
         below = "above"
         level += 1
     return False
-
-
-def default_time(
-    reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int, live: bool
-) -> int | None:
-    """``last_ns`` (now) of a live session; of one that is over when the last of the attempts that ``filters``
-    leave was in flight (ns), None if there are none.
-    """
-    if live:
-        return last_ns
-    where = attempt_filters(filters)
-    where.add(NOT_DRIVER)
-    where.add(f"coalesce({END}, {FOREVER}) > {CREATED}")
-    found = reader.execute(
-        f"SELECT max(coalesce({END} - 1, greatest({int(last_ns)}, {CREATED}))) FROM attempts{where.sql}",
-        where.values,
-    ).fetchone()
-    return found[0] if found else None
 
 
 def activity(file: SessionFile, filters: Mapping[str, Any], buckets: int, last_ns: int) -> Row:

@@ -1,0 +1,33 @@
+"""What happened in a session."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from rayscope.server.schemas import Dropped
+
+
+class Event(BaseModel):
+    """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
+
+    time_ns: int
+    severity: str
+    kind: str
+    event: str
+    id: str | None
+    title: str | None
+    message: str | None
+    node_id: str | None
+    job_id: str | None
+    count: int
+    last_ns: int | None
+
+
+class EventsAnswer(BaseModel):
+    """A page of events, newest first."""
+
+    items: list[Event]
+    next: str | None
+    total: int
+    by_severity: dict[str, int]
+    dropped: Dropped

@@ -1,0 +1,84 @@
+"""The critical path: what decided how long a job took."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from rayscope.server.parameters import ERRORS, Session, Text, answered
+from rayscope.server.services import Services
+from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.critical_path import compute, schemas
+from rayscope.views.critical_path.sql import PathReader
+
+MAX_LINKS = 3_000
+PATH_TIME_S = 10.0
+
+
+def add_critical_path(app: FastAPI, services: Services) -> None:
+    """The critical path of a job."""
+
+    @app.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
+    def critical_path(request: Request, session: Session = None, job_id: Text = None) -> Response:
+        """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
+        job that runs, how long it has taken so far.
+        """
+        chosen = services.records.resolve(session)
+
+        def find(file: SessionFile) -> dict[str, Any]:
+            return {
+                "session": chosen,
+                **_path(file, services.records.last_ns(chosen), job_id, services.records.is_live(chosen)),
+            }
+
+        return answered(services, chosen, request, find)
+
+
+def _is_driver(task_id: str) -> bool:
+    return task_id.startswith(DRIVER_PREFIX)
+
+
+def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
+    """The path, its longest links in the order of time, and its shares."""
+    until = time.monotonic() + PATH_TIME_S
+    with file.reader() as reader:
+        record = PathReader(reader, last_ns, job_id, live=live)
+        path = compute.walk(
+            record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
+        )
+    duration = path.end_ns - path.begin_ns
+    kept = path.links
+    if len(kept) > MAX_LINKS:
+        longest = sorted(kept, key=lambda link: (link.begin_ns - link.end_ns, link.begin_ns))[:MAX_LINKS]
+        kept = sorted(longest, key=lambda link: link.begin_ns)
+    phases: dict[str, int] = {}
+    for link in path.links:
+        phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
+    return {
+        "job_id": record.job_id,
+        "begin_ns": path.begin_ns,
+        "end_ns": path.end_ns,
+        "duration_ns": duration,
+        "links": [
+            {**link._asdict(), "share": (link.end_ns - link.begin_ns) / max(1, duration)} for link in kept
+        ],
+        "links_total": len(path.links),
+        "left_out_ns": duration - sum(link.end_ns - link.begin_ns for link in kept),
+        "functions": [
+            {
+                **share._asdict(),
+                "share": share.total_ns / max(1, duration),
+                "without_ns": duration - share.total_ns,
+            }
+            for share in compute.shares(path, _is_driver)[:200]
+        ],
+        "phases": phases,
+        "held_ns": sum(link.held_ns for link in path.links),
+        "so_far": not record.ended,
+        "driver_traced": record.traced,
+        "truncated": path.truncated,
+    }

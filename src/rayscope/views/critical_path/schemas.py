@@ -1,0 +1,50 @@
+"""Answers about the critical path. Times are ns; ids are hex texts."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class PathLink(BaseModel):
+    """A stretch of the critical path."""
+
+    task_id: str
+    attempt: int
+    name: str
+    phase: str
+    begin_ns: int
+    end_ns: int
+    held_ns: int
+    share: float
+
+
+class PathFunction(BaseModel):
+    """What of the critical path is one function's, and the duration without it."""
+
+    name: str
+    is_driver: bool
+    links: int
+    total_ns: int
+    share: float
+    by_phase: dict[str, int]
+    held_ns: int
+    without_ns: int
+
+
+class CriticalPathAnswer(BaseModel):
+    """The chain that decided how long a job took."""
+
+    session: str
+    job_id: str | None
+    begin_ns: int
+    end_ns: int
+    duration_ns: int
+    links: list[PathLink]
+    links_total: int
+    left_out_ns: int
+    functions: list[PathFunction]
+    phases: dict[str, int]
+    held_ns: int
+    so_far: bool
+    driver_traced: bool
+    truncated: bool
