@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from rayscope.cluster.entities import sql as entities_sql
 from rayscope.model import RecordBatch
 from rayscope.ray.jobs_api import driver_ended
 from rayscope.server.services import Services
+from rayscope.storage.sql import entities
 
 #: How long the end of a program may take to be written, s.
 _END_S = 5.0
@@ -52,7 +52,7 @@ def program_ended(
     """
     services.recorder.flush(_END_S)
     session = services.records.resolve(session)
-    jobs = services.records.read(session, lambda file: entities_sql.jobs_of_driver(file, pid, began_ns))
+    jobs = services.records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))
     services.recorder.submit_records(
         RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
     )

@@ -10,11 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from rayscope.cluster.logs.lines import read_lines, split_lines
+from rayscope.cluster.placement.reservations import reservation
 from rayscope.ray.agents.drops import PREFIX, parse_drops
 from rayscope.ray.agents.logs import read_name
 from rayscope.ray.common import clean_error, redact_runtime_env, redact_text
 from rayscope.ray.prometheus_text import TextReader
-from rayscope.views.physical.reservations import reservation
 from rayscope.views.stack.dump import parse_dump
 
 LONG = 100_000

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.story import DRIVER, JOB, SESSION, Story, at
 
+from rayscope.cluster.placement import snapshot
+from rayscope.cluster.placement import sql as placement_sql
 from rayscope.model import Entity
-from rayscope.views.physical import snapshot
-from rayscope.views.physical import sql as physical_sql
 
 HEAD, SIDE = "1a" * 28, "2b" * 28
 ONE, TWO, THREE = "c1" * 28, "d2" * 28, "e3" * 28
@@ -296,7 +296,7 @@ def test_the_picture_of_now_is_made_once_and_equals_the_single_answers(
 
     def housed(*args: Any, **more: Any) -> Any:
         looked.append(more)
-        return physical_sql.housed(*args, **more)
+        return placement_sql.housed(*args, **more)
 
     monkeypatch.setattr(snapshot, "query", SimpleNamespace(housed=housed))
     cells = fresh.get("/api/nodes/cells")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.views.physical.compute import NodeRow, WorkerRow, picture
-from rayscope.views.physical.reservations import Group, group_at, reservation, total_of
+from rayscope.cluster.placement.compute import NodeRow, WorkerRow, picture
+from rayscope.cluster.placement.reservations import Group, group_at, reservation, total_of
 
 GROUP = "ab" * 18
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
-from rayscope.cluster.entities import sql
 from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
@@ -16,13 +15,14 @@ from rayscope.ingest.transport import lane_of
 from rayscope.model import Kind
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
 from rayscope.server.services import Services
+from rayscope.storage.sql import entities
 
 AtLeast = Annotated[
     str | None,
     Query(max_length=500, description="NAME:NUMBER,...: nodes and workers by what they use at least."),
 ]
 #: What is measured of each row of a list.
-_BESIDE: dict[str, Callable[[Services, str], sql.Beside]] = {
+_BESIDE: dict[str, Callable[[Services, str], entities.Beside]] = {
     "node": nodes_usage.beside_nodes,
     "worker": nodes_usage.beside_workers,
 }
@@ -87,7 +87,7 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
         beside = _BESIDE[kind](services, chosen) if kind in _BESIDE else None
         page = services.records.read(
             chosen,
-            lambda file: sql.list_entities(
+            lambda file: entities.list_entities(
                 file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside
             ),
         )
@@ -102,7 +102,7 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
 
     def one(entity_id: str, session: Session = None) -> Response:
         chosen = services.records.resolve(session)
-        row = services.records.read(chosen, lambda file: sql.get_entity(file, kind, entity_id))
+        row = services.records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
         if kind == "node":
             _add_lane(services, chosen, row)
             row.update(node_detail(services, chosen, row))

@@ -8,7 +8,6 @@ from typing import Any
 from fastapi import Depends, FastAPI
 from fastapi.responses import Response
 
-from rayscope.cluster.entities import sql as entities_sql
 from rayscope.cluster.jobs import schemas
 from rayscope.cluster.jobs.progress import progress_of
 from rayscope.ray.jobs_api import JobApi
@@ -17,6 +16,7 @@ from rayscope.server.schemas import ErrorAnswer
 from rayscope.server.services import Services
 from rayscope.server.write_access import operator_only
 from rayscope.storage.errors import BadQuery
+from rayscope.storage.sql import entities
 
 _ACTS: dict[int | str, dict[str, Any]] = {
     **ERRORS,
@@ -72,7 +72,7 @@ def add_jobs(app: FastAPI, services: Services) -> None:
         """Have it done to a job that is on record: nothing else is asked of Ray."""
         chosen = services.records.resolve(session)
         api, changed = services.clusters.job_api(chosen)
-        job = services.records.read(chosen, lambda file: entities_sql.get_entity(file, "job", job_id))
+        job = services.records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))
         if not job["submission_id"]:
             raise BadQuery(
                 "This job was not submitted: it is a driver that somebody started.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from rayscope.cluster.entities import sql as entities_sql
 from rayscope.cluster.jobs import sql
 from rayscope.storage.errors import NotFound
+from rayscope.storage.sql import entities
 
 if TYPE_CHECKING:
     from rayscope.server.services import Services
@@ -40,7 +40,7 @@ def progress_of(
 
 def _owner(services: Services, session: str, of: Literal["job", "actor"], entity_id: str) -> str:
     try:
-        known = services.records.read(session, lambda file: entities_sql.get_entity(file, of, entity_id))
+        known = services.records.read(session, lambda file: entities.get_entity(file, of, entity_id))
     except NotFound:
         # Its tasks may be told before the job itself is.
         if of == "job" and entity_id in services.records.cached(session, "tasks_by_job", sql.tasks_by_job):

@@ -12,15 +12,15 @@ from rayscope.cluster.nodes import schemas, sql
 from rayscope.cluster.nodes import usage as measured
 from rayscope.cluster.nodes.demand import Place
 from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
+from rayscope.cluster.placement import sql as placement_sql
+from rayscope.cluster.placement.compute import WorkerRow
+from rayscope.cluster.placement.snapshot import groups_of, seen_now
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
 from rayscope.server.parameters import ERRORS, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
-from rayscope.views.physical import sql as physical_sql
 from rayscope.views.physical.api import node_of
-from rayscope.views.physical.compute import WorkerRow
-from rayscope.views.physical.snapshot import groups_of, seen_now
 
 #: Columns of a picture's workers that cells have.
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
@@ -141,7 +141,7 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
     at_ns = max(0, end_ns - 1) if end_ns else None
 
     def look(file: SessionFile) -> dict[str, Any]:
-        found = physical_sql.housed(
+        found = placement_sql.housed(
             file,
             {},
             at_ns=at_ns,

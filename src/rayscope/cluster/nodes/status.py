@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from rayscope.cluster.nodes.demand import Place, Reason, explain, explain_group
+from rayscope.cluster.placement.compute import WorkerRow, held
+from rayscope.cluster.placement.reservations import Group, reservation
 from rayscope.model.usage import Resources
-from rayscope.views.physical.compute import WorkerRow, held
-from rayscope.views.physical.reservations import Group, reservation
 
 #: Holders of resources that are told, those that hold most first.
 _HOLDERS = 50

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from rayscope.cluster.entities import sql as entities_sql
 from rayscope.cluster.nodes import sql
+from rayscope.cluster.placement.compute import Picture
 from rayscope.model.usage import DiskUse, NodeStats, ProcessUse, Resources, Usage, percent
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.services import Services
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
-from rayscope.views.physical.compute import Picture
+from rayscope.storage.sql import entities
 
 #: An account that is older than this is no account of now, ns.
 FRESH_NS = 30 * 10**9
@@ -174,7 +174,7 @@ def worker_figures(usage: Usage, row: Mapping[str, Any]) -> dict[str, Any]:
     return process_figures(next((one for one in processes if one.pid == row["pid"]), None))
 
 
-def beside_nodes(services: Services, session: str) -> entities_sql.Beside:
+def beside_nodes(services: Services, session: str) -> entities.Beside:
     """The figures of all nodes, for a list of them."""
 
     def look(file: SessionFile) -> pa.Table:
@@ -191,12 +191,12 @@ def beside_nodes(services: Services, session: str) -> entities_sql.Beside:
         ]
         return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
-    return entities_sql.Beside(
+    return entities.Beside(
         services.records.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
     )
 
 
-def beside_workers(services: Services, session: str) -> entities_sql.Beside:
+def beside_workers(services: Services, session: str) -> entities.Beside:
     """The figures of all processes, for a list of workers."""
 
     def look(_: SessionFile) -> pa.Table:
@@ -207,7 +207,7 @@ def beside_workers(services: Services, session: str) -> entities_sql.Beside:
         ]
         return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
-    return entities_sql.Beside(
+    return entities.Beside(
         services.records.cached(session, "beside_workers", look),
         WORKER_COLUMNS,
         "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.failures import sql as failures_sql
-from rayscope.cluster.tasks import flow_sql, sql
+from rayscope.cluster.tasks import failures_sql, flow_sql, sql
 from rayscope.server import schemas
 from rayscope.server.parameters import (
     ERRORS,

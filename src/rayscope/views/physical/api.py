@@ -8,13 +8,14 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.nodes.usage import measured_columns, resources_of
+from rayscope.cluster.placement import sql as placement_sql
+from rayscope.cluster.placement.compute import KEY_DIGITS
+from rayscope.cluster.placement.snapshot import in_columns, picture_on, seen, seen_now
 from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, answered
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
-from rayscope.views.physical import schemas, sql, transfers_sql
-from rayscope.views.physical.compute import KEY_DIGITS
-from rayscope.views.physical.snapshot import in_columns, picture_on, seen, seen_now
+from rayscope.views.physical import schemas, transfers_sql
 
 #: Workers that the answer about one node tells.
 MAX_OF_NODE = 500
@@ -60,7 +61,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
                 seen_now(services, chosen, file)
                 if is_plain
                 else seen(
-                    sql.housed(
+                    placement_sql.housed(
                         file,
                         filters,
                         at_ns=at_ns,
@@ -104,7 +105,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
         live = services.records.is_live(chosen)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            found = sql.housed(
+            found = placement_sql.housed(
                 file,
                 filters,
                 at_ns=at_ns,
@@ -140,7 +141,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
         return answered(services, chosen, request, find)
 
 
-def node_of(found: sql.Housed, node_id: str) -> dict[str, Any]:
+def node_of(found: placement_sql.Housed, node_id: str) -> dict[str, Any]:
     """The node with that id and what is on it. Raises NotFound."""
     told = picture_on(found, node_id)
     if [node.id for node in told.nodes] != [node_id]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from rayscope.cluster.placement import sql
+from rayscope.cluster.placement.compute import NodeRow, Picture, WorkerRow, picture
+from rayscope.cluster.placement.reservations import Group, group_at
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
-from rayscope.views.physical import sql
-from rayscope.views.physical.compute import NodeRow, Picture, WorkerRow, picture
-from rayscope.views.physical.reservations import Group, group_at
 
 
 class Seen(NamedTuple):

@@ -155,7 +155,7 @@ ORDER BY r.since, task_id
 
 
 class Housed(NamedTuple):
-    """What is on record of one time: rows with the fields of those of :mod:`rayscope.views.physical.compute`.
+    """What is on record of one time: rows with the fields of those of ``compute``.
 
     ``groups``: (id, decoded doc, when its creator's job ended). ``keys``: names of annotations on record.
     ``attempts``: of one node, the oldest that run on each worker. ``gone``: ids of nodes that had ended.

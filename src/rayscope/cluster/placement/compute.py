@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rayscope.views.physical.reservations import Group, Reservation, Resources, reservation, total_of
+from rayscope.cluster.placement.reservations import Group, Reservation, Resources, reservation, total_of
 
 #: What an answer tells at most.
 MAX_NODES = 2000
