@@ -19,9 +19,6 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("rayscope.client"), name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
+    from rayscope.version import version
 
-    try:
-        return version("rayscope")
-    except PackageNotFoundError:  # a source tree on sys.path without an install
-        return "0+unknown"
+    return version()

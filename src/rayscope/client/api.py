@@ -9,7 +9,8 @@ from rayscope.client import types as t
 from rayscope.client import types_entities as entities
 from rayscope.client import types_live as live
 from rayscope.client.api_logs import LogsApi
-from rayscope.client.calls import Call, Listing, Time, asked, listed, params, part
+from rayscope.client.calls import Call, Listing, Time, params, part
+from rayscope.client.methods import asked, listed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rayscope.client import types_live as live
-from rayscope.client.calls import Call, Time, asked, params
+from rayscope.client.calls import Call, Time, params
 from rayscope.client.errors import RayscopeError
+from rayscope.client.methods import asked
 
 #: The owners of log lines.
 _OWNERS = ("task_id", "actor_id", "job_id", "worker_id")

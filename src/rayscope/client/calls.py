@@ -1,21 +1,16 @@
-"""A request as a value, described once for both clients, and the descriptors that make methods of it."""
+"""A request as a value, described once for both clients."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from rayscope.client.errors import RayscopeError
 
-if TYPE_CHECKING:
-    from rayscope.client.http import AsyncClient, Client
-    from rayscope.client.rows import AsyncRows, Rows
-
-P = ParamSpec("P")
 T = TypeVar("T")
 #: ns since the epoch, or a datetime (of this machine's zone, if it has none).
 Time = int | datetime
@@ -49,54 +44,20 @@ class Listing(Generic[T]):
     of_session: bool = True
 
 
-class asked(Generic[P, T]):
-    """A method that answers: plainly in Client, awaited in AsyncClient."""
+class SyncCaller(ABC):
+    """Carries out calls and waits for their answers."""
 
-    def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
-        self._describe = describe
-        self.__doc__ = describe.__doc__
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Callable[Concatenate[Any, P], Call[T]]: ...
-    @overload
-    def __get__(self, client: Client, owner: type) -> Callable[P, T]: ...
-    @overload
-    def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Awaitable[T]]: ...
-    def __get__(self, client: Any, owner: type) -> Any:
-        if client is None:
-            return self._describe
-        bound = self._describe.__get__(client)
-
-        @functools.wraps(bound)
-        def method(*args: P.args, **options: P.kwargs) -> Any:
-            return client.ask(bound(*args, **options))
-
-        return method
+    @abstractmethod
+    def ask(self, call: Call[T]) -> T:
+        """Carry out a request. Raises RayscopeError."""
 
 
-class listed(Generic[P, T]):
-    """A method that gives the rows of a list: Rows in Client, AsyncRows in AsyncClient."""
+class AsyncCaller(ABC):
+    """As :class:`SyncCaller`, for asyncio."""
 
-    def __init__(self, describe: Callable[Concatenate[Any, P], Listing[T]]) -> None:
-        self._describe = describe
-        self.__doc__ = describe.__doc__
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Callable[Concatenate[Any, P], Listing[T]]: ...
-    @overload
-    def __get__(self, client: Client, owner: type) -> Callable[P, Rows[T]]: ...
-    @overload
-    def __get__(self, client: AsyncClient, owner: type) -> Callable[P, AsyncRows[T]]: ...
-    def __get__(self, client: Any, owner: type) -> Any:
-        if client is None:
-            return self._describe
-        bound = self._describe.__get__(client)
-
-        @functools.wraps(bound)
-        def method(*args: P.args, **options: P.kwargs) -> Any:
-            return client.rows(bound(*args, **options))
-
-        return method
+    @abstractmethod
+    async def ask(self, call: Call[T]) -> T:
+        """Carry out a request. Raises RayscopeError."""
 
 
 def params(

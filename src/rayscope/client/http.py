@@ -13,10 +13,11 @@ import httpx
 import msgspec
 
 from rayscope.client.api import Api
-from rayscope.client.calls import Call, Listing
+from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
 from rayscope.client.errors import RayscopeError
 from rayscope.client.rows import AsyncRows, Rows
 from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
+from rayscope.version import version
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
@@ -143,14 +144,12 @@ class _Http(Api):
                 "`rayscope operator` prints it."
             )
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
-            from rayscope import __version__
-
             code, message = "old_server", f"The server at {self.url} does not know {what}."
-            remedy = f"Update Rayscope there: this client is of version {__version__}."
+            remedy = f"Update Rayscope there: this client is of version {version()}."
         raise RayscopeError(code, message, remedy, status)
 
 
-class Client(_Http):
+class Client(_Http, SyncCaller):
     """A client of a Rayscope server. Thread-safe; a context manager. See docs/client.md."""
 
     def _connect(self, **options: Any) -> None:
@@ -208,10 +207,10 @@ class Client(_Http):
         """
         from rayscope.client.ray_jobs import job_client
 
-        return job_client(self, session, address)
+        return job_client(lambda limit: self.sessions(limit=limit), session or self.session, address)
 
 
-class AsyncClient(_Http):
+class AsyncClient(_Http, AsyncCaller):
     """As :class:`Client`, for asyncio: methods are awaited, lists are for ``async for``."""
 
     def _connect(self, **options: Any) -> None:

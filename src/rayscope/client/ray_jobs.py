@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from rayscope.client.errors import RayscopeError
+from rayscope.client.types import SessionItem
 from rayscope.ray.auth import bearer, ray_token
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
 
-    from rayscope.client.http import Client
+#: At most so many sessions, the newest first.
+ListSessions = Callable[[int | None], Iterable[SessionItem]]
 
 
-def job_client(client: Client, session: str | None, address: str | None) -> JobSubmissionClient:
-    """Ray's client for the session's cluster; see :meth:`Client.job_client`. Raises RayscopeError."""
+def job_client(list_sessions: ListSessions, session: str | None, address: str | None) -> JobSubmissionClient:
+    """Ray's client for the session's cluster; see ``Client.job_client``. Raises RayscopeError."""
     from ray.job_submission import JobSubmissionClient
 
     from rayscope.ray.jobs_api import JobApi, JobApiError
 
     token = ray_token()
-    wanted, found = _dashboard(client, session or client.session, token)
+    wanted, found = _dashboard(list_sessions, session, token)
     url = address or found
     if url is None:
         raise RayscopeError(
@@ -44,11 +47,11 @@ def job_client(client: Client, session: str | None, address: str | None) -> JobS
         api.close()
 
 
-def _dashboard(client: Client, session: str | None, token: str | None) -> tuple[str, str | None]:
+def _dashboard(list_sessions: ListSessions, session: str | None, token: str | None) -> tuple[str, str | None]:
     """(the session, its cluster's dashboard as its GCS names it, None where it cannot be asked)."""
     from rayscope.ray.gcs.client import GcsClient, GcsError
 
-    sessions = client.sessions(limit=1 if session is None else None)
+    sessions = list_sessions(1 if session is None else None)
     chosen = next((one for one in sessions if session in (None, one["session"])), None)
     if chosen is None:
         what = f"No session {session!r} is on record." if session else "No session is on record."

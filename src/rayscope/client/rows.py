@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from rayscope.client.calls import Call, Listing
+from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
 from rayscope.client.errors import RayscopeError
 from rayscope.client.tables import arrow_table, data_frame
 from rayscope.client.types import Dropped
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from rayscope.client.http import AsyncClient, Client
 
 T = TypeVar("T")
 #: Rows of a page: the most that the server gives.
@@ -87,7 +85,7 @@ class Rows(_Told[T]):
     said (None before the first).
     """
 
-    def __init__(self, client: Client, listing: Listing[T]) -> None:
+    def __init__(self, client: SyncCaller, listing: Listing[T]) -> None:
         super().__init__(listing)
         self._client = client
 
@@ -118,7 +116,7 @@ class Rows(_Told[T]):
 class AsyncRows(_Told[T]):
     """As :class:`Rows`, for ``async for``."""
 
-    def __init__(self, client: AsyncClient, listing: Listing[T]) -> None:
+    def __init__(self, client: AsyncCaller, listing: Listing[T]) -> None:
         super().__init__(listing)
         self._client = client
 
