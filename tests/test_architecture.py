@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import httpx
 import pytest
 
@@ -33,6 +35,15 @@ def test_imports_run_one_way() -> None:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """Not for types alone either: what needs each other is one module."""
+    graph = grimp.build_graph("rayscope")
+    sorter = TopologicalSorter(
+        {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    )
+    sorter.prepare()  # raises CycleError, which names the modules
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

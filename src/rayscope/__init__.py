@@ -19,6 +19,6 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("rayscope.client"), name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rayscope.version import version
+    from rayscope.version import __version__
 
-    return version()
+    return __version__

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 
-def version() -> str:
-    """The installed version."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("rayscope")
-    except metadata.PackageNotFoundError:  # a source tree on sys.path without an install
-        return "0+unknown"
+try:
+    __version__ = metadata.version("rayscope")
+except metadata.PackageNotFoundError:  # a source tree on sys.path without an install
+    __version__ = "0+unknown"

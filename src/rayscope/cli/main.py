@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from rayscope import __version__
 from rayscope.cli import alerts, attach, env, export, jobs, lists, logs, operator, run, serve, sql, start, top
 from rayscope.cli.doctor.command import doctor
+from rayscope.version import __version__
 
 app = typer.Typer(
     name="rayscope",

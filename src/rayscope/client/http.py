@@ -17,7 +17,7 @@ from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
 from rayscope.client.errors import RayscopeError
 from rayscope.client.rows import AsyncRows, Rows
 from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
-from rayscope.version import version
+from rayscope.version import __version__
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
@@ -145,7 +145,7 @@ class _Http(Api):
             )
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
             code, message = "old_server", f"The server at {self.url} does not know {what}."
-            remedy = f"Update Rayscope there: this client is of version {version()}."
+            remedy = f"Update Rayscope there: this client is of version {__version__}."
         raise RayscopeError(code, message, remedy, status)
 
 

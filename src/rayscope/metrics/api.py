@@ -12,13 +12,13 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from rayscope import __version__
 from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.server.parameters import ERRORS, Limit, Session, Text, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.version import __version__
 
 _MAX_NAMES = 2000
 #: Ended sessions are told until then; live ones always.

@@ -6,7 +6,6 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
-from rayscope import __version__
 from rayscope.alerts.api import add_alerts
 from rayscope.cluster.entities.api import add_entities
 from rayscope.cluster.events.api import add_events
@@ -31,6 +30,7 @@ from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
 from rayscope.server.write_access import add_operator
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.version import __version__
 from rayscope.views.critical_path.api import add_critical_path
 from rayscope.views.export.api import add_export
 from rayscope.views.flame.api import add_flame

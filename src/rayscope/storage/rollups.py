@@ -5,8 +5,8 @@ Each is an encoded value with the state of the record it was made from. One of a
 
 from __future__ import annotations
 
-from rayscope import __version__
 from rayscope.storage.session_file import SessionFile
+from rayscope.version import __version__
 
 
 def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:

@@ -14,13 +14,12 @@ from rayscope.cluster.nodes.demand import Place
 from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
-from rayscope.cluster.placement.snapshot import groups_of, seen_now
+from rayscope.cluster.placement.snapshot import groups_of, node_of, seen_now
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
 from rayscope.server.parameters import ERRORS, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
-from rayscope.views.physical.api import node_of
 
 #: Columns of a picture's workers that cells have.
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")

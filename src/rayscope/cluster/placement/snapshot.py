@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rayscope.cluster.placement import sql
-from rayscope.cluster.placement.compute import NodeRow, Picture, WorkerRow, picture
+from rayscope.cluster.placement.compute import KEY_DIGITS, NodeRow, Picture, WorkerRow, picture
 from rayscope.cluster.placement.reservations import Group, group_at
 from rayscope.server.services import Services
+from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 
@@ -112,3 +113,56 @@ _NODE = (
     "bytes",
     "left_out",
 )
+
+
+#: Fields of a row about a worker that it tells as they are.
+#: Workers that the answer about one node tells.
+MAX_OF_NODE = 500
+_OF_WORKER = (
+    "id",
+    "kind",
+    "pid",
+    "job_id",
+    "start_ns",
+    "actor_id",
+    "actor_class",
+    "actor_name",
+    "actor_state",
+    "running",
+    "blocked",
+    "functions",
+    "bytes",
+)
+
+
+def node_of(found: sql.Housed, node_id: str) -> dict[str, Any]:
+    """The node with that id and what is on it. Raises NotFound."""
+    told = picture_on(found, node_id)
+    if [node.id for node in told.nodes] != [node_id]:
+        raise NotFound(
+            f"No node {node_id[:80]!r} at this time.", "GET /api/flow/physical lists the nodes of a time."
+        )
+    row = next(iter(found.nodes), {})
+    running: dict[str, list[dict[str, Any]]] = {}
+    for attempt in found.attempts:
+        running.setdefault(attempt.pop("worker_id")[:KEY_DIGITS], []).append(attempt)
+    by_key = {worker["id"][:KEY_DIGITS]: worker for worker in found.workers}
+    shown = told.workers
+    workers = [
+        {
+            "key": key,
+            **{name: by_key[key][name] for name in _OF_WORKER},
+            "reserved": told.reserved[reserved],
+            "bundle": bundle,
+            "attempts": running.get(key, []),
+        }
+        for key, reserved, bundle in zip(shown.key, shown.reserved, shown.bundle, strict=True)
+    ]
+    return {
+        "node": told.nodes[0],
+        "labels": row.get("labels"),
+        "end_ns": row.get("end_ns"),
+        "workers": workers[:MAX_OF_NODE],
+        "workers_total": told.workers_total,
+        "bundles": told.bundles,
+    }

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from rayscope import __version__
 from rayscope.cluster.sessions import sql
 from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
 from rayscope.cluster.tasks import flow_sql
@@ -17,6 +16,7 @@ from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
+from rayscope.version import __version__
 
 _NOTHING_DROPPED = {
     "total": 0,

@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 
-from rayscope import __version__
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile, explain
+from rayscope.version import __version__
 from rayscope.views.export.archive import archive
 from rayscope.views.export.format import Format
 from rayscope.views.export.formats import Attempt, ChromeTrace, Lane, PerfettoTrace, Span, Speedscope, draw

@@ -9,33 +9,14 @@ from fastapi.responses import Response
 
 from rayscope.cluster.nodes.usage import measured_columns, resources_of
 from rayscope.cluster.placement import sql as placement_sql
-from rayscope.cluster.placement.compute import KEY_DIGITS
-from rayscope.cluster.placement.snapshot import in_columns, picture_on, seen, seen_now
+from rayscope.cluster.placement.snapshot import in_columns, node_of, seen, seen_now
 from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, answered
 from rayscope.server.services import Services
-from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.physical import schemas, transfers_sql
 
-#: Workers that the answer about one node tells.
-MAX_OF_NODE = 500
 Span = Annotated[int | None, Query(ge=1, le=2**63 - 1, description="How long before until_ns (ns).")]
-#: Fields of a row about a worker that it tells as they are.
-_OF_WORKER = (
-    "id",
-    "kind",
-    "pid",
-    "job_id",
-    "start_ns",
-    "actor_id",
-    "actor_class",
-    "actor_name",
-    "actor_state",
-    "running",
-    "blocked",
-    "functions",
-    "bytes",
-)
 Key = Annotated[str | None, Query(max_length=500, description="The name of an annotation.")]
 
 
@@ -139,36 +120,3 @@ def add_physical(app: FastAPI, services: Services) -> None:
             }
 
         return answered(services, chosen, request, find)
-
-
-def node_of(found: placement_sql.Housed, node_id: str) -> dict[str, Any]:
-    """The node with that id and what is on it. Raises NotFound."""
-    told = picture_on(found, node_id)
-    if [node.id for node in told.nodes] != [node_id]:
-        raise NotFound(
-            f"No node {node_id[:80]!r} at this time.", "GET /api/flow/physical lists the nodes of a time."
-        )
-    row = next(iter(found.nodes), {})
-    running: dict[str, list[dict[str, Any]]] = {}
-    for attempt in found.attempts:
-        running.setdefault(attempt.pop("worker_id")[:KEY_DIGITS], []).append(attempt)
-    by_key = {worker["id"][:KEY_DIGITS]: worker for worker in found.workers}
-    shown = told.workers
-    workers = [
-        {
-            "key": key,
-            **{name: by_key[key][name] for name in _OF_WORKER},
-            "reserved": told.reserved[reserved],
-            "bundle": bundle,
-            "attempts": running.get(key, []),
-        }
-        for key, reserved, bundle in zip(shown.key, shown.reserved, shown.bundle, strict=True)
-    ]
-    return {
-        "node": told.nodes[0],
-        "labels": row.get("labels"),
-        "end_ns": row.get("end_ns"),
-        "workers": workers[:MAX_OF_NODE],
-        "workers_total": told.workers_total,
-        "bundles": told.bundles,
-    }
