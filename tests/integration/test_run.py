@@ -179,6 +179,11 @@ raise RuntimeError('the script fails')
 
 
 def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> None:
+    # Ray's token lies where `ray.init()` leaves it: the cluster asks for it.
+    (lab.folder / ".ray").mkdir()
+    (lab.folder / ".ray" / "auth_token").write_text("a" * 64)
+    lab.env["HOME"] = str(lab.folder)
+    del lab.env["RAY_AUTH_MODE"]
     server = subprocess.Popen(
         [sys.executable, "-m", "rayscope.cli", "serve"],
         cwd=lab.folder,
@@ -195,6 +200,8 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         )
         assert started.returncode == 0, started.stderr
         assert "recording session_" in started.stderr
+        assert "by address need RAY_AUTH_MODE=token" in " ".join(started.stderr.split())
+        lab.env["RAY_AUTH_MODE"] = "token"
 
         script = lab.script("join.py", JOINING)
         address = _address(gcs)
