@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-#: Ray's: "token" or "disabled". Unset, `ray start --head` takes "token" where there is one, `ray.init()` for a
-#: cluster of its own always does, and whoever joins by address never does.
+#: Ray's: "token" or "disabled". Unset, `ray start --head` takes "token" where there is one, `ray.init()`
+#: for a cluster of its own always does, and whoever joins by address never does.
 AUTH_MODE = "RAY_AUTH_MODE"
 
 
