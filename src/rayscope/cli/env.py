@@ -64,8 +64,8 @@ def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS)
     lines += ["# On the head node (the others take it from there):", f"#   {flag}"]
     if ray_token() is not None:
         lines += [
-            "# There is a token of Ray's here: `ray start --head` makes the cluster ask for it. What joins it",
-            "# by address, drivers and nodes, needs the following. (It is not exported: drivers that have it",
+            "# Ray has a token here: `ray start --head` makes the cluster ask for it. What joins it by",
+            "# address, drivers and nodes, needs the following. (It is not exported: drivers that have it",
             "# cannot use a cluster without a token.)",
             "#   " + assign.format(AUTH_MODE, "token"),
         ]
