@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -12,7 +14,7 @@ from rayscope.server.hub import Hub
 from rayscope.server.operator import add_operator
 from rayscope.server.routes.alerts import add_alerts
 from rayscope.server.routes.cluster import add_cluster
-from rayscope.server.routes.common import error
+from rayscope.server.routes.common import answer, error
 from rayscope.server.routes.control import add_control
 from rayscope.server.routes.entities import add_entities
 from rayscope.server.routes.events import add_events
@@ -69,12 +71,23 @@ def _invalid(_: Request, problem: Exception) -> Response:
     return error(422, "invalid_parameter", said or "A parameter is invalid.", "See /openapi.json.")
 
 
+def _add_description(app: FastAPI) -> None:
+    building = threading.Lock()
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def description() -> Response:
+        # FastAPI's own route builds this on the event loop: a second of CPU in which nobody is answered.
+        with building:
+            return answer(app.openapi())
+
+
 def create_app(hub: Hub) -> FastAPI:
     """The application over a started hub."""
     app = FastAPI(
         title="Rayscope",
         version=__version__,
         description="What an unmodified Ray cluster is doing, why it is slow, and what it did.",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -111,6 +124,7 @@ def create_app(hub: Hub) -> FastAPI:
         add_operator,
     ):
         add(app, hub)
+    _add_description(app)
     ui.add_ui(app)
     app.add_middleware(
         Guard,
