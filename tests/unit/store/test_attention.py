@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rayscope.sources.ray_events import ParsedBatch
 from rayscope.store import query
 from rayscope.store import recorder as recorders
 
@@ -30,6 +31,24 @@ def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
     # And as long as somebody reads, what comes is there soon.
     made.submit(bodies[0])
     wait_for(lambda: made.pending_batches == 0, "a flush")
+
+
+def test_a_batch_waits_until_it_is_written_also_while_it_is_merged(
+    bodies: list[bytes], recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recorder()
+    waiting: list[int] = []
+    convert = ParsedBatch.convert
+
+    def observed(self: ParsedBatch, **options: Any) -> Any:
+        waiting.append(made.pending_batches)
+        return convert(self, **options)
+
+    monkeypatch.setattr(ParsedBatch, "convert", observed)
+    made.submit(bodies[0])
+    assert made.flush(60)
+    assert waiting == [1]
+    assert made.pending_batches == 0
 
 
 def test_who_need_not_see_the_newest_does_not_wait_but_the_next_reader_sees_it(
