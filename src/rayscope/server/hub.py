@@ -327,7 +327,7 @@ class Hub:
     def unreadable(self, session: str) -> StoreError | None:
         """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""
         try:
-            stamp = self.catalog.path(session).stat().st_mtime_ns
+            stamp = self.catalog.path(session).lstat().st_mtime_ns
         except OSError:
             return None  # not written yet
         known = self._readable.get(session)

@@ -31,11 +31,11 @@ _NOTHING_DROPPED = {
 def _session_row(hub: Hub, name: str) -> dict[str, Any]:
     about = hub.catalog.about(name)
     state = "live" if hub.is_live(name) else "ended"
+    problem = hub.unreadable(name)  # the first look may find something to note
     notes = [about.note] if about.note else []
     if damage := hub.metrics.damage(name):
         notes.append(damage)
     error = " ".join(notes) or None
-    problem = hub.unreadable(name)
     if problem is not None:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"
     return {
