@@ -105,6 +105,7 @@ _NODE = (
     "is_head",
     "is_known",
     "start_ns",
+    "internal",
     "workers",
     "actors",
     "running",

@@ -621,7 +621,7 @@ class Recorder:
             ).fetchall()
             counts = cursor.execute(
                 f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
-                "(SELECT count(*) FROM actor_rows), "
+                "(SELECT count(*) FROM actors WHERE NOT is_internal), "
                 "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM jobs), "
                 "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason))",
                 [list(SPAN_LOSSES)],

@@ -20,6 +20,7 @@ AtLeast = Annotated[
     str | None,
     Query(max_length=500, description="NAME:NUMBER,...: nodes and workers by what they use at least."),
 ]
+Internal = Annotated[bool, Query(description="What is Ray's own too: is_internal tells it apart.")]
 #: What is measured of each row of a list.
 _BESIDE: dict[str, Callable[[Hub, str], query.Beside]] = {
     "node": measured.beside_nodes,
@@ -66,6 +67,7 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
         type: Text = None,
         at_least: AtLeast = None,
         q: Text = None,
+        internal: Internal = False,
         sort: Annotated[str | None, Query(max_length=60)] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
@@ -87,7 +89,7 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
         page = hub.read(
             chosen,
             lambda file: query.list_entities(
-                file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside
+                file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside, internal=internal
             ),
         )
         if kind == "node":
@@ -97,7 +99,7 @@ def _add_entity(app: FastAPI, hub: Hub, kind: Kind, path: str) -> None:
                 measured.folded(row, usage)
         if kind == "job":
             _add_tasks(hub, chosen, page.items)
-        return with_dropped(hub, chosen, page)
+        return with_dropped(hub, chosen, page, internal_hidden=page.internal_hidden)
 
     def one(entity_id: str, session: Session = None) -> Response:
         chosen = hub.resolve(session)

@@ -46,7 +46,7 @@ def add_nodes(app: FastAPI, hub: Hub) -> None:
                     "id": [node.id for node in told.nodes],
                     "name": [node.name for node in told.nodes],
                     "is_head": [node.is_head for node in told.nodes],
-                    "workers": [node.workers for node in told.nodes],
+                    "workers": [node.workers + node.internal for node in told.nodes],
                     "running": [node.running for node in told.nodes],
                 },
                 "workers": {name: getattr(told.workers, name) for name in _CELL},

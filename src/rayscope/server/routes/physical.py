@@ -27,6 +27,7 @@ _OF_WORKER = (
     "pid",
     "job_id",
     "start_ns",
+    "is_internal",
     "actor_id",
     "actor_class",
     "actor_name",
