@@ -40,7 +40,8 @@ class NodeRow(msgspec.Struct, frozen=True):
 class WorkerRow(msgspec.Struct, frozen=True):
     """A worker and what it does. ``tasks``: what each normal task that it runs requires (JSON), and whether
     that is blocked on others. ``running`` and ``function``: those that were asked for, and the function that
-    most of them (then the oldest) are of; ``functions``: how many different ones. ``is_internal``: a process of Ray's own.
+    most of them (then the oldest) are of; ``functions``: how many different ones.
+    ``is_internal``: a process of Ray's own.
     """
 
     id: str
@@ -98,8 +99,8 @@ class Node(msgspec.Struct):
 
 
 class Workers(msgspec.Struct):
-    """Workers by columns, Ray's own too. Numbers but ``pid``, ``running``, ``blocked`` and ``bytes`` are places in lists; -1
-    is none.
+    """Workers by columns, Ray's own too. Numbers but ``pid``, ``running``, ``blocked`` and ``bytes`` are
+    places in lists; -1 is none.
     """
 
     key: list[str] = msgspec.field(default_factory=list)

@@ -10,8 +10,8 @@ from rayscope.server.schemas_nodes import Measured
 class PhysicalNode(BaseModel):
     """A node, what it has, what of that is reserved, and the sums of what is on it.
 
-    ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's own, which
-    ``internal`` counts.
+    ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
+    own, which ``internal`` counts.
     """
 
     id: str

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.model.attempt import SCALARS
 from rayscope.store import flow_sql
-from rayscope.store.internal_sql import IS_INTERNAL
 from rayscope.store.flow_sql import (
     CREATED,
     END,
@@ -23,6 +22,7 @@ from rayscope.store.flow_sql import (
     TASK_ID,
     function_name,
 )
+from rayscope.store.internal_sql import IS_INTERNAL
 
 SCHEMA_VERSION = 6
 

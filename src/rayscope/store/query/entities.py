@@ -50,7 +50,7 @@ class Beside(NamedTuple):
 
 
 class EntityPage(Page):
-    """A page of entities. ``internal_hidden``: how many of Ray's own the filters left, too, but the page hides."""
+    """A page of entities. ``internal_hidden``: how many of Ray's own it hides that fulfil the filters."""
 
     internal_hidden: int = 0
 

@@ -9,8 +9,8 @@ import duckdb
 import msgspec
 
 from rayscope.store import flow_sql
-from rayscope.store.internal_sql import IS_INTERNAL
 from rayscope.store.flow_sql import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
+from rayscope.store.internal_sql import IS_INTERNAL
 from rayscope.store.query.attempts import attempt_filters
 from rayscope.store.query.pages import Row, rows_of
 from rayscope.store.query.stack import default_time
@@ -112,7 +112,8 @@ by_worker AS (
 tasks AS (
     SELECT worker_id, list((required_resources, is_blocked)) AS tasks
     FROM runs WHERE type = 'NORMAL_TASK' GROUP BY ALL)
-SELECT w.*, w.id IN (SELECT id FROM worker_rows WHERE {IS_INTERNAL["worker"]}) AS is_internal, a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
+SELECT w.*, w.id IN (SELECT id FROM worker_rows WHERE {IS_INTERNAL["worker"]}) AS is_internal,
+    a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
     a.state AS actor_state, a.required_resources AS actor_resources, t.tasks,
     coalesce(b.running, 0) AS running, coalesce(b.blocked, 0) AS blocked,
     coalesce(b.functions, 0) AS functions, b.function
