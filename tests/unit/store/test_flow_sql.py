@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayscope.model import PHASES, STATES, Attempt, Edge, RecordBatch, Span
@@ -53,7 +53,6 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, content: pa.Table)
     connection.execute(INSERT_ATTEMPTS if table == "attempts" else f"INSERT INTO {table} SELECT * FROM fresh")
 
 
-@settings(max_examples=60)
 @given(st.lists(attempts(), min_size=1, max_size=8, unique_by=lambda made: made[0].task_id))
 def test_phases_are_never_negative_and_add_up_to_the_whole(made: list[tuple[Attempt, list[Span]]]) -> None:
     connection = connect([one for one, _ in made], [span for _, spans in made for span in spans])
@@ -202,7 +201,6 @@ def test_whether_an_attempt_ran_where_it_was_submitted() -> None:
     }
 
 
-@settings(max_examples=40)
 @given(
     st.lists(attempts(), min_size=1, max_size=5, unique_by=lambda made: made[0].task_id),
     st.lists(times, max_size=4, unique=True),
