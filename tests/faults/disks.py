@@ -95,7 +95,7 @@ def slow_disk(batches: int = 20, bytes_per_s: int = 300_000) -> list[str]:
             (group / "cgroup.procs").write_text(str(server.process.pid))
             load.start()
             began = load.acknowledged
-            wait_for(lambda: load.acknowledged > began + batches, "batches on a slow disk", 300)
+            wait_for(lambda: load.acknowledged > began + batches, "batches on a slow disk", 60 + 10 * batches)
             slowest = server.get("/api/health")[0]
             faults = [] if slowest == 200 else [f"slow disk: /api/health is answered {slowest}"]
             load.finish()
