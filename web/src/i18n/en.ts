@@ -319,7 +319,7 @@ export const en = {
   failures: {
     empty: 'No failures',
     emptyText: 'No attempt has failed in this session so far.',
-    groups: '{{n}} of {{of}} groups',
+    groups: '{{n}} of {{of}} group{{of, s}}, {{attempts}} failed attempt{{attempts, s}}',
     outcome: 'Outcome',
     outcomes: { final: 'Final', retrying: 'Being retried', recovered: 'Recovered by retry' },
     tasks: 'Tasks: {{final}} failed for good, {{retrying}} being retried, {{recovered}} recovered by a retry',

@@ -312,7 +312,7 @@ export const zh: Translation = {
   failures: {
     empty: '没有失败',
     emptyText: '此会话中目前没有失败的尝试。',
-    groups: '{{n}} / {{of}} 组',
+    groups: '{{n}} / {{of}} 组，共 {{attempts}} 次失败的尝试',
     outcome: '结果',
     outcomes: { final: '最终失败', retrying: '正在重试', recovered: '重试后成功' },
     tasks: '任务：最终失败 {{final}}，正在重试 {{retrying}}，重试后成功 {{recovered}}',

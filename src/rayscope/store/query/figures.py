@@ -7,6 +7,7 @@ import time
 import msgspec
 
 from rayscope.store.flow_sql import CREATED, END, NOT_DRIVER, START, START_LOST, function_name, times, total
+from rayscope.store.internal_sql import IS_INTERNAL
 from rayscope.store.query.attempts import ERROR_SUMMARY, MESSAGE_CHARS
 from rayscope.store.query.pages import (
     Row,
@@ -90,10 +91,11 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
                 "GROUP BY 1 ORDER BY 1"
             ).fetchall()
         )
-        for view, _ in ENTITY_VIEWS.values():
+        for kind, (view, _) in ENTITY_VIEWS.items():
+            where = "WHERE NOT is_internal " if kind in IS_INTERNAL else ""
             result[view] = dict(
                 reader.execute(
-                    f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {view} GROUP BY 1 ORDER BY 1"
+                    f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {view} {where}GROUP BY 1 ORDER BY 1"
                 ).fetchall()
             )
     return result
