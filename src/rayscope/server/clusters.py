@@ -19,6 +19,7 @@ from rayscope.sources.jobs import JobApi, JobApiError
 from rayscope.sources.node_stats import UsageFeed
 from rayscope.sources.poller import Poller, PollStatus
 from rayscope.sources.resources import read_resources
+from rayscope.sources.runtime_envs import RuntimeEnv, read_runtime_envs
 from rayscope.store import query
 from rayscope.store.catalog import LIVE_NS, Catalog
 from rayscope.store.errors import StoreError
@@ -219,6 +220,14 @@ class Clusters:
         """
         cluster = self._living(session)
         return None if cluster is None else read_resources(cluster.client)
+
+    def runtime_envs(self, session: str) -> list[RuntimeEnv]:
+        """The runtime environments of the cluster's nodes; none where they cannot be asked."""
+        cluster = self._living(session)
+        try:
+            return [] if cluster is None else read_runtime_envs(cluster.client)
+        except GcsError:
+            return []
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
         """The job API of a live session's cluster, and what to call once something was changed by it.

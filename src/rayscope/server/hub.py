@@ -28,6 +28,7 @@ from rayscope.server.settings import Settings, ingest_key, operator_token
 from rayscope.server.topics import provide_topics
 from rayscope.sources.gcs import GcsClient
 from rayscope.sources.jobs import driver_ended
+from rayscope.sources.runtime_envs import RuntimeEnv
 from rayscope.store import query
 from rayscope.store.catalog import Catalog, Retention
 from rayscope.store.errors import NotFound, StoreError
@@ -156,6 +157,13 @@ class Hub:
             return None
         found: Resources | None = self._figures.get(
             (session, "free"), None, lambda: self.clusters.resources(session)
+        )
+        return found
+
+    def runtime_envs(self, session: str) -> list[RuntimeEnv]:
+        """The runtime environments of the cluster's nodes; none where they cannot be asked."""
+        found: list[RuntimeEnv] = self._figures.get(
+            (session, "runtime_envs"), None, lambda: self.clusters.runtime_envs(session)
         )
         return found
 

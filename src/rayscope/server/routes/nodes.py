@@ -98,11 +98,12 @@ def cluster_status(hub: Hub, file: SessionFile, session: str) -> dict[str, Any]:
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
     waiting = query.pending(file)
+    runtime_envs = hub.runtime_envs(session) if any(row["runtime_env"] for row in waiting.rows) else []
     return answer | {
         "resources": amounts((node.total, node.available) for node in resources.nodes.values()),
         "by": by,
         "by_left_out": by_left_out,
-        "pending": pending_of(waiting.rows, resources, places),
+        "pending": pending_of(waiting.rows, resources, places, runtime_envs),
         "pending_left_out": waiting.left_out,
         "shapes": msgspec.to_builtins(resources.demands),
         "autoscaler": msgspec.to_builtins(resources.autoscaler),
