@@ -19,7 +19,7 @@ import msgspec
 import uvicorn
 
 from rayscope.server.app import create_app
-from rayscope.server.http_protocol import HttpProtocol
+from rayscope.server.http_protocol import HttpProtocol, max_connections
 from rayscope.server.hub import Hub
 from rayscope.server.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.settings import Settings
@@ -90,6 +90,8 @@ class Server:
         config = uvicorn.Config(
             create_app(self.hub),
             http=HttpProtocol,
+            # As many may be accepted at once before one is closed.
+            backlog=min(2048, max_connections() // 2),
             log_level="warning",
             access_log=False,
             lifespan="off",
