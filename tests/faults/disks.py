@@ -59,7 +59,9 @@ def read_only_disk(batches: int = 10) -> list[str]:
             faults += load.losses()
             print(f"  read-only disk: {load.tasks} tasks, answers {load.statuses}", flush=True)
             server.kill()
-            subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+            # As soon as the processes for SQL have noticed the end of their server.
+            read_only = ["mount", "-o", "remount,ro", str(folder)]
+            wait_for(lambda: not subprocess.run(read_only, check=False).returncode, "a read-only disk")
             try:
                 server.start()
                 faults += load.losses()
