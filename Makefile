@@ -50,11 +50,16 @@ test-web: $(SETUP) ## Types, lint and unit tests of the UI
 
 .PHONY: test-py
 test-py: ui system test-unit ## Unit, property, integration and end-to-end tests
-	$(BIN)/python -m pytest tests/e2e tests/integration tests/versions
+	$(BIN)/python -m pytest -m "not long" tests/e2e tests/integration
 
 .PHONY: test-unit
 test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cores
 	$(BIN)/python -m pytest -n 2 tests/unit tests/test_architecture.py
+
+.PHONY: test-long
+test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests with ten times the examples
+	$(BIN)/python -m pytest -m long tests/e2e tests/integration
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
 
 .PHONY: test-versions
 test-versions: $(SETUP) ## Install Ray 2.50, 2.53, 2.56 and 2.60 in turn, and compare records with each
@@ -65,7 +70,7 @@ test-faults: $(SETUP) ## Break what can break and count what is lost (an hour or
 	$(BIN)/python tests/faults/run.py $(FAULTS)
 
 .PHONY: test-all
-test-all: test test-versions test-faults ## Everything: make test, all Ray versions, the fault campaign
+test-all: test test-long test-versions test-faults ## Everything: the long tests, all Ray versions, the fault campaign
 
 .PHONY: format
 format: $(SETUP) ## Format and mend what can be mended

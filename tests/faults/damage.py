@@ -8,107 +8,118 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from harness import Load, Server, wait_for
 
-#: What any server leaves where nothing is wrong, and what does not matter.
-_UNIMPORTANT = {"lock", "server.json"}
+#: What a start makes anew whatever it contains.
+_UNIMPORTANT = {"lock", "server.json", "sql"}
+#: A batch that an earlier server left in the spool.
+_SPOOLED = "spool/00000000000000000001.json"
+
+Damage = Callable[[Path, random.Random], object]
 
 
-def _truncate(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
+def _truncate(path: Path, chance: random.Random) -> None:
+    os.truncate(path, chance.randrange(path.stat().st_size + 1))
 
 
-def _flip(path: Path) -> None:
+def _flip(path: Path, chance: random.Random) -> None:
     content = bytearray(path.read_bytes())
-    chance = random.Random(1)
-    for _ in range(20 if content else 0):
+    for _ in range(chance.choice((1, 20)) if content else 0):
         content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     path.write_bytes(content)
 
 
-def _folder(path: Path) -> None:
+def _folder(path: Path, _: random.Random) -> None:
     path.unlink()
     path.mkdir()
 
 
-def _link(path: Path) -> None:
+def _link(path: Path, _: random.Random) -> None:
     path.unlink()
     path.symlink_to("/nowhere/at/all")
 
 
-WAYS: dict[str, Callable[[Path], object]] = {
+WAYS: dict[str, Damage] = {
     "truncated": _truncate,
     "bit-flipped": _flip,
-    "emptied": lambda path: path.write_bytes(b""),
+    "emptied": lambda path, _: path.write_bytes(b""),
     "a folder": _folder,
     "a dangling link": _link,
 }
 
 
-def damaged_files(most: int) -> list[str]:
-    """All files in all ways, or ``most`` of these pairs chosen at random."""
-    faults, done = [], 0
+def damaged_files(rounds: int) -> list[str]:
+    """All files in all ways, ``rounds`` times in other places of them.
+
+    All damages of one way are done at once: each file of a session in a copy of that session.
+    """
+    faults, damages = [], 0
     with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:
-        template = Path(home) / "template"
+        template, folder = Path(home) / "template", Path(home) / "damaged"
         server = Server(template)
+        load = Load(server, threads=1)
         try:
             server.start()
-            loads = [Load(server, number=number, threads=1) for number in (1, 2)]
-            for load in loads:
-                load.start()
-            wait_for(lambda: all(load.acknowledged > 5 for load in loads), "some batches")
-            for load in loads:
-                load.finish()
-            for load in loads:
-                faults += load.losses()
+            load.start()
+            wait_for(lambda: load.acknowledged > 5, "some batches")
+            load.finish()
+            faults += load.losses()
         finally:
-            server.stop()  # by a kill, so that logs of databases and batches in the spool are there too
-        files = sorted(
-            str(path.relative_to(template))
-            for path in template.rglob("*")
-            if path.is_file() and path.name not in _UNIMPORTANT
-        )
-        pairs = [(file, way) for file in files for way in WAYS]
-        if most:
-            pairs = random.Random(2).sample(pairs, min(most, len(pairs)))
-        for file, way in pairs:
-            folder = Path(home) / "damaged"
-            shutil.copytree(template, folder)
-            WAYS[way](folder / file)
-            found = [f"{file} {way}: {fault}" for fault in _after(folder, file, loads)]
-            print(f"  {file} {way}: {'; '.join(found) or 'well'}", flush=True)
-            faults += found
-            shutil.rmtree(folder, ignore_errors=True)
-            done += 1
-    print(f"  {len(files)} files, {done} damages", flush=True)
+            load.abandon()
+            server.stop()  # by a kill, so that the logs of databases are there too
+        (template / _SPOOLED).write_bytes(load.sample)
+        for seed in range(rounds):
+            for way in WAYS:
+                shutil.copytree(template, folder)
+                damaged = _damage(folder, load.session, WAYS[way], random.Random(seed))
+                found = [f"{way}, round {seed}: {fault}" for fault in _after(folder, load, damaged)]
+                print(f"  {way}: {'; '.join(found) or 'well'}", flush=True)
+                faults += found
+                damages += len(damaged)
+                shutil.rmtree(folder)
+    print(f"  {damages} damages", flush=True)
     return faults
 
 
-def _after(folder: Path, file: str, loads: list[Load]) -> list[str]:
+def _damage(folder: Path, session: str, way: Damage, chance: random.Random) -> dict[str, str | None]:
+    """Damage each file, those of sessions in a copy of ``session``. Returns the files and the copies."""
+    damaged: dict[str, str | None] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        parts = path.relative_to(folder).parts
+        if parts[0] in _UNIMPORTANT:
+            continue
+        if parts[0] == "sessions":
+            name = f"{session}-{path.name}"
+            shutil.copytree(path.parent, folder / "sessions" / name)
+            way(folder / "sessions" / name / path.name, chance)
+            damaged[path.name] = name
+        else:
+            way(path, chance)
+            damaged[path.name] = None
+    return damaged
+
+
+def _after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str]:
     """What is wrong with a server on a damaged folder."""
     faults = []
-    server = Server(folder)
+    server = load.server = Server(folder)
     later = None
     try:
         server.start()
-        for load in loads:
-            if load.session in file:
-                continue
-            load.server = server
-            faults += load.losses()
+        faults += load.losses()
         later = Load(server, number=3, threads=1).start()
         wait_for(lambda: later.acknowledged > 2, "new batches to be taken")
         later.finish()
         faults += later.losses()
         for path in ("/api/sessions", "/api/summary"):
-            if (status := server.get(path)[0]) != 200:
-                faults.append(f"{path} is answered {status}")
-        own = next((load.session for load in loads if load.session in file), None)
-        if own and (status := server.get(f"/api/summary?session={own}")[0]) not in (200, 404, 503):
-            faults.append(f"its session's summary is answered {status}")
-        if own and Path(file).name == "record.duckdb" and not _is_named(server, own):
-            faults.append("nothing names the damage")
+            status, answer = server.get(path)
+            if status != 200:
+                faults.append(f"{path} is answered {status}: {answer}")
+        for file, session in damaged.items():
+            if session is not None:
+                faults += [f"{file}: {fault}" for fault in _of_session(server, session, file, load.tasks)]
     except (RuntimeError, TimeoutError, AssertionError, OSError) as error:
         faults.append(str(error)[-400:])
     finally:
@@ -116,15 +127,26 @@ def _after(folder: Path, file: str, loads: list[Load]) -> list[str]:
             later.abandon()
         server.stop()
     if "Traceback" in server.log():
-        faults.append(f"a traceback in the log: {server.log()[-300:]}")
+        faults.append(f"a traceback in the log: {server.log()[-1500:]}")
     return faults
 
 
-def _is_named(server: Server, session: str) -> bool:
-    """Whether the list of sessions, or the session itself, tells of damage; or all of it can be read."""
-    _, listed = server.get("/api/sessions")
-    said = [item for item in listed["items"] if item["session"] == session]
-    if any(word in str(said) for word in ("damaged", "cannot be read", "corrupt")):
-        return True
-    status, answer = server.ask("POST", "/api/sql", {"sql": "SELECT count(*) FROM tasks", "session": session})
-    return status != 200 or answer["rows"][0][0] > 0
+def _of_session(server: Server, session: str, file: str, tasks: int) -> list[str]:
+    """What is wrong with a session one file of which is damaged: it is whole, or its record is named."""
+    status, answer = server.get(f"/api/tasks?session={session}&limit=1")
+    row = _row(server, session)
+    if file.startswith("record."):
+        named = any(word in str(row) for word in ("damaged", "cannot be read", "corrupt"))
+        if not named and (status, answer.get("total")) != (200, tasks):
+            return [f"nothing names the damage: {status} {str(answer)[:200]}"]
+        return []
+    if (status, answer.get("total")) != (200, tasks):
+        return [f"{tasks} tasks were on record: {status} {str(answer)[:200]}"]
+    wait_for(lambda: _row(server, session)["tasks"] == tasks, f"the counts of {file}")
+    return []
+
+
+def _row(server: Server, session: str) -> dict[str, Any]:
+    """The session in the list of sessions."""
+    items = server.get("/api/sessions")[1]["items"]
+    return next((item for item in items if item["session"] == session), {})

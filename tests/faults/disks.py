@@ -59,7 +59,9 @@ def read_only_disk(batches: int = 10) -> list[str]:
             faults += load.losses()
             print(f"  read-only disk: {load.tasks} tasks, answers {load.statuses}", flush=True)
             server.kill()
-            subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+            # As soon as the processes for SQL have noticed the end of their server.
+            read_only = ["mount", "-o", "remount,ro", str(folder)]
+            wait_for(lambda: not subprocess.run(read_only, check=False).returncode, "a read-only disk")
             try:
                 server.start()
                 faults += load.losses()
@@ -95,7 +97,7 @@ def slow_disk(batches: int = 20, bytes_per_s: int = 300_000) -> list[str]:
             (group / "cgroup.procs").write_text(str(server.process.pid))
             load.start()
             began = load.acknowledged
-            wait_for(lambda: load.acknowledged > began + batches, "batches on a slow disk", 300)
+            wait_for(lambda: load.acknowledged > began + batches, "batches on a slow disk", 60 + 10 * batches)
             slowest = server.get("/api/health")[0]
             faults = [] if slowest == 200 else [f"slow disk: /api/health is answered {slowest}"]
             load.finish()

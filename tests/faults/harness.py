@@ -148,6 +148,8 @@ class Load:
         self._over = self._abandoned = False
         self.acknowledged = self.refused = 0
         self.statuses: dict[int, int] = {}
+        #: A batch that was acknowledged.
+        self.sample = b"[]"
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
 
     def start(self) -> Load:
@@ -177,6 +179,7 @@ class Load:
                     self.statuses[status] = self.statuses.get(status, 0) + 1
                 if 200 <= status < 300:
                     self.acknowledged += 1
+                    self.sample = max(self.sample, body, key=len)
                     break
                 self.refused += 1
                 time.sleep(0.1)
@@ -205,15 +208,7 @@ class Load:
     def losses(self) -> list[str]:
         """How the record differs from what was acknowledged, once all of it is merged."""
         server, found = self.server, []
-        # The batch that is just being merged is not among those that wait: quiet for a while means all.
-        quiet = 0
-
-        def is_merged() -> bool:
-            nonlocal quiet
-            quiet = quiet + 1 if server.get("/api/health")[1].get("pending_batches") == 0 else 0
-            return quiet > 20
-
-        wait_for(is_merged, "all to be merged", 300)
+        wait_for(lambda: server.get("/api/health")[1].get("pending_batches") == 0, "all to be merged", 300)
         rows = server.rows(
             "SELECT func_name, state, count(*), count(DISTINCT task_id) FROM tasks GROUP BY ALL", self.session
         )

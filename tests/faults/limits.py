@@ -64,10 +64,12 @@ def few_descriptors(connections: int) -> list[str]:
                 held.append(half)
             time.sleep(3)
             if not server.alive():
-                faults.append("the server ended")
+                return [f"the server ended: {server.log()[-600:]}"]
         finally:
             for half in held:
                 half.close()
+            if not server.alive():
+                load.abandon()
         try:
             wait_for(server.answers, "the server to answer once the connections are gone", 180)
             load.finish()

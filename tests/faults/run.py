@@ -29,7 +29,7 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "full-disk": (full_disk, 60, 20),
     "read-only-disk": (read_only_disk, 30, 10),
     "slow-disk": (slow_disk, 100, 10),
-    "damage": (damaged_files, 0, 14),
+    "damage": (damaged_files, 10, 1),
     "memory": (little_memory, 60, 10),
     "descriptors": (few_descriptors, 400, 300),
     "clock": (clock_jumps, 400, 400),

@@ -94,7 +94,7 @@ class Recorded:
         return found
 
 
-@pytest.fixture(scope="module", params=["fast", "json"])
+@pytest.fixture(scope="module", params=["fast", pytest.param("json", marks=pytest.mark.long)])
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     # A short path: Ray's sockets live in there, and a socket's path has 107 characters at most.
     with (
@@ -226,9 +226,13 @@ def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
         if theirs[key]["error_type"] == "WORKER_DIED"
         and [w.partition(": '', ")[0] for w in what] == [f"{theirs[key]['name']}.error_message"]
     }
-    assert differences.keys() - hows == left
+    assert differences.keys() - hows <= left
     (key,) = left
-    assert (ours[key]["reported_state"], theirs[key]["state"]) == ("RUNNING", "FAILED")
+    # Its owner, if it lives long enough, is quicker than the GCS to say so.
+    assert (ours[key]["reported_state"], theirs[key]["state"]) in (
+        ("RUNNING", "FAILED"),
+        ("FAILED", "FAILED"),
+    )
     # The GCS leaves out what nobody defined: restarts of actors.
     extra = [row for key, row in ours.items() if key not in theirs]
     print(f"attempts that only we have: {[(row['func_name'], row['attempt']) for row in extra]}")

@@ -148,7 +148,9 @@ def cluster(
     return run
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", [next(iter(FAULTS)), *(pytest.param(f, marks=pytest.mark.long) for f in list(FAULTS)[1:])]
+)
 def test_whatever_fails_ray_takes_over_and_the_reason_is_told(cluster: Any, fault: str) -> None:
     code, reason = FAULTS[fault]
     summary = cluster(sys.executable, code)

@@ -28,6 +28,13 @@ def spin():
 def never(): pass
 holder, spins = Holder.remote(), spin.remote()
 waits = [never.remote() for _ in range(3)]
+# Whoever downloads this waits for a server that never answers.
+import socket
+silent = socket.create_server(("127.0.0.1", 0))
+address = f"https://127.0.0.1:{silent.getsockname()[1]}/code.zip"
+@ray.remote(num_cpus=0, runtime_env={"working_dir": address})
+def unbuilt(): pass
+unbuilt.remote()
 print(ray.get(holder.pid.remote()), flush=True)
 input()
 """
@@ -114,6 +121,14 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         assert pending["resources"] == {"CPU": 1.0, "unobtainium": 2.0}
         reason = pending["reason"]
         assert (reason["code"], reason["never"], reason["resource"]) == ("no_resource", True, "unobtainium")
+
+        def building() -> Any:
+            told = cluster.get("/api/cluster/status")["pending"]
+            return next((one for one in told if one["reason"]["code"] == "runtime_env"), None)
+
+        unbuilt = wait_until(building, "what waits for its runtime environment")
+        assert (unbuilt["name"], unbuilt["reason"]["nodes"]) == ("unbuilt", 1)
+        assert "code.zip" in unbuilt["runtime_env"]
         shapes = cluster.get("/api/cluster/status")["shapes"]
         assert any(one["infeasible"] == 3 and "unobtainium" in one["resources"] for one in shapes)
     finally:

@@ -51,6 +51,11 @@ class Process:
         self.child.send_signal(signal.SIGKILL)
         self.child.wait()
 
+    def waiting(self) -> int:
+        """Batches that are durable and not in the record yet."""
+        url = self.ingest_url.partition("/api/")[0]
+        return int(httpx.get(f"{url}/api/health", timeout=60).json()["pending_batches"])
+
     def stop(self) -> None:
         self.child.communicate(timeout=120)
         assert self.child.returncode == 0
@@ -117,6 +122,7 @@ def undisturbed(
     process = Process(tmp_path_factory.mktemp("undisturbed"))
     answered = post(process, batches)
     wait_for(lambda: answered() == len(batches), "all batches taken", 300)
+    wait_for(lambda: process.waiting() == 0, "all batches written", 300)
     process.stop()
     tables = dump(record_of(process.folder))
     assert len(tables["attempts"]) == len({row[:3] for row in tables["attempts"]}) > EVENTS // 10
@@ -138,6 +144,7 @@ def test_killed_twice_in_the_middle(
         assert answered() < len(mixed)  # it was in the middle
         process.start()
     wait_for(lambda: answered() == len(mixed), "all batches taken", 300)
+    wait_for(lambda: process.waiting() == 0, "all batches written", 300)
     process.stop()
     assert dump(record_of(tmp_path)) == undisturbed
 
@@ -155,5 +162,6 @@ def test_everything_twice_and_shuffled(
     process = Process(tmp_path)
     answered = post(process, shuffled)
     wait_for(lambda: answered() == len(shuffled), "all batches taken", 300)
+    wait_for(lambda: process.waiting() == 0, "all batches written", 300)
     process.stop()
     assert dump(record_of(tmp_path)) == undisturbed

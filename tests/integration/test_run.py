@@ -169,16 +169,24 @@ raise RuntimeError('the script fails')
     ]
     assert lab.sql("SELECT state, end_known_by FROM nodes") == [{"state": "DEAD", "end_known_by": "session"}]
     left = lab.sql(
-        "SELECT func_name, state, reported_state, end_ns > 0 AS ended FROM tasks "
+        "SELECT func_name, state, end_ns > 0 AS ended, reported_state FROM tasks "
         "WHERE state != 'FINISHED' ORDER BY 1"
     )
-    assert [list(row.values()) for row in left] == [
-        ["endless", "CUT_OFF", "RUNNING", "True"],
-        ["wants_gpu", "CUT_OFF", "PENDING_NODE_ASSIGNMENT", "True"],
+    assert [list(row.values())[:3] for row in left] == [
+        ["endless", "CUT_OFF", "True"],
+        ["wants_gpu", "CUT_OFF", "True"],
     ]
+    # Ray may have time to say that it stopped what ran.
+    assert left[0]["reported_state"] in ("RUNNING", "FAILED")
+    assert left[1]["reported_state"] == "PENDING_NODE_ASSIGNMENT"
 
 
 def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> None:
+    # Ray's token lies where `ray.init()` leaves it: the cluster asks for it.
+    (lab.folder / ".ray").mkdir()
+    (lab.folder / ".ray" / "auth_token").write_text("a" * 64)
+    lab.env["HOME"] = str(lab.folder)
+    del lab.env["RAY_AUTH_MODE"]
     server = subprocess.Popen(
         [sys.executable, "-m", "rayscope.cli", "serve"],
         cwd=lab.folder,
@@ -195,6 +203,8 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         )
         assert started.returncode == 0, started.stderr
         assert "recording session_" in started.stderr
+        assert "by address need RAY_AUTH_MODE=token" in " ".join(started.stderr.split())
+        lab.env["RAY_AUTH_MODE"] = "token"
 
         script = lab.script("join.py", JOINING)
         address = _address(gcs)
@@ -261,6 +271,7 @@ def _await_json(path: Path, timeout_s: float = 30) -> dict[str, Any]:
     raise TimeoutError(f"{path} did not appear")
 
 
+@pytest.mark.long
 def test_rays_own_microbenchmark(lab: Lab) -> None:
     """A script that starts Ray, stops it and starts it again; one of its measurements."""
     lab.env["TESTS_TO_RUN"] = "1:1 actor calls sync"

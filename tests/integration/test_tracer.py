@@ -236,6 +236,7 @@ raise SystemExit(3)
 """
 
 
+@pytest.mark.long
 def test_a_driver_that_leaves_and_comes_back_ends_as_it_would(lab: Lab) -> None:
     script = lab.data.parent / "endings.py"
     script.write_text(ENDINGS)

@@ -14,6 +14,7 @@ from rayscope.cli import recording
 from rayscope.cli.console import warn
 from rayscope.cli.options import DataDir, NoFastLane, NoProfile, NoServeEvents, NoTrace, ServerUrl
 from rayscope.cli.server_address import ingest_url_for
+from rayscope.ray.auth import AUTH_MODE, ray_token
 
 
 class Shell(str, Enum):
@@ -61,6 +62,13 @@ def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS)
     assign = "set -gx {} {}" if shell is Shell.fish else "export {}={}"
     lines = [assign.format(name, shlex.quote(value)) for name, value in variables.items()]
     lines += ["# On the head node (the others take it from there):", f"#   {flag}"]
+    if ray_token() is not None:
+        lines += [
+            "# Ray has a token here: `ray start --head` makes the cluster ask for it. What joins it by",
+            "# address, drivers and nodes, needs the following. (It is not exported: drivers that have it",
+            "# cannot use a cluster without a token.)",
+            "#   " + assign.format(AUTH_MODE, "token"),
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -21,6 +21,9 @@ State = Annotated[str | None, typer.Option("--state", help="Only in this state; 
 Job = Annotated[str | None, typer.Option("--job", help="Only of this job.")]
 Node = Annotated[str | None, typer.Option("--node", help="Only on this node.")]
 Name = Annotated[str | None, typer.Option("--name", help="Only whose name has this in it.")]
+Internal = Annotated[
+    bool, typer.Option("--internal", help="Show Ray's own too, such as the JobSupervisor of a submitted job.")
+]
 Seek = Annotated[
     str | None, typer.Option("-q", "--query", help="In a name or address, or how the id begins.")
 ]
@@ -156,6 +159,7 @@ def actors(
     class_name: Annotated[str | None, typer.Option("--class", help="Only whose class has this.")] = None,
     name: Name = None,
     query: Seek = None,
+    internal: Internal = False,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -166,6 +170,7 @@ def actors(
 ) -> None:
     """Actors, alive and dead."""
     filters = given(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
+    filters["internal"] = internal
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.actors(sort=sort, limit=limit or None, **filters), _ACTORS)
 
@@ -196,6 +201,7 @@ def workers(
     job: Job = None,
     node: Node = None,
     query: Seek = None,
+    internal: Internal = False,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -206,6 +212,7 @@ def workers(
 ) -> None:
     """Worker processes and drivers."""
     filters = given(state=state, job_id=job, node_id=node, q=query)
+    filters["internal"] = internal
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS)
 

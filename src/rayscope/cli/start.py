@@ -25,6 +25,7 @@ from rayscope.cli.options import (
     settings_from,
 )
 from rayscope.cli.server_address import ingest_url_for
+from rayscope.ray.auth import AUTH_MODE, ray_token
 
 #: Ray's `ray` command, by module: it may not be on PATH.
 _RAY = [sys.executable, "-m", "ray.scripts.scripts", "start"]
@@ -75,7 +76,10 @@ def start(
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     child = Child([*_RAY, *args], recording.with_py_spy({**own, **env}))
     if not head or server_url is None:
-        raise typer.Exit(child.wait())
+        status = child.wait()
+        if status and not head and AUTH_MODE not in os.environ and ray_token() is not None:
+            warn(f"if the cluster asks for Ray's token, a node that joins it needs {AUTH_MODE}=token.")
+        raise typer.Exit(status)
     ended = threading.Event()
     settings = settings_from(data_dir, token=token)
     api = Api(server_url, settings.token, folder=settings.folder)
@@ -122,6 +126,18 @@ def _is_local(address: str) -> bool:
         return False
 
 
+def _asks_for_token(address: str) -> bool:
+    """Whether the GCS at ``address`` answers nobody without Ray's token."""
+    from rayscope.ray.gcs.client import GcsClient, GcsError
+
+    try:
+        with GcsClient(address) as gcs:
+            gcs.session_name()
+    except GcsError as error:
+        return error.code == "unauthenticated"
+    return False
+
+
 def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> None:
     """Tell the server of the new head, so that it asks the GCS for what the events do not carry."""
     problem = ""
@@ -133,6 +149,11 @@ def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> 
                 continue
             try:
                 say(f"recording {api.attach_cluster(address)} at {api.url}")
+                if _asks_for_token(address):
+                    say(
+                        f"this cluster asks for Ray's token: drivers and nodes that join it by address need "
+                        f"{AUTH_MODE}=token."
+                    )
                 return
             except RayscopeError as error:
                 problem = f"{error.message} {error.remedy}"

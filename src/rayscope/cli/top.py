@@ -56,8 +56,8 @@ def take_look(client: Client, sort: str) -> Look:
         )
         raise RayscopeError("not_found", what, "Record one: rayscope run SCRIPT, or rayscope attach ADDRESS.")
     name = about["session"]
-    alive = {"state": "ALIVE"} if about["state"] == "live" else {}
-    nodes = client.nodes(session=name, sort=SORTS[sort], limit=_NODES, **alive)
+    state = "ALIVE" if about["state"] == "live" else ""
+    nodes = client.nodes(session=name, sort=SORTS[sort], limit=_NODES, state=state)
     jobs = client.jobs(session=name, limit=_JOBS)
     return Look(
         about,

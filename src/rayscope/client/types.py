@@ -179,17 +179,17 @@ class AnnotationItem(TypedDict):
 
 
 class SchedulingItem(TypedDict):
-    """Where the time of an attempt went (ns)."""
+    """Where the time of an attempt went (ns). None: nobody reported when it began."""
 
-    waiting_args_ns: int
-    waiting_node_ns: int
-    starting_worker_ns: int
-    queued_ns: int
-    loading_ns: int
-    fetching_ns: int
-    executing_ns: int
-    blocked_ns: int
-    storing_ns: int
+    waiting_args_ns: int | None
+    waiting_node_ns: int | None
+    starting_worker_ns: int | None
+    queued_ns: int | None
+    loading_ns: int | None
+    fetching_ns: int | None
+    executing_ns: int | None
+    blocked_ns: int | None
+    storing_ns: int | None
     task_id: str
     attempt: int
     func_name: str | None

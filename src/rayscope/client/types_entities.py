@@ -58,6 +58,7 @@ class Actor(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: str | None
+    is_internal: bool
 
 
 class Node(TypedDict):
@@ -107,6 +108,7 @@ class Worker(TypedDict):
     start_ns: int | None
     end_ns: int | None
     end_known_by: str | None
+    is_internal: bool
     tracer: str | None
     cpu_percent: float | None
     memory_bytes: int | None
@@ -129,7 +131,7 @@ class Job(TypedDict):
     message: str | None
     error_type: str | None
     exit_code: int | None
-    is_internal: bool | None
+    is_internal: bool
     alias_of: str | None
     runtime_env: str | None
     metadata: str | None
@@ -156,7 +158,10 @@ class PlacementGroup(TypedDict):
 
 
 class EntityFilters(TypedDict, total=False):
-    """Filters of those lists, where the rows have the field; ``state`` and ids: several by comma."""
+    """Filters of those lists, where the rows have the field; ``state`` and ids: several by comma.
+
+    ``internal``: what is Ray's own too.
+    """
 
     state: str
     job_id: str
@@ -168,6 +173,7 @@ class EntityFilters(TypedDict, total=False):
     type: str
     at_least: str
     q: str
+    internal: bool
 
 
 class TaskFilters(TypedDict, total=False):

@@ -29,7 +29,7 @@ from rayscope.storage.session_writer import SessionWriter
 from rayscope.storage.spool import Spool
 from rayscope.storage.sql.execution import NOT_DRIVER
 
-log = logging.getLogger("rayscope.store")
+log = logging.getLogger("rayscope.storage")
 
 #: How often the writer flushes while somebody reads, and while nobody does: each flush costs some 30 ms of
 #: CPU however little it writes, which a machine that is busy with the user's tasks notices.
@@ -123,6 +123,8 @@ class Recorder:
         self._in_use = in_use
         self._queue: collections.deque[_Queued] = collections.deque()
         self._queued_events = self._queued_bytes = 0
+        #: The writer merges one just now.
+        self._is_merging = False
         #: Batches that could not be read from the spool, and when that is tried again.
         self._set_back: list[_Queued] = []
         self._next_try = 0.0
@@ -256,7 +258,9 @@ class Recorder:
     @property
     def pending_batches(self) -> int:
         """Batches that are durable but not in the store yet."""
-        return len(self._queue) + len(self._set_back) + len(self._unwritten)
+        with self._wake:
+            waiting = len(self._queue) + len(self._set_back) + len(self._unwritten)
+            return waiting + self._is_merging
 
     def problem(self) -> StoreError | None:
         """Why what comes cannot be written, or is not even taken in; None if all is well."""
@@ -348,26 +352,33 @@ class Recorder:
                 return
             with self._wake:
                 item = self._queue.popleft()
+                self._is_merging = True
                 self._taken += 1
                 if item.parsed is not None:
                     self._queued_events -= len(item.parsed)
                     self._queued_bytes -= len(item.parsed.body)
-            now = time.monotonic()
-            if item.ended is not None:
-                self._end(*item.ended, now)
-                continue
             try:
-                sessions = self._take_in(item, now)
-            except _PASSING as error:
-                # The batch is in the spool and cannot be read just now. The others go on.
-                log.warning("batch %s is tried again later: %s", item.name, error)
-                self._unread = _passing(error)
-                with self._wake:
-                    self._set_back.append(_Queued(item.name, records=item.records, recording=item.recording))
-                    self._taken -= 1
-                continue
-            if item.name is not None:
-                self._unwritten.append((now, item.name, sessions))
+                self._merge_item(item)
+            finally:
+                self._is_merging = False
+
+    def _merge_item(self, item: _Queued) -> None:
+        now = time.monotonic()
+        if item.ended is not None:
+            self._end(*item.ended, now)
+            return
+        try:
+            sessions = self._take_in(item, now)
+        except _PASSING as error:
+            # The batch is in the spool and cannot be read just now. The others go on.
+            log.warning("batch %s is tried again later: %s", item.name, error)
+            self._unread = _passing(error)
+            with self._wake:
+                self._set_back.append(_Queued(item.name, records=item.records, recording=item.recording))
+                self._taken -= 1
+            return
+        if item.name is not None:
+            self._unwritten.append((now, item.name, sessions))
 
     def _try_again(self, now: float) -> None:
         """Queue what could not be read a while ago."""
@@ -600,7 +611,7 @@ class Recorder:
             ).fetchall()
             counts = cursor.execute(
                 f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
-                "(SELECT count(*) FROM actor_rows), "
+                "(SELECT count(*) FROM actors WHERE NOT is_internal), "
                 "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM jobs), "
                 "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason))",
                 [list(SPAN_LOSSES)],

@@ -6,6 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+#: Ray's: "token" or "disabled". Unset, `ray start --head` takes "token" where there is one, `ray.init()`
+#: for a cluster of its own always does, and whoever joins by address never does.
+AUTH_MODE = "RAY_AUTH_MODE"
+
 
 def ray_token(environ: Mapping[str, str] | None = None) -> str | None:
     """The token for Ray's gRPC and HTTP services, or None if there is none (or it is switched off).
@@ -16,7 +20,7 @@ def ray_token(environ: Mapping[str, str] | None = None) -> str | None:
     to do, see :class:`rayscope.ray.gcs.client.GcsError`.
     """
     env = os.environ if environ is None else environ
-    if env.get("RAY_AUTH_MODE", "").lower() == "disabled":
+    if env.get(AUTH_MODE, "").lower() == "disabled":
         return None
     token = env.get("RAY_AUTH_TOKEN", "").strip()
     if token:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -24,7 +26,7 @@ from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.jobs_api import JobApiError
 from rayscope.server import ui
 from rayscope.server.control import add_control
-from rayscope.server.parameters import error
+from rayscope.server.parameters import answer, error
 from rayscope.server.push.api import add_realtime
 from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
@@ -70,12 +72,23 @@ def _invalid(_: Request, problem: Exception) -> Response:
     return error(422, "invalid_parameter", said or "A parameter is invalid.", "See /openapi.json.")
 
 
+def _add_description(app: FastAPI) -> None:
+    building = threading.Lock()
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def description() -> Response:
+        # FastAPI's own route builds this on the event loop: a second of CPU in which nobody is answered.
+        with building:
+            return answer(app.openapi())
+
+
 def create_app(services: Services) -> FastAPI:
-    """The application over a started services."""
+    """The application over services that have started."""
     app = FastAPI(
         title="Rayscope",
         version=__version__,
         description="What an unmodified Ray cluster is doing, why it is slow, and what it did.",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -113,6 +126,7 @@ def create_app(services: Services) -> FastAPI:
         add_operator,
     ):
         add(app, services)
+    _add_description(app)
     ui.add_ui(app)
     app.add_middleware(
         Guard,

@@ -14,6 +14,7 @@ from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.ingest.writer import Recorder
 from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
+from rayscope.ray.agents.runtime_envs import RuntimeEnv, read_runtime_envs
 from rayscope.ray.agents.usage import UsageFeed
 from rayscope.ray.auth import ray_token
 from rayscope.ray.discovery import local_clusters, local_gcs_addresses
@@ -219,6 +220,21 @@ class Clusters:
         if cluster is None:
             return None
         found: Resources = self._records.shared(session, "resources", lambda: read_resources(cluster.client))
+        return found
+
+    def runtime_envs(self, session: str) -> list[RuntimeEnv]:
+        """The runtime environments of the cluster's nodes; none where they cannot be asked."""
+        cluster = self._living(session)
+        if cluster is None:
+            return []
+
+        def read() -> list[RuntimeEnv]:
+            try:
+                return read_runtime_envs(cluster.client)
+            except GcsError:
+                return []
+
+        found: list[RuntimeEnv] = self._records.shared(session, "runtime_envs", read)
         return found
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -11,8 +12,17 @@ HEAD_TIMEOUT_S = 10.0
 _MAX_HEAD_BYTES = 64 << 10
 
 
+def max_connections() -> int:
+    """How many connections may be open: half of what may be open at all.
+
+    The rest is for files: DuckDB ends the process when it cannot open one.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 20 if limit == resource.RLIM_INFINITY else max(16, limit // 2)
+
+
 class HttpProtocol(HttpToolsProtocol):
-    """One connection. It is closed if a head takes too long or is too large."""
+    """One connection. It is closed if a head takes too long or is too large, or if there are too many."""
 
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
@@ -20,6 +30,8 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._await_head()
+        if len(self.connections) > max_connections():
+            transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_here()

@@ -85,13 +85,14 @@ def error(
     return Response(error_body(code, message, remedy, params), status, headers, "application/json")
 
 
-def with_dropped(services: Services, session: str, page: pages.Page) -> Response:
-    """A page of a list, with what the session is missing."""
+def with_dropped(services: Services, session: str, page: pages.Page, **more: int) -> Response:
+    """A page of a list, with what the session is missing and ``more`` about the whole list."""
     return answer(
         {
             "items": page.items,
             "next": page.next,
             "total": page.total,
+            **more,
             "dropped": dropped(services, session),
         }
     )

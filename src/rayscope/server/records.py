@@ -90,7 +90,7 @@ class Records:
     def unreadable(self, session: str) -> StoreError | None:
         """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""
         try:
-            stamp = self._catalog.path(session).stat().st_mtime_ns
+            stamp = self._catalog.path(session).lstat().st_mtime_ns
         except OSError:
             return None  # not written yet
         known = self._readable.get(session)

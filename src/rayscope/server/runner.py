@@ -20,7 +20,7 @@ import uvicorn
 
 from rayscope.ray.auth import ray_token
 from rayscope.server.app import create_app
-from rayscope.server.http_protocol import HttpProtocol
+from rayscope.server.http_protocol import HttpProtocol, max_connections
 from rayscope.server.lifecycle import Lifecycle, create_services
 from rayscope.server.push.realtime import MAX_MESSAGE_BYTES
 from rayscope.server.services import Services
@@ -93,6 +93,8 @@ class Server:
         config = uvicorn.Config(
             create_app(self.services),
             http=HttpProtocol,
+            # As many may be accepted at once before one is closed.
+            backlog=min(2048, max_connections() // 2),
             log_level="warning",
             access_log=False,
             lifespan="off",

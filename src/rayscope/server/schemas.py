@@ -321,17 +321,20 @@ class AnnotationItem(BaseModel):
 
 
 class PhaseTimes(BaseModel):
-    """The parts of an attempt's time, in order (ns); they add up to ``total_ns``."""
+    """The parts of an attempt's time, in order (ns); they add up to ``total_ns``.
 
-    waiting_args_ns: int
-    waiting_node_ns: int
-    starting_worker_ns: int
-    queued_ns: int
-    loading_ns: int
-    fetching_ns: int
-    executing_ns: int
-    blocked_ns: int
-    storing_ns: int
+    Of one attempt whose begin nobody reported they are null from its last reported state on.
+    """
+
+    waiting_args_ns: int | None
+    waiting_node_ns: int | None
+    starting_worker_ns: int | None
+    queued_ns: int | None
+    loading_ns: int | None
+    fetching_ns: int | None
+    executing_ns: int | None
+    blocked_ns: int | None
+    storing_ns: int | None
 
 
 class SchedulingItem(PhaseTimes):

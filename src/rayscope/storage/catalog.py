@@ -14,10 +14,10 @@ import re
 import shutil
 import threading
 import time
+import zlib
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -26,10 +26,12 @@ from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
 from rayscope.storage.session_file import MEMORY_LIMIT, SessionFile
 
-log = logging.getLogger("rayscope.store")
+log = logging.getLogger("rayscope.storage")
 
 _AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
 _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
+#: The files of a record: DuckDB's own, its log, and those of a checkpoint that a kill cut off.
+_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
@@ -69,6 +71,25 @@ class About(msgspec.Struct):
     repaired_ns: int = 0
     #: The GCS had itself dropped attempts by then.
     repaired_partly: bool = False
+
+
+#: Stands before the check sum, the last field of ``about.json``.
+_CHECK = b',"check":'
+
+
+def _sealed(content: bytes) -> bytes:
+    """A JSON object with a check sum as its last field."""
+    return content[:-1] + _CHECK + b"%d}" % zlib.crc32(content)
+
+
+def _unsealed(content: bytes) -> bytes:
+    """The JSON object of :func:`_sealed`, or one without a check sum. Raises ValueError if it was changed."""
+    head, _, check = content.rpartition(_CHECK)
+    if not head:
+        return content
+    if check != b"%d}" % zlib.crc32(head + b"}"):
+        raise ValueError("its check sum is wrong")
+    return head + b"}"
 
 
 class Retention(msgspec.Struct):
@@ -116,7 +137,7 @@ class Catalog:
     def _load_about(self, folder: Path) -> About:
         """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
         try:
-            about = msgspec.json.decode((folder / "about.json").read_bytes(), type=About)
+            about = msgspec.json.decode(_unsealed((folder / "about.json").read_bytes()), type=About)
             # A clock that went back must not keep a session the newest for ever.
             about.last_ns = min(about.last_ns, time.time_ns())
             return about
@@ -176,17 +197,19 @@ class Catalog:
     def save_about(self, session: str) -> None:
         """Write a session's ``about.json``."""
         # The agents have a file of their own: there may be thousands, and this is written each second.
-        self._save(session, "about.json", msgspec.structs.replace(self.about(session), agents={}))
+        about = msgspec.structs.replace(self.about(session), agents={})
+        # One flipped bit can make a session look years old, and retention would drop it.
+        self._save(session, "about.json", _sealed(msgspec.json.encode(about)))
 
     def save_agents(self, session: str) -> None:
         """Write a session's ``agents.json``."""
-        self._save(session, "agents.json", dict(self.about(session).agents))
+        self._save(session, "agents.json", msgspec.json.encode(dict(self.about(session).agents)))
 
-    def _save(self, session: str, name: str, value: Any) -> None:
+    def _save(self, session: str, name: str, content: bytes) -> None:
         path = self.folder / session / name
         part = path.with_suffix(".part")
         with self._saving, contextlib.suppress(OSError):
-            part.write_bytes(msgspec.json.encode(value))
+            part.write_bytes(content)
             part.replace(path)
 
     def path(self, session: str) -> Path:
@@ -217,7 +240,7 @@ class Catalog:
         self.reopen(session)
         path = self.path(session)
         aside = path.with_name(f"record.damaged-{time.time_ns()}.duckdb")
-        for suffix in ("", ".wal"):
+        for suffix in _SUFFIXES:
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
         self.about(
@@ -260,12 +283,24 @@ class Catalog:
             file = self._open[session] = SessionFile(
                 path, memory_limit=self._memory_limit, read_only=self._read_only
             )
-            about = self.about(session)
-            if is_missing and (about.attempts or about.nodes) and not about.note:
-                about.note = "The record's file was missing; what came later is recorded anew."
-                self.uncounted.add(session)
+            self._note_loss(self.about(session), file, is_missing)
         self._open.move_to_end(session)
         return file
+
+    def _note_loss(self, about: About, file: SessionFile, is_missing: bool) -> None:
+        """Tell in the list of sessions if a record has less than it once had."""
+        if about.note:
+            return
+        if is_missing and (about.attempts or about.nodes):
+            about.note = "The record's file was missing; what came later is recorded anew."
+        elif (attempts := file.count_attempts()) < about.attempts:
+            about.note = (
+                f"The record's log was damaged: of {about.attempts} attempts {attempts} are left, "
+                "and what came later."
+            )
+        else:
+            return
+        self.uncounted.add(about.session)
 
     def _close_some(self) -> None:
         idle = [n for n in self._open if n not in self._pinned and not self._users.get(n)]

@@ -7,7 +7,7 @@ docs/decisions/0002). A task id is split into its first 8 bytes (``task_hi``, ra
 
 from __future__ import annotations
 
-from rayscope.model import PHASES, STATES
+from rayscope.model import PHASES, STATES, Kind
 from rayscope.model.attempt import SCALARS
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import (
@@ -20,6 +20,7 @@ from rayscope.storage.sql.execution import (
     TASK_ID,
     function_name,
 )
+from rayscope.storage.sql.internal import IS_INTERNAL
 
 #: Of the tables below. A record of another format is refused: nothing older was ever released.
 FORMAT = 1
@@ -101,7 +102,7 @@ ANNOTATION_COLUMNS: tuple[tuple[str, str], ...] = (
 
 #: Entity kind -> its table's typed columns (what ``Entity.current()`` gives); each table also has ``id``,
 #: and ``doc``, the whole record for merging.
-ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
     "actor": (
         ("state", "VARCHAR"),
         ("class_name", "VARCHAR"),
@@ -193,7 +194,7 @@ ENTITY_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 #: Entity kind -> (view name, id column) as users see them.
-ENTITY_VIEWS: dict[str, tuple[str, str]] = {
+ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "actor": ("actors", "actor_id"),
     "node": ("nodes", "node_id"),
     "worker": ("workers", "worker_id"),
@@ -213,7 +214,7 @@ SHOWN_NAME = (
     "THEN actor_repr_name || '.' || split_part(name, '.', -1) ELSE name END"
 )
 #: A submission that got a driver is shown as the driver's job; the dashboard's own driver is no user's.
-SHOWN_JOB = "alias_of IS NULL AND is_internal IS NOT TRUE"
+SHOWN_JOB = f"alias_of IS NULL AND NOT {IS_INTERNAL['job']}"
 #: Reasons of losses that cost spans, not tasks (Ray keeps 1,000 spans a task unless told otherwise).
 SPAN_LOSSES = ("profile_events_dropped",)
 TABLES: tuple[str, ...] = (
@@ -239,10 +240,12 @@ _STATE_ROWS = ", ".join(
 )
 
 
-def _entity_view(kind: str) -> str:
+def _entity_view(kind: Kind) -> str:
     view, id_column = ENTITY_VIEWS[kind]
     columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
     where = f" WHERE {SHOWN_JOB}" if kind == "job" else ""
+    if kind in IS_INTERNAL and kind != "job":
+        columns += f", {IS_INTERNAL[kind]} AS is_internal"
     return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {columns} FROM {kind}_rows{where}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +34,18 @@ _JOIN = "t.task_hi = k.task_hi AND t.task_lo = k.task_lo AND t.attempt = k.attem
 
 
 _FULL = ("no space left", "not enough space", "file too large", "disk quota")
-_DAMAGED = ("not a valid duckdb database file", "corrupt", "checksum", "while replaying wal", "deserializ")
+_DAMAGED = (
+    *("not a valid duckdb database file", "corrupt", "checksum", "while replaying wal", "deserializ"),
+    *("could not read enough bytes", "does not match database file"),
+)
+
+
+def _corrupt(path: Path, why: str) -> StoreError:
+    return StoreError(
+        f"{path} cannot be read: {why}",
+        "The file is damaged or no Rayscope record. Restore it from a copy, or remove its folder.",
+        "corrupt",
+    )
 
 
 def explain(path: Path, error: Exception) -> StoreError:
@@ -58,11 +70,7 @@ def explain(path: Path, error: Exception) -> StoreError:
         )
     # Only what is surely no record any more: a damaged file is set aside.
     if any(words in said for words in _DAMAGED):
-        return StoreError(
-            f"{path} cannot be read: {text}",
-            "The file is damaged or no Rayscope record. Restore it from a copy, or remove its folder.",
-            "corrupt",
-        )
+        return _corrupt(path, text)
     return StoreError(
         f"{path} cannot be used now: {text}",
         "It is tried again by itself. If it stays so, check the folder's permissions and the server's log.",
@@ -88,6 +96,10 @@ class SessionFile:
         self.rows_written = 0
         self._lock = threading.Lock()
         self._readers: list[duckdb.DuckDBPyConnection] = []
+        for one in (path, path.with_name(path.name + ".wal")):
+            # DuckDB would make the file that the link names, wherever that is.
+            if one.is_dir() or (one.is_symlink() and not os.path.exists(one)):
+                raise _corrupt(path, f"{one.name} is a folder, or a link that leads nowhere.")
         temp = path.with_suffix(".tmp")
         try:
             self._connection = duckdb.connect(
@@ -198,6 +210,11 @@ class SessionFile:
     def written(self) -> tuple[int, int]:
         """Another value after each write; the same one means the same content."""
         return self._opened, self.writes
+
+    def count_attempts(self) -> int:
+        """How many attempts the record has."""
+        row = self._writer.execute("SELECT count(*) FROM attempts").fetchone()
+        return int(row[0]) if row else 0
 
     def load_attempts(self, keys: Iterable[rows.TaskKey]) -> list[tuple[Attempt, int | None]]:
         """The stored attempts among ``keys``, with their call path ids."""

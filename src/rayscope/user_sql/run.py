@@ -35,7 +35,7 @@ from rayscope.user_sql.worker import (
     write_frame,
 )
 
-log = logging.getLogger("rayscope.store")
+log = logging.getLogger("rayscope.storage")
 
 DEFAULT_LIMIT = 10_000
 MAX_LIMIT = 1_000_000

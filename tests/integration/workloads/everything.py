@@ -33,7 +33,7 @@ import ray, sys, time
 ray.init(sys.argv[1], log_to_driver=False)
 @ray.remote(num_cpus=0.01)
 def done(): return 1
-@ray.remote(num_cpus=0.01)
+@ray.remote(num_cpus=0.01, max_retries=0)
 def left_behind(): time.sleep(3600)
 left = left_behind.remote()
 ray.get(done.remote())

@@ -89,6 +89,23 @@ def test_the_environment_for_each_shell() -> None:
     assert told["system_config"]["enable_ray_event"] is True
 
 
+def test_the_environment_tells_of_the_token_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "RAY_AUTH_MODE" not in render(Shell.sh, URL)
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("the-secret")
+    text = render(Shell.sh, URL)
+    assert "#   export RAY_AUTH_MODE=token\n" in text
+    assert "the-secret" not in text
+    monkeypatch.setattr("rayscope.cli.start._RAY", [sys.executable, "-c", "import sys; sys.exit(1)"])
+    joined = runner.invoke(app, ["start", "--", "--address=10.0.0.1:6379"])
+    assert (joined.exit_code, "RAY_AUTH_MODE=token" in joined.output) == (1, True)
+
+
 def test_the_kuberay_snippet_is_yaml_with_a_config_that_the_shell_unquotes() -> None:
     import shlex
 

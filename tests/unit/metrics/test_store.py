@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayscope.metrics.promql.evaluate import evaluate
@@ -25,7 +25,6 @@ T0 = 1_700_000_040 * S  # the beginning of a minute
 HOUR = 3600 * S
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 40), st.integers(0, 3), st.floats(-1e6, 1e6)), min_size=1, max_size=120
@@ -351,7 +350,6 @@ def test_what_is_too_much_in_minutes_comes_in_longer_steps(
     ended.close()
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayscope.model import Attempt, RecordBatch
@@ -355,7 +355,6 @@ def _check(body: bytes) -> None:
     assert parse(body, Format.BINARY).convert() == (batches, invalid)
 
 
-@settings(max_examples=150)
 @given(st.binary(max_size=300))
 def test_random_bytes(body: bytes) -> None:
     _check(body)
@@ -365,7 +364,6 @@ def test_random_bytes(body: bytes) -> None:
     _check(envelope(1, 8, field(1, TASK) + body))
 
 
-@settings(max_examples=300)
 @given(st.data())
 def test_mutated_bodies(recorded: Recorded, data: Any) -> None:
     """One event of a real body, some of its bytes changed, cut out or doubled."""
@@ -395,7 +393,6 @@ def _records(body: bytes) -> tuple[RecordBatch, list[bytes]]:
     return in_order([whole])[0], sorted(invalid)
 
 
-@settings(max_examples=300)
 @given(st.data())
 def test_a_damaged_event_leaves_its_neighbours_alone(
     recorded: Recorded, sample: Callable[[str], Any], to_binary: Callable[[bytes], bytes], data: Any

@@ -7,7 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 import duckdb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayscope.model import Annotation, Attempt, Edge, Entity, RecordBatch, Span
@@ -177,7 +177,6 @@ texts = (
 )
 
 
-@settings(max_examples=60)
 @given(st.lists(st.builds(Entry, st.sampled_from(sorted(TRACED)), *[st.integers(1, 2**62)] * 2, texts)))
 def test_whatever_an_event_says_becomes_rows_that_can_be_written_and_read(entries: list[Entry]) -> None:
     batch = records(*entries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from rayscope.server.runner import Server, StartError
 from rayscope.server.settings import Settings
+from rayscope.storage.catalog import Catalog, Retention
 
 DEEP = b"[" * 100_000
 
@@ -153,3 +155,64 @@ def test_health_tells_of_a_full_disk(serve: Callable[..., Server], bodies: list[
     assert "free" in answer["error"]["message"]
     refused = httpx.post(server.ingest_url, content=bodies[0])
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "2")
+
+
+@pytest.mark.parametrize("damage", [cut, empty, folder, dangling_link])
+def test_a_record_that_is_none_is_named_and_what_comes_is_recorded_anew(
+    damage: Callable[[Path], None],
+    recorded: Path,
+    tmp_path: Path,
+    serve: Callable[..., Server],
+    bodies: list[bytes],
+) -> None:
+    home = tmp_path / "data"
+    shutil.copytree(recorded, home)
+    damage(home / "sessions" / "session_one" / "record.duckdb")
+    server = serve(home)
+    assert server.services is not None
+
+    def rows() -> dict[str, Any]:
+        return {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
+
+    assert rows()["session_one"]["state"] == "unreadable"
+    for session in (b"session_one", b"session_two"):
+        for body in bodies:
+            assert httpx.post(server.ingest_url, content=_renamed(body, session)).status_code == 204
+    assert server.services.recorder.flush(60)
+    found = rows()
+    assert "record.damaged-" in found["session_one"]["error"]
+    assert found["session_two"]["error"] is None
+    for session in found:
+        page = httpx.get(f"{server.url}/api/tasks", params={"session": session}).json()
+        assert page["total"] == found["session_two"]["attempts"] > 30
+    assert httpx.get(f"{server.url}/api/health").json()["error"] is None
+
+
+def test_a_record_without_its_log_says_how_much_is_left(recorded: Path, tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    shutil.copytree(recorded, home)
+    catalog = Catalog(home)
+    before = catalog.about("session_one").attempts
+    catalog.about("session_one").attempts = before + 1000  # as if the last flush was only in the log
+    catalog.save_about("session_one")
+    again = Catalog(home)
+    with again.reading("session_one"):
+        pass
+    assert f"of {before + 1000} attempts" in (again.about("session_one").note or "")
+    with again.reading("session_two"):
+        pass
+    assert again.about("session_two").note is None
+    assert again.uncounted == {"session_one"}
+    again.close()
+
+
+def test_a_time_that_a_flipped_bit_changed_costs_no_record(recorded: Path, tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    shutil.copytree(recorded, home)
+    path = home / "sessions" / "session_one" / "about.json"
+    content = path.read_bytes()
+    at = content.index(b'"last_ns":') + len(b'"last_ns":') + 1
+    path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+    catalog = Catalog(home)
+    assert "about.json was damaged" in (catalog.about("session_one").note or "")
+    assert catalog.apply_retention(Retention(), time.time_ns() + 60 * 10**9) == []

@@ -20,6 +20,7 @@ from tests.story import DRIVER, JOB, ORIGIN_NS, SESSION, Story, at
 from tests.traces import Slice, Trace, read_chrome, read_perfetto
 from tests.unit.server.conftest import Running
 
+from rayscope.model import Edge
 from rayscope.views.export.tables_sql import VIEWS
 from rayscope.views.export.timeline_sql import WAIT_ROWS
 
@@ -110,6 +111,17 @@ def test_a_trace_shows_every_attempt_with_its_times_and_arrows(fresh: Running, f
     assert trace.counters["all tasks", "in flight"][-1][1] == 1
     assert ("all tasks", "running") in trace.counters
     assert left_out == {}
+
+
+def test_a_trace_names_the_caller_and_the_parent_that_ray_names(fresh: Running) -> None:
+    told = Story()
+    init = told.task("Control.__init__", 0, 1, 2, actor=ACTOR)
+    run = told.task("Control.run", 3, 4, 100, actor=ACTOR)
+    step = told.task("step", 10, 11, 50, parent=init)
+    told.batch.edges.append(Edge(step, -1, "caller", run, 0, None, at(10), at(10)))
+    fresh.record(told)
+    args = read_chrome(fetch(fresh, "chrome")[0]).named("step").args
+    assert (args["caller_task_id"], args["parent_task_id"]) == (run, init)
 
 
 @pytest.mark.parametrize("form", READ)

@@ -313,3 +313,45 @@ def test_the_picture_of_now_is_made_once_and_equals_the_single_answers(
         assert cells["workers"][name] == shared["workers"][name]
     assert shared["live"]
     assert shared["workers"]["pid"] == [1, 2]
+
+
+def test_what_ray_itself_runs_is_told_apart_and_not_counted(fresh: Any) -> None:
+    story = _story()
+    own, agent = "09000000", "f4" * 28
+    supervisor = "cd" * 12 + own
+    # Ray's dashboard is a driver of its own, and each submitted job has an actor of that job.
+    story.entity("worker", own + "f" * 48, 20, node_id=HEAD, worker_type="DRIVER", pid=7, job_id=own)
+    story.entity("worker", agent, 30, node_id=HEAD, worker_type="WORKER", pid=8)
+    story.entity(
+        "actor",
+        supervisor,
+        30,
+        class_name="JobSupervisor",
+        name="_ray_internal_job_actor_raysubmit_1",
+        ray_namespace="SUPERVISOR_ACTOR_RAY_NAMESPACE",
+        job_id=own,
+        worker_id=agent,
+        required_resources='{"CPU":1.0}',
+    )
+    fresh.record(story)
+
+    told = _told(fresh, at_ns=at(40))
+    head = told["nodes"][0]
+    assert (head["workers"], head["actors"], head["internal"]) == (2, 0, 2)
+    assert dict(zip(told["workers"]["pid"], told["workers"]["is_internal"], strict=True)) == {
+        1: False,
+        2: False,
+        7: True,
+        8: True,
+    }
+    assert head["used"]["CPU"] == 2.0, "what it reserves is gone for others: outer's CPU and its own"
+
+    for path, kind, mine, theirs in (("actors", "actor", 1, 1), ("workers", "worker", 4, 2)):
+        plain = fresh.get(f"/api/{path}")
+        assert (plain["total"], plain["internal_hidden"]) == (mine, theirs)
+        whole = fresh.get(f"/api/{path}", internal="true")
+        assert (whole["total"], whole["internal_hidden"]) == (mine + theirs, 0)
+        marked = {item[f"{kind}_id"] for item in whole["items"] if item["is_internal"]}
+        assert marked == ({supervisor} if kind == "actor" else {own + "f" * 48, agent})
+        detail = fresh.get(f"/api/{path}/{min(marked)}")
+        assert detail["is_internal"] is True

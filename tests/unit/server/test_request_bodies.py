@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from rayscope.ingest import api as ingest_api
-from rayscope.server import security
+from rayscope.server import http_protocol, security
 from rayscope.server.runner import Server
 
 MORE_THAN_ALLOWED = 1_100_000
@@ -103,3 +103,19 @@ def test_a_body_that_cannot_be_decoded_is_told(running: Any, path: str, content:
     answer = running.client.post(path, content=content[:16_000], headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     running.error(answer, answer.status_code)
+
+
+def test_more_connections_than_there_may_be_are_closed_and_the_others_are_answered(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "max_connections", lambda: 20)
+    server = serve()
+    port = int(server.url.rpartition(":")[2])
+    with ExitStack() as held:
+        connections = [held.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(30)]
+        for connection in connections[20:]:
+            connection.settimeout(30)
+            assert connection.recv(1) == b""
+        connections[0].sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connections[0].settimeout(30)
+        assert connections[0].recv(100).startswith(b"HTTP/1.1 200")

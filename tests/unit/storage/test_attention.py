@@ -9,6 +9,7 @@ import pytest
 
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.ingest import writer
+from rayscope.ray.events.from_json import ParsedBatch
 
 
 def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
@@ -30,3 +31,21 @@ def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
     # And as long as somebody reads, what comes is there soon.
     made.submit(bodies[0])
     wait_for(lambda: made.pending_batches == 0, "a flush")
+
+
+def test_a_batch_waits_until_it_is_written_also_while_it_is_merged(
+    bodies: list[bytes], recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recorder()
+    waiting: list[int] = []
+    convert = ParsedBatch.convert
+
+    def observed(self: ParsedBatch, **options: Any) -> Any:
+        waiting.append(made.pending_batches)
+        return convert(self, **options)
+
+    monkeypatch.setattr(ParsedBatch, "convert", observed)
+    made.submit(bodies[0])
+    assert made.flush(60)
+    assert waiting == [1]
+    assert made.pending_batches == 0

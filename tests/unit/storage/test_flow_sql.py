@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayscope.model import PHASES, STATES, Attempt, Edge, RecordBatch, Span
@@ -54,7 +54,6 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, content: pa.Table)
     connection.execute(INSERT_ATTEMPTS if table == "attempts" else f"INSERT INTO {table} SELECT * FROM fresh")
 
 
-@settings(max_examples=60)
 @given(st.lists(attempts(), min_size=1, max_size=8, unique_by=lambda made: made[0].task_id))
 def test_phases_are_never_negative_and_add_up_to_the_whole(made: list[tuple[Attempt, list[Span]]]) -> None:
     connection = connect([one for one, _ in made], [span for _, spans in made for span in spans])
@@ -65,10 +64,12 @@ def test_phases_are_never_negative_and_add_up_to_the_whole(made: list[tuple[Atte
     assert len(found) == len(made)
     by_id = {one.task_id: one for one, _ in made}
     for task_id, *parts, total in found:
-        assert min(parts) >= 0
+        is_unknown = None in parts  # nobody told when it began
+        parts = [part for part in parts if part is not None]
+        assert min(parts, default=0) >= 0
         known = [*by_id[task_id].states.values(), *(by_id[task_id].phases.get("total") or ())]
         if total is not None:
-            assert sum(parts) == total
+            assert sum(parts) <= total if is_unknown else sum(parts) == total
             assert total <= max([*known, *(t for i in by_id[task_id].phases.values() for t in i)]) - min(
                 known
             )
@@ -203,7 +204,6 @@ def test_whether_an_attempt_ran_where_it_was_submitted() -> None:
     }
 
 
-@settings(max_examples=40)
 @given(
     st.lists(attempts(), min_size=1, max_size=5, unique_by=lambda made: made[0].task_id),
     st.lists(times, max_size=4, unique=True),

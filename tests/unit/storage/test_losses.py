@@ -37,7 +37,17 @@ def test_starts_that_died_with_their_worker_and_errors_that_ray_cut(tmp_path: Pa
     found = {
         task_id: tasks_sql.get_task(writer.file, task_id, last_ns=at(30))["attempts"][0] for task_id in errors
     }
+    with writer.file.reader() as reader:
+        queued = dict(reader.execute("SELECT task_id, queued_ns FROM phases").fetchall())
+        told = reader.execute(
+            "SELECT total_ns, executing_ns FROM phases WHERE task_id = ?", [lost]
+        ).fetchone()
     writer.close()
+    assert queued[lost] is None
+    assert None not in [known for task_id, known in queued.items() if task_id != lost]
+    assert told is not None
+    assert told[0] > 0
+    assert told[1] is None
     assert {task_id for task_id, one in found.items() if one["start_is_lost"]} == {lost}
     assert {task_id for task_id, one in found.items() if one["error"]["is_cut"]} == {lost}
     assert found[lost]["error_summary"] == "…" + "x" * 300
@@ -67,3 +77,19 @@ def test_what_was_never_placed_is_told_after_the_end(tmp_path: Path) -> None:
         ("task", "wants_gpu", "no_resource"),
         ("actor", "Big", "too_large"),
     ]
+
+
+def test_what_ray_itself_runs_is_not_among_the_counts(tmp_path: Path) -> None:
+    story = Story()
+    story.entity("actor", "d" * 32, 0, class_name="Mine", ray_namespace="mine", job_id="01000000")
+    own = {"job_id": "09000000", "ray_namespace": "SUPERVISOR_ACTOR_RAY_NAMESPACE"}
+    story.entity("actor", "e" * 32, 0, class_name="JobSupervisor", **own)
+    story.entity("worker", "f" * 56, 0, worker_type="DRIVER", job_id="09000000")
+    story.entity("worker", "a" * 56, 0, worker_type="DRIVER", job_id="01000000")
+    writer = SessionWriter(SESSION, lambda: SessionFile(tmp_path / "record.duckdb"))
+    writer.add(story.batch, 0.0)
+    writer.flush(0.0, everything=True)
+    assert writer.file is not None
+    counts = sessions_sql.counts(writer.file)
+    writer.close()
+    assert (counts["actors"], counts["workers"]) == ({"ALIVE": 1}, {"ALIVE": 1})

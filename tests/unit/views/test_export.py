@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.traces import Trace, read_chrome, read_perfetto
 
@@ -84,7 +84,6 @@ def check(trace: Trace, attempts: list[Attempt], spans: list[Span]) -> None:
             assert of[s.name].end_ns == s.end
 
 
-@settings(max_examples=150)
 @given(ATTEMPTS)
 def test_slices_of_a_track_nest_and_none_is_lost(told: list[Any]) -> None:
     attempts, spans = timeline(told, by_lane=False)
@@ -99,7 +98,6 @@ def test_slices_of_a_track_nest_and_none_is_lost(told: list[Any]) -> None:
         check(trace, attempts, spans)
 
 
-@settings(max_examples=100)
 @given(ATTEMPTS)
 def test_a_speedscope_profile_opens_and_closes_in_order(told: list[Any]) -> None:
     attempts, spans = timeline(told, by_lane=True)

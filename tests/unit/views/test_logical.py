@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayscope.views.logical.compute import MAX_DRIVERS, OTHER_DRIVERS, Graph, logical_graph
@@ -79,7 +79,6 @@ def _graph(calls: list[Any], moved: list[Any], limit: int, unfolded: bool = Fals
     return logical_graph(of.values(), edges.values(), data, _METHODS, {"A": 3, "B": 1}, {}, limit=limit)
 
 
-@settings(max_examples=200)
 @given(st.lists(_call, max_size=60), st.lists(_call, max_size=30), st.integers(50, 120), st.booleans())
 def test_it_fits_and_adds_up(calls: list[Any], moved: list[Any], limit: int, unfolded: bool) -> None:
     graph = _graph(calls, moved, limit, unfolded)

@@ -50,6 +50,8 @@ export interface Page<T> {
   items: T[];
   next: string | null;
   total: number;
+  /** Of entities: how many of Ray's own the page leaves out. */
+  internal_hidden?: number;
   dropped?: Dropped;
 }
 

@@ -107,6 +107,7 @@ export const SETTINGS = [
   'expr',
   'mode',
   'tab',
+  'internal',
 ] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;

@@ -27,7 +27,9 @@ export function PhysicalPanel(props: {
   const { t } = useTranslation();
   const worker = answer?.workers.find((one) => one.key === props.worker);
   const title =
-    worker === undefined ? props.name : workerName(worker, t('physical.driver'), t('physical.worker'));
+    worker === undefined
+      ? props.name
+      : workerName(worker, t('physical.driver'), t('physical.worker'), t('internal.process'));
   return (
     <div data-testid="physical-panel">
       <div className="rs-phys-head">
@@ -70,7 +72,8 @@ export function PhysicalPanel(props: {
   );
 }
 
-function workerName(worker: PhysicalWorker, driver: string, plain: string): string {
+function workerName(worker: PhysicalWorker, driver: string, plain: string, internal: string): string {
+  if (worker.is_internal) return [internal, worker.actor_class].filter(Boolean).join(' · ');
   if (worker.kind === 'DRIVER') return driver;
   return worker.actor_class ?? worker.attempts[0]?.name ?? plain;
 }
@@ -190,7 +193,7 @@ function NodeDetail(props: {
                 data-testid="physical-worker"
               >
                 <span className="rs-ellipsis">
-                  {workerName(worker, t('physical.driver'), idle)}
+                  {workerName(worker, t('physical.driver'), idle, t('internal.process'))}
                   {worker.running > 1 && <span className="rs-dim"> ×{count(worker.running)}</span>}
                 </span>
                 <span className="rs-num rs-dim">

@@ -3,6 +3,7 @@ import { IconServer2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
+import { InternalSwitch } from '../components/LiveTable';
 import { Empty, ErrorPanel } from '../components/small';
 import { count } from '../lib/format';
 import { FilterBar } from '../pages/FilterBar';
@@ -67,10 +68,12 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
     [data, names],
   );
   const found = useMemo(() => (data === undefined ? null : matches(data, find)), [data, find]);
+  const internal = (data?.nodes ?? []).reduce((sum, one) => sum + one.internal, 0);
+  const showsInternal = settings.internal === 'show';
   const filtered = Object.keys(url.filters).length > 0;
   const content = useMemo<Content | null>(() => {
     if (data === undefined) return null;
-    const slots = slotsOf(data);
+    const slots = slotsOf(data, showsInternal);
     const full = fills(data, size);
     const near = (transfers.data?.pairs ?? []).filter(
       (pair) => settings.node === undefined || pair.source === settings.node || pair.target === settings.node,
@@ -92,6 +95,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
       worker: settings.worker === undefined ? NONE : data.workers.key.indexOf(settings.worker),
       texts: {
         driver: t('physical.driver'),
+        internal: t('internal.process'),
         head: t('physical.head'),
         idle: t(filtered ? 'physical.noMatch' : 'physical.idle'),
         bundle: t('physical.emptyBundle'),
@@ -109,6 +113,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
     found,
     filtered,
     showsArrows,
+    showsInternal,
     t,
   ]);
 
@@ -139,9 +144,10 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
             ? t('physical.loading')
             : t('physical.count', {
                 nodes: count(data.nodes_total),
-                workers: count(data.workers_total),
+                workers: count(data.workers_total - (showsInternal ? 0 : internal)),
               })}
         </span>
+        <InternalSwitch hidden={internal} />
         <div className="rs-filters-right">
           <Choice
             name="size"

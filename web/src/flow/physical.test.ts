@@ -29,6 +29,7 @@ const node = (id: string, name: string, cpus: number, used: number, more: Partia
   start_ns: null,
   total: { CPU: cpus },
   used: { CPU: used },
+  internal: 0,
   workers: 0,
   actors: 0,
   running: 0,
@@ -49,6 +50,7 @@ const data: Physical = {
     key: ['0d', '1a', '2b'],
     node: [0, 1, 1],
     kind: [0, 1, 1],
+    is_internal: [false, false, false],
     pid: [10, 11, 12],
     job: [0, 0, -1],
     actor_class: [-1, -1, 0],
@@ -99,6 +101,12 @@ test('an empty bundle has a place of its own, and who is in one stands with it',
     ],
     [],
   ]);
+});
+
+test('processes of Ray itself have a place only when they are asked for', () => {
+  const own = { ...data, workers: { ...data.workers, is_internal: [true, false, false] } };
+  expect(slotsOf(own)[0]).toEqual([]);
+  expect(slotsOf(own, true)).toEqual(slotsOf(data));
 });
 
 test('nodes stand by name, or the fullest first behind the head', () => {

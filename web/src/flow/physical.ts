@@ -13,6 +13,8 @@ export interface PhysicalNode {
   start_ns: number | null;
   total: Record<string, number> | null;
   used: Record<string, number>;
+  /** Processes of Ray's own, which the numbers below leave out. */
+  internal: number;
   workers: number;
   actors: number;
   running: number;
@@ -38,6 +40,7 @@ export interface Physical {
     key: string[];
     node: number[];
     kind: number[];
+    is_internal: boolean[];
     pid: number[];
     job: number[];
     actor_class: number[];
@@ -93,6 +96,7 @@ export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical
         start_ns: field('start_ns'),
         total: amounts[field('total')] ?? null,
         used: amounts[field('used')] ?? {},
+        internal: field('internal'),
         workers: field('workers'),
         actors: field('actors'),
         running: field('running'),
@@ -120,6 +124,7 @@ export interface PhysicalWorker extends Omit<NodeWorker, keyof ProcessFigures | 
   functions: number;
   bytes: number;
   bundle: number;
+  is_internal: boolean;
   attempts: (NodeWorker['attempts'][number] & { type: string | null })[];
 }
 
@@ -197,11 +202,15 @@ export interface Slot {
   bundle: number;
 }
 
-/** The slots of each node: workers outside of bundles, then each bundle's, of which an empty one has one too. */
-export function slotsOf(data: Physical): Slot[][] {
+/**
+ * The slots of each node: workers outside of bundles, then each bundle's, of which an empty one has one too.
+ * Processes of Ray's own only `withInternal`.
+ */
+export function slotsOf(data: Physical, withInternal = false): Slot[][] {
   const slots: Slot[][] = data.nodes.map(() => []);
   const within = new Map<number, Slot[]>();
   data.workers.node.forEach((node, worker) => {
+    if (data.workers.is_internal[worker] && !withInternal) return;
     const bundle = data.workers.bundle[worker] ?? NONE;
     const slot = { worker, bundle };
     if (bundle === NONE) slots[node]?.push(slot);

@@ -43,7 +43,7 @@ export interface Scene {
   pairs: TransferPair[];
   node: number;
   worker: number;
-  texts: { driver: string; head: string; idle: string; bundle: string };
+  texts: { driver: string; internal: string; head: string; idle: string; bundle: string };
 }
 
 export function cellBox(scene: Scene, camera: Camera, place: number): Box {
@@ -108,6 +108,7 @@ export function labelOf(scene: Scene, worker: number): [string, string] {
   const kind = kinds[workers.kind[worker] ?? NONE];
   const actor = classes[workers.actor_class[worker] ?? NONE];
   const runs = name === undefined ? '' : `${name}${many}`;
+  if (workers.is_internal[worker]) return [scene.texts.internal, actor ?? runs];
   if (kind === 'DRIVER') return [scene.texts.driver, runs];
   if (actor !== undefined) return [actor, runs.startsWith(`${actor}.`) ? runs.slice(actor.length) : runs];
   return [runs || scene.texts.idle, ''];

@@ -152,6 +152,8 @@ export const enNodes = {
       busy: 'Nodes that could hold it: {{nodes}}, all of them taken. It needs {{wanted}} {{resource, units(of: wanted)}}, the best has {{free}} of {{total}} free.',
       busyAll: 'Its bundles would fit, but too much is taken for all of them at once.',
       fits: 'There is room: it is being placed, or its worker starts.',
+      runtime_env: 'Its runtime environment is being built on {{nodes}} node{{nodes, s}}.',
+      runtime_env_failed: 'Its runtime environment could not be built: {{error}}',
     },
     empty: 'No nodes yet',
     measuredBy: '{{name}} measured',

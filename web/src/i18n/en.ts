@@ -16,6 +16,12 @@ export const en = {
     toSessions: 'All sessions',
     skip: 'Skip to the page',
   },
+  internal: {
+    show: "Show {{n}} of Ray's own",
+    hide: "Hide Ray's own",
+    hint: "What Ray itself runs: its dashboard's driver, the JobSupervisor of each submitted job, and their workers",
+    process: "Ray's own",
+  },
   common: {
     copy: 'Copy',
     copied: 'Copied',
@@ -271,7 +277,7 @@ export const en = {
     death_cause: 'Cause of death',
     is_head: 'Head',
     is_detached: 'Detached',
-    is_internal: 'Internal',
+    is_internal: "Ray's own",
     num_restarts: 'Restarts',
     max_restarts: 'Most restarts',
     resources_total: 'Resources',
@@ -313,7 +319,7 @@ export const en = {
   failures: {
     empty: 'No failures',
     emptyText: 'No attempt has failed in this session so far.',
-    groups: '{{n}} of {{of}} groups',
+    groups: '{{n}} of {{of}} group{{of, s}}, {{attempts}} failed attempt{{attempts, s}}',
     outcome: 'Outcome',
     outcomes: { final: 'Final', retrying: 'Being retried', recovered: 'Recovered by retry' },
     tasks: 'Tasks: {{final}} failed for good, {{retrying}} being retried, {{recovered}} recovered by a retry',

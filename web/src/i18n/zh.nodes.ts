@@ -143,6 +143,8 @@ export const zhNodes = {
       busy: '有 {{nodes}} 个节点放得下，但都已被占用：它需要 {{wanted}} {{resource}}，最空的节点还剩 {{free}} / {{total}}。',
       busyAll: '它的 bundle 放得下，但被占用太多，无法同时放下全部。',
       fits: '有空位：正在调度，或其 Worker 正在启动。',
+      runtime_env: '正在 {{nodes}} 个节点上构建其运行时环境。',
+      runtime_env_failed: '无法构建其运行时环境：{{error}}',
     },
     empty: '还没有节点',
     measuredBy: '{{name}} 实测',

@@ -17,6 +17,12 @@ export const zh: Translation = {
     toSessions: '全部会话',
     skip: '跳到正文',
   },
+  internal: {
+    show: '显示 Ray 自身的 {{n}} 项',
+    hide: '隐藏 Ray 自身的项',
+    hint: 'Ray 自身运行的部分：Dashboard 的 driver、每个提交作业的 JobSupervisor，以及它们的 worker',
+    process: 'Ray 自身',
+  },
   common: {
     copy: '复制',
     copied: '已复制',
@@ -265,7 +271,7 @@ export const zh: Translation = {
     death_cause: '终止详情',
     is_head: '头节点',
     is_detached: '独立存活',
-    is_internal: '内部',
+    is_internal: 'Ray 自身',
     num_restarts: '重启次数',
     max_restarts: '最多重启',
     resources_total: '资源',
@@ -306,7 +312,7 @@ export const zh: Translation = {
   failures: {
     empty: '没有失败',
     emptyText: '此会话中目前没有失败的尝试。',
-    groups: '{{n}} / {{of}} 组',
+    groups: '{{n}} / {{of}} 组，共 {{attempts}} 次失败的尝试',
     outcome: '结果',
     outcomes: { final: '最终失败', retrying: '正在重试', recovered: '重试后成功' },
     tasks: '任务：最终失败 {{final}}，正在重试 {{retrying}}，重试后成功 {{recovered}}',

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Item } from '../api/types';
 import type { Column } from '../components/columns';
 import { StackedBar } from '../components/StackedBar';
-import { Dash, Duration } from '../components/small';
+import { CopyId, Dash, Duration } from '../components/small';
 import { count, nanosBetween } from '../lib/format';
 import { EntityView } from '../pages/EntityView';
 import { JobDetail } from './JobDetail';
@@ -22,6 +22,14 @@ export default function JobsPage() {
         header: t('jobs.progress'),
         width: 190,
         cell: (job) => <ProgressCell states={(job.tasks ?? {}) as States} />,
+      },
+      // What was submitted and has no driver yet is on record by its submission id.
+      job_id: {
+        id: 'job_id',
+        header: t('field.job_id'),
+        width: 104,
+        sort: 'job_id',
+        cell: (job) => (job.job_id === job.submission_id ? <Dash /> : <CopyId id={String(job.job_id)} />),
       },
       duration: {
         id: 'duration',

@@ -72,6 +72,7 @@ export function useReasonText(): (reason: Reason) => string {
       wanted: told(reason.wanted),
       total: told(reason.total),
       free: told(reason.free),
+      error: reason.error,
     });
   };
 }

@@ -145,6 +145,7 @@ export interface Reason {
   free: number | null;
   node_id: string | null;
   nodes: number;
+  error: string | null;
 }
 
 export interface Pending {
@@ -158,6 +159,7 @@ export interface Pending {
   resources: Record<string, number>;
   bundles: Record<string, number>[] | null;
   strategy: string | null;
+  runtime_env: string | null;
   reason: Reason;
 }
 

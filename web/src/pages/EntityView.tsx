@@ -11,7 +11,7 @@ import type { Column } from '../components/columns';
 import { ColumnChooser, useColumnChoice } from '../components/DataTable';
 import { Drawer, Field, Fields, Section } from '../components/Drawer';
 import { LaneName } from '../components/Lane';
-import { LiveTable, TableCount, useOpenItem, useSort } from '../components/LiveTable';
+import { InternalSwitch, LiveTable, TableCount, useOpenItem, useSort } from '../components/LiveTable';
 import { CopyId, Dash, Empty, ItemState, Time } from '../components/small';
 import { isEmpty, oneLine, Value } from '../components/Value';
 import { bytes, programName } from '../lib/format';
@@ -152,7 +152,8 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const interval = useSessionInterval(url.session);
   const { state, job_id, node_id, q } = url.filters;
   const [sort, onSort] = useSort(kind.order);
-  const params = { session: url.session, state, job_id, node_id, q, sort };
+  const internal = url.settings?.internal === 'show' ? 'true' : undefined;
+  const params = { session: url.session, state, job_id, node_id, q, sort, internal };
   const keyOf = useCallback(
     (item: Item) => String(item[kind.id] ?? item.submission_id ?? JSON.stringify(item)),
     [kind.id],
@@ -196,6 +197,7 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
         {extras?.toolbar}
         <div className="rs-filters-right">
+          <InternalSwitch hidden={list.first?.internal_hidden ?? 0} />
           <TableCount list={list} />
           <ColumnChooser columns={columns} choice={choice} />
         </div>

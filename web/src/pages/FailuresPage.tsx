@@ -58,7 +58,11 @@ export default function FailuresPage({ summary }: PageProps) {
           <>
             <span className="rs-num rs-dim rs-loaded" data-testid="table-count" data-total={found.total}>
               {failures.data &&
-                t('failures.groups', { n: count(found.items.length), of: count(found.total) })}
+                t('failures.groups', {
+                  n: count(found.items.length),
+                  of: count(found.total),
+                  attempts: count(found.items.reduce((sum, one) => sum + one.attempts, 0)),
+                })}
             </span>
             <ColumnChooser columns={columns} choice={choice} />
           </>

@@ -106,6 +106,7 @@ function waitsLike(attempt: TaskAttempt, one: Pending): boolean {
     one.kind === 'task' &&
     one.name === (attempt.func_name ?? attempt.name ?? '') &&
     one.job_id === attempt.job_id &&
+    one.runtime_env === attempt.runtime_env &&
     sameAmounts(one.resources, attempt.required_resources)
   );
 }

@@ -21,6 +21,7 @@ AtLeast = Annotated[
     str | None,
     Query(max_length=500, description="NAME:NUMBER,...: nodes and workers by what they use at least."),
 ]
+Internal = Annotated[bool, Query(description="What is Ray's own too: is_internal tells it apart.")]
 #: What is measured of each row of a list.
 _BESIDE: dict[str, Callable[[Services, str], entities.Beside]] = {
     "node": nodes_usage.beside_nodes,
@@ -67,6 +68,7 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
         type: Text = None,
         at_least: AtLeast = None,
         q: Text = None,
+        internal: Internal = False,
         sort: Annotated[str | None, Query(max_length=60)] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
@@ -88,7 +90,7 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
         page = services.records.read(
             chosen,
             lambda file: entities.list_entities(
-                file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside
+                file, kind, filters, sort=sort, limit=limit, cursor=cursor, beside=beside, internal=internal
             ),
         )
         if kind == "node":
@@ -98,7 +100,7 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
                 nodes_usage.folded(row, usage)
         if kind == "job":
             _add_tasks(services, chosen, page.items)
-        return with_dropped(services, chosen, page)
+        return with_dropped(services, chosen, page, internal_hidden=page.internal_hidden)
 
     def one(entity_id: str, session: Session = None) -> Response:
         chosen = services.records.resolve(session)

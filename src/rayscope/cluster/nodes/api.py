@@ -49,7 +49,7 @@ def add_nodes(app: FastAPI, services: Services) -> None:
                     "id": [node.id for node in told.nodes],
                     "name": [node.name for node in told.nodes],
                     "is_head": [node.is_head for node in told.nodes],
-                    "workers": [node.workers for node in told.nodes],
+                    "workers": [node.workers + node.internal for node in told.nodes],
                     "running": [node.running for node in told.nodes],
                 },
                 "workers": {name: getattr(told.workers, name) for name in _CELL},
@@ -101,11 +101,13 @@ def cluster_status(services: Services, file: SessionFile, session: str) -> dict[
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
     waiting = sql.pending(file)
+    has_runtime_env = any(row["runtime_env"] for row in waiting.rows)
+    runtime_envs = services.clusters.runtime_envs(session) if has_runtime_env else []
     return answer | {
         "resources": amounts((node.total, node.available) for node in resources.nodes.values()),
         "by": by,
         "by_left_out": by_left_out,
-        "pending": pending_of(waiting.rows, resources, places),
+        "pending": pending_of(waiting.rows, resources, places, runtime_envs),
         "pending_left_out": waiting.left_out,
         "shapes": msgspec.to_builtins(resources.demands),
         "autoscaler": msgspec.to_builtins(resources.autoscaler),

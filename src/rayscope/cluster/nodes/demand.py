@@ -30,7 +30,9 @@ class Reason(msgspec.Struct, frozen=True):
     ``together`` (some nodes have each, none has all), ``labels`` (no node with the labels has room at all),
     ``few_nodes`` (more bundles to spread than nodes), ``cluster_too_small`` (each bundle would fit, not all
     at once), ``in_group`` (it waits for its placement group), ``busy`` (``nodes`` could hold it, all are
-    taken), ``fits`` (there is room: it is being placed or starts). ``never``: not before the cluster changes.
+    taken), ``fits`` (there is room: it is being placed or starts), ``runtime_env`` (that is being built on
+    ``nodes``, one of them ``node_id``), ``runtime_env_failed`` (``error`` says why).
+    ``never``: not before the cluster changes.
     """
 
     code: str
@@ -42,6 +44,7 @@ class Reason(msgspec.Struct, frozen=True):
     free: float | None = None
     node_id: str | None = None
     nodes: int = 0
+    error: str | None = None
 
 
 def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mapping[str, str]] = ()) -> Reason:

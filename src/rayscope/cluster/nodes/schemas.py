@@ -123,6 +123,7 @@ class ReasonItem(BaseModel):
     free: float | None
     node_id: str | None
     nodes: int
+    error: str | None
 
 
 class PendingItem(BaseModel):
@@ -138,6 +139,7 @@ class PendingItem(BaseModel):
     resources: dict[str, float]
     bundles: list[dict[str, float]] | None
     strategy: str | None
+    runtime_env: str | None
     reason: ReasonItem
 
 

@@ -28,7 +28,7 @@ _WAITED = f"""state = '{CUT_OFF}' AND pending_node_assignment_ns IS NOT NULL
     AND coalesce(submitted_to_worker_ns, running_ns) IS NULL"""
 _TASKS = f"""
 SELECT 'task' AS kind, coalesce({function_name("attempts")}, '') AS name, job_id, required_resources,
-    label_selector, placement_group_id, count(*)::BIGINT AS count,
+    label_selector, runtime_env, placement_group_id, count(*)::BIGINT AS count,
     min(pending_node_assignment_ns) AS since_ns,
     NULL AS id, 'PENDING_NODE_ASSIGNMENT' AS state, count(*) OVER ()::BIGINT AS groups
 FROM attempts
@@ -39,18 +39,19 @@ GROUP BY ALL ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
 _SAID = "json_extract_string(doc, '$[3].state')"
 _ACTORS = f"""
 SELECT 'actor' AS kind, coalesce(class_name, '') AS name, job_id, required_resources, label_selector,
-    placement_group_id, count(*)::BIGINT AS count, min(start_ns) AS since_ns,
+    runtime_env, placement_group_id, count(*)::BIGINT AS count, min(start_ns) AS since_ns,
     CASE WHEN count(*) = 1 THEN any_value(id) END AS id, waits AS state, count(*) OVER ()::BIGINT AS groups
 FROM (SELECT *, {{}} AS waits FROM actor_rows)
 WHERE waits IN ('PENDING_CREATION', 'RESTARTING', 'DEPENDENCIES_UNREADY')
-GROUP BY name, class_name, job_id, required_resources, label_selector, placement_group_id, waits
+GROUP BY name, class_name, job_id, required_resources, label_selector, runtime_env, placement_group_id, waits
 ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
 """
 #: Ray calls an actor dead that waited for its place until its job ended.
 _ACTOR_WAITED = f"""CASE WHEN state != 'DEAD' THEN state WHEN worker_id IS NOT NULL THEN NULL
     ELSE CASE WHEN {_SAID} = 'DEPENDENCIES_UNREADY' THEN {_SAID} ELSE 'PENDING_CREATION' END END"""
 _GROUPS = f"""
-SELECT 'placement_group' AS kind, coalesce(name, '') AS name, job_id, bundles, strategy, 1::BIGINT AS count,
+SELECT 'placement_group' AS kind, coalesce(name, '') AS name, job_id, bundles, strategy, NULL AS runtime_env,
+    1::BIGINT AS count,
     created_ns AS since_ns, id, waits AS state, count(*) OVER ()::BIGINT AS groups
 FROM (SELECT *, {{}} AS waits FROM placement_group_rows)
 WHERE waits IN ('PENDING', 'RESCHEDULING', 'PREPARED')

@@ -11,10 +11,14 @@ from rayscope.cluster.nodes.demand import Place, Reason, explain, explain_group
 from rayscope.cluster.placement.compute import WorkerRow, held
 from rayscope.cluster.placement.reservations import Group, reservation
 from rayscope.model.usage import Resources
+from rayscope.ray.agents.runtime_envs import RuntimeEnv
 
 #: Holders of resources that are told, those that hold most first.
 _HOLDERS = 50
 _MARKS = "node:"
+#: Of an error that keeps a runtime environment from being built: its end, letters.
+_MAX_ERROR = 1000
+_COMMON = "kind", "name", "id", "job_id", "count", "since_ns", "state", "runtime_env"
 
 Amounts = Mapping[str, float]
 
@@ -79,17 +83,20 @@ def holders(workers: Sequence[WorkerRow], groups: Sequence[Group]) -> tuple[list
 
 
 def pending_of(
-    rows: Iterable[Mapping[str, Any]], resources: Resources, places: Sequence[Place]
+    rows: Iterable[Mapping[str, Any]],
+    resources: Resources,
+    places: Sequence[Place],
+    runtime_envs: Sequence[RuntimeEnv] = (),
 ) -> list[dict[str, Any]]:
     """What waits for a place, with what it asks for and why it has none.
 
-    ``rows``: of :func:`rayscope.store.query.pending`.
+    ``rows``: of :func:`rayscope.cluster.nodes.sql.pending`.
     """
     asked = [dict(demand.resources) for demand in resources.demands]
     groups = {group.id: group for group in resources.groups}
     found = []
     for row in rows:
-        common = {name: row[name] for name in ("kind", "name", "id", "job_id", "count", "since_ns", "state")}
+        common = {name: row[name] for name in _COMMON}
         if row["kind"] == "placement_group":
             group = groups.get(row["id"])
             bundles = (
@@ -113,8 +120,32 @@ def pending_of(
                 reason = Reason("arguments", False, "It waits for its arguments.")
             else:
                 reason = explain(shape, places, _selectors(row["label_selector"]))
+                if row["runtime_env"] and reason.code in ("fits", "busy"):
+                    # While its environment is built, what it asked for is taken: by itself.
+                    reason = _unbuilt(row["runtime_env"], runtime_envs) or reason
         found.append({**common, "reason": msgspec.to_builtins(reason)})
     return sorted(found, key=lambda one: (not one["reason"]["never"], one["since_ns"] or 0))
+
+
+def _unbuilt(runtime_env: str, runtime_envs: Sequence[RuntimeEnv]) -> Reason | None:
+    """Why something waits for its runtime environment, if it does."""
+    found = [one for one in runtime_envs if one.runtime_env == runtime_env]
+    building = [one.node_id for one in found if one.is_built is None]
+    if building:
+        return Reason(
+            "runtime_env",
+            False,
+            "Its runtime environment is being built.",
+            node_id=building[0],
+            nodes=len(building),
+        )
+    failed = next((one for one in found if one.is_built is False), None)
+    if failed is None:
+        return None
+    # The message of the error is at the end of its traceback.
+    error = (failed.error or "").strip()[-_MAX_ERROR:]
+    message = f"Its runtime environment could not be built: {error}"
+    return Reason("runtime_env_failed", False, message, node_id=failed.node_id, nodes=1, error=error)
 
 
 def _summed(bundles: Iterable[Amounts]) -> dict[str, float]:

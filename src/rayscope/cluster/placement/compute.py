@@ -41,6 +41,7 @@ class WorkerRow(msgspec.Struct, frozen=True):
     """A worker and what it does. ``tasks``: what each normal task that it runs requires (JSON), and whether
     that is blocked on others. ``running`` and ``function``: those that were asked for, and the function that
     most of them (then the oldest) are of; ``functions``: how many different ones.
+    ``is_internal``: a process of Ray's own.
     """
 
     id: str
@@ -49,6 +50,7 @@ class WorkerRow(msgspec.Struct, frozen=True):
     pid: int | None = None
     job_id: str | None = None
     start_ns: int | None = None
+    is_internal: bool = False
     actor_id: str | None = None
     actor_class: str | None = None
     actor_name: str | None = None
@@ -74,7 +76,10 @@ class Bundle(msgspec.Struct):
 
 
 class Node(msgspec.Struct):
-    """A node with its sums. ``used``: what workers outside of placement groups and what bundles reserve."""
+    """A node with its sums. ``used``: what workers outside of placement groups and what bundles reserve.
+
+    ``workers`` and what follows leave out the processes of Ray's own, which ``internal`` counts.
+    """
 
     id: str
     name: str
@@ -84,6 +89,7 @@ class Node(msgspec.Struct):
     start_ns: int | None
     total: Resources | None
     used: Resources
+    internal: int = 0
     workers: int = 0
     actors: int = 0
     running: int = 0
@@ -93,13 +99,14 @@ class Node(msgspec.Struct):
 
 
 class Workers(msgspec.Struct):
-    """Workers by columns. Numbers but ``pid``, ``running``, ``blocked`` and ``bytes`` are places in lists; -1
-    is none.
+    """Workers by columns, Ray's own too. Numbers but ``pid``, ``running``, ``blocked`` and ``bytes`` are
+    places in lists; -1 is none.
     """
 
     key: list[str] = msgspec.field(default_factory=list)
     node: list[int] = msgspec.field(default_factory=list)
     kind: list[int] = msgspec.field(default_factory=list)
+    is_internal: list[bool] = msgspec.field(default_factory=list)
     pid: list[int] = msgspec.field(default_factory=list)
     job: list[int] = msgspec.field(default_factory=list)
     actor_class: list[int] = msgspec.field(default_factory=list)
@@ -264,6 +271,9 @@ def _node(
         used=used,
     )
     for worker, _ in workers:
+        if worker.is_internal:
+            node.internal += 1
+            continue
         node.workers += 1
         node.actors += worker.actor_id is not None
         node.running += worker.running
@@ -304,6 +314,7 @@ def _columns(
             told.key.append(worker.id[:KEY_DIGITS])
             told.node.append(number)
             told.kind.append(kinds.place(worker.kind))
+            told.is_internal.append(worker.is_internal)
             told.pid.append(-1 if worker.pid is None else worker.pid)
             told.job.append(jobs.place(worker.job_id))
             told.actor_class.append(classes.place(worker.actor_class))

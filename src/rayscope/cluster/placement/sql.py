@@ -12,6 +12,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
 from rayscope.storage.sql.filters import attempt_filters, default_time
+from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: What is looked at; what runs most comes first.
@@ -110,7 +111,8 @@ by_worker AS (
 tasks AS (
     SELECT worker_id, list((required_resources, is_blocked)) AS tasks
     FROM runs WHERE type = 'NORMAL_TASK' GROUP BY ALL)
-SELECT w.*, a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
+SELECT w.*, w.id IN (SELECT id FROM worker_rows WHERE {IS_INTERNAL["worker"]}) AS is_internal,
+    a.actor_id, a.class_name AS actor_class, left(a.name, {_TEXT}) AS actor_name,
     a.state AS actor_state, a.required_resources AS actor_resources, t.tasks,
     coalesce(b.running, 0) AS running, coalesce(b.blocked, 0) AS blocked,
     coalesce(b.functions, 0) AS functions, b.function

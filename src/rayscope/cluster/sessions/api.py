@@ -33,11 +33,11 @@ _NOTHING_DROPPED = {
 def _session_row(services: Services, name: str) -> dict[str, Any]:
     about = services.catalog.about(name)
     state = "live" if services.records.is_live(name) else "ended"
+    problem = services.records.unreadable(name)  # the first look may find something to note
     notes = [about.note] if about.note else []
     if damage := services.metrics.damage(name):
         notes.append(damage)
     error = " ".join(notes) or None
-    problem = services.records.unreadable(name)
     if problem is not None:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"
     return {

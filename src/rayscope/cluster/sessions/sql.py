@@ -19,6 +19,7 @@ from rayscope.storage.sql.execution import (
     with_times,
 )
 from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS
+from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import Row, rows_of
 
 
@@ -86,10 +87,11 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
                 "GROUP BY 1 ORDER BY 1"
             ).fetchall()
         )
-        for view, _ in ENTITY_VIEWS.values():
+        for kind, (view, _) in ENTITY_VIEWS.items():
+            where = "WHERE NOT is_internal " if kind in IS_INTERNAL else ""
             result[view] = dict(
                 reader.execute(
-                    f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {view} GROUP BY 1 ORDER BY 1"
+                    f"SELECT coalesce(state, 'UNKNOWN'), count(*) FROM {view} {where}GROUP BY 1 ORDER BY 1"
                 ).fetchall()
             )
     return result

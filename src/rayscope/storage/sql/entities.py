@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -11,8 +11,9 @@ import pyarrow as pa
 from rayscope.model import Kind
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.rows import decode_entity
-from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS, SHOWN_JOB
+from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import (
     Page,
     Row,
@@ -45,6 +46,12 @@ class Beside(NamedTuple):
     on: str
 
 
+class EntityPage(Page):
+    """A page of entities. ``internal_hidden``: how many of Ray's own it hides that fulfil the filters."""
+
+    internal_hidden: int = 0
+
+
 def list_entities(
     file: SessionFile,
     kind: Kind,
@@ -54,10 +61,12 @@ def list_entities(
     limit: int = 100,
     cursor: str | None = None,
     beside: Beside | None = None,
-) -> Page:
+    internal: bool = False,
+) -> EntityPage:
     """A page of actors, nodes, workers, jobs or placement groups. Raises BadQuery.
 
     ``beside``: more columns; they can be sorted by, and ``at_least`` of the filters is about them.
+    ``internal``: what is Ray's own too.
     """
     check_limit(limit)
     _, id_column = ENTITY_VIEWS[kind]
@@ -66,6 +75,8 @@ def list_entities(
     columns |= measured
     default = "-created_ns" if kind == "placement_group" else "-start_ns"
     sort = sort or default
+    if kind in IS_INTERNAL:
+        columns["is_internal"] = "BOOLEAN"
     sortable = [id_column, *columns]
     name, descending = direction_of(sort, sortable)
     numeric = columns.get(name) in ("BIGINT", "BOOLEAN")
@@ -73,6 +84,8 @@ def list_entities(
     key = (
         "id"
         if name == id_column
+        else f"{IS_INTERNAL[kind]}::BIGINT"
+        if name == "is_internal"
         else f"coalesce({name}::{'BIGINT' if numeric else 'DOUBLE'}, -1)"
         if numeric or real
         else f"coalesce({name}, '')"
@@ -80,7 +93,7 @@ def list_entities(
     order = "DESC" if descending else "ASC"
     where = Where([], [])
     if kind == "job":
-        where.add(SHOWN_JOB)
+        where.add("alias_of IS NULL")
     for filter_name in _ENTITY_FILTERS:
         value = filters.get(filter_name)
         if not value:
@@ -108,14 +121,21 @@ def list_entities(
             if used or name in measured:
                 counted = rows
         reader.execute("BEGIN TRANSACTION")
+        hidden = 0
+        if kind in IS_INTERNAL and not internal:
+            found = reader.execute(
+                f"SELECT count(*) FILTER ({IS_INTERNAL[kind]}) FROM {counted}{where.sql}", where.values
+            ).fetchone()
+            hidden = found[0] if found else 0
+            where.add(f"NOT {IS_INTERNAL[kind]}")
         after = Where([], [])
         if cursor:
             kinds: list[list[type]] = [[float, str], [int, str]] if real else [[int if numeric else str, str]]
             _, value, last_id = decode_cursor(cursor, sort, *kinds)
             after.add(f"({key}, id) {'<' if descending else '>'} (?, ?)", value, last_id)
         total = count_and_edge(reader, counted, where, after, key, descending=descending, limit=limit)
-        selected = ", ".join(column for column in columns if column != id_column)
-        found = rows_of(
+        selected = _selected(kind, columns)
+        items = rows_of(
             reader.execute(
                 f"SELECT id AS {id_column}, {selected}, {key} AS sort_key FROM {rows}{where.sql} "
                 f"ORDER BY sort_key {order}, id {order} LIMIT {limit + 1}",
@@ -123,12 +143,19 @@ def list_entities(
             )
         )
     following = None
-    if len(found) > limit:
-        found.pop()
-        following = encode_cursor([sort, found[-1]["sort_key"], found[-1][id_column]])
-    for row in found:
+    if len(items) > limit:
+        items.pop()
+        following = encode_cursor([sort, items[-1]["sort_key"], items[-1][id_column]])
+    for row in items:
         del row["sort_key"]
-    return Page(found, following, total)
+    return EntityPage(items, following, total, hidden)
+
+
+def _selected(kind: Kind, columns: Iterable[str]) -> str:
+    """Columns of a kind of entity but its id, for SELECT; ``is_internal`` of all that can be Ray's own."""
+    names = [name for name in columns if name not in (ENTITY_VIEWS[kind][1], "is_internal")]
+    own = [f"{IS_INTERNAL[kind]} AS is_internal"] if kind in IS_INTERNAL else []
+    return ", ".join([*names, *own])
 
 
 def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
@@ -162,7 +189,7 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     ``history``: every state that was told, by time: ``time_ns``, ``state`` and what came with it.
     """
     _, id_column = ENTITY_VIEWS[kind]
-    columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
+    columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))
     with file.reader() as reader:
         found = rows_of(
             reader.execute(

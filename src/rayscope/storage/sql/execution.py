@@ -424,11 +424,13 @@ def executed_at(last: str | int) -> str:
 
 def phase_begins(last: str | int) -> str:
     """SQL of the columns ``b0`` ... of when the phases of an attempt began, each no earlier than those before
-    it, and ``b_end``, its end. ``last``: until when what has not ended lasts. It needs rows of
+    it, ``b_end``, its end, and ``b_last``, when the last of these phases ended: not known where the begin of
+    the attempt was lost. ``last``: until when what has not ended lasts. It needs rows of
     :func:`with_worker_starts`.
     """
     begins = [f"{_begun(number)} AS b{number}" for number in range(len(BEGINS))]
-    return ", ".join([*begins, f"{all_ended_at(last)} AS b_end"])
+    end = all_ended_at(last)
+    return ", ".join([*begins, f"{end} AS b_end", f"CASE WHEN NOT {START_LOST} THEN {end} END AS b_last"])
 
 
 def phase_durations(since: str | None = None, upto: str | None = None) -> str:
@@ -437,12 +439,12 @@ def phase_durations(since: str | None = None, upto: str | None = None) -> str:
     """
     durations: dict[str, list[str]] = {}
     for number, (name, _) in enumerate(BEGINS):
-        later = [*(f"b{later}" for later in range(number + 1, len(BEGINS))), "b_end"]
+        later = [*(f"b{later}" for later in range(number + 1, len(BEGINS))), "b_last"]
         begin, end = f"b{number}", f"coalesce({', '.join(later)})"
         lasted = f"{end} - {begin}"
         if since and upto:  # (greatest() takes no notice of a NULL.)
             lasted = (
-                f"CASE WHEN {begin} IS NOT NULL THEN "
+                f"CASE WHEN {begin} IS NOT NULL AND {end} IS NOT NULL THEN "
                 f"greatest(0, least({end}, {upto}) - greatest({begin}, {since})) END"
             )
         durations.setdefault(name, []).append(f"coalesce({lasted}, 0)")
@@ -503,8 +505,13 @@ def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true", las
     """SQL of the times and phases (ns) of the attempts that ``where`` picks, and where they ran.
 
     ``of`` and ``parents`` narrow what is looked at besides: spans, and the attempts of submitters. ``last``:
-    until when what has not ended lasts.
+    until when what has not ended lasts. Where the begin of an attempt was lost, the phases from its last
+    reported state on are not known: NULL.
     """
+
+    def known(phase: str) -> str:
+        return f"CASE WHEN l.b_last IS NULL THEN nullif(l.{phase}, 0) ELSE l.{phase} END AS {phase}_ns"
+
     ended = f"SELECT task_hi, task_lo, attempt, {ended_at(last)} AS ended FROM attempts WHERE {where}"
     of_attempt = times(last)
     return f"""
@@ -517,11 +524,12 @@ submitters AS (
     SELECT task_hi, task_lo, arg_max(node_id, attempt) AS node_id FROM attempts
     WHERE node_id IS NOT NULL AND {parents} GROUP BY task_hi, task_lo)
 SELECT {hex_id("l.task")} AS task_id, l.attempt AS attempt, l.func AS func_name, l.type AS type,
-    l.state AS state, l.job_id AS job_id, l.waiting_args AS waiting_args_ns,
-    l.waiting_node AS waiting_node_ns, l.starting_worker AS starting_worker_ns, l.queued AS queued_ns,
-    l.loading AS loading_ns, l.fetching AS fetching_ns,
-    l.executing - least(l.executing, coalesce(b.blocked, 0)) AS executing_ns,
-    least(l.executing, coalesce(b.blocked, 0)) AS blocked_ns, l.storing AS storing_ns,
+    l.state AS state, l.job_id AS job_id,
+    {", ".join(map(known, SCHEDULING_PHASES[: SCHEDULING_PHASES.index("executing")]))},
+    CASE WHEN l.b_last IS NOT NULL THEN l.executing - least(l.executing, coalesce(b.blocked, 0)) END
+        AS executing_ns,
+    CASE WHEN l.b_last IS NOT NULL THEN least(l.executing, coalesce(b.blocked, 0)) END AS blocked_ns,
+    {known("storing")},
     l.b_end - l.b0 AS total_ns, l.waiting AS waiting_ns,
     l.duration AS duration_ns, coalesce(l.node_id, w.node_id) AS node_id,
     coalesce(s.node_id, j.driver_node_id) AS submitter_node_id,

@@ -23,7 +23,9 @@ from rayscope.storage.sql.execution import (
     DRIVER_HI,
     DRIVER_LO,
     END,
+    NAMED_PARENT_ID,
     NOT_DRIVER,
+    PARENT_ID,
     REACHED,
     START,
     UNTOLD,
@@ -107,7 +109,8 @@ SELECT p.ordinal, p.lane, r.row, r.wait_row, p.created_ns, p.begin_ns, p.end_ns,
     coalesce(a.name, w.class_name || '.__init__', CASE WHEN p.row_id IS NULL THEN 'driver' END, '') AS name,
     coalesce(a.func_name, w.class_name || '.__init__', '') AS func_name,
     coalesce(a.type, CASE WHEN p.row_id IS NULL THEN 'DRIVER_TASK' END) AS type, a.state AS state,
-    coalesce(a.job_id, p.job_id) AS job_id, a.actor_id, a.parent_task_id, a.node_id, a.worker_id,
+    coalesce(a.job_id, p.job_id) AS job_id, a.actor_id, a.caller_task_id, a.parent_task_id,
+    a.node_id, a.worker_id,
     a.worker_pid, a.error_type, a.error_summary, a.start_ns, a.finish_ns, a.node_assignment_ns,
     a.submitted_ns, a.execute_begin_ns, a.execute_end_ns, a.output_bytes, gives.ids AS gives,
     takes.ids AS takes, notes.notes AS notes
@@ -115,7 +118,8 @@ FROM placed p
 JOIN places r ON r.ordinal = p.ordinal
 LEFT JOIN (
     SELECT rowid AS row_id, {hex_id("task")} AS task_id, {SHOWN_NAME} AS name, func_name, type,
-        coalesce(state, 'NIL') AS state, job_id, actor_id, {hex_id("parent")} AS parent_task_id, node_id,
+        coalesce(state, 'NIL') AS state, job_id, actor_id, {PARENT_ID} AS caller_task_id,
+        {NAMED_PARENT_ID} AS parent_task_id, node_id,
         worker_id, worker_pid, error_type, {ERROR_SUMMARY}, {START} AS start_ns, {END} AS finish_ns,
         pending_node_assignment_ns AS node_assignment_ns, submitted_to_worker_ns AS submitted_ns,
         execute_begin_ns, execute_end_ns, output_bytes

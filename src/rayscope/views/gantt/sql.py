@@ -15,6 +15,7 @@ from rayscope.storage.sql.execution import (
     CREATED,
     END,
     REACHED,
+    START_LOST,
     SUMMED,
     TASK_ID,
     WAITS,
@@ -44,7 +45,7 @@ _FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
 _BEGINS = {
     "created": CREATED,
     "waiting_node": "pending_node_assignment_ns",
-    "queued": "submitted_to_worker_ns",
+    "queued": f"CASE WHEN NOT {START_LOST} THEN submitted_to_worker_ns END",
     "executing": "coalesce(execute_begin_ns, running_ns)",
     "storing": "execute_end_ns",
 }

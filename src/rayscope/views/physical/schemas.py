@@ -8,7 +8,11 @@ from rayscope.cluster.nodes.schemas import Measured
 
 
 class PhysicalNode(BaseModel):
-    """A node, what it has, what of that is reserved, and the sums of what is on it."""
+    """A node, what it has, what of that is reserved, and the sums of what is on it.
+
+    ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
+    own, which ``internal`` counts.
+    """
 
     id: str
     name: str
@@ -18,6 +22,7 @@ class PhysicalNode(BaseModel):
     start_ns: int | None
     total: dict[str, float] | None
     used: dict[str, float]
+    internal: int
     workers: int
     actors: int
     running: int
@@ -37,6 +42,7 @@ class PhysicalNodes(BaseModel):
     start_ns: list[int | None]
     total: list[int]
     used: list[int]
+    internal: list[int]
     workers: list[int]
     actors: list[int]
     running: list[int]
@@ -51,6 +57,7 @@ class PhysicalWorkers(BaseModel):
     key: list[str]
     node: list[int]
     kind: list[int]
+    is_internal: list[bool]
     pid: list[int]
     job: list[int]
     actor_class: list[int]
@@ -137,6 +144,7 @@ class NodeWorker(BaseModel):
     pid: int | None
     job_id: str | None
     start_ns: int | None
+    is_internal: bool
     actor_id: str | None
     actor_class: str | None
     actor_name: str | None

@@ -82,6 +82,7 @@ class Attempt(NamedTuple):
     state: str | None = None
     job_id: str | None = None
     actor_id: str | None = None
+    caller_task_id: str | None = None
     parent_task_id: str | None = None
     node_id: str | None = None
     worker_id: str | None = None
@@ -372,6 +373,7 @@ _TOLD = (
     "state",
     "job_id",
     "actor_id",
+    "caller_task_id",
     "parent_task_id",
     "worker_pid",
     "error_type",

@@ -1,0 +1,29 @@
+"""What of a session is Ray's own, as SQL.
+
+Ray's dashboard connects to the cluster as a driver of its own, in a namespace that begins with
+``_ray_internal_`` (Ray's job API leaves such jobs out), and starts an actor ``JobSupervisor`` for each
+submitted job, in ``SUPERVISOR_ACTOR_RAY_NAMESPACE``. Ray's own are these jobs and actors, all other actors of
+such a job, and the processes of both. Actors of Ray's libraries (Serve, Data, Train) belong to the user's
+jobs that start them.
+"""
+
+from __future__ import annotations
+
+from rayscope.model import Kind
+
+_NAMESPACE = (
+    "ray_namespace = 'SUPERVISOR_ACTOR_RAY_NAMESPACE' OR starts_with(ray_namespace, '_ray_internal_')"
+)
+#: A job is known by its own namespace, which the GCS tells, or by an actor in one of Ray's.
+_JOBS = (
+    "SELECT id FROM job_rows WHERE is_internal "
+    f"UNION ALL SELECT job_id FROM actor_rows WHERE job_id IS NOT NULL AND ({_NAMESPACE})"
+)
+_ACTOR = f"coalesce({_NAMESPACE} OR job_id IN ({_JOBS}), false)"
+#: Kind of an entity -> whether a row of that kind is Ray's own.
+IS_INTERNAL: dict[Kind, str] = {
+    "job": f"coalesce(is_internal OR id IN ({_JOBS}), false)",
+    "actor": _ACTOR,
+    "worker": f"(coalesce(job_id IN ({_JOBS}), false) "
+    f"OR id IN (SELECT worker_id FROM actor_rows WHERE worker_id IS NOT NULL AND {_ACTOR}))",
+}
