@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from ray.core.generated import runtime_env_agent_pb2 as messages
-from rayscope.server.cluster_status import pending_of
 
 from rayscope.cluster.nodes.demand import Place
+from rayscope.cluster.nodes.status import pending_of
 from rayscope.model.usage import Resources
 from rayscope.ray.agents.runtime_envs import RuntimeEnv, read_runtime_envs
 

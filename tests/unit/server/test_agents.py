@@ -161,7 +161,7 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
 def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
     fresh: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rayscope.server.services.MAX_AGENTS", 3)
+    monkeypatch.setattr("rayscope.ingest.agent_reports.MAX_AGENTS", 3)
     for number in range(5):
         tell(fresh, report("session_x", f"{number:056x}", time_ns=100 + number))
     kept = [int(node["node_id"], 16) for node in fresh.get("/api/recording", session="session_x")["nodes"]]

@@ -29,7 +29,7 @@ from rayscope.views.stack import sampling
 
 NODE = "a" * 56
 PATH = "/api/flow/stack/frames"
-_SAMPLES = Path(__file__).parents[1] / "flow" / "samples"
+_SAMPLES = Path(__file__).parents[1] / "views" / "samples"
 
 
 def dump(pid: int, kind: str = "task") -> str:
@@ -82,7 +82,7 @@ def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     server.start()
     made.addresses[NODE] = ["127.0.0.1", 1, port]
     with GcsClient(f"127.0.0.1:{port}", "rays-token") as client:
-        monkeypatch.setattr(fresh.server.services, "gcs_of", lambda session: client)
+        monkeypatch.setattr(fresh.server.services.clusters, "gcs_of", lambda session: client)
         yield made
     server.stop(None).wait()
 

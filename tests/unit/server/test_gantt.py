@@ -262,7 +262,7 @@ def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running)
 
 
 def test_a_long_path_tells_its_longest_links(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rayscope.views.gantt.api.MAX_LINKS", 5)
+    monkeypatch.setattr("rayscope.views.critical_path.api.MAX_LINKS", 5)
     story = Story()
     for number in range(12):
         story.task("queued", 0, 10 * number + 1, 10 * number + 10)

@@ -11,7 +11,11 @@ from typing import Any
 from rayscope.cluster.logs import archiver
 from rayscope.cluster.logs.archiver import Keeper
 from rayscope.ray.agents.client import AgentError
+from rayscope.server.settings import Settings
 from rayscope.storage.log_archive import LogStore
+
+SETTINGS = Settings(keep_logs="workers", min_free_bytes=0)
+NOTHING: Any = None
 
 
 def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any, tmp_path: Any) -> None:
@@ -25,14 +29,11 @@ def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any
         raise AgentError("timeout", "It did not answer.", "Try again.")
 
     nodes = [{"node_id": f"{number:02x}", "state": "ALIVE"} for number in range(8)]
-    services: Any = SimpleNamespace(
-        settings=SimpleNamespace(keep_logs="workers", min_free_bytes=0),
-        catalog=SimpleNamespace(folder=tmp_path, names=lambda: ["s"]),
-        gcs_of=lambda session: True,
-        query=lambda session, look: nodes,
-    )
+    catalog: Any = SimpleNamespace(folder=tmp_path, names=lambda: ["s"])
+    records: Any = SimpleNamespace(read=lambda session, look, flush: nodes)
+    clusters: Any = SimpleNamespace(gcs_of=lambda session: True)
     logs: Any = SimpleNamespace(names=names, store=lambda session: None, forget=lambda *key: None)
-    keeper = Keeper(services, logs)
+    keeper = Keeper(SETTINGS, catalog, records, clusters, logs)
     for _ in range(4):  # there are four readers: half of the nodes wait for one
         keeper._turn()
     queued = keeper._pool._work_queue.qsize()
@@ -73,7 +74,7 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
         homes=lambda *_: {"a" * 56: key[1]},
         forget=lambda *_: None,
     )
-    keeper = Keeper(SimpleNamespace(settings=SimpleNamespace(keep_logs="workers")), logs)  # type: ignore[arg-type]
+    keeper = Keeper(SETTINGS, NOTHING, NOTHING, NOTHING, logs)
     node = archiver._Node()
 
     def look(data: bytes) -> list[str]:
@@ -98,7 +99,7 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
 
 
 def test_what_costs_more_than_its_share_is_looked_at_less_often() -> None:
-    keeper = Keeper(SimpleNamespace(settings=SimpleNamespace(keep_logs="workers")), SimpleNamespace())  # type: ignore[arg-type]
+    keeper = Keeper(SETTINGS, NOTHING, NOTHING, NOTHING, NOTHING)
 
     def after(share: float) -> float:
         keeper._reckoned -= archiver._RECKON_S

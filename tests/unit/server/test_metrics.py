@@ -172,10 +172,11 @@ def test_settings_bound_what_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_file_that_opens_slowly_holds_up_no_other_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    services: Any = SimpleNamespace(
-        settings=None, catalog=SimpleNamespace(about=lambda session: None), is_live=lambda session: False
-    )
-    metrics, go, opened = Metrics(services), threading.Event(), []
+    nothing: Any = None
+    catalog: Any = SimpleNamespace(about=lambda session: None)
+    records: Any = SimpleNamespace(is_live=lambda session: False)
+    metrics = Metrics(nothing, catalog, records, nothing, nothing, nothing)
+    go, opened = threading.Event(), []
 
     def open_it(session: str, *, read_only: bool) -> Any:
         opened.append(session)

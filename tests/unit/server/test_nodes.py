@@ -17,7 +17,7 @@ from rayscope.model.usage import Usage
 from rayscope.ray.agents.usage import UsageFeed
 from rayscope.ray.gcs.client import GcsClient
 
-SAMPLES = Path(__file__).parents[1] / "sources" / "samples"
+SAMPLES = Path(__file__).parents[1] / "ray" / "samples"
 NODES = [f"{number:056x}" for number in range(1, 6)]
 
 

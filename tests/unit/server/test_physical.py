@@ -298,7 +298,7 @@ def test_the_picture_of_now_is_made_once_and_equals_the_single_answers(
         looked.append(more)
         return placement_sql.housed(*args, **more)
 
-    monkeypatch.setattr(snapshot, "query", SimpleNamespace(housed=housed))
+    monkeypatch.setattr(snapshot, "sql", SimpleNamespace(housed=housed))
     cells = fresh.get("/api/nodes/cells")
     shared = fresh.get("/api/flow/physical")
     assert len(looked) == 1

@@ -186,7 +186,7 @@ class Keeper:
     def _alive(self, session: str) -> list[str]:
         known = self._alive_nodes.get(session)
         if known is None or time.monotonic() > known[0]:
-            rows = self._records.read(session, sql.log_nodes)
+            rows = self._records.read(session, sql.log_nodes, flush=False)
             alive = [row["node_id"] for row in rows if row["state"] == "ALIVE"]
             known = self._alive_nodes[session] = (time.monotonic() + _NODES_S, alive)
         return known[1]

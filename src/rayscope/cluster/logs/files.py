@@ -220,7 +220,9 @@ class Logs:
         if asked:
             if len(known) > 200_000:
                 known.clear()
-            known.update(self._records.read(session, lambda file: sql.nodes_of_workers(file, asked)))
+            known.update(
+                self._records.read(session, lambda file: sql.nodes_of_workers(file, asked), flush=False)
+            )
         return known
 
     def size(

@@ -156,7 +156,7 @@ class HeldObjects:
             known, made_of = self._makers.get(session), (account.version, sum(map(_held, account.nodes)))
             if known is None or known[0] != made_of:
                 ids = list({ref.object_id for node in account.nodes for ref in node.references})
-                found: Makers = self._records.read(session, lambda file: sql.makers(file, ids))
+                found: Makers = self._records.read(session, lambda file: sql.makers(file, ids), flush=False)
                 self._makers = {session: (made_of, found)}  # of the session that is looked at alone
                 return found
         return known[1]
