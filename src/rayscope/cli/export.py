@@ -196,6 +196,7 @@ def _from_files(
 ) -> Iterator[_Source]:
     from rayscope.storage.catalog import Catalog
     from rayscope.storage.errors import NotFound, StoreError
+    from rayscope.storage.sql.filters import TaskFilters
     from rayscope.views.export.export import Export
 
     folder = settings.folder
@@ -216,7 +217,7 @@ def _from_files(
             Export(
                 file,
                 form,
-                filters,
+                TaskFilters(**filters),
                 session=chosen.session,
                 ray_version=chosen.ray_version,
                 last_ns=chosen.last_ns,

@@ -16,6 +16,7 @@ from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
+from rayscope.storage.sql.filters import TaskFilters
 
 Session = Annotated[str | None, Query(description="Session name; the newest without it.")]
 Text = Annotated[str | None, Query(max_length=500)]
@@ -44,12 +45,29 @@ def _task_filters(
     q: Text = None,
     since_ns: Nanoseconds = None,
     until_ns: Nanoseconds = None,
-) -> dict[str, Any]:
-    return dict(locals())
+) -> TaskFilters:
+    return TaskFilters(
+        job_id=job_id,
+        name=name,
+        func_name=func_name,
+        state=state,
+        type=type,
+        node_id=node_id,
+        worker_id=worker_id,
+        actor_id=actor_id,
+        parent_task_id=parent_task_id,
+        caller_task_id=caller_task_id,
+        placement_group_id=placement_group_id,
+        error_type=error_type,
+        annotation=annotation,
+        q=q,
+        since_ns=since_ns,
+        until_ns=until_ns,
+    )
 
 
 #: Which task attempts a request is about: the filters of the list of tasks and of the views made of them.
-TaskFilters = Annotated[dict[str, Any], Depends(_task_filters)]
+Filters = Annotated[TaskFilters, Depends(_task_filters)]
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)

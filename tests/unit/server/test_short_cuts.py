@@ -14,6 +14,7 @@ from rayscope.model import Edge
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.execution import CREATED, END, REACHED
+from rayscope.storage.sql.filters import TaskFilters
 from rayscope.views.gantt import sql as gantt_sql
 from rayscope.views.logical import sql as logical_sql
 
@@ -21,21 +22,21 @@ LAST_NS = at(10_000)
 OTHER_JOB = "02000000"
 ACTOR = "c" * 24
 FUNCTIONS = ("load", "clean", "train", "Store.put", "Store.__init__")
-FILTERS: tuple[dict[str, Any], ...] = (
-    *({"func_name": name} for name in FUNCTIONS),
-    {"name": "LOA"},
-    {"name": "store"},
-    {"name": "nothing is called so"},
-    {"job_id": JOB},
-    {"job_id": OTHER_JOB},
-    {"type": "NORMAL_TASK"},
-    {"type": "DRIVER_TASK"},
-    {"since_ns": at(-1)},
-    {"since_ns": at(-1), "until_ns": LAST_NS},
-    {"since_ns": at(300), "until_ns": at(600)},
-    {"func_name": "load", "job_id": JOB},
-    {"state": "FAILED"},
-    {"node_id": "a" * 56},
+FILTERS: tuple[TaskFilters, ...] = (
+    *(TaskFilters(func_name=name) for name in FUNCTIONS),
+    TaskFilters(name="LOA"),
+    TaskFilters(name="store"),
+    TaskFilters(name="nothing is called so"),
+    TaskFilters(job_id=JOB),
+    TaskFilters(job_id=OTHER_JOB),
+    TaskFilters(type="NORMAL_TASK"),
+    TaskFilters(type="DRIVER_TASK"),
+    TaskFilters(since_ns=at(-1)),
+    TaskFilters(since_ns=at(-1), until_ns=LAST_NS),
+    TaskFilters(since_ns=at(300), until_ns=at(600)),
+    TaskFilters(func_name="load", job_id=JOB),
+    TaskFilters(state="FAILED"),
+    TaskFilters(node_id="a" * 56),
 )
 
 
@@ -106,7 +107,11 @@ def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
                 rows = logical_sql.logical_rows(file, filters, last_ns=LAST_NS, expand=["Store"])
                 found.append(_sorted(rows.data))
             assert found[0] == found[1] == found[2], filters
-            if filters in ({"func_name": "load"}, {"state": "FAILED"}, {"since_ns": at(-1)}):
+            if filters in (
+                TaskFilters(func_name="load"),
+                TaskFilters(state="FAILED"),
+                TaskFilters(since_ns=at(-1)),
+            ):
                 assert found[0]
 
     _read(fresh, _story(6, is_mixed=True), check)
@@ -146,10 +151,12 @@ def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.Mo
                 f"SELECT {lane}, {begin}, greatest(coalesce({END}, {LAST_NS}), {begin}) AS ended, "
                 f"failed_ns IS NOT NULL FROM attempts WHERE ended >= {at(since or 0)}"
             ).fetchall()
-        frame = gantt_sql.frame(file, {}, by="worker", lanes_from=0, lanes=500, last_ns=LAST_NS, levels=30)
+        frame = gantt_sql.frame(
+            file, TaskFilters(), by="worker", lanes_from=0, lanes=500, last_ns=LAST_NS, levels=30
+        )
         found = gantt_sql.picture(
             file,
-            {} if since is None else {"since_ns": at(since)},
+            TaskFilters(since_ns=None if since is None else at(since)),
             by="worker",
             width=1600,
             last_ns=LAST_NS,

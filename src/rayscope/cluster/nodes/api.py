@@ -20,6 +20,7 @@ from rayscope.server.parameters import ERRORS, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.filters import TaskFilters
 
 #: Columns of a picture's workers that cells have.
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
@@ -144,7 +145,7 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
     def look(file: SessionFile) -> dict[str, Any]:
         found = placement_sql.housed(
             file,
-            {},
+            TaskFilters(),
             at_ns=at_ns,
             last_ns=services.records.last_ns(session),
             live=live,

@@ -11,6 +11,7 @@ from rayscope.cluster.placement.reservations import Group, group_at
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.filters import TaskFilters
 
 
 class Seen(NamedTuple):
@@ -32,7 +33,11 @@ def seen_now(services: Services, session: str, file: SessionFile) -> Seen:
 
     def look(record: SessionFile) -> Seen:
         live = services.records.is_live(session)
-        return seen(sql.housed(record, {}, at_ns=None, last_ns=services.records.last_ns(session), live=live))
+        return seen(
+            sql.housed(
+                record, TaskFilters(), at_ns=None, last_ns=services.records.last_ns(session), live=live
+            )
+        )
 
     if not services.records.is_live(session):
         return look(file)

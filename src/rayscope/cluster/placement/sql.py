@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import duckdb
@@ -11,7 +10,7 @@ import msgspec
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import BLOCKED_AT, END, FOREVER, NOT_DRIVER, START, hex_id, total
-from rayscope.storage.sql.filters import attempt_filters, default_time
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import Row, rows_of
 
@@ -174,7 +173,7 @@ class Housed(NamedTuple):
 
 def housed(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     at_ns: int | None,
     last_ns: int,

@@ -12,10 +12,10 @@ from rayscope.server import schemas
 from rayscope.server.parameters import (
     ERRORS,
     Cursor,
+    Filters,
     Limit,
     Session,
     Sort,
-    TaskFilters,
     Text,
     answer,
     answered,
@@ -30,7 +30,7 @@ def add_tasks(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
     def tasks(
-        filters: TaskFilters,
+        filters: Filters,
         session: Session = None,
         sort: Sort = "-created_ns",
         limit: Limit = 100,
@@ -64,7 +64,7 @@ def add_tasks(app: FastAPI, services: Services) -> None:
     @app.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
     def failures(
         request: Request,
-        filters: TaskFilters,
+        filters: Filters,
         session: Session = None,
         outcome: Annotated[
             str | None, Query(max_length=60, description="final, retrying or recovered")

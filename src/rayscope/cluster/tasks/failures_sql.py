@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: What became of the task of a failed attempt, gravest first: no attempt of it succeeded, a retry is under
@@ -100,7 +99,7 @@ ORDER BY final > 0 DESC, retrying > 0 DESC, attempts DESC, last_ns DESC, func_na
 
 
 def failure_groups(
-    file: SessionFile, filters: Mapping[str, Any], outcome: str | None = None, limit: int = MAX_GROUPS
+    file: SessionFile, filters: TaskFilters, outcome: str | None = None, limit: int = MAX_GROUPS
 ) -> Row:
     """Failures by signature, final ones first; how many groups there are, and the tasks of all by outcome.
 
@@ -108,7 +107,7 @@ def failure_groups(
     """
     if outcome is not None and outcome not in OUTCOMES:
         raise BadQuery(f"{outcome[:80]!r} is no outcome.", f"One of: {', '.join(OUTCOMES)}.")
-    where = attempt_filters({**filters, "state": "FAILED"})
+    where = attempt_filters(replace(filters, state="FAILED"))
     with file.reader() as reader:
         reader.execute(
             f"CREATE TEMP TABLE failures AS WITH failed AS MATERIALIZED ({_FAILED}{where.sql}), {_FAILURES}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import duckdb
 
@@ -27,6 +26,7 @@ from rayscope.storage.sql.filters import (
     CUT_ERROR,
     ERROR_SUMMARY,
     MESSAGE_CHARS,
+    TaskFilters,
     attempt_filters,
     is_task,
 )
@@ -111,7 +111,7 @@ def _item(row: Row) -> Row:
 
 def list_attempts(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     sort: str = "-created_ns",
     limit: int = 100,
@@ -236,7 +236,9 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
         )
         counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
         moved = flow_sql.of_task(reader, high, low, last_ns)
-    children = list_attempts(file, {"caller_task_id": task_id}, sort="created_ns", limit=100, last_ns=last_ns)
+    children = list_attempts(
+        file, TaskFilters(caller_task_id=task_id), sort="created_ns", limit=100, last_ns=last_ns
+    )
     return {
         "task_id": task_id,
         "attempts": [_detail(row) for row in found],

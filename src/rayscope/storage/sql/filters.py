@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -66,27 +66,62 @@ _LIKE = "ILIKE ? ESCAPE '\\'"
 _NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR {restart_of(_LIKE)})"
 
 
-def attempt_filters(filters: Mapping[str, Any]) -> Where:
+@dataclass(frozen=True)
+class TaskFilters:
+    """Which task attempts a request is about. What is None or "" asks for nothing.
+
+    ``state``: one, or several joined by commas; ``name``: a part of it; ``annotation``: NAME or NAME=VALUE;
+    ``q``: a part of the name, or how the task's id begins. ``since_ns`` and ``until_ns``: what was in flight
+    between them.
+    """
+
+    job_id: str | None = None
+    name: str | None = None
+    func_name: str | None = None
+    state: str | None = None
+    type: str | None = None
+    node_id: str | None = None
+    worker_id: str | None = None
+    actor_id: str | None = None
+    parent_task_id: str | None = None
+    caller_task_id: str | None = None
+    placement_group_id: str | None = None
+    error_type: str | None = None
+    annotation: str | None = None
+    q: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+
+    def given(self) -> dict[str, str | int]:
+        """Those that are set."""
+        return {name: value for name, value in vars(self).items() if value not in (None, "")}
+
+    def whenever(self) -> TaskFilters:
+        """The same without a range of time."""
+        return replace(self, since_ns=None, until_ns=None)
+
+
+def attempt_filters(filters: TaskFilters) -> Where:
     """The condition on rows of ``attempts`` that a request's filters make. Raises BadQuery."""
     where = Where([], [])
-    if filters.get("type") != "DRIVER_TASK":
+    if filters.type != "DRIVER_TASK":
         # A driver is a job, not a task; Ray's own list leaves it out too.
         where.add(NOT_DRIVER)
     for name in _EQUALS:
-        if filters.get(name):
-            where.add(f"{name} = ?", filters[name])
-    if filters.get("func_name"):
-        where.add(f"(func_name = ? OR {restart_of('= ?')})", *[filters["func_name"]] * 2)
-    if filters.get("state"):
-        states = [state for state in str(filters["state"]).split(",") if state]
+        if value := getattr(filters, name):
+            where.add(f"{name} = ?", value)
+    if filters.func_name:
+        where.add(f"(func_name = ? OR {restart_of('= ?')})", *[filters.func_name] * 2)
+    if filters.state:
+        states = [state for state in filters.state.split(",") if state]
         where.add("list_contains(?, coalesce(state, 'NIL'))", states)
-    if filters.get("name"):
-        where.add(_NAME_LIKE, *[like(filters["name"])] * 2)
-    if filters.get("caller_task_id"):
-        is_caller, values = is_task("parent", str(filters["caller_task_id"]))
+    if filters.name:
+        where.add(_NAME_LIKE, *[like(filters.name)] * 2)
+    if filters.caller_task_id:
+        is_caller, values = is_task("parent", filters.caller_task_id)
         where.add(is_caller, *values)
-    if filters.get("parent_task_id"):
-        text = str(filters["parent_task_id"]).strip().lower()
+    if filters.parent_task_id:
+        text = filters.parent_task_id.strip().lower()
         is_parent, values = is_task("parent", text)
         alike = "ends_with" if text.startswith("…") else "starts_with"
         where.add(
@@ -94,14 +129,14 @@ def attempt_filters(filters: Mapping[str, Any]) -> Where:
             *values,
             text.strip("…"),
         )
-    if filters.get("annotation"):
-        _annotated(where, str(filters["annotation"]))
-    if filters.get("q"):
-        _search(where, str(filters["q"]).strip())
-    if filters.get("since_ns") is not None:
-        where.add(f"coalesce({END}, {FOREVER}) >= ?", filters["since_ns"])
-    if filters.get("until_ns") is not None:
-        where.add(f"{CREATED} <= ?", filters["until_ns"])
+    if filters.annotation:
+        _annotated(where, filters.annotation)
+    if filters.q:
+        _search(where, filters.q.strip())
+    if filters.since_ns is not None:
+        where.add(f"coalesce({END}, {FOREVER}) >= ?", filters.since_ns)
+    if filters.until_ns is not None:
+        where.add(f"{CREATED} <= ?", filters.until_ns)
     return where
 
 
@@ -135,7 +170,7 @@ def _search(where: Where, text: str) -> None:
 
 
 def default_time(
-    reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any], last_ns: int, live: bool
+    reader: duckdb.DuckDBPyConnection, filters: TaskFilters, last_ns: int, live: bool
 ) -> int | None:
     """``last_ns`` (now) of a live session; of one that is over when the last of the attempts that ``filters``
     leave was in flight (ns), None if there are none.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,11 +78,6 @@ def direction_of(sort: str, allowed: Sequence[str]) -> tuple[str, bool]:
     if name not in allowed:
         raise BadQuery(f"Cannot sort by {name[:80]!r}.", f"Sort by one of: {', '.join(allowed)}.")
     return name, descending
-
-
-def given(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters that are set."""
-    return {name: value for name, value in filters.items() if value is not None and value != ""}
 
 
 def check_limit(limit: int) -> int:

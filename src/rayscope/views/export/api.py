@@ -14,7 +14,7 @@ from fastapi import FastAPI, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from rayscope.server.parameters import ERRORS, Session, TaskFilters, error
+from rayscope.server.parameters import ERRORS, Filters, Session, error
 from rayscope.server.services import Services
 from rayscope.views.export.export import Export
 from rayscope.views.export.format import FILES, Format
@@ -61,7 +61,7 @@ def add_export(app: FastAPI, services: Services) -> None:
         responses={**ERRORS, 200: {"content": _CONTENT, "description": "The file, as a stream."}},
     )
     def export(
-        filters: TaskFilters,
+        filters: Filters,
         format: Annotated[Format, Query(description="perfetto, chrome, speedscope or parquet (in a ZIP)")],
         session: Session = None,
     ) -> Response:

@@ -10,6 +10,7 @@ import duckdb
 
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile, explain
+from rayscope.storage.sql.filters import TaskFilters
 from rayscope.version import __version__
 from rayscope.views.export.archive import archive
 from rayscope.views.export.format import Format
@@ -42,7 +43,7 @@ class Export:
         self,
         file: SessionFile,
         form: Format,
-        filters: Mapping[str, Any],
+        filters: TaskFilters,
         *,
         session: str,
         ray_version: str | None,
@@ -55,7 +56,7 @@ class Export:
             "exporter": f"rayscope {__version__}",
             "ray_version": ray_version,
             "session": session,
-            "filters": {name: str(value) for name, value in filters.items() if value is not None},
+            "filters": {name: str(value) for name, value in filters.given().items()},
         }
         make: Mapping[Format, Callable[[], Iterator[bytes]]] = {
             Format.perfetto: self._perfetto,

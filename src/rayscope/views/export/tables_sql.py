@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -13,7 +12,7 @@ import pyarrow as pa
 from rayscope.storage.schema import ENTITY_VIEWS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import NOT_DRIVER, TASK_ID, edges_of
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Rows of a batch.
@@ -37,9 +36,9 @@ VIEWS: Mapping[str, str] = {
 class Tables:
     """The views of a session as they were when this was made; ``narrowed``: only a part of the attempts."""
 
-    def __init__(self, reader: duckdb.DuckDBPyConnection, filters: Mapping[str, Any]) -> None:
+    def __init__(self, reader: duckdb.DuckDBPyConnection, filters: TaskFilters) -> None:
         self._reader = reader
-        self.narrowed = any(value is not None for value in filters.values())
+        self.narrowed = bool(filters.given())
         if self.narrowed:
             where = attempt_filters(filters)
             where.add(NOT_DRIVER)
@@ -72,7 +71,7 @@ class Tables:
 
 
 @contextlib.contextmanager
-def tables(file: SessionFile, filters: Mapping[str, Any]) -> Iterator[Tables]:
+def tables(file: SessionFile, filters: TaskFilters) -> Iterator[Tables]:
     """The views of the attempts that ``filters`` leave. Raises BadQuery."""
     with file.reader() as reader:
         reader.execute("BEGIN TRANSACTION")

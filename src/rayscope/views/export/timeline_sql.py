@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import duckdb
@@ -33,7 +33,7 @@ from rayscope.storage.sql.execution import (
     is_driver,
     moved,
 )
-from rayscope.storage.sql.filters import ERROR_SUMMARY, attempt_filters
+from rayscope.storage.sql.filters import ERROR_SUMMARY, TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 BATCH = 20_000
@@ -164,7 +164,7 @@ class Timeline:
     def __init__(
         self,
         reader: duckdb.DuckDBPyConnection,
-        filters: Mapping[str, Any],
+        filters: TaskFilters,
         *,
         last_ns: int,
         by_lane: bool,
@@ -354,7 +354,7 @@ class Packing:
 @contextlib.contextmanager
 def timeline(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     last_ns: int,
     by_lane: bool = False,

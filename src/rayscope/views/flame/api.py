@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, Text, answered
+from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, Text, answered
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.pages import given
+from rayscope.storage.sql.filters import TaskFilters
 from rayscope.views.flame import sql
 from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, sandwich
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
@@ -19,7 +19,7 @@ from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
 def add_flame(app: FastAPI, services: Services) -> None:
     """The flame graph and the callers and callees of a function."""
-    services.rollups.add("flame", lambda file, last_ns: sql.path_sums(file, {}, last_ns=last_ns))
+    services.rollups.add("flame", lambda file, last_ns: sql.path_sums(file, TaskFilters(), last_ns=last_ns))
 
     @app.get(
         "/api/flow/flame",
@@ -27,7 +27,7 @@ def add_flame(app: FastAPI, services: Services) -> None:
     )
     def flow_flame(
         request: Request,
-        filters: TaskFilters,
+        filters: Filters,
         session: Session = None,
         weight: Annotated[
             str, Query(max_length=60, description=f"One of {', '.join(WEIGHTS)}")
@@ -56,7 +56,7 @@ def add_flame(app: FastAPI, services: Services) -> None:
         def find(file: SessionFile) -> dict[str, Any]:
             above = [] if focus is None else sql.paths_to(file, focus)
             sums = None
-            if not given(filters) and not baseline:
+            if not filters.given() and not baseline:
                 sums = services.rollups.read(file, chosen, "flame", sql.PathSums)
             if sums is None:
                 last_ns = services.records.last_ns(chosen)
@@ -99,9 +99,9 @@ def add_flame(app: FastAPI, services: Services) -> None:
         return answered(services, chosen, request, find)
 
 
-def _rest(filters: dict[str, Any]) -> list[dict[str, Any]]:
+def _rest(filters: TaskFilters) -> list[dict[str, Any]]:
     """The time before and after that of the filters. Raises BadQuery where there is none."""
-    since, until = filters["since_ns"], filters["until_ns"]
+    since, until = filters.since_ns, filters.until_ns
     found = []
     if since is not None:
         found.append({"since_ns": None, "until_ns": since})

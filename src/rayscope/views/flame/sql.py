@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import duckdb
@@ -23,7 +24,7 @@ from rayscope.storage.sql.execution import (
     executed_at,
     total,
 )
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Where
 from rayscope.storage.sql.quantiles import bucket, quantile, ranked
 
@@ -117,7 +118,7 @@ class PathSums(NamedTuple):
 
 def path_sums(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     last_ns: int,
     baseline: Sequence[Mapping[str, Any]] = (),
@@ -129,8 +130,8 @@ def path_sums(
     attempt has run. Raises BadQuery.
     """
     where = attempt_filters(filters)
-    compared = [{**filters, **one} for one in baseline]
-    if not filters.get("job_id"):
+    compared = [replace(filters, **one) for one in baseline]
+    if not filters.job_id:
         for one in baseline:
             if one.get("job_id"):
                 where.add("job_id IS DISTINCT FROM ?", one["job_id"])
@@ -158,9 +159,9 @@ def _paths(reader: duckdb.DuckDBPyConnection, ids: Iterable[int]) -> list[tuple[
 
 
 def _sums(
-    reader: duckdb.DuckDBPyConnection, where: Where, filters: Mapping[str, Any], last_ns: int
+    reader: duckdb.DuckDBPyConnection, where: Where, filters: TaskFilters, last_ns: int
 ) -> list[tuple[Any, ...]]:
-    since, until = filters.get("since_ns"), filters.get("until_ns")
+    since, until = filters.since_ns, filters.until_ns
     upto = FOREVER if until is None else int(until)
     for sql in _by_path(where, int(since or 0), upto, int(last_ns)):
         reader.execute(sql, where.values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,11 +9,11 @@ import msgspec
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, By, Levels, Session, TaskFilters, answered
+from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
-from rayscope.storage.sql.pages import given
+from rayscope.storage.sql.filters import TaskFilters
 from rayscope.views.gantt import schemas, sql
 from rayscope.views.gantt.compute import mean_running, pack
 from rayscope.views.gantt.sql import NOT_PLACED
@@ -32,12 +31,12 @@ _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 def add_gantt(app: FastAPI, services: Services) -> None:
     """The Gantt chart, and its rollups."""
     for kind in _ROLLED_UP:
-        services.rollups.add(f"gantt by {kind}", partial(_lay_out, filters={}, by=kind))
+        services.rollups.add(f"gantt by {kind}", partial(_lay_out, filters=TaskFilters(), by=kind))
 
     @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
     def bars(
         request: Request,
-        filters: TaskFilters,
+        filters: Filters,
         session: Session = None,
         by: By = "worker",
         levels: Levels = MAX_LEVELS,
@@ -51,8 +50,7 @@ def add_gantt(app: FastAPI, services: Services) -> None:
 
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
-            always = {**filters, "since_ns": None, "until_ns": None}
-            frame = _frame(services, chosen, file, always, by, levels, lanes_from, lanes)
+            frame = _frame(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
             picture = sql.picture(
                 file,
                 filters,
@@ -92,7 +90,7 @@ class _Frame(msgspec.Struct):
 def _lay_out(
     file: SessionFile,
     last_ns: int,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     by: str,
     levels: int = MAX_LEVELS,
@@ -119,7 +117,7 @@ def _frame(
     services: Services,
     session: str,
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     by: str,
     levels: int,
     lanes_from: int,
@@ -128,7 +126,7 @@ def _frame(
     """The frame with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
     is_first = lanes_from + lanes <= MAX_LANES
     page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
-    chosen = given(filters)
+    chosen = filters.given()
     frame = None
     if is_first and not chosen and by in _ROLLED_UP:
         frame = services.rollups.read(file, session, f"gantt by {by}", _Frame)
@@ -137,7 +135,7 @@ def _frame(
 
         def make(file: SessionFile) -> bytes:
             last_ns = services.records.last_ns(session)
-            return msgspec.json.encode(_lay_out(file, last_ns, chosen, by=by, levels=levels, **page))
+            return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
         frame = msgspec.json.decode(
             services.records.cached(session, question, make, flush=False), type=_Frame

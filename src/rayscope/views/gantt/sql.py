@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import duckdb
@@ -23,7 +23,7 @@ from rayscope.storage.sql.execution import (
     still_blocked,
     total,
 )
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.lanes import LABELLED, LABELS, NAME, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
@@ -89,7 +89,7 @@ def resolution(span: int, width: int) -> int:
 
 def frame(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     by: str,
     lanes_from: int,
@@ -112,7 +112,7 @@ def frame(
     return Frame(*extent, shown, lanes_total)
 
 
-def turns(file: SessionFile, filters: Mapping[str, Any], origin: int, end: int, *, last_ns: int) -> Turns:
+def turns(file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int) -> Turns:
     """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are.
 
     What has happened since the frame was made is as if it happened at its end.
@@ -124,7 +124,7 @@ def turns(file: SessionFile, filters: Mapping[str, Any], origin: int, end: int, 
 
 def picture(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     by: str,
     width: int,
@@ -138,7 +138,7 @@ def picture(
 
     ``extent``: origin and end of the frame; ``lanes``: the ids of its lanes.
     """
-    since, until = filters.get("since_ns"), filters.get("until_ns")
+    since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None and until <= since:
         raise BadQuery("until_ns must be after since_ns.", "Give a window of at least 1 ns, or none.")
     origin, end = extent
@@ -159,8 +159,8 @@ def picture(
     return Picture(grain << step, bars, spans, in_window, in_window - told)
 
 
-def _base(filters: Mapping[str, Any], lane: str, last_ns: int) -> _Base:
-    where = attempt_filters({**filters, "since_ns": None, "until_ns": None})
+def _base(filters: TaskFilters, lane: str, last_ns: int) -> _Base:
+    where = attempt_filters(filters.whenever())
     where.add(f"{CREATED} IS NOT NULL")
     return _Base(where, lane, last_ns)
 

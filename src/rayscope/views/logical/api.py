@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Session, TaskFilters, answered
+from rayscope.server.parameters import ERRORS, Filters, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
-from rayscope.storage.sql.pages import given
+from rayscope.storage.sql.filters import TaskFilters
 from rayscope.views.logical import sql
 from rayscope.views.logical.compute import MAX_ELEMENTS, logical_graph
 from rayscope.views.logical.schemas import LogicalAnswer
@@ -24,18 +24,20 @@ Expand = Annotated[
 
 def add_logical(app: FastAPI, services: Services) -> None:
     """The logical graph."""
-    services.rollups.add("logical", lambda file, last_ns: sql.logical_rows(file, {}, last_ns=last_ns))
+    services.rollups.add(
+        "logical", lambda file, last_ns: sql.logical_rows(file, TaskFilters(), last_ns=last_ns)
+    )
 
     @app.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
     def flow_logical(
-        request: Request, filters: TaskFilters, session: Session = None, expand: Expand = None
+        request: Request, filters: Filters, session: Session = None, expand: Expand = None
     ) -> Response:
         """Functions and actor classes, their calls, and the data that moved between them."""
         chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
             rows = None
-            if not given(filters) and not expand:
+            if not filters.given() and not expand:
                 rows = services.rollups.read(file, chosen, "logical", sql.LogicalRows)
             if rows is None:
                 last_ns = services.records.last_ns(chosen)

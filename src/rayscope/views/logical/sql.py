@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 
@@ -20,7 +20,7 @@ from rayscope.storage.sql.execution import (
     is_driver,
     times,
 )
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.function_names import (
     IS_ACTOR,
     UNFOLDED,
@@ -31,7 +31,7 @@ from rayscope.storage.sql.function_names import (
     tasks_named,
     with_function,
 )
-from rayscope.storage.sql.pages import Row, Where, given, rows_of
+from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.views.logical.sums_sql import called, one_by_one
 
 #: Unfolded classes and functions of one question, the instances that are shown of each class (those with the
@@ -121,7 +121,7 @@ class LogicalRows(NamedTuple):
 
 def logical_rows(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     last_ns: int,
     expand: Sequence[str] = (),
@@ -136,7 +136,7 @@ def logical_rows(
             f"At most {MAX_EXPANDED} classes and functions can be unfolded at once.", "Give fewer `expand`."
         )
     where = attempts_where(filters)
-    is_filtered = bool(given(filters))
+    is_filtered = bool(filters.given())
     unfolded = list(dict.fromkeys(expand))
     with ThreadPoolExecutor(1, "rayscope-data") as beside, file.reader() as reader:
         many, waits = (
@@ -184,10 +184,10 @@ def with_states(
     return functions, calls
 
 
-def attempts_where(filters: Mapping[str, Any]) -> Where:
+def attempts_where(filters: TaskFilters) -> Where:
     """The condition on the attempts that count. Raises BadQuery."""
     where = attempt_filters(filters)
-    if filters.get("type") == "DRIVER_TASK":
+    if filters.type == "DRIVER_TASK":
         where.add(NOT_DRIVER)  # drivers call, nobody calls them
     return where
 

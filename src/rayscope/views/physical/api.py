@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from rayscope.cluster.nodes.usage import measured_columns, resources_of
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.snapshot import in_columns, node_of, seen, seen_now
-from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, answered
+from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
@@ -26,7 +26,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
     @app.get("/api/flow/physical", responses={**ERRORS, 200: {"model": schemas.PhysicalAnswer}})
     def physical(
         request: Request,
-        filters: TaskFilters,
+        filters: Filters,
         session: Session = None,
         at_ns: Nanoseconds = None,
         annotation_name: Key = None,
@@ -34,7 +34,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
     ) -> Response:
         """What ran and was reserved on which worker of which node at a time."""
         chosen = services.records.resolve(session)
-        is_plain = not (at_ns is not None or annotation_name or with_bytes or any(filters.values()))
+        is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.given())
 
         def look(file: SessionFile) -> dict[str, Any]:
             live = services.records.is_live(chosen)
@@ -74,7 +74,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
     @app.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
     def physical_node(
         request: Request,
-        filters: TaskFilters,
+        filters: Filters,
         session: Session = None,
         at_ns: Nanoseconds = None,
         on_node: Annotated[str, Query(max_length=100)] = "",

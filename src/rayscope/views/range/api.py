@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, By, Levels, Session, TaskFilters, answered
+from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
@@ -22,7 +22,7 @@ def add_range(app: FastAPI, services: Services) -> None:
     @app.get("/api/flow/range", responses={**ERRORS, 200: {"model": RangeAnswer}})
     def flow_range(
         request: Request,
-        filters: TaskFilters,
+        filters: Filters,
         session: Session = None,
         by: By = "worker",
         levels: Levels = MAX_LEVELS,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 
@@ -24,7 +23,7 @@ from rayscope.storage.sql.execution import (
     total,
     with_worker_starts,
 )
-from rayscope.storage.sql.filters import attempt_filters
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.lanes import LABELLED, LABELS, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
@@ -56,7 +55,7 @@ class RangeSums(NamedTuple):
 
 def range_sums(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     by: str,
     last_ns: int,
@@ -111,10 +110,10 @@ def range_sums(
 
 
 def _extent(
-    reader: duckdb.DuckDBPyConnection, where: Where, filters: Mapping[str, Any], last_ns: int
+    reader: duckdb.DuckDBPyConnection, where: Where, filters: TaskFilters, last_ns: int
 ) -> tuple[int, int]:
     """The range that is asked for: what is not told of it is where the attempts begin or end."""
-    since, until = filters.get("since_ns"), filters.get("until_ns")
+    since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None:
         return int(since), int(until)
     found = reader.execute(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Nanoseconds, Session, TaskFilters, answered
+from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answered
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.stack import schemas, sql
@@ -21,7 +21,7 @@ def add_stack(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/flow/stack", responses={**ERRORS, 200: {"model": schemas.StackAnswer}})
     def stack(
-        request: Request, filters: TaskFilters, session: Session = None, at_ns: Nanoseconds = None
+        request: Request, filters: Filters, session: Session = None, at_ns: Nanoseconds = None
     ) -> Response:
         """What was in flight at a time, merged by callers, function and situation; and who waits for whom."""
         chosen = services.records.resolve(session)
@@ -48,7 +48,7 @@ def add_stack(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
     def activity(
-        request: Request, filters: TaskFilters, session: Session = None, buckets: Buckets = 400
+        request: Request, filters: Filters, session: Session = None, buckets: Buckets = 400
     ) -> Response:
         """How many attempts were in flight and running, in equal parts of the session's time."""
         chosen = services.records.resolve(session)

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from rayscope.server.parameters import ERRORS, TaskFilters, answer
+from rayscope.server.parameters import ERRORS, Filters, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery
 from rayscope.views.stack import frames_schemas, sql
@@ -39,7 +39,7 @@ def add_frames(app: FastAPI, services: Services) -> None:
     dumps = Dumps()
 
     @app.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
-    def frames(wanted: Wanted, filters: TaskFilters) -> Response:
+    def frames(wanted: Wanted, filters: Filters) -> Response:
         """The Python frames of the workers that run something now, merged by the stack's nodes."""
         session = services.records.resolve(wanted.session)
         if not services.records.is_live(session):

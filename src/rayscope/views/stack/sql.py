@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import duckdb
@@ -22,7 +21,7 @@ from rayscope.storage.sql.execution import (
     hex_id,
     is_driver,
 )
-from rayscope.storage.sql.filters import attempt_filters, default_time
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Groups of like attempts that are looked at: those that others hang on first, then the largest.
@@ -189,7 +188,7 @@ class InFlight(NamedTuple):
 
 def in_flight(
     file: SessionFile,
-    filters: Mapping[str, Any],
+    filters: TaskFilters,
     *,
     at_ns: int | None,
     last_ns: int,
@@ -240,7 +239,7 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
     return False
 
 
-def activity(file: SessionFile, filters: Mapping[str, Any], buckets: int, last_ns: int) -> Row:
+def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int) -> Row:
     """How many of the attempts that ``filters`` leave were in flight, and running, in each of so many equal
     parts of the time from the first one's creation to the last one's end: the mean over the part.
 
