@@ -19,11 +19,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rayscope.ingest.writer import Recorder
+from rayscope.server import runner
+from rayscope.server.app import create_app
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.spool import Spool
+from tests import answers
 from tests.recorded import cluster  # noqa: F401 - a fixture
 
 # How long an example takes says how busy the machine is.
@@ -44,6 +47,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 SAMPLES = Path(__file__).parent / "unit" / "ray" / "samples"
 Events = list[dict[str, Any]]
 Tables = dict[str, list[tuple[Any, ...]]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compare_answers() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "create_app", lambda services: answers.compare_answers(create_app(services)))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _answers_are_of_their_shape() -> Iterator[None]:
+    """Whatever a server answers in a test has the fields that its route promises, and no others."""
+    answers.wrong.clear()
+    yield
+    assert not answers.wrong, "\n".join(answers.wrong)[:4000]
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from rayscope.server.schemas import Answer
 
-class AckInfo(BaseModel):
+
+class AckInfo(Answer):
     """Who has taken an alert on."""
 
     by: str
@@ -15,7 +17,7 @@ class AckInfo(BaseModel):
     time_ns: int
 
 
-class AlertInfo(BaseModel):
+class AlertInfo(Answer):
     """One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now."""
 
     fingerprint: str
@@ -33,7 +35,7 @@ class AlertInfo(BaseModel):
     silenced_by: list[str]
 
 
-class AlertsAnswer(BaseModel):
+class AlertsAnswer(Answer):
     """``live``: false if the session is over; then ``items`` is what fired or was pending at its end."""
 
     session: str
@@ -47,7 +49,7 @@ class AlertsAnswer(BaseModel):
     resolved_left_out: int
 
 
-class RuleInfo(BaseModel):
+class RuleInfo(Answer):
     """A rule and how it is with the session; ``value_expr``: what the threshold bounds."""
 
     name: str
@@ -70,7 +72,7 @@ class RuleInfo(BaseModel):
     cost_s: float | None
 
 
-class FileProblem(BaseModel):
+class FileProblem(Answer):
     """A file of rules that cannot be used."""
 
     file: str
@@ -78,7 +80,7 @@ class FileProblem(BaseModel):
     remedy: str
 
 
-class RulesAnswer(BaseModel):
+class RulesAnswer(Answer):
     """All rules, those that are switched off too."""
 
     session: str
@@ -87,7 +89,7 @@ class RulesAnswer(BaseModel):
     folder: str
 
 
-class AlertEvent(BaseModel):
+class AlertEvent(Answer):
     """A transition, and the series that caused it."""
 
     time_ns: int
@@ -104,7 +106,7 @@ class AlertEvent(BaseModel):
     values: list[float | None]
 
 
-class HistoryAnswer(BaseModel):
+class HistoryAnswer(Answer):
     """The newest transitions; ``kept_at_most``: older ones are dropped beyond."""
 
     session: str
@@ -113,7 +115,7 @@ class HistoryAnswer(BaseModel):
     kept_at_most: int
 
 
-class MatcherBody(BaseModel):
+class MatcherBody(Answer):
     """A condition on a label."""
 
     label: str = Field(max_length=200)
@@ -131,7 +133,7 @@ class SilenceBody(BaseModel):
     comment: str = Field("", max_length=1000)
 
 
-class SilenceInfo(BaseModel):
+class SilenceInfo(Answer):
     """A silence and whether it holds."""
 
     id: str
@@ -143,7 +145,7 @@ class SilenceInfo(BaseModel):
     state: Literal["active", "pending", "expired"]
 
 
-class SilencesAnswer(BaseModel):
+class SilencesAnswer(Answer):
     """All silences that hold or ended within five days."""
 
     items: list[SilenceInfo]
@@ -158,7 +160,7 @@ class AckBody(BaseModel):
     comment: str = Field("", max_length=1000)
 
 
-class ChannelInfo(BaseModel):
+class ChannelInfo(Answer):
     """A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s."""
 
     name: str
@@ -184,7 +186,7 @@ class ChannelInfo(BaseModel):
     next_try_ns: int | None
 
 
-class ChannelsAnswer(BaseModel):
+class ChannelsAnswer(Answer):
     """The channels of ``channels.yml``."""
 
     items: list[ChannelInfo]
@@ -194,7 +196,7 @@ class ChannelsAnswer(BaseModel):
     remedy: str | None
 
 
-class ChannelTested(BaseModel):
+class ChannelTested(Answer):
     """How a test notification went."""
 
     ok: bool
@@ -211,7 +213,7 @@ class TestBody(BaseModel):
     to_ns: int | None = Field(None, ge=0, le=2**62)
 
 
-class TestAnswer(BaseModel):
+class TestAnswer(Answer):
     """When the rule would have gone from one state to another."""
 
     session: str

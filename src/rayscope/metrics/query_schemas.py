@@ -6,15 +6,17 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from rayscope.server.schemas import Answer
 
-class QueriedSeries(BaseModel):
+
+class QueriedSeries(Answer):
     """One series of an expression: a value for each of the answer's times."""
 
     labels: dict[str, str]
     values: list[float | None]
 
 
-class QueryAnswer(BaseModel):
+class QueryAnswer(Answer):
     """An expression's values from ``from_ns`` to ``to_ns``."""
 
     session: str
@@ -30,14 +32,14 @@ class QueryAnswer(BaseModel):
     unit: str
 
 
-class ChartQuery(BaseModel):
+class ChartQuery(Answer):
     """PromQL, and how each of its series is called (`{{label}}`)."""
 
     expr: str = Field(min_length=1, max_length=4000)
     legend: str | None = Field(None, max_length=200)
 
 
-class ListedChart(BaseModel):
+class ListedChart(Answer):
     """A chart of a page."""
 
     key: str
@@ -48,7 +50,7 @@ class ListedChart(BaseModel):
     width: int
 
 
-class ListedVariable(BaseModel):
+class ListedVariable(Answer):
     """What `$name` in a page's expressions stands for: a value of a label of a metric."""
 
     name: str
@@ -56,7 +58,7 @@ class ListedVariable(BaseModel):
     metric: str
 
 
-class ListedPage(BaseModel):
+class ListedPage(Answer):
     """The charts of a page."""
 
     name: str
@@ -65,7 +67,7 @@ class ListedPage(BaseModel):
     variables: list[ListedVariable]
 
 
-class ChartsAnswer(BaseModel):
+class ChartsAnswer(Answer):
     """All charts that the pages and Grafana's dashboards have."""
 
     pages: list[ListedPage]
@@ -89,7 +91,7 @@ class DashboardGiven(BaseModel):
     charts: list[DashboardChart] = Field(max_length=60)
 
 
-class KeptChart(BaseModel):
+class KeptChart(Answer):
     """A chart as it is kept."""
 
     title: str
@@ -99,7 +101,7 @@ class KeptChart(BaseModel):
     stacked: bool
 
 
-class Dashboard(BaseModel):
+class Dashboard(Answer):
     """A dashboard as it is kept; its name is its file's."""
 
     name: str
@@ -107,7 +109,7 @@ class Dashboard(BaseModel):
     charts: list[KeptChart]
 
 
-class DashboardInShort(BaseModel):
+class DashboardInShort(Answer):
     """A dashboard without its charts; ``changed_ns``: when its file was written."""
 
     name: str
@@ -116,7 +118,7 @@ class DashboardInShort(BaseModel):
     changed_ns: int
 
 
-class DashboardsAnswer(BaseModel):
+class DashboardsAnswer(Answer):
     """All dashboards; ``unreadable``: files that are none."""
 
     items: list[DashboardInShort]

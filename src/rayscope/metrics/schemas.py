@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 Labels = dict[str, str]
 
 
-class LatestItem(BaseModel):
+class LatestItem(Answer):
     """The newest value of a series that has not ended."""
 
     name: str
@@ -16,7 +16,7 @@ class LatestItem(BaseModel):
     time_ns: int
 
 
-class CollectorItem(BaseModel):
+class CollectorItem(Answer):
     """How a collector goes. ``ok`` is null before its first answer; with ``ok``, ``error`` is a warning."""
 
     name: str
@@ -35,7 +35,7 @@ class CollectorItem(BaseModel):
     timeout_s: float
 
 
-class Problem(BaseModel):
+class Problem(Answer):
     """Why metrics cannot be kept on disk."""
 
     code: str
@@ -43,7 +43,7 @@ class Problem(BaseModel):
     remedy: str
 
 
-class LatestAnswer(BaseModel):
+class LatestAnswer(Answer):
     """``total``: how many match; ``left_out``: series that the session has no room for."""
 
     session: str
@@ -57,7 +57,7 @@ class LatestAnswer(BaseModel):
     collectors: list[CollectorItem]
 
 
-class NameItem(BaseModel):
+class NameItem(Answer):
     """A name: what it is, how many series it has, and how many values each of their labels."""
 
     name: str
@@ -68,7 +68,7 @@ class NameItem(BaseModel):
     labels: dict[str, int]
 
 
-class NamesAnswer(BaseModel):
+class NamesAnswer(Answer):
     """All names of a session's series that match."""
 
     session: str
@@ -76,7 +76,7 @@ class NamesAnswer(BaseModel):
     total: int
 
 
-class DiscoveredTarget(BaseModel):
+class DiscoveredTarget(Answer):
     """Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/"""
 
     targets: list[str]

@@ -55,7 +55,7 @@ def add_control(app: FastAPI, services: Services) -> None:
     @app.post(
         "/api/clusters",
         dependencies=[Depends(operator_only(services))],
-        responses={**ERRORS, 502: {"model": schemas.ErrorAnswer}},
+        responses={**ERRORS, 200: {"model": schemas.Attached}, 502: {"model": schemas.ErrorAnswer}},
     )
     def attach(cluster: Cluster) -> Response:
         """Begin to read snapshots of a running cluster."""

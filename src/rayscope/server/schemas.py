@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+
+#: How a node's events come: in the binary form, as Ray's JSON, not at all, or in a way not noted.
+Lane = Literal["fast", "json", "none", "unknown"]
+#: What a session's record is made of.
+Recording = Literal["events", "snapshot", "events+snapshot"]
 
 
-class ErrorDetail(BaseModel):
+class Answer(BaseModel):
+    """What every shape of an answer is derived from: nothing is sent that it does not name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Attached(Answer):
+    """The session of the cluster that was attached to."""
+
+    session: str
+
+
+class ErrorDetail(Answer):
     """What went wrong and what to do about it. ``params``: what the message names, where that is little."""
 
     code: str
@@ -16,13 +33,13 @@ class ErrorDetail(BaseModel):
     params: dict[str, str | int] | None = None
 
 
-class ErrorAnswer(BaseModel):
+class ErrorAnswer(Answer):
     """The body of every error answer."""
 
     error: ErrorDetail
 
 
-class DroppedBy(BaseModel):
+class DroppedBy(Answer):
     """A loss that ``source`` counted."""
 
     source: str
@@ -33,7 +50,7 @@ class DroppedBy(BaseModel):
     last_ns: int | None
 
 
-class Dropped(BaseModel):
+class Dropped(Answer):
     """What is missing from the record."""
 
     total: int
@@ -46,10 +63,10 @@ class Dropped(BaseModel):
     repaired_partly: bool
 
 
-class LaneReason(BaseModel):
+class LaneReason(Answer):
     """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
 
-    lane: str
+    lane: Lane
     code: str
     reason: str | None
     nodes: int
@@ -57,7 +74,7 @@ class LaneReason(BaseModel):
     address: str | None
 
 
-class Lanes(BaseModel):
+class Lanes(Answer):
     """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
 
     fast: int
@@ -67,7 +84,7 @@ class Lanes(BaseModel):
     reasons: list[LaneReason]
 
 
-class AgentFigures(BaseModel):
+class AgentFigures(Answer):
     """What a node's agent says of itself; counts are totals since its process began."""
 
     pid: int
@@ -89,20 +106,20 @@ class AgentFigures(BaseModel):
     dropped_attempts: int
 
 
-class NodeLane(BaseModel):
+class NodeLane(Answer):
     """How one node's events come."""
 
     node_id: str
     state: str | None
     address: str | None
     hostname: str | None
-    lane: str
+    lane: Lane
     lane_code: str | None
     lane_reason: str | None
     agent: AgentFigures | None
 
 
-class Snapshots(BaseModel):
+class Snapshots(Answer):
     """How reading the GCS goes."""
 
     ok: bool
@@ -115,21 +132,21 @@ class Snapshots(BaseModel):
     last_tasks_ns: int | None
 
 
-class TracerSaid(BaseModel):
+class TracerSaid(Answer):
     """What tracers said that is not simply on, and how many."""
 
     text: str
     workers: int
 
 
-class WithoutEvents(BaseModel):
+class WithoutEvents(Answer):
     """Tasks that are not on record since their events are switched off; ``class_name`` null: functions."""
 
     class_name: str | None
     tasks: int
 
 
-class Tracing(BaseModel):
+class Tracing(Answer):
     """Of the workers that ran tasks: how many are traced; and what only the tracer knows to have run."""
 
     traced: int
@@ -140,7 +157,7 @@ class Tracing(BaseModel):
     without_events: list[WithoutEvents]
 
 
-class RecordingAnswer(BaseModel):
+class RecordingAnswer(Answer):
     """How a session is recorded."""
 
     session: str
@@ -157,7 +174,7 @@ class RecordingAnswer(BaseModel):
     cannot_see: list[str]
 
 
-class SessionItem(BaseModel):
+class SessionItem(Answer):
     """One Ray session."""
 
     session: str
@@ -178,7 +195,7 @@ class SessionItem(BaseModel):
     dropped_total: int
 
 
-class SessionPage(BaseModel):
+class SessionPage(Answer):
     """A page of sessions."""
 
     items: list[SessionItem]
@@ -187,7 +204,7 @@ class SessionPage(BaseModel):
     dropped: Dropped
 
 
-class TaskItem(BaseModel):
+class TaskItem(Answer):
     """One attempt of a task."""
 
     task_id: str
@@ -218,7 +235,7 @@ class TaskItem(BaseModel):
     total_ns: int | None
 
 
-class TaskPage(BaseModel):
+class TaskPage(Answer):
     """A page of task attempts."""
 
     items: list[TaskItem]
@@ -227,14 +244,14 @@ class TaskPage(BaseModel):
     dropped: Dropped
 
 
-class StateTime(BaseModel):
+class StateTime(Answer):
     """When a state was entered."""
 
     state: str
     time_ns: int
 
 
-class Phase(BaseModel):
+class Phase(Answer):
     """A phase of the execution: deserialize, execute, store, total."""
 
     name: str
@@ -242,7 +259,7 @@ class Phase(BaseModel):
     end_ns: int
 
 
-class TaskFailure(BaseModel):
+class TaskFailure(Answer):
     """Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone."""
 
     type: str
@@ -271,7 +288,7 @@ class AttemptDetail(TaskItem):
     stderr_end: int | None
 
 
-class Parent(BaseModel):
+class Parent(Answer):
     """The task that submitted this one."""
 
     task_id: str
@@ -279,7 +296,7 @@ class Parent(BaseModel):
     state: str | None
 
 
-class SpanItem(BaseModel):
+class SpanItem(Answer):
     """A measured stretch of time inside an attempt."""
 
     name: str
@@ -290,7 +307,7 @@ class SpanItem(BaseModel):
     blocked_on: list[str] | None
 
 
-class EdgeItem(BaseModel):
+class EdgeItem(Answer):
     """An object and the two tasks that it connects."""
 
     producer_task_id: str | None
@@ -309,7 +326,7 @@ class EdgeItem(BaseModel):
     is_remote: bool | None
 
 
-class AnnotationItem(BaseModel):
+class AnnotationItem(Answer):
     """What user code said of its task."""
 
     attempt: int
@@ -320,7 +337,7 @@ class AnnotationItem(BaseModel):
     time_ns: int
 
 
-class PhaseTimes(BaseModel):
+class PhaseTimes(Answer):
     """The parts of an attempt's time, in order (ns); they add up to ``total_ns``.
 
     Of one attempt whose begin nobody reported they are null from its last reported state on.
@@ -354,7 +371,7 @@ class SchedulingItem(PhaseTimes):
     duration_ns: int | None
 
 
-class TaskDetail(BaseModel):
+class TaskDetail(Answer):
     """Everything known of a task."""
 
     task_id: str
@@ -388,14 +405,14 @@ class FunctionSchedulingItem(PhaseTimes):
     spilled: int
 
 
-class SchedulingAnswer(BaseModel):
+class SchedulingAnswer(Answer):
     """Functions by the time of their attempts."""
 
     session: str
     items: list[FunctionSchedulingItem]
 
 
-class FunctionItem(BaseModel):
+class FunctionItem(Answer):
     """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
 
     func_name: str | None
@@ -412,7 +429,7 @@ class FunctionItem(BaseModel):
     total_ns: int
 
 
-class FailureItem(BaseModel):
+class FailureItem(Answer):
     """A failed attempt."""
 
     task_id: str
@@ -424,7 +441,7 @@ class FailureItem(BaseModel):
     end_ns: int | None
 
 
-class FailedAttempt(BaseModel):
+class FailedAttempt(Answer):
     """A failed attempt of a group, what became of its task, and its own message."""
 
     task_id: str
@@ -435,7 +452,7 @@ class FailedAttempt(BaseModel):
     message: str | None
 
 
-class FailureGroup(BaseModel):
+class FailureGroup(Answer):
     """Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
 
     ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
@@ -460,7 +477,7 @@ class FailureGroup(BaseModel):
     latest: list[FailedAttempt]
 
 
-class FailuresAnswer(BaseModel):
+class FailuresAnswer(Answer):
     """Failures by signature; ``tasks`` of all of them by outcome."""
 
     session: str
@@ -469,14 +486,27 @@ class FailuresAnswer(BaseModel):
     tasks: dict[str, int]
 
 
-class IngestError(BaseModel):
+class IngestError(Answer):
     """Why the store cannot be written."""
 
     message: str
     remedy: str
 
 
-class Ingest(BaseModel):
+class HealthAnswer(Answer):
+    """Whether the server lives. ``damaged``: files of the data directory that were set aside."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    sessions: int
+    pending_batches: int
+    stalled_bodies: int
+    rejected_batches: int
+    damaged: list[str]
+    error: IngestError | None
+
+
+class Ingest(Answer):
     """How recording goes."""
 
     events: int
@@ -489,7 +519,7 @@ class Ingest(BaseModel):
     error: IngestError | None
 
 
-class Summary(BaseModel):
+class Summary(Answer):
     """A session at a glance."""
 
     session: str
@@ -508,14 +538,14 @@ class Summary(BaseModel):
     cannot_see: list[str]
 
 
-class NodeCounts(BaseModel):
+class NodeCounts(Answer):
     """Nodes by life."""
 
     alive: int
     dead: int
 
 
-class ClusterAnswer(BaseModel):
+class ClusterAnswer(Answer):
     """How many of everything."""
 
     session: str
@@ -529,7 +559,7 @@ class ClusterAnswer(BaseModel):
     placement_groups: dict[str, int]
 
 
-class SqlAnswer(BaseModel):
+class SqlAnswer(Answer):
     """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
 
     columns: list[tuple[str, str]]

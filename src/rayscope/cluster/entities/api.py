@@ -8,12 +8,14 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
+from rayscope.cluster.entities.schemas import SHAPES
 from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
 from rayscope.ingest.transport import lane_of
 from rayscope.model import Kind
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
+from rayscope.server.schemas import Answer
 from rayscope.server.services import Services
 from rayscope.storage.sql import entities
 
@@ -114,16 +116,17 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
             _add_tasks(services, chosen, [row])
         return answer(row)
 
-    routes: tuple[tuple[str, Callable[..., Response], str], ...] = (
-        (f"/api/{path}", many, f"A page of {what}."),
-        (f"/api/{path}/{{entity_id}}", one, f"One of the {what}."),
+    page_shape, shape = SHAPES[kind]
+    routes: tuple[tuple[str, Callable[..., Response], str, type[Answer]], ...] = (
+        (f"/api/{path}", many, f"A page of {what}.", page_shape),
+        (f"/api/{path}/{{entity_id}}", one, f"One of the {what}.", shape),
     )
-    for route, function, description in routes:
+    for route, function, description, model in routes:
         app.add_api_route(
             route,
             function,
             methods=["GET"],
             description=description,
             operation_id=f"{kind}_{function.__name__}",
-            responses=ERRORS,
+            responses={**ERRORS, 200: {"model": model}},
         )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
-
-from rayscope.server.schemas import Dropped
+from rayscope.server.schemas import Answer, Dropped
 
 
-class Event(BaseModel):
+class Event(Answer):
     """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
 
     time_ns: int
@@ -23,7 +21,7 @@ class Event(BaseModel):
     last_ns: int | None
 
 
-class EventsAnswer(BaseModel):
+class EventsAnswer(Answer):
     """A page of events, newest first."""
 
     items: list[Event]

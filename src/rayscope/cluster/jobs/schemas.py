@@ -6,8 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from rayscope.server.schemas import Answer
 
-class FunctionProgress(BaseModel):
+
+class FunctionProgress(Answer):
     """A function of a job: its attempts by state, and the sums of their times (ns)."""
 
     func_name: str | None
@@ -19,7 +21,7 @@ class FunctionProgress(BaseModel):
     states: dict[str, int]
 
 
-class RestProgress(BaseModel):
+class RestProgress(Answer):
     """What functions beyond the first 100 add up to."""
 
     functions: int
@@ -27,7 +29,7 @@ class RestProgress(BaseModel):
     states: dict[str, int]
 
 
-class Progress(BaseModel):
+class Progress(Answer):
     """All attempts of a job or actor by state, and by function."""
 
     id: str
@@ -50,19 +52,19 @@ class JobRequest(BaseModel):
     entrypoint_resources: dict[str, float] | None = None
 
 
-class Submitted(BaseModel):
+class Submitted(Answer):
     """What Ray calls the job."""
 
     submission_id: str
 
 
-class Stopped(BaseModel):
+class Stopped(Answer):
     """Whether the job still ran."""
 
     stopped: bool
 
 
-class Deleted(BaseModel):
+class Deleted(Answer):
     """Whether Ray has forgotten the job; the record keeps it."""
 
     deleted: bool

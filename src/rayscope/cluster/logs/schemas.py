@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class LogProblem(BaseModel):
+class LogProblem(Answer):
     """Why something cannot be had now."""
 
     code: str
@@ -13,7 +13,7 @@ class LogProblem(BaseModel):
     remedy: str
 
 
-class LogNode(BaseModel):
+class LogNode(Answer):
     """A node. ``files``: how many log files of it are known, None while it was not asked."""
 
     node_id: str
@@ -25,7 +25,7 @@ class LogNode(BaseModel):
     problem: LogProblem | None
 
 
-class LogFile(BaseModel):
+class LogFile(Answer):
     """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes."""
 
     node_id: str
@@ -43,7 +43,7 @@ class LogFile(BaseModel):
     last_ns: int | None
 
 
-class Keeping(BaseModel):
+class Keeping(Answer):
     """What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still."""
 
     mode: str
@@ -52,7 +52,7 @@ class Keeping(BaseModel):
     error: dict[str, str] | None
 
 
-class LogFilesAnswer(BaseModel):
+class LogFilesAnswer(Answer):
     """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told."""
 
     session: str
@@ -64,7 +64,7 @@ class LogFilesAnswer(BaseModel):
     keeping: Keeping
 
 
-class LogLine(BaseModel):
+class LogLine(Answer):
     """A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
 
     ``is_cut``: the text is not all of it. ``is_whole``: its end is there.
@@ -80,14 +80,14 @@ class LogLine(BaseModel):
     is_whole: bool
 
 
-class Stretch(BaseModel):
+class Stretch(Answer):
     """Bytes of a file that cannot be had."""
 
     begin: int
     end: int
 
 
-class LogPage(BaseModel):
+class LogPage(Answer):
     """Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before."""
 
     session: str
@@ -107,7 +107,7 @@ class LogPage(BaseModel):
     lines: list[LogLine]
 
 
-class LogPart(BaseModel):
+class LogPart(Answer):
     """A stretch of a file that belongs to what was asked for, and its last lines."""
 
     node_id: str
@@ -119,7 +119,7 @@ class LogPart(BaseModel):
     problem: LogProblem | None
 
 
-class LogsOfAnswer(BaseModel):
+class LogsOfAnswer(Answer):
     """The stretches. ``notes``: codes of what is not as one might think. ``left_out``: workers not told."""
 
     session: str
@@ -136,7 +136,7 @@ class Hit(LogLine):
     name: str
 
 
-class Searched(BaseModel):
+class Searched(Answer):
     """How much was searched."""
 
     files: int
@@ -144,7 +144,7 @@ class Searched(BaseModel):
     bytes: int
 
 
-class NotSearched(BaseModel):
+class NotSearched(Answer):
     """Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``."""
 
     node_id: str
@@ -153,7 +153,7 @@ class NotSearched(BaseModel):
     bytes: int
 
 
-class LogSearchAnswer(BaseModel):
+class LogSearchAnswer(Answer):
     """Lines that were found, and what was not searched."""
 
     session: str

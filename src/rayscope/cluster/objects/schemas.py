@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from pydantic import Field
+
+from rayscope.server.schemas import Answer
 
 
-class Sums(BaseModel):
+class Sums(Answer):
     """Objects (each once), the references to them, their bytes as far as known, and objects by type."""
 
     objects: int
@@ -27,7 +29,7 @@ class Group(Sums):
     job_id: str | None = None
 
 
-class Holder(BaseModel):
+class ObjectHolder(Answer):
     """A process that holds an object."""
 
     worker_id: str
@@ -38,7 +40,7 @@ class Holder(BaseModel):
     type: str
 
 
-class HeldObject(BaseModel):
+class HeldObject(Answer):
     """One of the largest objects."""
 
     object_id: str
@@ -48,7 +50,7 @@ class HeldObject(BaseModel):
     age_ns: int | None
     types: list[str]
     call_site: str | None
-    holders: list[Holder]
+    holders: list[ObjectHolder]
     holders_total: int
 
 
@@ -63,7 +65,7 @@ class Suspect(Sums):
     oldest_ns: int
 
 
-class StoreOfNode(BaseModel):
+class StoreOfNode(Answer):
     """A node's object store."""
 
     node_id: str
@@ -79,7 +81,7 @@ class StoreOfNode(BaseModel):
     waiting: bool
 
 
-class MemoryAnswer(BaseModel):
+class MemoryAnswer(Answer):
     """Who holds how much; without ``live`` nothing is known but that.
 
     ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
@@ -96,8 +98,8 @@ class MemoryAnswer(BaseModel):
     call_sites: bool = False
     by: str | None = None
     totals: Sums | None = None
-    groups: list[Group] = []
+    groups: list[Group] = Field(default_factory=list)
     groups_total: int = 0
-    objects: list[HeldObject] = []
+    objects: list[HeldObject] = Field(default_factory=list)
     objects_total: int = 0
-    suspects: list[Suspect] = []
+    suspects: list[Suspect] = Field(default_factory=list)

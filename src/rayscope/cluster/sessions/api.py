@@ -79,7 +79,7 @@ def _said(error: StoreError | None) -> dict[str, str] | None:
 def add_sessions(app: FastAPI, services: Services) -> None:
     """Health, the list of sessions, the summary of one."""
 
-    @app.get("/api/health")
+    @app.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
     def health() -> Response:
         """Whether the server lives, and how much waits to be merged."""
         problem = services.recorder.problem()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class TopicState(BaseModel):
+class TopicState(Answer):
     """What a topic tells of a session now; ``data`` is the topic's own."""
 
     topic: str

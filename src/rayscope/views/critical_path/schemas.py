@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class PathLink(BaseModel):
+class PathLink(Answer):
     """A stretch of the critical path."""
 
     task_id: str
@@ -18,7 +18,7 @@ class PathLink(BaseModel):
     share: float
 
 
-class PathFunction(BaseModel):
+class PathFunction(Answer):
     """What of the critical path is one function's, and the duration without it."""
 
     name: str
@@ -31,7 +31,7 @@ class PathFunction(BaseModel):
     without_ns: int
 
 
-class CriticalPathAnswer(BaseModel):
+class CriticalPathAnswer(Answer):
     """The chain that decided how long a job took."""
 
     session: str

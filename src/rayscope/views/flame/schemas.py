@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class FlameFrame(BaseModel):
+class FlameFrame(Answer):
     """A call path: ``own`` of its own attempts, ``value`` with all below it."""
 
     id: str
@@ -33,7 +33,7 @@ class FlameFrame(BaseModel):
     baseline_value: int | None
 
 
-class FlameTree(BaseModel):
+class FlameTree(Answer):
     """Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other."""
 
     frames: list[FlameFrame]
@@ -53,7 +53,7 @@ class FlameAnswer(FlameTree):
     ancestors: list[FlameFrame]
 
 
-class SandwichAnswer(BaseModel):
+class SandwichAnswer(Answer):
     """Who called a function, and what it called."""
 
     session: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class GanttLane(BaseModel):
+class GanttLane(Answer):
     """A worker, node, actor or function, over the whole extent."""
 
     id: str
@@ -24,7 +24,7 @@ class GanttLane(BaseModel):
     folded: int
 
 
-class GanttBars(BaseModel):
+class GanttBars(Answer):
     """Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin."""
 
     lane: list[int]
@@ -40,7 +40,7 @@ class GanttBars(BaseModel):
     attempt: list[int]
 
 
-class GanttDetails(BaseModel):
+class GanttDetails(Answer):
     """Of the bars wide enough (``bar`` is the index), where their phases begin."""
 
     bar: list[int]
@@ -51,7 +51,7 @@ class GanttDetails(BaseModel):
     storing: list[int | None]
 
 
-class GanttSpans(BaseModel):
+class GanttSpans(Answer):
     """Stretches in which the attempts of wide bars were blocked."""
 
     bar: list[int]
@@ -59,14 +59,14 @@ class GanttSpans(BaseModel):
     end: list[int]
 
 
-class Utilisation(BaseModel):
+class Utilisation(Answer):
     """The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on."""
 
     bucket_ns: int
     running: list[float]
 
 
-class GanttAnswer(BaseModel):
+class GanttAnswer(Answer):
     """The Gantt chart of a window."""
 
     session: str

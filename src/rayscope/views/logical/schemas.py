@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class LogicalFigures(BaseModel):
+class LogicalFigures(Answer):
     """Sums (ns, bytes) over attempts and their quantiles: ``total_*`` from submission to end, the others of
     ``duration_ns``."""
 
@@ -45,7 +45,7 @@ class LogicalCall(LogicalFigures):
     target: str
 
 
-class LogicalData(BaseModel):
+class LogicalData(Answer):
     """Objects that ``source`` made and ``target`` took, and their bytes."""
 
     id: str
@@ -59,7 +59,7 @@ class LogicalData(BaseModel):
     get_bytes: int
 
 
-class LogicalFolded(BaseModel):
+class LogicalFolded(Answer):
     """What has no node of its own: functions, drivers, by class its instances, by function its attempts."""
 
     functions: int
@@ -70,7 +70,7 @@ class LogicalFolded(BaseModel):
     calls: dict[str, int]
 
 
-class LogicalAnswer(BaseModel):
+class LogicalAnswer(Answer):
     """A logical graph of at most ``limit`` nodes and edges."""
 
     session: str

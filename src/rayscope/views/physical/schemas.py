@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
-
 from rayscope.cluster.nodes.schemas import Measured
+from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
+from rayscope.server.schemas import Answer
 
 
-class PhysicalNode(BaseModel):
+class PhysicalNode(Answer):
     """A node, what it has, what of that is reserved, and the sums of what is on it.
 
     ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
@@ -31,7 +31,7 @@ class PhysicalNode(BaseModel):
     left_out: int
 
 
-class PhysicalNodes(BaseModel):
+class PhysicalNodes(Answer):
     """Nodes by columns of the same length; ``total`` and ``used`` are places in ``amounts``, -1 for none."""
 
     id: list[str]
@@ -51,7 +51,7 @@ class PhysicalNodes(BaseModel):
     left_out: list[int]
 
 
-class PhysicalWorkers(BaseModel):
+class PhysicalWorkers(Answer):
     """Workers by columns of the same length; places in the lists of the answer, -1 for none."""
 
     key: list[str]
@@ -71,17 +71,7 @@ class PhysicalWorkers(BaseModel):
     annotation: list[int]
 
 
-class PhysicalBundle(BaseModel):
-    """A bundle of a placement group on a node; ``resources`` null: nobody told."""
-
-    group: str
-    name: str | None
-    index: int
-    node: int
-    resources: dict[str, float] | None
-
-
-class PhysicalBundles(BaseModel):
+class PhysicalBundles(Answer):
     """Bundles by columns: places in ``groups``, among the nodes and in ``amounts`` (-1: nobody told)."""
 
     group: list[int]
@@ -90,14 +80,14 @@ class PhysicalBundles(BaseModel):
     resources: list[int]
 
 
-class PhysicalGroup(BaseModel):
+class PhysicalGroup(Answer):
     """A placement group that has bundles here."""
 
     id: str
     name: str | None
 
 
-class PhysicalAnswer(BaseModel):
+class PhysicalAnswer(Answer):
     """What was where at ``at_ns``."""
 
     session: str
@@ -124,41 +114,7 @@ class PhysicalAnswer(BaseModel):
     measured: Measured | None
 
 
-class PhysicalAttempt(BaseModel):
-    """An attempt that runs on a worker."""
-
-    task_id: str
-    attempt: int
-    name: str
-    type: str | None
-    since_ns: int
-    is_blocked: bool
-
-
-class NodeWorker(BaseModel):
-    """A worker of one node in full."""
-
-    key: str
-    id: str
-    kind: str
-    pid: int | None
-    job_id: str | None
-    start_ns: int | None
-    is_internal: bool
-    actor_id: str | None
-    actor_class: str | None
-    actor_name: str | None
-    actor_state: str | None
-    running: int
-    blocked: int
-    functions: int
-    bytes: int
-    reserved: dict[str, float]
-    bundle: int
-    attempts: list[PhysicalAttempt]
-
-
-class NodeAnswer(BaseModel):
+class NodeAnswer(Answer):
     """One node at ``at_ns``."""
 
     session: str
@@ -172,7 +128,7 @@ class NodeAnswer(BaseModel):
     bundles: list[PhysicalBundle]
 
 
-class TransferPair(BaseModel):
+class TransferPair(Answer):
     """Objects made on ``source`` and taken on ``target``."""
 
     source: str
@@ -182,7 +138,7 @@ class TransferPair(BaseModel):
     unsized: int
 
 
-class TransfersAnswer(BaseModel):
+class TransfersAnswer(Answer):
     """What went from node to node between two times."""
 
     session: str

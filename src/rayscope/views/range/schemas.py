@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class RangeFunction(BaseModel):
+class RangeFunction(Answer):
     """What a function's attempts did inside the range."""
 
     name: str
@@ -17,7 +17,7 @@ class RangeFunction(BaseModel):
     mean: float
 
 
-class RangeLane(BaseModel):
+class RangeLane(Answer):
     """A worker, node, actor or function, inside the range."""
 
     id: str
@@ -36,14 +36,14 @@ class RangeLane(BaseModel):
     share: float | None
 
 
-class RangeRunning(BaseModel):
+class RangeRunning(Answer):
     """How many attempts were on workers at a time."""
 
     mean: float
     most: int | None
 
 
-class RangeAnswer(BaseModel):
+class RangeAnswer(Answer):
     """A range of time."""
 
     session: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class MergedFrame(BaseModel):
+class MergedFrame(Answer):
     """Stacks with the same frames from the outermost to this one."""
 
     id: str
@@ -22,7 +22,7 @@ class MergedFrame(BaseModel):
     examples: list[str]
 
 
-class NodeFrames(BaseModel):
+class NodeFrames(Answer):
     """The frames below one node of the stack."""
 
     node: str
@@ -31,7 +31,7 @@ class NodeFrames(BaseModel):
     frames: list[MergedFrame]
 
 
-class FramesWorker(BaseModel):
+class FramesWorker(Answer):
     """A worker that was asked; nothing but its id is known of one that runs nothing."""
 
     worker_id: str
@@ -45,7 +45,7 @@ class SeenWorker(FramesWorker):
     title: str
 
 
-class FramesProblem(BaseModel):
+class FramesProblem(Answer):
     """Why there are no frames of ``count`` workers."""
 
     code: str
@@ -55,7 +55,7 @@ class FramesProblem(BaseModel):
     workers: list[FramesWorker]
 
 
-class FramesAnswer(BaseModel):
+class FramesAnswer(Answer):
     """The Python frames of workers at ``at_ns``."""
 
     session: str

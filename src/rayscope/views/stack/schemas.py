@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from rayscope.server.schemas import Answer
 
 
-class StackExample(BaseModel):
+class StackExample(Answer):
     """One attempt of a node: where it is, and since when in its situation."""
 
     since_ns: int
@@ -15,7 +15,7 @@ class StackExample(BaseModel):
     worker_pid: int | None
 
 
-class StackBlockedOn(BaseModel):
+class StackBlockedOn(Answer):
     """Whom the attempts of a node wait for: ``count`` pairs of one that waits and one that is waited for."""
 
     node: str
@@ -26,7 +26,7 @@ class StackBlockedOn(BaseModel):
     examples: list[str]
 
 
-class StackNode(BaseModel):
+class StackNode(Answer):
     """Attempts of one function in one situation under the same chain of callers."""
 
     id: str
@@ -48,7 +48,7 @@ class StackNode(BaseModel):
     folded_count: int
 
 
-class StackLink(BaseModel):
+class StackLink(Answer):
     """A step of a chain of who waits for whom."""
 
     node: str
@@ -58,7 +58,7 @@ class StackLink(BaseModel):
     count: int
 
 
-class StackAnswer(BaseModel):
+class StackAnswer(Answer):
     """What was in flight at ``at_ns``, and who waited for whom."""
 
     session: str
@@ -72,7 +72,7 @@ class StackAnswer(BaseModel):
     chains: list[list[StackLink]]
 
 
-class ActivityAnswer(BaseModel):
+class ActivityAnswer(Answer):
     """How many attempts were in flight and running in equal parts of the session's time."""
 
     session: str

@@ -1,0 +1,210 @@
+"""Actors, nodes, workers, jobs and placement groups: a row of each list, its page, and one in full.
+
+Texts such as ``labels``, ``resources_total``, ``runtime_env``, ``bundles`` and ``stats`` are Ray's, as JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayscope.cluster.nodes.schemas import NodeDetailParts, NodeUsage, ProcessFigures
+from rayscope.server.schemas import Answer, Dropped, Lane
+
+
+class EntityPage(Answer):
+    """A page of a list. ``internal_hidden``: how many of Ray's own it leaves out."""
+
+    next: str | None
+    total: int
+    internal_hidden: int
+    dropped: Dropped
+
+
+class Detail(Answer):
+    """``history``: every state that was told, by time: ``time_ns``, ``state`` and what came with it."""
+
+    history: list[dict[str, Any]]
+
+
+class Actor(Answer):
+    """An actor, as it is or was."""
+
+    actor_id: str
+    state: str | None
+    class_name: str | None
+    name: str | None
+    ray_namespace: str | None
+    job_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    pid: int | None
+    repr_name: str | None
+    is_detached: bool | None
+    num_restarts: int | None
+    max_restarts: int | None
+    required_resources: str | None
+    placement_group_id: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    death_reason: str | None
+    death_cause: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    is_internal: bool
+
+
+class RecordedNode(Answer):
+    """What the record has of a node. ``lane``: how its events come."""
+
+    node_id: str
+    state: str | None
+    node_ip: str | None
+    node_name: str | None
+    hostname: str | None
+    is_head: bool | None
+    instance_id: str | None
+    instance_type: str | None
+    labels: str | None
+    resources_total: str | None
+    death_reason: str | None
+    death_message: str | None
+    metrics_export_port: int | None
+    dashboard_agent_port: int | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    lane: Lane
+    lane_code: str | None
+    lane_reason: str | None
+
+
+class Node(RecordedNode, NodeUsage):
+    """A node, and the number of its living workers."""
+
+    workers: int | None
+
+
+class RecordedWorker(Answer):
+    """What the record has of a worker process."""
+
+    worker_id: str
+    state: str | None
+    worker_type: str | None
+    node_id: str | None
+    pid: int | None
+    ip: str | None
+    job_id: str | None
+    exit_type: str | None
+    exit_detail: str | None
+    launch_ns: int | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    tracer: str | None
+    is_internal: bool
+
+
+class Worker(RecordedWorker, ProcessFigures):
+    """A worker process, and what is measured of it."""
+
+
+class Job(Answer):
+    """A driver or submitted job. ``tasks``: its attempts by state."""
+
+    job_id: str
+    state: str | None
+    type: str | None
+    submission_id: str | None
+    entrypoint: str | None
+    driver_pid: int | None
+    driver_ip: str | None
+    driver_node_id: str | None
+    message: str | None
+    error_type: str | None
+    exit_code: int | None
+    is_internal: bool
+    alias_of: str | None
+    runtime_env: str | None
+    metadata: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    tasks: dict[str, int]
+
+
+class PlacementGroup(Answer):
+    """A placement group."""
+
+    placement_group_id: str
+    state: str | None
+    name: str | None
+    strategy: str | None
+    job_id: str | None
+    creator_actor_id: str | None
+    is_detached: bool | None
+    bundles: str | None
+    stats: str | None
+    created_ns: int | None
+    end_known_by: str | None
+
+
+class ActorPage(EntityPage):
+    """A page of actors."""
+
+    items: list[Actor]
+
+
+class NodePage(EntityPage):
+    """A page of nodes."""
+
+    items: list[Node]
+
+
+class WorkerPage(EntityPage):
+    """A page of workers."""
+
+    items: list[Worker]
+
+
+class JobPage(EntityPage):
+    """A page of jobs."""
+
+    items: list[Job]
+
+
+class PlacementGroupPage(EntityPage):
+    """A page of placement groups."""
+
+    items: list[PlacementGroup]
+
+
+class ActorDetail(Actor, Detail):
+    """An actor in full."""
+
+
+class NodeDetail(RecordedNode, NodeDetailParts, Detail):
+    """A node in full."""
+
+
+class WorkerDetail(Worker, Detail):
+    """A worker in full."""
+
+
+class JobDetail(Job, Detail):
+    """A job in full."""
+
+
+class PlacementGroupDetail(PlacementGroup, Detail):
+    """A placement group in full."""
+
+
+#: Kind of entity -> the shape of a page of its list, and of one in full.
+SHAPES: dict[str, tuple[type[Answer], type[Answer]]] = {
+    "actor": (ActorPage, ActorDetail),
+    "node": (NodePage, NodeDetail),
+    "worker": (WorkerPage, WorkerDetail),
+    "job": (JobPage, JobDetail),
+    "placement_group": (PlacementGroupPage, PlacementGroupDetail),
+}

@@ -1,0 +1,56 @@
+"""Compares every answer of a server in a test with the shape that its route promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: What did not fit, and how often each shape was compared.
+wrong: list[str] = []
+compared: dict[str, int] = {}
+
+
+class _Compared:
+    """A route's application, whose JSON answers are looked at on their way."""
+
+    def __init__(self, path: str, app: ASGIApp, shapes: dict[int, Any]) -> None:
+        self._path, self._app, self._shapes = path, app, shapes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = 0, bytearray()
+
+        async def look(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body" and status in self._shapes:
+                body.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    compare(self._path, self._shapes[status], bytes(body))
+            await send(message)
+
+        await self._app(scope, receive, look)
+
+
+def compare(path: str, shape: Any, body: bytes) -> None:
+    """Note it if a body is not of its shape."""
+    compared[path] = compared.get(path, 0) + 1
+    try:
+        TypeAdapter(shape).validate_json(body, strict=True)
+    except ValidationError as error:
+        wrong.append(f"The answer of {path} is not of its shape: {error}")
+
+
+def compare_answers(app: FastAPI) -> FastAPI:
+    """Let every answer of ``app`` be compared with what its route's ``responses`` say."""
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            shapes = {
+                int(status): about["model"] for status, about in route.responses.items() if "model" in about
+            }
+            route.app = _Compared(route.path, route.app, shapes)
+    return app
