@@ -38,10 +38,15 @@ test: lint test-web test-py ## Install what is missing and run every check and t
 
 .PHONY: lint
 lint: $(SETUP) ## Formatting, lint, types, the one-way rooms
-	$(BIN)/ruff format --check src tests benchmarks examples hatch_build.py
-	$(BIN)/ruff check src tests benchmarks examples hatch_build.py
+	$(BIN)/ruff format --check src tests tools benchmarks examples hatch_build.py
+	$(BIN)/ruff check src tests tools benchmarks examples hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/generate_types.py --check
+
+.PHONY: types
+types: $(SETUP) ## Write the types of the client and of the UI anew, after a change of the server's schemas
+	$(BIN)/python tools/generate_types.py
 
 .PHONY: test-web
 test-web: $(SETUP) ## Types, lint and unit tests of the UI
@@ -74,8 +79,8 @@ test-all: test test-long test-versions test-faults ## Everything: the long tests
 
 .PHONY: format
 format: $(SETUP) ## Format and mend what can be mended
-	$(BIN)/ruff format src tests benchmarks examples hatch_build.py
-	$(BIN)/ruff check --fix src tests benchmarks examples hatch_build.py
+	$(BIN)/ruff format src tests tools benchmarks examples hatch_build.py
+	$(BIN)/ruff check --fix src tests tools benchmarks examples hatch_build.py
 
 .PHONY: system
 system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font, Prometheus)

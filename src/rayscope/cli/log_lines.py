@@ -12,7 +12,7 @@ import typer
 
 from rayscope.cli.console import print_json, shown, visible
 from rayscope.client import Client, RayscopeError
-from rayscope.client.types_live import LogPage
+from rayscope.client.types import LogPage
 
 #: Between two looks for lines, and for more files, s; looks without a line after the end of the writer.
 _PERIOD_S, _OWNER_S, _LAST_LOOKS = 1.0, 5.0, 3

@@ -14,7 +14,7 @@ from rayscope.cli.log_lines import Tail, Writer, follow_tails
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, print_rows, size, text
 from rayscope.client import Client
-from rayscope.client.types_live import LogPart
+from rayscope.client.types import LogPart
 
 _FILES = (
     text("name", long=True),

@@ -14,9 +14,7 @@ from rich.text import Text
 from rayscope.cli.console import shown
 from rayscope.cli.printing import clock, state_text
 from rayscope.cli.summary import duration
-from rayscope.client.types import FunctionItem, SessionItem
-from rayscope.client.types_entities import Job, Node
-from rayscope.client.types_live import AlertInfo
+from rayscope.client.types import AlertInfo, FunctionItem, Job, Node, SessionItem
 from rayscope.model import CUT_OFF
 
 #: What nodes can be sorted by: title -> field of the list of nodes.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rayscope.client import filters as f
 from rayscope.client import types as t
-from rayscope.client import types_entities as entities
-from rayscope.client import types_live as live
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing, Time, params, part
 from rayscope.client.methods import asked, listed
@@ -15,7 +14,7 @@ from rayscope.client.methods import asked, listed
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from rayscope.client.types_entities import EntityFilters, EventFilters, JobRequest, TaskFilters
+    from rayscope.client.filters import EntityFilters, EventFilters, JobOptions, TaskFilters
 
 #: What an export, and a question in SQL, may take, s.
 EXPORT_S, _SQL_S = 3600.0, 120.0
@@ -27,23 +26,21 @@ class Api(LogsApi):
     Times are ns since the epoch or datetimes. Every method raises RayscopeError when it is carried out.
     """
 
-    def _flow(
-        self, view: str, session: str | None, filters: Mapping[str, Any], **more: Any
-    ) -> Call[dict[str, Any]]:
-        given = params(entities.TaskFilters, filters, session=self._of(session), **more)
+    def _flow(self, view: str, session: str | None, filters: Mapping[str, Any], **more: Any) -> Call[Any]:
+        given = params(f.TaskFilters, filters, session=self._of(session), **more)
         return Call("GET", f"/api/flow/{view}", given)
 
     def _entities(
         self, path: str, shape: type, session: str | None, filters: Mapping[str, Any], **more: Any
     ) -> Listing[Any]:
         limit = more.pop("limit")
-        given = params(entities.EntityFilters, filters, session=self._of(session), **more)
+        given = params(f.EntityFilters, filters, session=self._of(session), **more)
         return Listing(f"/api/{path}", given, shape, limit)
 
     # Sessions.
 
     @asked
-    def health(self) -> Call[dict[str, Any]]:
+    def health(self) -> Call[t.HealthAnswer]:
         """Whether the server lives, its version, and how many batches wait to be merged."""
         return Call("GET", "/api/health", timeout_s=5)
 
@@ -63,7 +60,7 @@ class Api(LogsApi):
         return Call("GET", "/api/cluster", params(session=self._of(session)))
 
     @asked
-    def recording(self, session: str | None = None) -> Call[dict[str, Any]]:
+    def recording(self, session: str | None = None) -> Call[t.RecordingAnswer]:
         """How a session is recorded, node by node (docs/api.md)."""
         return Call("GET", "/api/recording", params(session=self._of(session)))
 
@@ -88,7 +85,7 @@ class Api(LogsApi):
         **filters: Unpack[TaskFilters],
     ) -> Listing[t.TaskItem]:
         """Attempts of tasks, newest first unless sorted."""
-        given = params(entities.TaskFilters, filters, session=self._of(session), sort=sort)
+        given = params(f.TaskFilters, filters, session=self._of(session), sort=sort)
         return Listing("/api/tasks", given, t.TaskItem, limit)
 
     @listed
@@ -99,9 +96,9 @@ class Api(LogsApi):
         sort: str | None = None,
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
-    ) -> Listing[entities.Actor]:
+    ) -> Listing[t.Actor]:
         """Actors, alive and dead."""
-        return self._entities("actors", entities.Actor, session, filters, sort=sort, limit=limit)
+        return self._entities("actors", t.Actor, session, filters, sort=sort, limit=limit)
 
     @listed
     def nodes(
@@ -111,9 +108,9 @@ class Api(LogsApi):
         sort: str | None = None,
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
-    ) -> Listing[entities.Node]:
+    ) -> Listing[t.Node]:
         """Nodes, with what they use."""
-        return self._entities("nodes", entities.Node, session, filters, sort=sort, limit=limit)
+        return self._entities("nodes", t.Node, session, filters, sort=sort, limit=limit)
 
     @listed
     def workers(
@@ -123,9 +120,9 @@ class Api(LogsApi):
         sort: str | None = None,
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
-    ) -> Listing[entities.Worker]:
+    ) -> Listing[t.Worker]:
         """Worker processes."""
-        return self._entities("workers", entities.Worker, session, filters, sort=sort, limit=limit)
+        return self._entities("workers", t.Worker, session, filters, sort=sort, limit=limit)
 
     @listed
     def jobs(
@@ -135,9 +132,9 @@ class Api(LogsApi):
         sort: str | None = None,
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
-    ) -> Listing[entities.Job]:
+    ) -> Listing[t.Job]:
         """Drivers and submitted jobs, with their attempts by state."""
-        return self._entities("jobs", entities.Job, session, filters, sort=sort, limit=limit)
+        return self._entities("jobs", t.Job, session, filters, sort=sort, limit=limit)
 
     @listed
     def placement_groups(
@@ -147,18 +144,18 @@ class Api(LogsApi):
         sort: str | None = None,
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
-    ) -> Listing[entities.PlacementGroup]:
+    ) -> Listing[t.PlacementGroup]:
         """Placement groups."""
-        shape = entities.PlacementGroup
+        shape = t.PlacementGroup
         return self._entities("placement_groups", shape, session, filters, sort=sort, limit=limit)
 
     @listed
     def events(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[EventFilters]
-    ) -> Listing[live.Event]:
+    ) -> Listing[t.Event]:
         """What happened, newest first."""
-        given = params(entities.EventFilters, filters, session=self._of(session))
-        return Listing("/api/events", given, live.Event, limit)
+        given = params(f.EventFilters, filters, session=self._of(session))
+        return Listing("/api/events", given, t.Event, limit)
 
     @asked
     def failures(
@@ -174,7 +171,7 @@ class Api(LogsApi):
         ``outcome``: only tasks whose failure is ``final``, ``retrying`` or ``recovered``.
         """
         more: dict[str, Any] = {"outcome": outcome, "limit": limit, "session": self._of(session)}
-        return Call("GET", "/api/failures", params(entities.TaskFilters, filters, **more))
+        return Call("GET", "/api/failures", params(f.TaskFilters, filters, **more))
 
     @asked
     def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
@@ -187,7 +184,7 @@ class Api(LogsApi):
         return Call("GET", f"/api/{part(kind)}/{part(entity_id)}", params(session=self._of(session)))
 
     @asked
-    def progress(self, job_id: str, session: str | None = None) -> Call[live.Progress]:
+    def progress(self, job_id: str, session: str | None = None) -> Call[t.Progress]:
         """All attempts of a job by state, and by function."""
         return Call("GET", f"/api/jobs/{part(job_id)}/progress", params(session=self._of(session)))
 
@@ -201,7 +198,7 @@ class Api(LogsApi):
         node_id: str | None = None,
         job_id: str | None = None,
         older_than_s: float | None = None,
-    ) -> Call[live.MemoryAnswer]:
+    ) -> Call[t.MemoryAnswer]:
         """Who holds how much of a live cluster's object stores."""
         more: dict[str, Any] = {
             "type": type,
@@ -212,7 +209,7 @@ class Api(LogsApi):
         return Call("GET", "/api/memory", params(session=self._of(session), by=by, **more))
 
     @asked
-    def alerts(self, session: str | None = None) -> Call[live.AlertsAnswer]:
+    def alerts(self, session: str | None = None) -> Call[t.AlertsAnswer]:
         """What fires, is pending, and was resolved a short time ago."""
         return Call("GET", "/api/alerts", params(session=self._of(session)))
 
@@ -226,7 +223,7 @@ class Api(LogsApi):
         step_s: float | None = None,
         limit: int | None = None,
         session: str | None = None,
-    ) -> Call[live.QueryAnswer]:
+    ) -> Call[t.QueryAnswer]:
         """A PromQL expression over a range (the last hour unless told); ``limit``: series at most."""
         step_ns = None if step_s is None else int(step_s * 1e9)
         more: dict[str, Any] = {"from_ns": start, "to_ns": end, "step_ns": step_ns, "limit": limit}
@@ -243,7 +240,7 @@ class Api(LogsApi):
     @asked
     def logical(
         self, *, expand: Sequence[str] = (), session: str | None = None, **filters: Unpack[TaskFilters]
-    ) -> Call[dict[str, Any]]:
+    ) -> Call[t.LogicalAnswer]:
         """Who calls whom, and whose values go where, by function."""
         call = self._flow("logical", session, filters)
         return Call(call.method, call.path, {**call.params, "expand": list(expand)})
@@ -258,7 +255,7 @@ class Api(LogsApi):
         lanes: int | None = None,
         session: str | None = None,
         **filters: Unpack[TaskFilters],
-    ) -> Call[dict[str, Any]]:
+    ) -> Call[t.GanttAnswer]:
         """Attempts as bars on lanes."""
         return self._flow("gantt", session, filters, by=by, width=width, lanes_from=lanes_from, lanes=lanes)
 
@@ -272,7 +269,7 @@ class Api(LogsApi):
         baseline_job: str | None = None,
         session: str | None = None,
         **filters: Unpack[TaskFilters],
-    ) -> Call[dict[str, Any]]:
+    ) -> Call[t.FlameAnswer | t.SandwichAnswer]:
         """Where the time of all attempts went, by who called whom."""
         more: dict[str, Any] = {"weight": weight, "focus": focus, "of": of, "baseline_job": baseline_job}
         return self._flow("flame", session, filters, **more)
@@ -280,19 +277,21 @@ class Api(LogsApi):
     @asked
     def stack(
         self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
-    ) -> Call[dict[str, Any]]:
+    ) -> Call[t.StackAnswer]:
         """What was in flight at one time, under which callers, blocked on what."""
         return self._flow("stack", session, filters, at_ns=at)
 
     @asked
     def physical(
         self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
-    ) -> Call[dict[str, Any]]:
+    ) -> Call[t.PhysicalAnswer]:
         """What was where at one time: nodes, workers, actors, placement groups."""
         return self._flow("physical", session, filters, at_ns=at)
 
     @asked
-    def critical_path(self, job_id: str | None = None, session: str | None = None) -> Call[dict[str, Any]]:
+    def critical_path(
+        self, job_id: str | None = None, session: str | None = None
+    ) -> Call[t.CriticalPathAnswer]:
         """The chain of work and waits that decided how long a job took."""
         return Call("GET", "/api/flow/critical_path", params(session=self._of(session), job_id=job_id))
 
@@ -300,7 +299,7 @@ class Api(LogsApi):
 
     @asked
     def submit_job(
-        self, entrypoint: str, *, session: str | None = None, **request: Unpack[JobRequest]
+        self, entrypoint: str, *, session: str | None = None, **request: Unpack[JobOptions]
     ) -> Call[str]:
         """Submit a job (a shell command) through Ray's job API; its submission id."""
         return Call(
@@ -326,5 +325,5 @@ class Api(LogsApi):
         return Call("DELETE", path, of, timeout_s=120, acts=True, pick=lambda answer: bool(answer["deleted"]))
 
     def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:
-        given = params(entities.TaskFilters, filters, session=self._of(session), format=form)
+        given = params(f.TaskFilters, filters, session=self._of(session), format=form)
         return Call("GET", "/api/export", given, timeout_s=EXPORT_S)

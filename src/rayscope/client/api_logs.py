@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayscope.client import types_live as live
+from rayscope.client import types as t
 from rayscope.client.calls import Call, Time, params
 from rayscope.client.errors import RayscopeError
 from rayscope.client.methods import asked
@@ -30,7 +30,7 @@ class LogsApi:
         q: str | None = None,
         limit: int | None = None,
         session: str | None = None,
-    ) -> Call[live.LogFilesAnswer]:
+    ) -> Call[t.LogFilesAnswer]:
         """Log files, by node and name."""
         more: dict[str, Any] = {"node_id": node_id, "kind": kind, "q": q, "limit": limit}
         return Call("GET", "/api/logs", params(session=self._of(session), **more))
@@ -52,7 +52,7 @@ class LogsApi:
         until: Time | None = None,
         limit: int | None = None,
         session: str | None = None,
-    ) -> Call[live.LogPage]:
+    ) -> Call[t.LogPage]:
         """Lines of a file: the last ones, those from ``offset`` on, or those before ``before`` (bytes)."""
         more: dict[str, Any] = {
             "offset": offset,
@@ -77,7 +77,7 @@ class LogsApi:
         worker_id: str | None = None,
         limit: int | None = None,
         session: str | None = None,
-    ) -> Call[live.LogsOfAnswer]:
+    ) -> Call[t.LogsOfAnswer]:
         """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
         owner: dict[str, Any] = dict(zip(_OWNERS, (task_id, actor_id, job_id, worker_id), strict=True))
         if sum(identity is not None for identity in owner.values()) != 1:
@@ -99,7 +99,7 @@ class LogsApi:
         until: Time | None = None,
         limit: int | None = None,
         session: str | None = None,
-    ) -> Call[live.LogSearchAnswer]:
+    ) -> Call[t.LogSearchAnswer]:
         """Lines of all files that have a text, or match an expression (RE2)."""
         more: dict[str, Any] = {
             "regex": regex,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
     from typing_extensions import Unpack
 
-    from rayscope.client.types_entities import TaskFilters
+    from rayscope.client.filters import TaskFilters
 
 T = TypeVar("T")
 _Client = TypeVar("_Client", bound="Client")

@@ -1,12 +1,369 @@
-"""What the server answers about the record: dicts whose keys docs/api.md explains.
+"""What the server answers and takes: dicts whose keys docs/api.md explains.
 
 Fields named ``*_ns`` are integer nanoseconds (times since the epoch, or durations), sizes are bytes, ids are
 Ray's hex; None is unknown. A newer server may tell more than stands here.
+
+Generated from the server's schemas by `make types`: do not edit.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+
+
+class AckBody(TypedDict):
+    """Take an alert on."""
+
+    session: NotRequired[str | None]
+    fingerprint: str
+    by: str
+    comment: NotRequired[str]
+
+
+class AckInfo(TypedDict):
+    """Who has taken an alert on."""
+
+    by: str
+    comment: str
+    time_ns: int
+
+
+class ActivityAnswer(TypedDict):
+    """How many attempts were in flight and running in equal parts of the session's time."""
+
+    session: str
+    begin_ns: int | None
+    end_ns: int | None
+    bucket_ns: int | None
+    in_flight: list[float]
+    running: list[float]
+
+
+class Actor(TypedDict):
+    """An actor, as it is or was."""
+
+    actor_id: str
+    state: str | None
+    class_name: str | None
+    name: str | None
+    ray_namespace: str | None
+    job_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    pid: int | None
+    repr_name: str | None
+    is_detached: bool | None
+    num_restarts: int | None
+    max_restarts: int | None
+    required_resources: str | None
+    placement_group_id: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    death_reason: str | None
+    death_cause: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    is_internal: bool
+
+
+class ActorDetail(TypedDict):
+    """An actor in full."""
+
+    history: list[dict[str, Any]]
+    actor_id: str
+    state: str | None
+    class_name: str | None
+    name: str | None
+    ray_namespace: str | None
+    job_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    pid: int | None
+    repr_name: str | None
+    is_detached: bool | None
+    num_restarts: int | None
+    max_restarts: int | None
+    required_resources: str | None
+    placement_group_id: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    death_reason: str | None
+    death_cause: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    is_internal: bool
+
+
+class AgentFigures(TypedDict):
+    """What a node's agent says of itself; counts are totals since its process began."""
+
+    pid: int
+    ray_version: str
+    rayscope_version: str
+    time_ns: int
+    since_ns: int
+    received: int
+    sent: int
+    waiting: int
+    raw_bytes: int
+    sent_bytes: int
+    bodies: int
+    refused: int
+    trouble: str | None
+    busy_s: float
+    cpu_s: float
+    lost: int
+    dropped_attempts: int
+
+
+class AlertEvent(TypedDict):
+    """A transition, and the series that caused it."""
+
+    time_ns: int
+    rule: str
+    fingerprint: str
+    before: str
+    after: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    value: float | None
+    threshold: float | None
+    op: str | None
+    times_ms: list[int]
+    values: list[float | None]
+
+
+class AlertInfo(TypedDict):
+    """One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now."""
+
+    fingerprint: str
+    rule: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    state: Literal["pending", "firing", "resolved"]
+    severity: str
+    value: float | None
+    active_ns: int
+    fired_ns: int
+    resolved_ns: int
+    keep_ns: int
+    ack: AckInfo | None
+    silenced_by: list[str]
+
+
+class AlertsAnswer(TypedDict):
+    """``live``: false if the session is over; then ``items`` is what fired or was pending at its end."""
+
+    session: str
+    live: bool
+    evaluated_ns: int | None
+    firing: int
+    pending: int
+    items: list[AlertInfo]
+    left_out: int
+    resolved: list[AlertInfo]
+    resolved_left_out: int
+
+
+class AmountOf(TypedDict):
+    """Of one resource."""
+
+    total: float
+    available: float
+    used: float
+
+
+class AnnotationItem(TypedDict):
+    """What user code said of its task."""
+
+    attempt: int
+    kind: str
+    name: str
+    value: str
+    number: float | None
+    time_ns: int
+
+
+class Attached(TypedDict):
+    """The session of the cluster that was attached to."""
+
+    session: str
+
+
+class CellNodes(TypedDict):
+    """Nodes by columns, the head first and then by name."""
+
+    id: list[str]
+    name: list[str]
+    is_head: list[bool]
+    workers: list[int]
+    running: list[int]
+
+
+class CellWorkers(TypedDict):
+    """
+    Workers by columns, by node. ``key``: the beginning of the id; numbers but ``pid`` and ``running`` are
+    places in ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 is none.
+    """
+
+    key: list[str]
+    node: list[int]
+    kind: list[int]
+    pid: list[int]
+    actor_class: list[int]
+    function: list[int]
+    running: list[int]
+
+
+class ChannelInfo(TypedDict):
+    """A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s."""
+
+    name: str
+    type: str
+    targets: list[str]
+    match: dict[str, str]
+    send_resolved: bool
+    group_by: list[str]
+    group_wait_s: float
+    group_interval_s: float
+    repeat_interval_s: float
+    problem: str | None
+    remedy: str | None
+    sent: int
+    failed: int
+    dropped: int
+    waiting: int
+    tries: int
+    last_ns: int | None
+    last_ok: bool | None
+    last_error: str | None
+    last_title: str | None
+    next_try_ns: int | None
+
+
+class ChannelTested(TypedDict):
+    """How a test notification went."""
+
+    ok: bool
+    error: str | None
+
+
+class ChannelsAnswer(TypedDict):
+    """The channels of ``channels.yml``."""
+
+    items: list[ChannelInfo]
+    kinds: list[str]
+    file: str
+    problem: str | None
+    remedy: str | None
+
+
+class ChartQuery(TypedDict):
+    """PromQL, and how each of its series is called (`{{label}}`)."""
+
+    expr: str
+    legend: NotRequired[str | None]
+
+
+class Cluster(TypedDict):
+    """A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one."""
+
+    address: str
+    ray_token: NotRequired[str | None]
+
+
+class CollectorItem(TypedDict):
+    """How a collector goes. ``ok`` is null before its first answer; with ``ok``, ``error`` is a warning."""
+
+    name: str
+    target: str
+    ok: bool | None
+    error: str | None
+    remedy: str | None
+    code: str | None
+    params: dict[str, str | int] | None
+    cost_s: float
+    took_s: float
+    last_ns: int | None
+    samples: int
+    left_out: int
+    interval_s: float
+    timeout_s: float
+
+
+class DashboardChart(TypedDict):
+    """A chart of a dashboard: one expression (`expr`) or several (`queries`)."""
+
+    title: str
+    expr: NotRequired[str | None]
+    queries: NotRequired[list[ChartQuery]]
+    unit: NotRequired[str]
+    width: NotRequired[Literal[1, 2, 3]]
+    stacked: NotRequired[bool]
+
+
+class DashboardGiven(TypedDict):
+    """A dashboard as a user makes it."""
+
+    title: str
+    charts: list[DashboardChart]
+
+
+class DashboardInShort(TypedDict):
+    """A dashboard without its charts; ``changed_ns``: when its file was written."""
+
+    name: str
+    title: str
+    charts_total: int
+    changed_ns: int
+
+
+class DashboardsAnswer(TypedDict):
+    """All dashboards; ``unreadable``: files that are none."""
+
+    items: list[DashboardInShort]
+    unreadable: list[str]
+
+
+class DeadNode(TypedDict):
+    """A node that is dead."""
+
+    id: str
+    name: str | None
+    node_ip: str | None
+    is_head: bool | None
+    end_ns: int | None
+    death_reason: str | None
+    resources_total: str | None
+
+
+class Deleted(TypedDict):
+    """Whether Ray has forgotten the job; the record keeps it."""
+
+    deleted: bool
+
+
+class DiscoveredTarget(TypedDict):
+    """Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/"""
+
+    targets: list[str]
+    labels: dict[str, str]
+
+
+class Disk(TypedDict):
+    """One file system. What users can fill is ``used_bytes`` and ``free_bytes``."""
+
+    path: str
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
 
 
 class DroppedBy(TypedDict):
@@ -20,17 +377,1114 @@ class DroppedBy(TypedDict):
     last_ns: int | None
 
 
-class Dropped(TypedDict):
-    """What is missing from the record."""
+class EdgeItem(TypedDict):
+    """An object and the two tasks that it connects."""
 
+    producer_task_id: str | None
+    producer_name: str | None
+    consumer_task_id: str | None
+    consumer_name: str | None
+    object_id: str
+    bytes: int | None
+    kind: str
+    nested: bool
+    by_value: bool
+    begin_ns: int | None
+    end_ns: int | None
+    gets: int
+    blocked_ns: int | None
+    is_remote: bool | None
+
+
+class ErrorDetail(TypedDict):
+    """What went wrong and what to do about it. ``params``: what the message names, where that is little."""
+
+    code: str
+    message: str
+    remedy: str
+    params: NotRequired[dict[str, str | int] | None]
+
+
+class Event(TypedDict):
+    """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
+
+    time_ns: int
+    severity: str
+    kind: str
+    event: str
+    id: str | None
+    title: str | None
+    message: str | None
+    node_id: str | None
+    job_id: str | None
+    count: int
+    last_ns: int | None
+
+
+class FailedAttempt(TypedDict):
+    """A failed attempt of a group, what became of its task, and its own message."""
+
+    task_id: str
+    attempt: int
+    outcome: str
+    end_ns: int | None
+    node_id: str | None
+    message: str | None
+
+
+class FailureGroup(TypedDict):
+    """
+    Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
+
+    ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
+    ``latest`` are 20 of its attempts at most.
+    """
+
+    func_name: str | None
+    error_type: str | None
+    message: str | None
+    example: str | None
+    path: str | None
+    file: str | None
+    line: int | None
+    outcome: str
+    attempts: int
+    tasks: int
+    final: int
+    retrying: int
+    recovered: int
+    first_ns: int | None
+    last_ns: int | None
+    latest: list[FailedAttempt]
+
+
+class FailureItem(TypedDict):
+    """A failed attempt."""
+
+    task_id: str
+    attempt: int
+    name: str | None
+    error_type: str | None
+    error_message: str | None
+    error_summary: str | None
+    end_ns: int | None
+
+
+class FailuresAnswer(TypedDict):
+    """Failures by signature; ``tasks`` of all of them by outcome."""
+
+    session: str
+    items: list[FailureGroup]
     total: int
-    spans: int
-    by: list[DroppedBy]
-    unresolved_attempts: int
-    starts_lost: int
-    repaired_total: int
-    repaired_ns: int | None
-    repaired_partly: bool
+    tasks: dict[str, int]
+
+
+class FileProblem(TypedDict):
+    """A file of rules that cannot be used."""
+
+    file: str
+    message: str
+    remedy: str
+
+
+class FlameFrame(TypedDict):
+    """A call path: ``own`` of its own attempts, ``value`` with all below it."""
+
+    id: str
+    parent: str | None
+    name: str | None
+    kind: str
+    depth: int
+    own: int
+    value: int
+    attempts: int
+    failed: int
+    running: int
+    duration_ns: int
+    executing_ns: int
+    blocked_ns: int
+    bytes: int
+    cpu_ns: int
+    cpu_known: int
+    first_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    folded: int
+    baseline_own: int | None
+    baseline_value: int | None
+
+
+class FlameTree(TypedDict):
+    """Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other."""
+
+    frames: list[FlameFrame]
+    frames_total: int
+    folded: int
+
+
+Format: TypeAlias = Literal["perfetto", "chrome", "speedscope", "parquet"]
+
+
+class FramesWorker(TypedDict):
+    """A worker that was asked; nothing but its id is known of one that runs nothing."""
+
+    worker_id: str
+    node_id: str | None
+    pid: int | None
+
+
+class FunctionItem(TypedDict):
+    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
+
+    func_name: str | None
+    type: str | None
+    attempts: int
+    finished: int
+    failed: int
+    running: int
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    duration_ns: int
+    waiting_ns: int
+    total_ns: int
+
+
+class FunctionProgress(TypedDict):
+    """A function of a job: its attempts by state, and the sums of their times (ns)."""
+
+    func_name: str | None
+    type: str | None
+    attempts: int
+    duration_ns: int
+    waiting_ns: int
+    total_ns: int
+    states: dict[str, int]
+
+
+class FunctionSchedulingItem(TypedDict):
+    """Where the time of a function's attempts went, summed up (ns), and where they ran."""
+
+    waiting_args_ns: int | None
+    waiting_node_ns: int | None
+    starting_worker_ns: int | None
+    queued_ns: int | None
+    loading_ns: int | None
+    fetching_ns: int | None
+    executing_ns: int | None
+    blocked_ns: int | None
+    storing_ns: int | None
+    func_name: str | None
+    type: str | None
+    attempts: int
+    total_ns: int
+    waiting_ns: int
+    duration_ns: int
+    local: int
+    spilled: int
+
+
+class GanttBars(TypedDict):
+    """Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin."""
+
+    lane: list[int]
+    row: list[int]
+    begin: list[int]
+    end: list[int]
+    count: list[int]
+    busy: list[int]
+    failed: list[int]
+    name: list[int]
+    state: list[int]
+    task_id: list[str]
+    attempt: list[int]
+
+
+class GanttDetails(TypedDict):
+    """Of the bars wide enough (``bar`` is the index), where their phases begin."""
+
+    bar: list[int]
+    created: list[int | None]
+    waiting_node: list[int | None]
+    queued: list[int | None]
+    executing: list[int | None]
+    storing: list[int | None]
+
+
+class GanttLane(TypedDict):
+    """A worker, node, actor or function, over the whole extent."""
+
+    id: str
+    kind: str
+    label: str | None
+    depth: int | None
+    node_id: str | None
+    node_ip: str | None
+    pid: int | None
+    actor_id: str | None
+    class_name: str | None
+    actor_name: str | None
+    attempts: int
+    busy_ns: int
+    rows: int
+    folded: int
+
+
+class GanttSpans(TypedDict):
+    """Stretches in which the attempts of wide bars were blocked."""
+
+    bar: list[int]
+    begin: list[int]
+    end: list[int]
+
+
+class GpuProcess(TypedDict):
+    """A process that has memory of a GPU, and which worker it is."""
+
+    pid: int
+    memory_bytes: int
+    percent: float | None
+    worker_id: str | None
+    actor_class: str | None
+    actor_id: str | None
+
+
+class Group(TypedDict):
+    """What has the same ``key`` (null: unknown); of processes also which one it is."""
+
+    objects: int
+    references: int
+    bytes: int
+    unknown_size: int
+    types: dict[str, int]
+    key: str | None
+    is_put: NotRequired[bool | None]
+    node_id: NotRequired[str | None]
+    pid: NotRequired[int | None]
+    is_driver: NotRequired[bool | None]
+    actor_id: NotRequired[str | None]
+    job_id: NotRequired[str | None]
+
+
+class HistoryAnswer(TypedDict):
+    """The newest transitions; ``kept_at_most``: older ones are dropped beyond."""
+
+    session: str
+    items: list[AlertEvent]
+    total: int
+    kept_at_most: int
+
+
+class Hit(TypedDict):
+    """A line that was found."""
+
+    offset: int
+    length: int
+    text: str
+    time_ns: int | None
+    level: str | None
+    is_mark: bool
+    is_cut: bool
+    is_whole: bool
+    node_id: str
+    name: str
+
+
+class IngestError(TypedDict):
+    """Why the store cannot be written."""
+
+    message: str
+    remedy: str
+
+
+class Job(TypedDict):
+    """A driver or submitted job. ``tasks``: its attempts by state."""
+
+    job_id: str
+    state: str | None
+    type: str | None
+    submission_id: str | None
+    entrypoint: str | None
+    driver_pid: int | None
+    driver_ip: str | None
+    driver_node_id: str | None
+    message: str | None
+    error_type: str | None
+    exit_code: int | None
+    is_internal: bool
+    alias_of: str | None
+    runtime_env: str | None
+    metadata: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    tasks: dict[str, int]
+
+
+class JobDetail(TypedDict):
+    """A job in full."""
+
+    history: list[dict[str, Any]]
+    job_id: str
+    state: str | None
+    type: str | None
+    submission_id: str | None
+    entrypoint: str | None
+    driver_pid: int | None
+    driver_ip: str | None
+    driver_node_id: str | None
+    message: str | None
+    error_type: str | None
+    exit_code: int | None
+    is_internal: bool
+    alias_of: str | None
+    runtime_env: str | None
+    metadata: str | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    tasks: dict[str, int]
+
+
+class JobRequest(TypedDict):
+    """A job to submit, as Ray's job API takes it."""
+
+    entrypoint: str
+    submission_id: NotRequired[str | None]
+    runtime_env: NotRequired[dict[str, Any] | None]
+    metadata: NotRequired[dict[str, str] | None]
+    entrypoint_num_cpus: NotRequired[float | None]
+    entrypoint_num_gpus: NotRequired[float | None]
+    entrypoint_memory: NotRequired[int | None]
+    entrypoint_resources: NotRequired[dict[str, float] | None]
+
+
+class Keeping(TypedDict):
+    """What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still."""
+
+    mode: str
+    bytes: int
+    max_bytes: int
+    error: dict[str, str] | None
+
+
+class KeptChart(TypedDict):
+    """A chart as it is kept."""
+
+    title: str
+    queries: list[ChartQuery]
+    unit: str
+    width: int
+    stacked: bool
+
+
+class LaneReason(TypedDict):
+    """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
+
+    lane: Literal["fast", "json", "none", "unknown"]
+    code: str
+    reason: str | None
+    nodes: int
+    node_id: str
+    address: str | None
+
+
+class Lanes(TypedDict):
+    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
+
+    fast: int
+    json: int
+    none: int
+    unknown: int
+    reasons: list[LaneReason]
+
+
+class LatestItem(TypedDict):
+    """The newest value of a series that has not ended."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+    time_ns: int
+
+
+class ListedChart(TypedDict):
+    """A chart of a page."""
+
+    key: str
+    title: str
+    queries: list[ChartQuery]
+    unit: str
+    stacked: bool
+    width: int
+
+
+class ListedVariable(TypedDict):
+    """What `$name` in a page's expressions stands for: a value of a label of a metric."""
+
+    name: str
+    label: str
+    metric: str
+
+
+class LogFile(TypedDict):
+    """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes."""
+
+    node_id: str
+    name: str
+    kind: str
+    worker_id: str | None
+    job_id: str | None
+    pid: int | None
+    submission_id: str | None
+    actor_id: str | None
+    actor_class: str | None
+    size: int | None
+    kept: int
+    live: bool
+    last_ns: int | None
+
+
+class LogLine(TypedDict):
+    """
+    A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
+
+    ``is_cut``: the text is not all of it. ``is_whole``: its end is there.
+    """
+
+    offset: int
+    length: int
+    text: str
+    time_ns: int | None
+    level: str | None
+    is_mark: bool
+    is_cut: bool
+    is_whole: bool
+
+
+class LogProblem(TypedDict):
+    """Why something cannot be had now."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class LogicalCall(TypedDict):
+    """Attempts of ``target`` that ``source`` submitted."""
+
+    attempts: int
+    failed: int
+    duration_ns: int
+    executing_ns: int
+    blocked_ns: int
+    output_bytes: int
+    total_p50_ns: int | None
+    total_p95_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    id: str
+    source: str
+    target: str
+
+
+class LogicalData(TypedDict):
+    """Objects that ``source`` made and ``target`` took, and their bytes."""
+
+    id: str
+    source: str
+    target: str
+    objects: int
+    bytes: int
+    arguments: int
+    argument_bytes: int
+    gets: int
+    get_bytes: int
+
+
+class LogicalFolded(TypedDict):
+    """What has no node of its own: functions, drivers, by class its instances, by function its attempts."""
+
+    functions: int
+    attempts: int
+    duration_ns: int
+    drivers: int
+    instances: dict[str, int]
+    calls: dict[str, int]
+
+
+class LogicalNode(TypedDict):
+    """A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around."""
+
+    attempts: int
+    failed: int
+    duration_ns: int
+    executing_ns: int
+    blocked_ns: int
+    output_bytes: int
+    total_p50_ns: int | None
+    total_p95_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    id: str
+    kind: str
+    name: str | None
+    parent: str | None
+    class_name: str | None
+    actor_id: str | None
+    task_id: str | None
+    job_id: str | None
+    actors: int | None
+    is_expanded: bool
+    states: dict[str, int]
+
+
+class Login(TypedDict):
+    """The server's token, to be kept as a cookie."""
+
+    token: str
+
+
+class MatcherBody(TypedDict):
+    """A condition on a label."""
+
+    label: str
+    op: NotRequired[Literal["=", "!=", "=~", "!~"]]
+    value: str
+
+
+class MeasuredGpu(TypedDict):
+    """One GPU. ``processes``: process id -> bytes of its memory; ``process_percent``: share of its cores."""
+
+    index: int
+    name: str
+    uuid: str
+    utilization: float | None
+    memory_used_bytes: int | None
+    memory_total_bytes: int | None
+    power_watts: float | None
+    temperature_c: float | None
+    processes: dict[str, int]
+    process_percent: dict[str, float]
+
+
+class MergedFrame(TypedDict):
+    """Stacks with the same frames from the outermost to this one."""
+
+    id: str
+    parent: str | None
+    depth: int
+    kind: str
+    name: str
+    file: str
+    line: int | None
+    count: int
+    own: int
+    active: int
+    workers: int
+    examples: list[str]
+
+
+class NameItem(TypedDict):
+    """A name: what it is, how many series it has, and how many values each of their labels."""
+
+    name: str
+    type: str
+    help: str
+    unit: str
+    series: int
+    labels: dict[str, int]
+
+
+class NamedProcess(TypedDict):
+    """A process of Ray's own: the raylet, an agent, the GCS."""
+
+    cpu_percent: float | None
+    memory_bytes: int | None
+    gpu_memory_bytes: int | None
+    gpu_percent: float | None
+    num_fds: int | None
+    name: str
+    pid: int
+
+
+class NamesAnswer(TypedDict):
+    """All names of a session's series that match."""
+
+    session: str
+    items: list[NameItem]
+    total: int
+
+
+class NodeCounts(TypedDict):
+    """Nodes by life."""
+
+    alive: int
+    dead: int
+
+
+class NodeFrames(TypedDict):
+    """The frames below one node of the stack."""
+
+    node: str
+    workers: int
+    idle_threads: int
+    frames: list[MergedFrame]
+
+
+class NodeGpu(TypedDict):
+    """One GPU and the processes that use it."""
+
+    index: int
+    name: str
+    uuid: str
+    utilization: float | None
+    memory_used_bytes: int | None
+    memory_total_bytes: int | None
+    power_watts: float | None
+    temperature_c: float | None
+    processes: list[GpuProcess]
+
+
+class NodeLane(TypedDict):
+    """How one node's events come."""
+
+    node_id: str
+    state: str | None
+    address: str | None
+    hostname: str | None
+    lane: Literal["fast", "json", "none", "unknown"]
+    lane_code: str | None
+    lane_reason: str | None
+    agent: AgentFigures | None
+
+
+class NodePercents(TypedDict):
+    """Of each node in percent; -1 is not known."""
+
+    cpu: list[float]
+    memory: list[float]
+    gpu: list[float]
+    gpu_memory: list[float]
+    disk: list[float]
+    object_store: list[float]
+
+
+class NotSearched(TypedDict):
+    """Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``."""
+
+    node_id: str
+    name: str
+    why: str
+    bytes: int
+
+
+class ObjectHolder(TypedDict):
+    """A process that holds an object."""
+
+    worker_id: str
+    node_id: str
+    pid: int
+    is_driver: bool
+    actor_id: str | None
+    type: str
+
+
+class OperatorLogin(TypedDict):
+    """The operator's token, to be checked."""
+
+    token: str
+
+
+class Parent(TypedDict):
+    """The task that submitted this one."""
+
+    task_id: str
+    name: str | None
+    state: str | None
+
+
+class PathFunction(TypedDict):
+    """What of the critical path is one function's, and the duration without it."""
+
+    name: str
+    is_driver: bool
+    links: int
+    total_ns: int
+    share: float
+    by_phase: dict[str, int]
+    held_ns: int
+    without_ns: int
+
+
+class PathLink(TypedDict):
+    """A stretch of the critical path."""
+
+    task_id: str
+    attempt: int
+    name: str
+    phase: str
+    begin_ns: int
+    end_ns: int
+    held_ns: int
+    share: float
+
+
+class Phase(TypedDict):
+    """A phase of the execution: deserialize, execute, store, total."""
+
+    name: str
+    begin_ns: int
+    end_ns: int
+
+
+class PhysicalAttempt(TypedDict):
+    """An attempt that runs on a worker."""
+
+    task_id: str
+    attempt: int
+    name: str
+    type: str | None
+    since_ns: int
+    is_blocked: bool
+
+
+class PhysicalBundle(TypedDict):
+    """A bundle of a placement group on a node; ``resources`` null: nobody told."""
+
+    group: str
+    name: str | None
+    index: int
+    node: int
+    resources: dict[str, float] | None
+
+
+class PhysicalBundles(TypedDict):
+    """Bundles by columns: places in ``groups``, among the nodes and in ``amounts`` (-1: nobody told)."""
+
+    group: list[int]
+    index: list[int]
+    node: list[int]
+    resources: list[int]
+
+
+class PhysicalGroup(TypedDict):
+    """A placement group that has bundles here."""
+
+    id: str
+    name: str | None
+
+
+class PhysicalNode(TypedDict):
+    """
+    A node, what it has, what of that is reserved, and the sums of what is on it.
+
+    ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
+    own, which ``internal`` counts.
+    """
+
+    id: str
+    name: str
+    node_ip: str | None
+    is_head: bool
+    is_known: bool
+    start_ns: int | None
+    total: dict[str, float] | None
+    used: dict[str, float]
+    internal: int
+    workers: int
+    actors: int
+    running: int
+    blocked: int
+    bytes: int
+    left_out: int
+
+
+class PhysicalNodes(TypedDict):
+    """Nodes by columns of the same length; ``total`` and ``used`` are places in ``amounts``, -1 for none."""
+
+    id: list[str]
+    name: list[str]
+    node_ip: list[str | None]
+    is_head: list[bool]
+    is_known: list[bool]
+    start_ns: list[int | None]
+    total: list[int]
+    used: list[int]
+    internal: list[int]
+    workers: list[int]
+    actors: list[int]
+    running: list[int]
+    blocked: list[int]
+    bytes: list[int]
+    left_out: list[int]
+
+
+class PhysicalWorkers(TypedDict):
+    """Workers by columns of the same length; places in the lists of the answer, -1 for none."""
+
+    key: list[str]
+    node: list[int]
+    kind: list[int]
+    is_internal: list[bool]
+    pid: list[int]
+    job: list[int]
+    actor_class: list[int]
+    actor_state: list[int]
+    function: list[int]
+    running: list[int]
+    blocked: list[int]
+    reserved: list[int]
+    bundle: list[int]
+    bytes: list[int]
+    annotation: list[int]
+
+
+class PlacementGroup(TypedDict):
+    """A placement group."""
+
+    placement_group_id: str
+    state: str | None
+    name: str | None
+    strategy: str | None
+    job_id: str | None
+    creator_actor_id: str | None
+    is_detached: bool | None
+    bundles: str | None
+    stats: str | None
+    created_ns: int | None
+    end_known_by: str | None
+
+
+class PlacementGroupDetail(TypedDict):
+    """A placement group in full."""
+
+    history: list[dict[str, Any]]
+    placement_group_id: str
+    state: str | None
+    name: str | None
+    strategy: str | None
+    job_id: str | None
+    creator_actor_id: str | None
+    is_detached: bool | None
+    bundles: str | None
+    stats: str | None
+    created_ns: int | None
+    end_known_by: str | None
+
+
+class Problem(TypedDict):
+    """Why metrics cannot be kept on disk."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class QueriedSeries(TypedDict):
+    """One series of an expression: a value for each of the answer's times."""
+
+    labels: dict[str, str]
+    values: list[float | None]
+
+
+class QueryAnswer(TypedDict):
+    """An expression's values from ``from_ns`` to ``to_ns``."""
+
+    session: str
+    expr: str
+    from_ns: int
+    to_ns: int
+    step_ns: int
+    times_ms: list[int]
+    series: list[QueriedSeries]
+    left_out: int
+    warnings: list[str]
+    source: Literal["record", "prometheus"]
+    unit: str
+
+
+class RangeFunction(TypedDict):
+    """What a function's attempts did inside the range."""
+
+    name: str
+    attempts: int
+    failed: int
+    executing_ns: int
+    blocked_ns: int
+    busy_ns: int
+    mean: float
+
+
+class RangeLane(TypedDict):
+    """A worker, node, actor or function, inside the range."""
+
+    id: str
+    kind: str
+    label: str | None
+    depth: int | None
+    node_id: str | None
+    node_ip: str | None
+    pid: int | None
+    actor_id: str | None
+    class_name: str | None
+    actor_name: str | None
+    attempts: int
+    busy_ns: int
+    rows: int | None
+    share: float | None
+
+
+class RangeRunning(TypedDict):
+    """How many attempts were on workers at a time."""
+
+    mean: float
+    most: int | None
+
+
+class RayProcess(TypedDict):
+    """A process of Ray's own, as the node's agent tells of it."""
+
+    pid: int
+    cmdline: str
+    cpu_percent: float
+    rss_bytes: int | None
+    uss_bytes: int | None
+    num_fds: int | None
+    create_ns: int | None
+    gpu_memory_bytes: int | None
+    gpu_percent: float | None
+
+
+class ReasonItem(TypedDict):
+    """Why something has no place (docs/nodes.md explains the codes)."""
+
+    code: str
+    never: bool
+    message: str
+    resource: str | None
+    wanted: float | None
+    total: float | None
+    free: float | None
+    node_id: str | None
+    nodes: int
+    error: str | None
+
+
+class ResourceHolder(TypedDict):
+    """Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone."""
+
+    kind: str
+    name: str
+    id: str | None
+    count: int
+    resources: dict[str, float]
+
+
+class RestProgress(TypedDict):
+    """What functions beyond the first 100 add up to."""
+
+    functions: int
+    attempts: int
+    states: dict[str, int]
+
+
+class RuleInfo(TypedDict):
+    """A rule and how it is with the session; ``value_expr``: what the threshold bounds."""
+
+    name: str
+    group: str
+    source: str
+    severity: str
+    expr: str
+    value_expr: str | None
+    op: str | None
+    threshold: float | None
+    interval_s: float
+    for_s: float
+    keep_firing_for_s: float
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    enabled: bool
+    state: Literal["inactive", "pending", "firing", "resolved"]
+    alerts: int
+    error: str | None
+    cost_s: float | None
+
+
+class RulesAnswer(TypedDict):
+    """All rules, those that are switched off too."""
+
+    session: str
+    items: list[RuleInfo]
+    problems: list[FileProblem]
+    folder: str
+
+
+class SandwichAnswer(TypedDict):
+    """Who called a function, and what it called."""
+
+    session: str
+    weight: str
+    of: str
+    own: int
+    value: int
+    attempts: int
+    total: int
+    levels: int
+    callers: FlameTree
+    callees: FlameTree
+
+
+class SchedulingAnswer(TypedDict):
+    """Functions by the time of their attempts."""
+
+    session: str
+    items: list[FunctionSchedulingItem]
+
+
+class SchedulingItem(TypedDict):
+    """Where the time of an attempt went (ns)."""
+
+    waiting_args_ns: int | None
+    waiting_node_ns: int | None
+    starting_worker_ns: int | None
+    queued_ns: int | None
+    loading_ns: int | None
+    fetching_ns: int | None
+    executing_ns: int | None
+    blocked_ns: int | None
+    storing_ns: int | None
+    task_id: str
+    attempt: int
+    func_name: str | None
+    type: str | None
+    state: str | None
+    job_id: str | None
+    total_ns: int | None
+    node_id: str | None
+    submitter_node_id: str | None
+    is_local: bool | None
+    waiting_ns: int | None
+    duration_ns: int | None
+
+
+class Searched(TypedDict):
+    """How much was searched."""
+
+    files: int
+    of: int
+    bytes: int
+
+
+class SeenWorker(TypedDict):
+    """A worker whose frames are in the answer; ``title`` is its process's."""
+
+    worker_id: str
+    node_id: str | None
+    pid: int | None
+    title: str
 
 
 class SessionItem(TypedDict):
@@ -52,6 +1506,215 @@ class SessionItem(TypedDict):
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int
+
+
+class Shape(TypedDict):
+    """A shape that the nodes themselves say is waited for."""
+
+    resources: dict[str, float]
+    ready: int
+    infeasible: int
+    backlog: int
+    label_selectors: list[dict[str, str]]
+
+
+class SilenceBody(TypedDict):
+    """A new silence: from now, or ``starts_ns``, for ``duration_s``."""
+
+    matchers: list[MatcherBody]
+    duration_s: float
+    starts_ns: NotRequired[int | None]
+    created_by: str
+    comment: NotRequired[str]
+
+
+class SilenceInfo(TypedDict):
+    """A silence and whether it holds."""
+
+    id: str
+    matchers: list[MatcherBody]
+    starts_ns: int
+    ends_ns: int
+    created_by: str
+    comment: str
+    state: Literal["active", "pending", "expired"]
+
+
+class SilencesAnswer(TypedDict):
+    """All silences that hold or ended within five days."""
+
+    items: list[SilenceInfo]
+
+
+class Snapshots(TypedDict):
+    """How reading the GCS goes."""
+
+    ok: bool
+    error: str | None
+    remedy: str | None
+    tasks: bool
+    cost_s: float
+    interval_s: float | None
+    last_ns: int | None
+    last_tasks_ns: int | None
+
+
+class SpanItem(TypedDict):
+    """A measured stretch of time inside an attempt."""
+
+    name: str
+    attempt: int
+    begin_ns: int
+    end_ns: int | None
+    extra: str | None
+    blocked_on: list[str] | None
+
+
+class SqlAnswer(TypedDict):
+    """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
+
+    columns: list[list[Any]]
+    rows: list[list[Any]]
+    truncated: bool
+    elapsed_ns: int
+    snapshot_ns: int
+
+
+class SqlQuestion(TypedDict):
+    """A single SELECT on the documented views."""
+
+    sql: str
+    session: NotRequired[str | None]
+    limit: NotRequired[int]
+
+
+class StackBlockedOn(TypedDict):
+    """Whom the attempts of a node wait for: ``count`` pairs of one that waits and one that is waited for."""
+
+    node: str
+    name: str
+    type: str | None
+    situation: str
+    count: int
+    examples: list[str]
+
+
+class StackExample(TypedDict):
+    """One attempt of a node: where it is, and since when in its situation."""
+
+    since_ns: int
+    task_id: str
+    attempt: int
+    node_id: str | None
+    worker_pid: int | None
+
+
+class StackLink(TypedDict):
+    """A step of a chain of who waits for whom."""
+
+    node: str
+    name: str
+    type: str | None
+    situation: str
+    count: int
+
+
+class StackNode(TypedDict):
+    """Attempts of one function in one situation under the same chain of callers."""
+
+    id: str
+    parent: str | None
+    depth: int
+    name: str
+    type: str | None
+    situation: str
+    count: int
+    others: int
+    total: int
+    oldest_ns: int | None
+    newest_ns: int | None
+    deepest: int
+    awaited: bool
+    examples: list[StackExample]
+    blocked_on: list[StackBlockedOn]
+    folded_nodes: int
+    folded_count: int
+
+
+class StateTime(TypedDict):
+    """When a state was entered."""
+
+    state: str
+    time_ns: int
+
+
+class Stopped(TypedDict):
+    """Whether the job still ran."""
+
+    stopped: bool
+
+
+class StoreOfNode(TypedDict):
+    """A node's object store."""
+
+    node_id: str
+    used_bytes: int | None
+    available_bytes: int | None
+    primary_bytes: int | None
+    fallback_bytes: int | None
+    objects: int | None
+    spilled_bytes_total: int | None
+    restored_bytes_total: int | None
+    references: int
+    error: str | None
+    waiting: bool
+
+
+class Stretch(TypedDict):
+    """Bytes of a file that cannot be had."""
+
+    begin: int
+    end: int
+
+
+class Submitted(TypedDict):
+    """What Ray calls the job."""
+
+    submission_id: str
+
+
+class Sums(TypedDict):
+    """Objects (each once), the references to them, their bytes as far as known, and objects by type."""
+
+    objects: int
+    references: int
+    bytes: int
+    unknown_size: int
+    types: dict[str, int]
+
+
+class Suspect(TypedDict):
+    """What a process has kept of a function's objects for long."""
+
+    objects: int
+    references: int
+    bytes: int
+    unknown_size: int
+    types: dict[str, int]
+    function: str | None
+    is_put: bool
+    node_id: str
+    worker_id: str
+    pid: int
+    oldest_ns: int
+
+
+class TaskFailure(TypedDict):
+    """Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone."""
+
+    type: str
+    message: str | None
+    is_cut: bool
 
 
 class TaskItem(TypedDict):
@@ -85,32 +1748,202 @@ class TaskItem(TypedDict):
     total_ns: int | None
 
 
-class StateTime(TypedDict):
-    """When a state was entered."""
+class TestAnswer(TypedDict):
+    """When the rule would have gone from one state to another."""
 
-    state: str
+    session: str
+    rule: RuleInfo | dict[str, Any]
+    from_ns: int
+    to_ns: int
+    evaluations: int
+    fired: int
+    transitions: list[dict[str, Any]]
+    left_out: int
+    firing_at_end: list[dict[str, Any]]
+
+
+class TestBody(TypedDict):
+    """A rule (by name, or a file's text with one rule) to be tried on what is on record."""
+
+    session: NotRequired[str | None]
+    rule: NotRequired[str | None]
+    yaml: NotRequired[str | None]
+    from_ns: NotRequired[int | None]
+    to_ns: NotRequired[int | None]
+
+
+class TopicState(TypedDict):
+    """What a topic tells of a session now; ``data`` is the topic's own."""
+
+    topic: str
+    session: str
+    params: dict[str, str]
+    kind: str
+    seq: int
     time_ns: int
+    data: dict[str, Any]
 
 
-class Phase(TypedDict):
-    """A phase of the execution: deserialize, execute, store, total."""
+class TracerSaid(TypedDict):
+    """What tracers said that is not simply on, and how many."""
 
-    name: str
-    begin_ns: int
-    end_ns: int
-
-
-class TaskFailure(TypedDict):
-    """Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone."""
-
-    type: str
-    message: str | None
-    is_cut: bool
+    text: str
+    workers: int
 
 
-class AttemptDetail(TaskItem):
+class TransferPair(TypedDict):
+    """Objects made on ``source`` and taken on ``target``."""
+
+    source: str
+    target: str
+    objects: int
+    bytes: int
+    unsized: int
+
+
+class TransfersAnswer(TypedDict):
+    """What went from node to node between two times."""
+
+    session: str
+    since_ns: int | None
+    until_ns: int
+    pairs: list[TransferPair]
+    pairs_total: int
+    objects: int
+    bytes: int
+    sampled: int
+
+
+class Usage(TypedDict):
+    """What a node uses. ``current``: whether that is of now: it lives, and has told within the last 30 s."""
+
+    usage_ns: int | None
+    cpu_percent: float | None
+    load_1: float | None
+    mem_percent: float | None
+    mem_used_bytes: int | None
+    mem_total_bytes: int | None
+    disk_percent: float | None
+    disk_used_bytes: int | None
+    disk_total_bytes: int | None
+    disk_read_bytes_s: float | None
+    disk_write_bytes_s: float | None
+    net_sent_bytes_s: float | None
+    net_recv_bytes_s: float | None
+    gpus: int | None
+    gpu_percent: float | None
+    gpu_mem_percent: float | None
+    gpu_mem_used_bytes: int | None
+    gpu_mem_total_bytes: int | None
+    object_store_percent: float | None
+    object_store_used_bytes: int | None
+    object_store_total_bytes: int | None
+    current: bool
+
+
+class Utilisation(TypedDict):
+    """The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on."""
+
+    bucket_ns: int
+    running: list[float]
+
+
+class Wanted(TypedDict):
+    """Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers."""
+
+    session: NotRequired[str | None]
+    node: NotRequired[str | None]
+    workers: NotRequired[list[str] | None]
+    whole: NotRequired[bool]
+
+
+class WithoutEvents(TypedDict):
+    """Tasks that are not on record since their events are switched off; ``class_name`` null: functions."""
+
+    class_name: str | None
+    tasks: int
+
+
+class Worker(TypedDict):
+    """A worker process, and what is measured of it."""
+
+    cpu_percent: float | None
+    memory_bytes: int | None
+    gpu_memory_bytes: int | None
+    gpu_percent: float | None
+    num_fds: int | None
+    worker_id: str
+    state: str | None
+    worker_type: str | None
+    node_id: str | None
+    pid: int | None
+    ip: str | None
+    job_id: str | None
+    exit_type: str | None
+    exit_detail: str | None
+    launch_ns: int | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    tracer: str | None
+    is_internal: bool
+
+
+class WorkerDetail(TypedDict):
+    """A worker in full."""
+
+    history: list[dict[str, Any]]
+    cpu_percent: float | None
+    memory_bytes: int | None
+    gpu_memory_bytes: int | None
+    gpu_percent: float | None
+    num_fds: int | None
+    worker_id: str
+    state: str | None
+    worker_type: str | None
+    node_id: str | None
+    pid: int | None
+    ip: str | None
+    job_id: str | None
+    exit_type: str | None
+    exit_detail: str | None
+    launch_ns: int | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    tracer: str | None
+    is_internal: bool
+
+
+class AttemptDetail(TypedDict):
     """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
 
+    task_id: str
+    attempt: int
+    name: str | None
+    func_name: str | None
+    type: str | None
+    state: str
+    reported_state: str
+    end_known_by: str | None
+    job_id: str | None
+    actor_id: str | None
+    parent_task_id: str | None
+    caller_task_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    worker_pid: int | None
+    placement_group_id: str | None
+    error_type: str | None
+    error_message: str | None
+    error_summary: str | None
+    created_ns: int | None
+    start_ns: int | None
+    end_ns: int | None
+    cpu_ns: int | None
+    duration_ns: int | None
+    waiting_ns: int | None
+    total_ns: int | None
     start_is_lost: bool
     states: list[StateTime]
     phases: list[Phase]
@@ -129,79 +1962,567 @@ class AttemptDetail(TaskItem):
     stderr_end: int | None
 
 
-class Parent(TypedDict):
-    """The task that submitted this one."""
+class ClusterAnswer(TypedDict):
+    """How many of everything."""
 
-    task_id: str
-    name: str | None
-    state: str | None
+    session: str
+    recording: str
+    nodes: NodeCounts
+    resources_total: dict[str, float]
+    tasks: dict[str, int]
+    actors: dict[str, int]
+    jobs: dict[str, int]
+    workers: dict[str, int]
+    placement_groups: dict[str, int]
 
 
-class SpanItem(TypedDict):
-    """A measured stretch of time inside an attempt."""
+class CriticalPathAnswer(TypedDict):
+    """The chain that decided how long a job took."""
+
+    session: str
+    job_id: str | None
+    begin_ns: int
+    end_ns: int
+    duration_ns: int
+    links: list[PathLink]
+    links_total: int
+    left_out_ns: int
+    functions: list[PathFunction]
+    phases: dict[str, int]
+    held_ns: int
+    so_far: bool
+    driver_traced: bool
+    truncated: bool
+
+
+class Dashboard(TypedDict):
+    """A dashboard as it is kept; its name is its file's."""
 
     name: str
-    attempt: int
+    title: str
+    charts: list[KeptChart]
+
+
+class Dropped(TypedDict):
+    """What is missing from the record."""
+
+    total: int
+    spans: int
+    by: list[DroppedBy]
+    unresolved_attempts: int
+    starts_lost: int
+    repaired_total: int
+    repaired_ns: int | None
+    repaired_partly: bool
+
+
+class ErrorAnswer(TypedDict):
+    """The body of every error answer."""
+
+    error: ErrorDetail
+
+
+class EventsAnswer(TypedDict):
+    """A page of events, newest first."""
+
+    items: list[Event]
+    next: str | None
+    total: int
+    by_severity: dict[str, int]
+    dropped: Dropped
+
+
+class FlameAnswer(TypedDict):
+    """A flame graph."""
+
+    frames: list[FlameFrame]
+    frames_total: int
+    folded: int
+    session: str
+    weight: str
+    total: int
+    attempts: int
+    baseline_total: int | None
+    focus: str | None
+    ancestors: list[FlameFrame]
+
+
+class FramesProblem(TypedDict):
+    """Why there are no frames of ``count`` workers."""
+
+    code: str
+    message: str
+    remedy: str
+    count: int
+    workers: list[FramesWorker]
+
+
+class GanttAnswer(TypedDict):
+    """The Gantt chart of a window."""
+
+    session: str
+    by: str
+    origin_ns: int
     begin_ns: int
-    end_ns: int | None
-    extra: str | None
-    blocked_on: list[str] | None
+    end_ns: int
+    attempts: int
+    resolution_ns: int
+    lanes: list[GanttLane]
+    lanes_from: int
+    lanes_total: int
+    names: list[str]
+    states: list[str]
+    bars: GanttBars
+    details: GanttDetails
+    blocked: GanttSpans
+    in_window: int
+    merged: int
+    left_out: int
+    utilisation: Utilisation | None
 
 
-class EdgeItem(TypedDict):
-    """An object and the two tasks that it connects."""
+class HealthAnswer(TypedDict):
+    """Whether the server lives. ``damaged``: files of the data directory that were set aside."""
 
-    producer_task_id: str | None
-    producer_name: str | None
-    consumer_task_id: str | None
-    consumer_name: str | None
+    status: Literal["ok", "degraded"]
+    version: str
+    sessions: int
+    pending_batches: int
+    stalled_bodies: int
+    rejected_batches: int
+    damaged: list[str]
+    error: IngestError | None
+
+
+class HeldObject(TypedDict):
+    """One of the largest objects."""
+
     object_id: str
     bytes: int | None
+    function: str | None
+    is_put: bool | None
+    age_ns: int | None
+    types: list[str]
+    call_site: str | None
+    holders: list[ObjectHolder]
+    holders_total: int
+
+
+class Ingest(TypedDict):
+    """How recording goes."""
+
+    events: int
+    batches: int
+    pending_batches: int
+    rejected_batches: int
+    unknown: dict[str, int]
+    last_batch_ns: int | None
+    behind_ns: int
+    error: IngestError | None
+
+
+class JobPage(TypedDict):
+    """A page of jobs."""
+
+    next: str | None
+    total: int
+    internal_hidden: int
+    dropped: Dropped
+    items: list[Job]
+
+
+class LatestAnswer(TypedDict):
+    """``total``: how many match; ``left_out``: series that the session has no room for."""
+
+    session: str
+    time_ns: int
+    items: list[LatestItem]
+    total: int
+    series: int
+    left_out: int
+    problem: Problem | None
+    note: str | None
+    collectors: list[CollectorItem]
+
+
+class ListedPage(TypedDict):
+    """The charts of a page."""
+
+    name: str
+    title: str
+    charts: list[ListedChart]
+    variables: list[ListedVariable]
+
+
+class LogNode(TypedDict):
+    """A node. ``files``: how many log files of it are known, None while it was not asked."""
+
+    node_id: str
+    state: str | None
+    node_ip: str | None
+    hostname: str | None
+    is_head: bool
+    files: int | None
+    problem: LogProblem | None
+
+
+class LogPage(TypedDict):
+    """Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before."""
+
+    session: str
+    node_id: str
+    name: str
     kind: str
-    nested: bool
-    by_value: bool
-    begin_ns: int | None
+    live: bool
+    problem: LogProblem | None
+    kept: int
+    begin: int
+    end: int
+    size: int
+    next: int
+    prev: int | None
+    more: bool
+    missing: list[Stretch]
+    lines: list[LogLine]
+
+
+class LogPart(TypedDict):
+    """A stretch of a file that belongs to what was asked for, and its last lines."""
+
+    node_id: str
+    name: str
+    stream: str
+    begin: int
+    end: int | None
+    page: LogPage | None
+    problem: LogProblem | None
+
+
+class LogSearchAnswer(TypedDict):
+    """Lines that were found, and what was not searched."""
+
+    session: str
+    items: list[Hit]
+    searched: Searched
+    complete: bool
+    not_searched: list[NotSearched]
+
+
+class LogicalAnswer(TypedDict):
+    """A logical graph of at most ``limit`` nodes and edges."""
+
+    session: str
+    attempts: int
+    nodes: list[LogicalNode]
+    calls: list[LogicalCall]
+    data: list[LogicalData]
+    folded: LogicalFolded
+    limit: int
+    is_estimated: bool
+    data_sampled: int
+    data_unnamed: int
+
+
+class LogsOfAnswer(TypedDict):
+    """The stretches. ``notes``: codes of what is not as one might think. ``left_out``: workers not told."""
+
+    session: str
+    live: bool
+    parts: list[LogPart]
+    notes: list[str]
+    left_out: int
+
+
+class Measured(TypedDict):
+    """
+    What is measured of nodes and of workers, in their order; -1 is not known.
+
+    ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
+    ``time_ns``: when the newest account came.
+    """
+
+    nodes: NodePercents
+    time_ns: int | None
+    cpu: list[float]
+    memory: list[int]
+    gpu_memory: list[int]
+    mem_total: list[int]
+    gpu_mem_total: list[int]
+    cpus: list[int]
+
+
+class MeasuredWorker(TypedDict):
+    """A worker of the node, and what is measured of it."""
+
+    cpu_percent: float | None
+    memory_bytes: int | None
+    gpu_memory_bytes: int | None
+    gpu_percent: float | None
+    num_fds: int | None
+    key: str
+    id: str
+    kind: str
+    pid: int | None
+    job_id: str | None
+    start_ns: int | None
+    is_internal: bool
+    actor_id: str | None
+    actor_class: str | None
+    actor_name: str | None
+    actor_state: str | None
+    running: int
+    blocked: int
+    functions: int
+    bytes: int
+    reserved: dict[str, float]
+    bundle: int
+    attempts: list[PhysicalAttempt]
+
+
+class MemoryAnswer(TypedDict):
+    """
+    Who holds how much; without ``live`` nothing is known but that.
+
+    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
+    """
+
+    session: str
+    live: bool
+    time_ns: int | None
+    state: NotRequired[str]
+    nodes_waiting: NotRequired[int]
+    nodes: list[StoreOfNode]
+    references_read: NotRequired[int]
+    references_total: NotRequired[int]
+    call_sites: NotRequired[bool]
+    by: NotRequired[str | None]
+    totals: NotRequired[Sums | None]
+    groups: NotRequired[list[Group]]
+    groups_total: NotRequired[int]
+    objects: NotRequired[list[HeldObject]]
+    objects_total: NotRequired[int]
+    suspects: NotRequired[list[Suspect]]
+
+
+class Node(TypedDict):
+    """A node, and the number of its living workers."""
+
+    usage: Usage | None
+    usage_missing: str | None
+    usage_remedy: str | None
+    usage_code: str | None
+    usage_params: dict[str, str | int] | None
+    node_id: str
+    state: str | None
+    node_ip: str | None
+    node_name: str | None
+    hostname: str | None
+    is_head: bool | None
+    instance_id: str | None
+    instance_type: str | None
+    labels: str | None
+    resources_total: str | None
+    death_reason: str | None
+    death_message: str | None
+    metrics_export_port: int | None
+    dashboard_agent_port: int | None
+    start_ns: int | None
     end_ns: int | None
-    gets: int
-    blocked_ns: int | None
-    is_remote: bool | None
+    end_known_by: str | None
+    lane: Literal["fast", "json", "none", "unknown"]
+    lane_code: str | None
+    lane_reason: str | None
+    workers: int | None
 
 
-class AnnotationItem(TypedDict):
-    """What user code said of its task."""
+class NodeMeasured(TypedDict):
+    """All that a node told of itself at ``time_ns``. ``load``: of 1, 5 and 15 minutes."""
 
-    attempt: int
+    node_id: str
+    time_ns: int
+    hostname: str
+    ip: str
+    cpu_percent: float | None
+    cpus: int | None
+    mem_total_bytes: int | None
+    mem_used_bytes: int | None
+    mem_available_bytes: int | None
+    shm_bytes: int | None
+    swap_total_bytes: int | None
+    swap_used_bytes: int | None
+    load: list[float]
+    boot_ns: int | None
+    disks: list[Disk]
+    disk_read_bytes: int | None
+    disk_write_bytes: int | None
+    disk_read_bytes_s: float | None
+    disk_write_bytes_s: float | None
+    disk_read_ops_s: float | None
+    disk_write_ops_s: float | None
+    net_sent_bytes: int | None
+    net_recv_bytes: int | None
+    net_sent_bytes_s: float | None
+    net_recv_bytes_s: float | None
+    gpus: list[MeasuredGpu]
+    processes: dict[str, RayProcess]
+
+
+class NodePage(TypedDict):
+    """A page of nodes."""
+
+    next: str | None
+    total: int
+    internal_hidden: int
+    dropped: Dropped
+    items: list[Node]
+
+
+class NodeWorker(TypedDict):
+    """A worker of one node in full."""
+
+    key: str
+    id: str
+    kind: str
+    pid: int | None
+    job_id: str | None
+    start_ns: int | None
+    is_internal: bool
+    actor_id: str | None
+    actor_class: str | None
+    actor_name: str | None
+    actor_state: str | None
+    running: int
+    blocked: int
+    functions: int
+    bytes: int
+    reserved: dict[str, float]
+    bundle: int
+    attempts: list[PhysicalAttempt]
+
+
+class PendingItem(TypedDict):
+    """What waits for a place: ``count`` like tasks or actors, or one placement group."""
+
     kind: str
     name: str
-    value: str
-    number: float | None
-    time_ns: int
-
-
-class SchedulingItem(TypedDict):
-    """Where the time of an attempt went (ns). None: nobody reported when it began."""
-
-    waiting_args_ns: int | None
-    waiting_node_ns: int | None
-    starting_worker_ns: int | None
-    queued_ns: int | None
-    loading_ns: int | None
-    fetching_ns: int | None
-    executing_ns: int | None
-    blocked_ns: int | None
-    storing_ns: int | None
-    task_id: str
-    attempt: int
-    func_name: str | None
-    type: str | None
-    state: str | None
+    id: str | None
     job_id: str | None
-    total_ns: int | None
-    node_id: str | None
-    submitter_node_id: str | None
-    is_local: bool | None
-    waiting_ns: int | None
-    duration_ns: int | None
+    count: int
+    since_ns: int | None
+    state: str
+    resources: dict[str, float]
+    bundles: list[dict[str, float]] | None
+    strategy: str | None
+    runtime_env: str | None
+    reason: ReasonItem
+
+
+class PhysicalAnswer(TypedDict):
+    """What was where at ``at_ns``."""
+
+    session: str
+    at_ns: int | None
+    live: bool
+    nodes: PhysicalNodes
+    workers: PhysicalWorkers
+    bundles: PhysicalBundles
+    groups: list[PhysicalGroup]
+    amounts: list[dict[str, float]]
+    kinds: list[str]
+    jobs: list[str]
+    classes: list[str]
+    states: list[str]
+    functions: list[str]
+    reserved: list[dict[str, float]]
+    values: list[str]
+    nodes_total: int
+    workers_total: int
+    bundles_total: int
+    workers_left_out: int
+    annotations: list[str]
+    measured: Measured | None
+
+
+class PlacementGroupPage(TypedDict):
+    """A page of placement groups."""
+
+    next: str | None
+    total: int
+    internal_hidden: int
+    dropped: Dropped
+    items: list[PlacementGroup]
+
+
+class Progress(TypedDict):
+    """All attempts of a job or actor by state, and by function."""
+
+    id: str
+    attempts: int
+    states: dict[str, int]
+    functions: list[FunctionProgress]
+    rest: RestProgress
+
+
+class RangeAnswer(TypedDict):
+    """A range of time."""
+
+    session: str
+    by: str
+    since_ns: int
+    until_ns: int
+    attempts: int
+    states: dict[str, int]
+    phases: dict[str, int]
+    busy_ns: int
+    running: RangeRunning
+    functions: list[RangeFunction]
+    functions_total: int
+    functions_left_out_ns: int
+    lanes: list[RangeLane]
+    lanes_total: int
+    lanes_left_out_ns: int
+
+
+class SessionPage(TypedDict):
+    """A page of sessions."""
+
+    items: list[SessionItem]
+    next: str | None
+    total: int
+    dropped: Dropped
+
+
+class StackAnswer(TypedDict):
+    """What was in flight at ``at_ns``, and who waited for whom."""
+
+    session: str
+    at_ns: int | None
+    live: bool
+    in_flight: int
+    left_out: int
+    callers_left_out: bool
+    nodes: list[StackNode]
+    folded_nodes: int
+    chains: list[list[StackLink]]
+
+
+class StatusAnswer(TypedDict):
+    """What the cluster has, who holds it, and what waits for some. ``error``: why it cannot be told."""
+
+    session: str
+    live: bool
+    time_ns: int | None
+    error: str | None
+    remedy: str | None
+    error_code: str | None
+    error_params: dict[str, str | int] | None
+    resources: dict[str, AmountOf]
+    by: list[ResourceHolder]
+    by_left_out: int
+    pending: list[PendingItem]
+    pending_left_out: int
+    shapes: list[Shape]
+    autoscaler: dict[str, Any] | None
 
 
 class TaskDetail(TypedDict):
@@ -225,39 +2546,13 @@ class TaskDetail(TypedDict):
     scheduling: list[SchedulingItem]
 
 
-class LaneReason(TypedDict):
-    """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
+class TaskPage(TypedDict):
+    """A page of task attempts."""
 
-    lane: str
-    code: str
-    reason: str | None
-    nodes: int
-    node_id: str
-    address: str | None
-
-
-class Lanes(TypedDict):
-    """How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted."""
-
-    fast: int
-    json: int
-    none: int
-    unknown: int
-    reasons: list[LaneReason]
-
-
-class TracerSaid(TypedDict):
-    """What tracers said that is not simply on, and how many."""
-
-    text: str
-    workers: int
-
-
-class WithoutEvents(TypedDict):
-    """Tasks that are not on record since their events are switched off; ``class_name`` null: functions."""
-
-    class_name: str | None
-    tasks: int
+    items: list[TaskItem]
+    next: str | None
+    total: int
+    dropped: Dropped
 
 
 class Tracing(TypedDict):
@@ -271,94 +2566,151 @@ class Tracing(TypedDict):
     without_events: list[WithoutEvents]
 
 
-class IngestError(TypedDict):
-    """Why the store cannot be written."""
+class WorkerPage(TypedDict):
+    """A page of workers."""
 
-    message: str
-    remedy: str
-
-
-class Ingest(TypedDict):
-    """How recording goes."""
-
-    events: int
-    batches: int
-    pending_batches: int
-    rejected_batches: int
-    unknown: dict[str, int]
-    last_batch_ns: int | None
-    behind_ns: int
-    error: IngestError | None
+    next: str | None
+    total: int
+    internal_hidden: int
+    dropped: Dropped
+    items: list[Worker]
 
 
-class FunctionItem(TypedDict):
-    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
+class ActorPage(TypedDict):
+    """A page of actors."""
 
-    func_name: str | None
-    type: str | None
-    attempts: int
-    finished: int
-    failed: int
-    running: int
-    p50_ns: int | None
-    p95_ns: int | None
-    max_ns: int | None
-    duration_ns: int
-    waiting_ns: int
-    total_ns: int
+    next: str | None
+    total: int
+    internal_hidden: int
+    dropped: Dropped
+    items: list[Actor]
 
 
-class FailureItem(TypedDict):
-    """A failed attempt."""
-
-    task_id: str
-    attempt: int
-    name: str | None
-    error_type: str | None
-    error_message: str | None
-    error_summary: str | None
-    end_ns: int | None
-
-
-class FailedAttempt(TypedDict):
-    """A failed attempt of a group, what became of its task, and its own message."""
-
-    task_id: str
-    attempt: int
-    outcome: str
-    end_ns: int | None
-    node_id: str | None
-    message: str | None
-
-
-class FailureGroup(TypedDict):
-    """Failed attempts with one signature: function, error type, message (``#``: what varies), file, line."""
-
-    func_name: str | None
-    error_type: str | None
-    message: str | None
-    example: str | None
-    path: str | None
-    file: str | None
-    line: int | None
-    outcome: str
-    attempts: int
-    tasks: int
-    final: int
-    retrying: int
-    recovered: int
-    first_ns: int | None
-    last_ns: int | None
-    latest: list[FailedAttempt]
-
-
-class FailuresAnswer(TypedDict):
-    """Failures by signature; ``tasks`` of all of them by outcome."""
+class CellsAnswer(TypedDict):
+    """Every node and worker in little room."""
 
     session: str
-    items: list[FailureGroup]
+    live: bool
+    at_ns: int | None
+    nodes: CellNodes
+    workers: CellWorkers
+    kinds: list[str]
+    classes: list[str]
+    functions: list[str]
+    measured: Measured
+    usage_error: str | None
+    usage_remedy: str | None
+    usage_code: str | None
+    usage_params: dict[str, str | int] | None
+    dead: list[DeadNode]
+    nodes_total: int
+    workers_total: int
+    workers_left_out: int
+
+
+class ChartsAnswer(TypedDict):
+    """All charts that the pages and Grafana's dashboards have."""
+
+    pages: list[ListedPage]
+
+
+class FramesAnswer(TypedDict):
+    """The Python frames of workers at ``at_ns``."""
+
+    session: str
+    at_ns: int
+    whole: bool
+    asked: int
+    left_out: int
+    nodes: list[NodeFrames]
+    folded_frames: int
+    workers: list[SeenWorker]
+    problems: list[FramesProblem]
+
+
+class LogFilesAnswer(TypedDict):
+    """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told."""
+
+    session: str
+    live: bool
+    nodes: list[LogNode]
+    files: list[LogFile]
     total: int
-    tasks: dict[str, int]
+    left_out: int
+    keeping: Keeping
+
+
+class NodeAnswer(TypedDict):
+    """One node at ``at_ns``."""
+
+    session: str
+    at_ns: int | None
+    live: bool
+    node: PhysicalNode
+    labels: str | None
+    end_ns: int | None
+    workers: list[NodeWorker]
+    workers_total: int
+    bundles: list[PhysicalBundle]
+
+
+class NodeDetail(TypedDict):
+    """A node in full."""
+
+    history: list[dict[str, Any]]
+    usage: Usage | None
+    usage_missing: str | None
+    usage_remedy: str | None
+    usage_code: str | None
+    usage_params: dict[str, str | int] | None
+    measured: NodeMeasured | None
+    gpus: list[NodeGpu]
+    processes: list[NamedProcess]
+    resources: dict[str, AmountOf] | None
+    is_draining: bool | None
+    idle_ms: int | None
+    by: list[ResourceHolder]
+    at_ns: int | None
+    workers: list[MeasuredWorker]
+    workers_total: int
+    bundles: list[PhysicalBundle]
+    node_id: str
+    state: str | None
+    node_ip: str | None
+    node_name: str | None
+    hostname: str | None
+    is_head: bool | None
+    instance_id: str | None
+    instance_type: str | None
+    labels: str | None
+    resources_total: str | None
+    death_reason: str | None
+    death_message: str | None
+    metrics_export_port: int | None
+    dashboard_agent_port: int | None
+    start_ns: int | None
+    end_ns: int | None
+    end_known_by: str | None
+    lane: Literal["fast", "json", "none", "unknown"]
+    lane_code: str | None
+    lane_reason: str | None
+
+
+class RecordingAnswer(TypedDict):
+    """How a session is recorded."""
+
+    session: str
+    recording: str
+    events: int
+    batches: int
+    spans: int
+    lanes: Lanes
+    nodes: list[NodeLane]
+    nodes_total: int
+    tracing: Tracing
+    dropped: Dropped
+    snapshots: Snapshots
+    cannot_see: list[str]
 
 
 class Summary(TypedDict):
@@ -378,34 +2730,3 @@ class Summary(TypedDict):
     tracing: Tracing
     ingest: Ingest
     cannot_see: list[str]
-
-
-class NodeCounts(TypedDict):
-    """Nodes by life."""
-
-    alive: int
-    dead: int
-
-
-class ClusterAnswer(TypedDict):
-    """How many of everything."""
-
-    session: str
-    recording: str
-    nodes: NodeCounts
-    resources_total: dict[str, float]
-    tasks: dict[str, int]
-    actors: dict[str, int]
-    jobs: dict[str, int]
-    workers: dict[str, int]
-    placement_groups: dict[str, int]
-
-
-class SqlAnswer(TypedDict):
-    """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
-
-    columns: list[list[Any]]
-    rows: list[list[Any]]
-    truncated: bool
-    elapsed_ns: int
-    snapshot_ns: int

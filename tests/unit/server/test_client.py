@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-import typing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
@@ -23,7 +22,7 @@ from tests.story import Story
 from tests.unit.server.conftest import Running
 
 import rayscope
-from rayscope.client import rows, types, types_entities, types_live
+from rayscope.client import filters, rows
 from rayscope.client.api import Api
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing
@@ -44,43 +43,6 @@ def described(running: Running) -> dict[str, Any]:
     return found
 
 
-def _told(module: Any) -> dict[str, Any]:
-    return {
-        name: shape
-        for name, shape in vars(module).items()
-        if typing.is_typeddict(shape) and shape.__module__ == module.__name__
-    }
-
-
-@pytest.mark.parametrize("name", sorted({**_told(types), **_told(types_live)}))
-def test_types_are_those_that_the_api_describes(described: dict[str, Any], name: str) -> None:
-    shape = {**_told(types), **_told(types_live)}[name]
-    schemas = described["components"]["schemas"]
-    of_name = [schema for key, schema in schemas.items() if key.split("__")[-1] == name]
-    told = {field: _kind(hint) for field, hint in get_type_hints(shape).items()}
-    assert told in [{field: _described(one) for field, one in each["properties"].items()} for each in of_name]
-
-
-def _kind(hint: Any) -> str:
-    """A type as OpenAPI names it, ``?`` behind what may be null."""
-    if hint is Any:
-        return "any"
-    if isinstance(hint, type(int | None)):
-        (one,) = [each for each in typing.get_args(hint) if each is not type(None)]
-        return _kind(one) + "?"
-    named = {str: "string", int: "integer", float: "number", bool: "boolean"}
-    origin = typing.get_origin(hint) or hint
-    return "array" if origin is list else named.get(origin, "object")
-
-
-def _described(schema: dict[str, Any]) -> str:
-    if "anyOf" in schema:
-        kinds = [_described(one) for one in schema["anyOf"]]
-        (one,) = [kind for kind in kinds if kind != "null"]
-        return one + ("?" if "null" in kinds else "")
-    return "object" if "$ref" in schema else str(schema.get("type", "any"))
-
-
 class _Stub(Api):
     session = None
 
@@ -95,7 +57,7 @@ def _requests() -> dict[str, Any]:
         given: dict[str, Any] = {}
         for parameter in list(inspect.signature(describe).parameters.values())[1:]:
             if parameter.kind is parameter.VAR_KEYWORD:
-                shape = getattr(types_entities, re.search(r"Unpack\[(\w+)\]", parameter.annotation)[1])  # type: ignore[index]
+                shape = getattr(filters, re.search(r"Unpack\[(\w+)\]", parameter.annotation)[1])  # type: ignore[index]
                 given |= dict.fromkeys(shape.__annotations__, "1")
             elif not (name == "logs" and parameter.name in ("actor_id", "job_id", "worker_id")):
                 wants_list = "Sequence" in parameter.annotation

@@ -1,0 +1,69 @@
+"""What lists can be filtered by, and what a job is submitted with."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class EntityFilters(TypedDict, total=False):
+    """Filters of actors, nodes, workers, jobs and placement groups, where the rows have the field.
+
+    ``state`` and ids: several by comma. ``internal``: what is Ray's own too.
+    """
+
+    state: str
+    job_id: str
+    node_id: str
+    worker_id: str
+    actor_id: str
+    name: str
+    class_name: str
+    type: str
+    at_least: str
+    q: str
+    internal: bool
+
+
+class TaskFilters(TypedDict, total=False):
+    """Filters of attempts, for the list of tasks, the views made of them and exports."""
+
+    job_id: str
+    name: str
+    func_name: str
+    state: str
+    type: str
+    node_id: str
+    worker_id: str
+    actor_id: str
+    parent_task_id: str
+    caller_task_id: str
+    placement_group_id: str
+    error_type: str
+    annotation: str
+    q: str
+    since_ns: int
+    until_ns: int
+
+
+class EventFilters(TypedDict, total=False):
+    """Filters of events."""
+
+    severity: str
+    kind: str
+    node_id: str
+    job_id: str
+    q: str
+    since_ns: int
+    until_ns: int
+
+
+class JobOptions(TypedDict, total=False):
+    """What a job is submitted with, as Ray's job API takes it. ``entrypoint_memory``: bytes."""
+
+    submission_id: str
+    runtime_env: dict[str, Any]
+    metadata: dict[str, str]
+    entrypoint_num_cpus: float
+    entrypoint_num_gpus: float
+    entrypoint_memory: int
+    entrypoint_resources: dict[str, float]

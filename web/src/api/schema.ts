@@ -1,0 +1,2882 @@
+/**
+ * What the server answers and takes (docs/api.md). Times are ns, sizes bytes.
+ *
+ * Generated from the server's schemas by `make types`: do not edit.
+ */
+/**
+ * What an export is written as.
+ */
+export type Format = 'perfetto' | 'chrome' | 'speedscope' | 'parquet';
+
+/**
+ * Take an alert on.
+ */
+export interface AckBody {
+  session?: string | null;
+  fingerprint: string;
+  by: string;
+  comment?: string;
+}
+/**
+ * Who has taken an alert on.
+ */
+export interface AckInfo {
+  by: string;
+  comment: string;
+  time_ns: number;
+}
+/**
+ * How many attempts were in flight and running in equal parts of the session's time.
+ */
+export interface ActivityAnswer {
+  session: string;
+  begin_ns: number | null;
+  end_ns: number | null;
+  bucket_ns: number | null;
+  in_flight: number[];
+  running: number[];
+}
+/**
+ * An actor, as it is or was.
+ */
+export interface Actor {
+  actor_id: string;
+  state: string | null;
+  class_name: string | null;
+  name: string | null;
+  ray_namespace: string | null;
+  job_id: string | null;
+  node_id: string | null;
+  worker_id: string | null;
+  pid: number | null;
+  repr_name: string | null;
+  is_detached: boolean | null;
+  num_restarts: number | null;
+  max_restarts: number | null;
+  required_resources: string | null;
+  placement_group_id: string | null;
+  label_selector: string | null;
+  runtime_env: string | null;
+  call_site: string | null;
+  death_reason: string | null;
+  death_cause: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  is_internal: boolean;
+}
+/**
+ * An actor in full.
+ */
+export interface ActorDetail {
+  history: {
+    [k: string]: unknown;
+  }[];
+  actor_id: string;
+  state: string | null;
+  class_name: string | null;
+  name: string | null;
+  ray_namespace: string | null;
+  job_id: string | null;
+  node_id: string | null;
+  worker_id: string | null;
+  pid: number | null;
+  repr_name: string | null;
+  is_detached: boolean | null;
+  num_restarts: number | null;
+  max_restarts: number | null;
+  required_resources: string | null;
+  placement_group_id: string | null;
+  label_selector: string | null;
+  runtime_env: string | null;
+  call_site: string | null;
+  death_reason: string | null;
+  death_cause: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  is_internal: boolean;
+}
+/**
+ * A page of actors.
+ */
+export interface ActorPage {
+  next: string | null;
+  total: number;
+  internal_hidden: number;
+  dropped: Dropped;
+  items: Actor[];
+}
+/**
+ * What is missing from the record.
+ */
+export interface Dropped {
+  total: number;
+  spans: number;
+  by: DroppedBy[];
+  unresolved_attempts: number;
+  starts_lost: number;
+  repaired_total: number;
+  repaired_ns: number | null;
+  repaired_partly: boolean;
+}
+/**
+ * A loss that ``source`` counted.
+ */
+export interface DroppedBy {
+  source: string;
+  reason: string;
+  event_type: string;
+  count: number;
+  first_ns: number | null;
+  last_ns: number | null;
+}
+/**
+ * What a node's agent says of itself; counts are totals since its process began.
+ */
+export interface AgentFigures {
+  pid: number;
+  ray_version: string;
+  rayscope_version: string;
+  time_ns: number;
+  since_ns: number;
+  received: number;
+  sent: number;
+  waiting: number;
+  raw_bytes: number;
+  sent_bytes: number;
+  bodies: number;
+  refused: number;
+  trouble: string | null;
+  busy_s: number;
+  cpu_s: number;
+  lost: number;
+  dropped_attempts: number;
+}
+/**
+ * A transition, and the series that caused it.
+ */
+export interface AlertEvent {
+  time_ns: number;
+  rule: string;
+  fingerprint: string;
+  before: string;
+  after: string;
+  labels: {
+    [k: string]: string;
+  };
+  annotations: {
+    [k: string]: string;
+  };
+  value: number | null;
+  threshold: number | null;
+  op: string | null;
+  times_ms: number[];
+  values: (number | null)[];
+}
+/**
+ * One alert. Times are 0 where that has not happened; ``silenced_by``: silences that hold for it now.
+ */
+export interface AlertInfo {
+  fingerprint: string;
+  rule: string;
+  labels: {
+    [k: string]: string;
+  };
+  annotations: {
+    [k: string]: string;
+  };
+  state: 'pending' | 'firing' | 'resolved';
+  severity: string;
+  value: number | null;
+  active_ns: number;
+  fired_ns: number;
+  resolved_ns: number;
+  keep_ns: number;
+  ack: AckInfo | null;
+  silenced_by: string[];
+}
+/**
+ * ``live``: false if the session is over; then ``items`` is what fired or was pending at its end.
+ */
+export interface AlertsAnswer {
+  session: string;
+  live: boolean;
+  evaluated_ns: number | null;
+  firing: number;
+  pending: number;
+  items: AlertInfo[];
+  left_out: number;
+  resolved: AlertInfo[];
+  resolved_left_out: number;
+}
+/**
+ * Of one resource.
+ */
+export interface AmountOf {
+  total: number;
+  available: number;
+  used: number;
+}
+/**
+ * What user code said of its task.
+ */
+export interface AnnotationItem {
+  attempt: number;
+  kind: string;
+  name: string;
+  value: string;
+  number: number | null;
+  time_ns: number;
+}
+/**
+ * The session of the cluster that was attached to.
+ */
+export interface Attached {
+  session: string;
+}
+/**
+ * Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run.
+ */
+export interface AttemptDetail {
+  task_id: string;
+  attempt: number;
+  name: string | null;
+  func_name: string | null;
+  type: string | null;
+  state: string;
+  reported_state: string;
+  end_known_by: string | null;
+  job_id: string | null;
+  actor_id: string | null;
+  parent_task_id: string | null;
+  caller_task_id: string | null;
+  node_id: string | null;
+  worker_id: string | null;
+  worker_pid: number | null;
+  placement_group_id: string | null;
+  error_type: string | null;
+  error_message: string | null;
+  error_summary: string | null;
+  created_ns: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  cpu_ns: number | null;
+  duration_ns: number | null;
+  waiting_ns: number | null;
+  total_ns: number | null;
+  start_is_lost: boolean;
+  states: StateTime[];
+  phases: Phase[];
+  error: TaskFailure | null;
+  required_resources: string | null;
+  label_selector: string | null;
+  runtime_env: string | null;
+  call_site: string | null;
+  language: string | null;
+  actor_repr_name: string | null;
+  stdout_file: string | null;
+  stderr_file: string | null;
+  stdout_start: number | null;
+  stdout_end: number | null;
+  stderr_start: number | null;
+  stderr_end: number | null;
+}
+/**
+ * When a state was entered.
+ */
+export interface StateTime {
+  state: string;
+  time_ns: number;
+}
+/**
+ * A phase of the execution: deserialize, execute, store, total.
+ */
+export interface Phase {
+  name: string;
+  begin_ns: number;
+  end_ns: number;
+}
+/**
+ * Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone.
+ */
+export interface TaskFailure {
+  type: string;
+  message: string | null;
+  is_cut: boolean;
+}
+/**
+ * Nodes by columns, the head first and then by name.
+ */
+export interface CellNodes {
+  id: string[];
+  name: string[];
+  is_head: boolean[];
+  workers: number[];
+  running: number[];
+}
+/**
+ * Workers by columns, by node. ``key``: the beginning of the id; numbers but ``pid`` and ``running`` are
+ * places in ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 is none.
+ */
+export interface CellWorkers {
+  key: string[];
+  node: number[];
+  kind: number[];
+  pid: number[];
+  actor_class: number[];
+  function: number[];
+  running: number[];
+}
+/**
+ * Every node and worker in little room.
+ */
+export interface CellsAnswer {
+  session: string;
+  live: boolean;
+  at_ns: number | null;
+  nodes: CellNodes;
+  workers: CellWorkers;
+  kinds: string[];
+  classes: string[];
+  functions: string[];
+  measured: Measured;
+  usage_error: string | null;
+  usage_remedy: string | null;
+  usage_code: string | null;
+  usage_params: {
+    [k: string]: string | number;
+  } | null;
+  dead: DeadNode[];
+  nodes_total: number;
+  workers_total: number;
+  workers_left_out: number;
+}
+/**
+ * What is measured of nodes and of workers, in their order; -1 is not known.
+ *
+ * ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
+ * ``time_ns``: when the newest account came.
+ */
+export interface Measured {
+  nodes: NodePercents;
+  time_ns: number | null;
+  cpu: number[];
+  memory: number[];
+  gpu_memory: number[];
+  mem_total: number[];
+  gpu_mem_total: number[];
+  cpus: number[];
+}
+/**
+ * Of each node in percent; -1 is not known.
+ */
+export interface NodePercents {
+  cpu: number[];
+  memory: number[];
+  gpu: number[];
+  gpu_memory: number[];
+  disk: number[];
+  object_store: number[];
+}
+/**
+ * A node that is dead.
+ */
+export interface DeadNode {
+  id: string;
+  name: string | null;
+  node_ip: string | null;
+  is_head: boolean | null;
+  end_ns: number | null;
+  death_reason: string | null;
+  resources_total: string | null;
+}
+/**
+ * A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s.
+ */
+export interface ChannelInfo {
+  name: string;
+  type: string;
+  targets: string[];
+  match: {
+    [k: string]: string;
+  };
+  send_resolved: boolean;
+  group_by: string[];
+  group_wait_s: number;
+  group_interval_s: number;
+  repeat_interval_s: number;
+  problem: string | null;
+  remedy: string | null;
+  sent: number;
+  failed: number;
+  dropped: number;
+  waiting: number;
+  tries: number;
+  last_ns: number | null;
+  last_ok: boolean | null;
+  last_error: string | null;
+  last_title: string | null;
+  next_try_ns: number | null;
+}
+/**
+ * How a test notification went.
+ */
+export interface ChannelTested {
+  ok: boolean;
+  error: string | null;
+}
+/**
+ * The channels of ``channels.yml``.
+ */
+export interface ChannelsAnswer {
+  items: ChannelInfo[];
+  kinds: string[];
+  file: string;
+  problem: string | null;
+  remedy: string | null;
+}
+/**
+ * PromQL, and how each of its series is called (`{{label}}`).
+ */
+export interface ChartQuery {
+  expr: string;
+  legend?: string | null;
+}
+/**
+ * All charts that the pages and Grafana's dashboards have.
+ */
+export interface ChartsAnswer {
+  pages: ListedPage[];
+}
+/**
+ * The charts of a page.
+ */
+export interface ListedPage {
+  name: string;
+  title: string;
+  charts: ListedChart[];
+  variables: ListedVariable[];
+}
+/**
+ * A chart of a page.
+ */
+export interface ListedChart {
+  key: string;
+  title: string;
+  queries: ChartQuery[];
+  unit: string;
+  stacked: boolean;
+  width: number;
+}
+/**
+ * What `$name` in a page's expressions stands for: a value of a label of a metric.
+ */
+export interface ListedVariable {
+  name: string;
+  label: string;
+  metric: string;
+}
+/**
+ * A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one.
+ */
+export interface Cluster {
+  address: string;
+  ray_token?: string | null;
+}
+/**
+ * How many of everything.
+ */
+export interface ClusterAnswer {
+  session: string;
+  recording: string;
+  nodes: NodeCounts;
+  resources_total: {
+    [k: string]: number;
+  };
+  tasks: {
+    [k: string]: number;
+  };
+  actors: {
+    [k: string]: number;
+  };
+  jobs: {
+    [k: string]: number;
+  };
+  workers: {
+    [k: string]: number;
+  };
+  placement_groups: {
+    [k: string]: number;
+  };
+}
+/**
+ * Nodes by life.
+ */
+export interface NodeCounts {
+  alive: number;
+  dead: number;
+}
+/**
+ * How a collector goes. ``ok`` is null before its first answer; with ``ok``, ``error`` is a warning.
+ */
+export interface CollectorItem {
+  name: string;
+  target: string;
+  ok: boolean | null;
+  error: string | null;
+  remedy: string | null;
+  code: string | null;
+  params: {
+    [k: string]: string | number;
+  } | null;
+  cost_s: number;
+  took_s: number;
+  last_ns: number | null;
+  samples: number;
+  left_out: number;
+  interval_s: number;
+  timeout_s: number;
+}
+/**
+ * The chain that decided how long a job took.
+ */
+export interface CriticalPathAnswer {
+  session: string;
+  job_id: string | null;
+  begin_ns: number;
+  end_ns: number;
+  duration_ns: number;
+  links: PathLink[];
+  links_total: number;
+  left_out_ns: number;
+  functions: PathFunction[];
+  phases: {
+    [k: string]: number;
+  };
+  held_ns: number;
+  so_far: boolean;
+  driver_traced: boolean;
+  truncated: boolean;
+}
+/**
+ * A stretch of the critical path.
+ */
+export interface PathLink {
+  task_id: string;
+  attempt: number;
+  name: string;
+  phase: string;
+  begin_ns: number;
+  end_ns: number;
+  held_ns: number;
+  share: number;
+}
+/**
+ * What of the critical path is one function's, and the duration without it.
+ */
+export interface PathFunction {
+  name: string;
+  is_driver: boolean;
+  links: number;
+  total_ns: number;
+  share: number;
+  by_phase: {
+    [k: string]: number;
+  };
+  held_ns: number;
+  without_ns: number;
+}
+/**
+ * A dashboard as it is kept; its name is its file's.
+ */
+export interface Dashboard {
+  name: string;
+  title: string;
+  charts: KeptChart[];
+}
+/**
+ * A chart as it is kept.
+ */
+export interface KeptChart {
+  title: string;
+  queries: ChartQuery[];
+  unit: string;
+  width: number;
+  stacked: boolean;
+}
+/**
+ * A chart of a dashboard: one expression (`expr`) or several (`queries`).
+ */
+export interface DashboardChart {
+  title: string;
+  expr?: string | null;
+  queries?: ChartQuery[];
+  unit?: string;
+  width?: 1 | 2 | 3;
+  stacked?: boolean;
+}
+/**
+ * A dashboard as a user makes it.
+ */
+export interface DashboardGiven {
+  title: string;
+  charts: DashboardChart[];
+}
+/**
+ * A dashboard without its charts; ``changed_ns``: when its file was written.
+ */
+export interface DashboardInShort {
+  name: string;
+  title: string;
+  charts_total: number;
+  changed_ns: number;
+}
+/**
+ * All dashboards; ``unreadable``: files that are none.
+ */
+export interface DashboardsAnswer {
+  items: DashboardInShort[];
+  unreadable: string[];
+}
+/**
+ * Whether Ray has forgotten the job; the record keeps it.
+ */
+export interface Deleted {
+  deleted: boolean;
+}
+/**
+ * Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/
+ */
+export interface DiscoveredTarget {
+  targets: string[];
+  labels: {
+    [k: string]: string;
+  };
+}
+/**
+ * One file system. What users can fill is ``used_bytes`` and ``free_bytes``.
+ */
+export interface Disk {
+  path: string;
+  total_bytes: number;
+  used_bytes: number;
+  free_bytes: number;
+}
+/**
+ * An object and the two tasks that it connects.
+ */
+export interface EdgeItem {
+  producer_task_id: string | null;
+  producer_name: string | null;
+  consumer_task_id: string | null;
+  consumer_name: string | null;
+  object_id: string;
+  bytes: number | null;
+  kind: string;
+  nested: boolean;
+  by_value: boolean;
+  begin_ns: number | null;
+  end_ns: number | null;
+  gets: number;
+  blocked_ns: number | null;
+  is_remote: boolean | null;
+}
+/**
+ * The body of every error answer.
+ */
+export interface ErrorAnswer {
+  error: ErrorDetail;
+}
+/**
+ * What went wrong and what to do about it. ``params``: what the message names, where that is little.
+ */
+export interface ErrorDetail {
+  code: string;
+  message: string;
+  remedy: string;
+  params?: {
+    [k: string]: string | number;
+  } | null;
+}
+/**
+ * One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns.
+ */
+export interface Event {
+  time_ns: number;
+  severity: string;
+  kind: string;
+  event: string;
+  id: string | null;
+  title: string | null;
+  message: string | null;
+  node_id: string | null;
+  job_id: string | null;
+  count: number;
+  last_ns: number | null;
+}
+/**
+ * A page of events, newest first.
+ */
+export interface EventsAnswer {
+  items: Event[];
+  next: string | null;
+  total: number;
+  by_severity: {
+    [k: string]: number;
+  };
+  dropped: Dropped;
+}
+/**
+ * A failed attempt of a group, what became of its task, and its own message.
+ */
+export interface FailedAttempt {
+  task_id: string;
+  attempt: number;
+  outcome: string;
+  end_ns: number | null;
+  node_id: string | null;
+  message: string | null;
+}
+/**
+ * Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
+ *
+ * ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
+ * ``latest`` are 20 of its attempts at most.
+ */
+export interface FailureGroup {
+  func_name: string | null;
+  error_type: string | null;
+  message: string | null;
+  example: string | null;
+  path: string | null;
+  file: string | null;
+  line: number | null;
+  outcome: string;
+  attempts: number;
+  tasks: number;
+  final: number;
+  retrying: number;
+  recovered: number;
+  first_ns: number | null;
+  last_ns: number | null;
+  latest: FailedAttempt[];
+}
+/**
+ * A failed attempt.
+ */
+export interface FailureItem {
+  task_id: string;
+  attempt: number;
+  name: string | null;
+  error_type: string | null;
+  error_message: string | null;
+  error_summary: string | null;
+  end_ns: number | null;
+}
+/**
+ * Failures by signature; ``tasks`` of all of them by outcome.
+ */
+export interface FailuresAnswer {
+  session: string;
+  items: FailureGroup[];
+  total: number;
+  tasks: {
+    [k: string]: number;
+  };
+}
+/**
+ * A file of rules that cannot be used.
+ */
+export interface FileProblem {
+  file: string;
+  message: string;
+  remedy: string;
+}
+/**
+ * A flame graph.
+ */
+export interface FlameAnswer {
+  frames: FlameFrame[];
+  frames_total: number;
+  folded: number;
+  session: string;
+  weight: string;
+  total: number;
+  attempts: number;
+  baseline_total: number | null;
+  focus: string | null;
+  ancestors: FlameFrame[];
+}
+/**
+ * A call path: ``own`` of its own attempts, ``value`` with all below it.
+ */
+export interface FlameFrame {
+  id: string;
+  parent: string | null;
+  name: string | null;
+  kind: string;
+  depth: number;
+  own: number;
+  value: number;
+  attempts: number;
+  failed: number;
+  running: number;
+  duration_ns: number;
+  executing_ns: number;
+  blocked_ns: number;
+  bytes: number;
+  cpu_ns: number;
+  cpu_known: number;
+  first_ns: number | null;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  max_ns: number | null;
+  folded: number;
+  baseline_own: number | null;
+  baseline_value: number | null;
+}
+/**
+ * Parents before children; ``folded`` of ``frames_total`` were merged into frames of kind other.
+ */
+export interface FlameTree {
+  frames: FlameFrame[];
+  frames_total: number;
+  folded: number;
+}
+/**
+ * The Python frames of workers at ``at_ns``.
+ */
+export interface FramesAnswer {
+  session: string;
+  at_ns: number;
+  whole: boolean;
+  asked: number;
+  left_out: number;
+  nodes: NodeFrames[];
+  folded_frames: number;
+  workers: SeenWorker[];
+  problems: FramesProblem[];
+}
+/**
+ * The frames below one node of the stack.
+ */
+export interface NodeFrames {
+  node: string;
+  workers: number;
+  idle_threads: number;
+  frames: MergedFrame[];
+}
+/**
+ * Stacks with the same frames from the outermost to this one.
+ */
+export interface MergedFrame {
+  id: string;
+  parent: string | null;
+  depth: number;
+  kind: string;
+  name: string;
+  file: string;
+  line: number | null;
+  count: number;
+  own: number;
+  active: number;
+  workers: number;
+  examples: string[];
+}
+/**
+ * A worker whose frames are in the answer; ``title`` is its process's.
+ */
+export interface SeenWorker {
+  worker_id: string;
+  node_id: string | null;
+  pid: number | null;
+  title: string;
+}
+/**
+ * Why there are no frames of ``count`` workers.
+ */
+export interface FramesProblem {
+  code: string;
+  message: string;
+  remedy: string;
+  count: number;
+  workers: FramesWorker[];
+}
+/**
+ * A worker that was asked; nothing but its id is known of one that runs nothing.
+ */
+export interface FramesWorker {
+  worker_id: string;
+  node_id: string | null;
+  pid: number | null;
+}
+/**
+ * A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
+ */
+export interface FunctionItem {
+  func_name: string | null;
+  type: string | null;
+  attempts: number;
+  finished: number;
+  failed: number;
+  running: number;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  max_ns: number | null;
+  duration_ns: number;
+  waiting_ns: number;
+  total_ns: number;
+}
+/**
+ * A function of a job: its attempts by state, and the sums of their times (ns).
+ */
+export interface FunctionProgress {
+  func_name: string | null;
+  type: string | null;
+  attempts: number;
+  duration_ns: number;
+  waiting_ns: number;
+  total_ns: number;
+  states: {
+    [k: string]: number;
+  };
+}
+/**
+ * Where the time of a function's attempts went, summed up (ns), and where they ran.
+ */
+export interface FunctionSchedulingItem {
+  waiting_args_ns: number | null;
+  waiting_node_ns: number | null;
+  starting_worker_ns: number | null;
+  queued_ns: number | null;
+  loading_ns: number | null;
+  fetching_ns: number | null;
+  executing_ns: number | null;
+  blocked_ns: number | null;
+  storing_ns: number | null;
+  func_name: string | null;
+  type: string | null;
+  attempts: number;
+  total_ns: number;
+  waiting_ns: number;
+  duration_ns: number;
+  local: number;
+  spilled: number;
+}
+/**
+ * The Gantt chart of a window.
+ */
+export interface GanttAnswer {
+  session: string;
+  by: string;
+  origin_ns: number;
+  begin_ns: number;
+  end_ns: number;
+  attempts: number;
+  resolution_ns: number;
+  lanes: GanttLane[];
+  lanes_from: number;
+  lanes_total: number;
+  names: string[];
+  states: string[];
+  bars: GanttBars;
+  details: GanttDetails;
+  blocked: GanttSpans;
+  in_window: number;
+  merged: number;
+  left_out: number;
+  utilisation: Utilisation | null;
+}
+/**
+ * A worker, node, actor or function, over the whole extent.
+ */
+export interface GanttLane {
+  id: string;
+  kind: string;
+  label: string | null;
+  depth: number | null;
+  node_id: string | null;
+  node_ip: string | null;
+  pid: number | null;
+  actor_id: string | null;
+  class_name: string | null;
+  actor_name: string | null;
+  attempts: number;
+  busy_ns: number;
+  rows: number;
+  folded: number;
+}
+/**
+ * Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin.
+ */
+export interface GanttBars {
+  lane: number[];
+  row: number[];
+  begin: number[];
+  end: number[];
+  count: number[];
+  busy: number[];
+  failed: number[];
+  name: number[];
+  state: number[];
+  task_id: string[];
+  attempt: number[];
+}
+/**
+ * Of the bars wide enough (``bar`` is the index), where their phases begin.
+ */
+export interface GanttDetails {
+  bar: number[];
+  created: (number | null)[];
+  waiting_node: (number | null)[];
+  queued: (number | null)[];
+  executing: (number | null)[];
+  storing: (number | null)[];
+}
+/**
+ * Stretches in which the attempts of wide bars were blocked.
+ */
+export interface GanttSpans {
+  bar: number[];
+  begin: number[];
+  end: number[];
+}
+/**
+ * The mean number of attempts on workers in stretches of ``bucket_ns`` from ``origin_ns`` on.
+ */
+export interface Utilisation {
+  bucket_ns: number;
+  running: number[];
+}
+/**
+ * A process that has memory of a GPU, and which worker it is.
+ */
+export interface GpuProcess {
+  pid: number;
+  memory_bytes: number;
+  percent: number | null;
+  worker_id: string | null;
+  actor_class: string | null;
+  actor_id: string | null;
+}
+/**
+ * What has the same ``key`` (null: unknown); of processes also which one it is.
+ */
+export interface Group {
+  objects: number;
+  references: number;
+  bytes: number;
+  unknown_size: number;
+  types: {
+    [k: string]: number;
+  };
+  key: string | null;
+  is_put?: boolean | null;
+  node_id?: string | null;
+  pid?: number | null;
+  is_driver?: boolean | null;
+  actor_id?: string | null;
+  job_id?: string | null;
+}
+/**
+ * Whether the server lives. ``damaged``: files of the data directory that were set aside.
+ */
+export interface HealthAnswer {
+  status: 'ok' | 'degraded';
+  version: string;
+  sessions: number;
+  pending_batches: number;
+  stalled_bodies: number;
+  rejected_batches: number;
+  damaged: string[];
+  error: IngestError | null;
+}
+/**
+ * Why the store cannot be written.
+ */
+export interface IngestError {
+  message: string;
+  remedy: string;
+}
+/**
+ * One of the largest objects.
+ */
+export interface HeldObject {
+  object_id: string;
+  bytes: number | null;
+  function: string | null;
+  is_put: boolean | null;
+  age_ns: number | null;
+  types: string[];
+  call_site: string | null;
+  holders: ObjectHolder[];
+  holders_total: number;
+}
+/**
+ * A process that holds an object.
+ */
+export interface ObjectHolder {
+  worker_id: string;
+  node_id: string;
+  pid: number;
+  is_driver: boolean;
+  actor_id: string | null;
+  type: string;
+}
+/**
+ * The newest transitions; ``kept_at_most``: older ones are dropped beyond.
+ */
+export interface HistoryAnswer {
+  session: string;
+  items: AlertEvent[];
+  total: number;
+  kept_at_most: number;
+}
+/**
+ * A line that was found.
+ */
+export interface Hit {
+  offset: number;
+  length: number;
+  text: string;
+  time_ns: number | null;
+  level: string | null;
+  is_mark: boolean;
+  is_cut: boolean;
+  is_whole: boolean;
+  node_id: string;
+  name: string;
+}
+/**
+ * How recording goes.
+ */
+export interface Ingest {
+  events: number;
+  batches: number;
+  pending_batches: number;
+  rejected_batches: number;
+  unknown: {
+    [k: string]: number;
+  };
+  last_batch_ns: number | null;
+  behind_ns: number;
+  error: IngestError | null;
+}
+/**
+ * A driver or submitted job. ``tasks``: its attempts by state.
+ */
+export interface Job {
+  job_id: string;
+  state: string | null;
+  type: string | null;
+  submission_id: string | null;
+  entrypoint: string | null;
+  driver_pid: number | null;
+  driver_ip: string | null;
+  driver_node_id: string | null;
+  message: string | null;
+  error_type: string | null;
+  exit_code: number | null;
+  is_internal: boolean;
+  alias_of: string | null;
+  runtime_env: string | null;
+  metadata: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  tasks: {
+    [k: string]: number;
+  };
+}
+/**
+ * A job in full.
+ */
+export interface JobDetail {
+  history: {
+    [k: string]: unknown;
+  }[];
+  job_id: string;
+  state: string | null;
+  type: string | null;
+  submission_id: string | null;
+  entrypoint: string | null;
+  driver_pid: number | null;
+  driver_ip: string | null;
+  driver_node_id: string | null;
+  message: string | null;
+  error_type: string | null;
+  exit_code: number | null;
+  is_internal: boolean;
+  alias_of: string | null;
+  runtime_env: string | null;
+  metadata: string | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  tasks: {
+    [k: string]: number;
+  };
+}
+/**
+ * A page of jobs.
+ */
+export interface JobPage {
+  next: string | null;
+  total: number;
+  internal_hidden: number;
+  dropped: Dropped;
+  items: Job[];
+}
+/**
+ * A job to submit, as Ray's job API takes it.
+ */
+export interface JobRequest {
+  /**
+   * A shell command.
+   */
+  entrypoint: string;
+  submission_id?: string | null;
+  runtime_env?: {
+    [k: string]: unknown;
+  } | null;
+  metadata?: {
+    [k: string]: string;
+  } | null;
+  entrypoint_num_cpus?: number | null;
+  entrypoint_num_gpus?: number | null;
+  /**
+   * Bytes.
+   */
+  entrypoint_memory?: number | null;
+  entrypoint_resources?: {
+    [k: string]: number;
+  } | null;
+}
+/**
+ * What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still.
+ */
+export interface Keeping {
+  mode: string;
+  bytes: number;
+  max_bytes: number;
+  error: {
+    [k: string]: string;
+  } | null;
+}
+/**
+ * Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them.
+ */
+export interface LaneReason {
+  lane: 'fast' | 'json' | 'none' | 'unknown';
+  code: string;
+  reason: string | null;
+  nodes: number;
+  node_id: string;
+  address: string | null;
+}
+/**
+ * How many living nodes send in the binary form, Ray's JSON, nothing, or in a way not noted.
+ */
+export interface Lanes {
+  fast: number;
+  json: number;
+  none: number;
+  unknown: number;
+  reasons: LaneReason[];
+}
+/**
+ * ``total``: how many match; ``left_out``: series that the session has no room for.
+ */
+export interface LatestAnswer {
+  session: string;
+  time_ns: number;
+  items: LatestItem[];
+  total: number;
+  series: number;
+  left_out: number;
+  problem: Problem | null;
+  note: string | null;
+  collectors: CollectorItem[];
+}
+/**
+ * The newest value of a series that has not ended.
+ */
+export interface LatestItem {
+  name: string;
+  labels: {
+    [k: string]: string;
+  };
+  value: number;
+  time_ns: number;
+}
+/**
+ * Why metrics cannot be kept on disk.
+ */
+export interface Problem {
+  code: string;
+  message: string;
+  remedy: string;
+}
+/**
+ * A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
+ */
+export interface LogFile {
+  node_id: string;
+  name: string;
+  kind: string;
+  worker_id: string | null;
+  job_id: string | null;
+  pid: number | null;
+  submission_id: string | null;
+  actor_id: string | null;
+  actor_class: string | null;
+  size: number | null;
+  kept: number;
+  live: boolean;
+  last_ns: number | null;
+}
+/**
+ * Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told.
+ */
+export interface LogFilesAnswer {
+  session: string;
+  live: boolean;
+  nodes: LogNode[];
+  files: LogFile[];
+  total: number;
+  left_out: number;
+  keeping: Keeping;
+}
+/**
+ * A node. ``files``: how many log files of it are known, None while it was not asked.
+ */
+export interface LogNode {
+  node_id: string;
+  state: string | null;
+  node_ip: string | null;
+  hostname: string | null;
+  is_head: boolean;
+  files: number | null;
+  problem: LogProblem | null;
+}
+/**
+ * Why something cannot be had now.
+ */
+export interface LogProblem {
+  code: string;
+  message: string;
+  remedy: string;
+}
+/**
+ * A line. ``level``: its own or that of the line that it continues. ``is_mark``: Ray's own note.
+ *
+ * ``is_cut``: the text is not all of it. ``is_whole``: its end is there.
+ */
+export interface LogLine {
+  offset: number;
+  length: number;
+  text: string;
+  time_ns: number | null;
+  level: string | null;
+  is_mark: boolean;
+  is_cut: boolean;
+  is_whole: boolean;
+}
+/**
+ * Lines of a file. ``next``: ``offset`` of the following page; ``prev``: ``before`` of the one before.
+ */
+export interface LogPage {
+  session: string;
+  node_id: string;
+  name: string;
+  kind: string;
+  live: boolean;
+  problem: LogProblem | null;
+  kept: number;
+  begin: number;
+  end: number;
+  size: number;
+  next: number;
+  prev: number | null;
+  more: boolean;
+  missing: Stretch[];
+  lines: LogLine[];
+}
+/**
+ * Bytes of a file that cannot be had.
+ */
+export interface Stretch {
+  begin: number;
+  end: number;
+}
+/**
+ * A stretch of a file that belongs to what was asked for, and its last lines.
+ */
+export interface LogPart {
+  node_id: string;
+  name: string;
+  stream: string;
+  begin: number;
+  end: number | null;
+  page: LogPage | null;
+  problem: LogProblem | null;
+}
+/**
+ * Lines that were found, and what was not searched.
+ */
+export interface LogSearchAnswer {
+  session: string;
+  items: Hit[];
+  searched: Searched;
+  complete: boolean;
+  not_searched: NotSearched[];
+}
+/**
+ * How much was searched.
+ */
+export interface Searched {
+  files: number;
+  of: number;
+  bytes: number;
+}
+/**
+ * Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``.
+ */
+export interface NotSearched {
+  node_id: string;
+  name: string;
+  why: string;
+  bytes: number;
+}
+/**
+ * A logical graph of at most ``limit`` nodes and edges.
+ */
+export interface LogicalAnswer {
+  session: string;
+  attempts: number;
+  nodes: LogicalNode[];
+  calls: LogicalCall[];
+  data: LogicalData[];
+  folded: LogicalFolded;
+  limit: number;
+  is_estimated: boolean;
+  data_sampled: number;
+  data_unnamed: number;
+}
+/**
+ * A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+ */
+export interface LogicalNode {
+  attempts: number;
+  failed: number;
+  duration_ns: number;
+  executing_ns: number;
+  blocked_ns: number;
+  output_bytes: number;
+  total_p50_ns: number | null;
+  total_p95_ns: number | null;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  id: string;
+  kind: string;
+  name: string | null;
+  parent: string | null;
+  class_name: string | null;
+  actor_id: string | null;
+  task_id: string | null;
+  job_id: string | null;
+  actors: number | null;
+  is_expanded: boolean;
+  states: {
+    [k: string]: number;
+  };
+}
+/**
+ * Attempts of ``target`` that ``source`` submitted.
+ */
+export interface LogicalCall {
+  attempts: number;
+  failed: number;
+  duration_ns: number;
+  executing_ns: number;
+  blocked_ns: number;
+  output_bytes: number;
+  total_p50_ns: number | null;
+  total_p95_ns: number | null;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  id: string;
+  source: string;
+  target: string;
+}
+/**
+ * Objects that ``source`` made and ``target`` took, and their bytes.
+ */
+export interface LogicalData {
+  id: string;
+  source: string;
+  target: string;
+  objects: number;
+  bytes: number;
+  arguments: number;
+  argument_bytes: number;
+  gets: number;
+  get_bytes: number;
+}
+/**
+ * What has no node of its own: functions, drivers, by class its instances, by function its attempts.
+ */
+export interface LogicalFolded {
+  functions: number;
+  attempts: number;
+  duration_ns: number;
+  drivers: number;
+  instances: {
+    [k: string]: number;
+  };
+  calls: {
+    [k: string]: number;
+  };
+}
+/**
+ * The server's token, to be kept as a cookie.
+ */
+export interface Login {
+  token: string;
+}
+/**
+ * The stretches. ``notes``: codes of what is not as one might think. ``left_out``: workers not told.
+ */
+export interface LogsOfAnswer {
+  session: string;
+  live: boolean;
+  parts: LogPart[];
+  notes: string[];
+  left_out: number;
+}
+/**
+ * A condition on a label.
+ */
+export interface MatcherBody {
+  label: string;
+  op?: '=' | '!=' | '=~' | '!~';
+  value: string;
+}
+/**
+ * One GPU. ``processes``: process id -> bytes of its memory; ``process_percent``: share of its cores.
+ */
+export interface MeasuredGpu {
+  index: number;
+  name: string;
+  uuid: string;
+  utilization: number | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  power_watts: number | null;
+  temperature_c: number | null;
+  processes: {
+    [k: string]: number;
+  };
+  process_percent: {
+    [k: string]: number;
+  };
+}
+/**
+ * A worker of the node, and what is measured of it.
+ */
+export interface MeasuredWorker {
+  cpu_percent: number | null;
+  memory_bytes: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+  num_fds: number | null;
+  key: string;
+  id: string;
+  kind: string;
+  pid: number | null;
+  job_id: string | null;
+  start_ns: number | null;
+  is_internal: boolean;
+  actor_id: string | null;
+  actor_class: string | null;
+  actor_name: string | null;
+  actor_state: string | null;
+  running: number;
+  blocked: number;
+  functions: number;
+  bytes: number;
+  reserved: {
+    [k: string]: number;
+  };
+  bundle: number;
+  attempts: PhysicalAttempt[];
+}
+/**
+ * An attempt that runs on a worker.
+ */
+export interface PhysicalAttempt {
+  task_id: string;
+  attempt: number;
+  name: string;
+  type: string | null;
+  since_ns: number;
+  is_blocked: boolean;
+}
+/**
+ * Who holds how much; without ``live`` nothing is known but that.
+ *
+ * ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
+ */
+export interface MemoryAnswer {
+  session: string;
+  live: boolean;
+  time_ns: number | null;
+  state?: string;
+  nodes_waiting?: number;
+  nodes: StoreOfNode[];
+  references_read?: number;
+  references_total?: number;
+  call_sites?: boolean;
+  by?: string | null;
+  totals?: Sums | null;
+  groups?: Group[];
+  groups_total?: number;
+  objects?: HeldObject[];
+  objects_total?: number;
+  suspects?: Suspect[];
+}
+/**
+ * A node's object store.
+ */
+export interface StoreOfNode {
+  node_id: string;
+  used_bytes: number | null;
+  available_bytes: number | null;
+  primary_bytes: number | null;
+  fallback_bytes: number | null;
+  objects: number | null;
+  spilled_bytes_total: number | null;
+  restored_bytes_total: number | null;
+  references: number;
+  error: string | null;
+  waiting: boolean;
+}
+/**
+ * Objects (each once), the references to them, their bytes as far as known, and objects by type.
+ */
+export interface Sums {
+  objects: number;
+  references: number;
+  bytes: number;
+  unknown_size: number;
+  types: {
+    [k: string]: number;
+  };
+}
+/**
+ * What a process has kept of a function's objects for long.
+ */
+export interface Suspect {
+  objects: number;
+  references: number;
+  bytes: number;
+  unknown_size: number;
+  types: {
+    [k: string]: number;
+  };
+  function: string | null;
+  is_put: boolean;
+  node_id: string;
+  worker_id: string;
+  pid: number;
+  oldest_ns: number;
+}
+/**
+ * A name: what it is, how many series it has, and how many values each of their labels.
+ */
+export interface NameItem {
+  name: string;
+  type: string;
+  help: string;
+  unit: string;
+  series: number;
+  labels: {
+    [k: string]: number;
+  };
+}
+/**
+ * A process of Ray's own: the raylet, an agent, the GCS.
+ */
+export interface NamedProcess {
+  cpu_percent: number | null;
+  memory_bytes: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+  num_fds: number | null;
+  name: string;
+  pid: number;
+}
+/**
+ * All names of a session's series that match.
+ */
+export interface NamesAnswer {
+  session: string;
+  items: NameItem[];
+  total: number;
+}
+/**
+ * A node, and the number of its living workers.
+ */
+export interface Node {
+  usage: Usage | null;
+  usage_missing: string | null;
+  usage_remedy: string | null;
+  usage_code: string | null;
+  usage_params: {
+    [k: string]: string | number;
+  } | null;
+  node_id: string;
+  state: string | null;
+  node_ip: string | null;
+  node_name: string | null;
+  hostname: string | null;
+  is_head: boolean | null;
+  instance_id: string | null;
+  instance_type: string | null;
+  labels: string | null;
+  resources_total: string | null;
+  death_reason: string | null;
+  death_message: string | null;
+  metrics_export_port: number | null;
+  dashboard_agent_port: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  lane: 'fast' | 'json' | 'none' | 'unknown';
+  lane_code: string | null;
+  lane_reason: string | null;
+  workers: number | null;
+}
+/**
+ * What a node uses. ``current``: whether that is of now: it lives, and has told within the last 30 s.
+ */
+export interface Usage {
+  usage_ns: number | null;
+  cpu_percent: number | null;
+  load_1: number | null;
+  mem_percent: number | null;
+  mem_used_bytes: number | null;
+  mem_total_bytes: number | null;
+  disk_percent: number | null;
+  disk_used_bytes: number | null;
+  disk_total_bytes: number | null;
+  disk_read_bytes_s: number | null;
+  disk_write_bytes_s: number | null;
+  net_sent_bytes_s: number | null;
+  net_recv_bytes_s: number | null;
+  gpus: number | null;
+  gpu_percent: number | null;
+  gpu_mem_percent: number | null;
+  gpu_mem_used_bytes: number | null;
+  gpu_mem_total_bytes: number | null;
+  object_store_percent: number | null;
+  object_store_used_bytes: number | null;
+  object_store_total_bytes: number | null;
+  current: boolean;
+}
+/**
+ * One node at ``at_ns``.
+ */
+export interface NodeAnswer {
+  session: string;
+  at_ns: number | null;
+  live: boolean;
+  node: PhysicalNode;
+  labels: string | null;
+  end_ns: number | null;
+  workers: NodeWorker[];
+  workers_total: number;
+  bundles: PhysicalBundle[];
+}
+/**
+ * A node, what it has, what of that is reserved, and the sums of what is on it.
+ *
+ * ``workers``, ``actors``, ``running``, ``blocked`` and ``bytes`` leave out the processes of Ray's
+ * own, which ``internal`` counts.
+ */
+export interface PhysicalNode {
+  id: string;
+  name: string;
+  node_ip: string | null;
+  is_head: boolean;
+  is_known: boolean;
+  start_ns: number | null;
+  total: {
+    [k: string]: number;
+  } | null;
+  used: {
+    [k: string]: number;
+  };
+  internal: number;
+  workers: number;
+  actors: number;
+  running: number;
+  blocked: number;
+  bytes: number;
+  left_out: number;
+}
+/**
+ * A worker of one node in full.
+ */
+export interface NodeWorker {
+  key: string;
+  id: string;
+  kind: string;
+  pid: number | null;
+  job_id: string | null;
+  start_ns: number | null;
+  is_internal: boolean;
+  actor_id: string | null;
+  actor_class: string | null;
+  actor_name: string | null;
+  actor_state: string | null;
+  running: number;
+  blocked: number;
+  functions: number;
+  bytes: number;
+  reserved: {
+    [k: string]: number;
+  };
+  bundle: number;
+  attempts: PhysicalAttempt[];
+}
+/**
+ * A bundle of a placement group on a node; ``resources`` null: nobody told.
+ */
+export interface PhysicalBundle {
+  group: string;
+  name: string | null;
+  index: number;
+  node: number;
+  resources: {
+    [k: string]: number;
+  } | null;
+}
+/**
+ * A node in full.
+ */
+export interface NodeDetail {
+  history: {
+    [k: string]: unknown;
+  }[];
+  usage: Usage | null;
+  usage_missing: string | null;
+  usage_remedy: string | null;
+  usage_code: string | null;
+  usage_params: {
+    [k: string]: string | number;
+  } | null;
+  measured: NodeMeasured | null;
+  gpus: NodeGpu[];
+  processes: NamedProcess[];
+  resources: {
+    [k: string]: AmountOf;
+  } | null;
+  is_draining: boolean | null;
+  idle_ms: number | null;
+  by: ResourceHolder[];
+  at_ns: number | null;
+  workers: MeasuredWorker[];
+  workers_total: number;
+  bundles: PhysicalBundle[];
+  node_id: string;
+  state: string | null;
+  node_ip: string | null;
+  node_name: string | null;
+  hostname: string | null;
+  is_head: boolean | null;
+  instance_id: string | null;
+  instance_type: string | null;
+  labels: string | null;
+  resources_total: string | null;
+  death_reason: string | null;
+  death_message: string | null;
+  metrics_export_port: number | null;
+  dashboard_agent_port: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  lane: 'fast' | 'json' | 'none' | 'unknown';
+  lane_code: string | null;
+  lane_reason: string | null;
+}
+/**
+ * All that a node told of itself at ``time_ns``. ``load``: of 1, 5 and 15 minutes.
+ */
+export interface NodeMeasured {
+  node_id: string;
+  time_ns: number;
+  hostname: string;
+  ip: string;
+  cpu_percent: number | null;
+  cpus: number | null;
+  mem_total_bytes: number | null;
+  mem_used_bytes: number | null;
+  mem_available_bytes: number | null;
+  shm_bytes: number | null;
+  swap_total_bytes: number | null;
+  swap_used_bytes: number | null;
+  load: number[];
+  boot_ns: number | null;
+  disks: Disk[];
+  disk_read_bytes: number | null;
+  disk_write_bytes: number | null;
+  disk_read_bytes_s: number | null;
+  disk_write_bytes_s: number | null;
+  disk_read_ops_s: number | null;
+  disk_write_ops_s: number | null;
+  net_sent_bytes: number | null;
+  net_recv_bytes: number | null;
+  net_sent_bytes_s: number | null;
+  net_recv_bytes_s: number | null;
+  gpus: MeasuredGpu[];
+  processes: {
+    [k: string]: RayProcess;
+  };
+}
+/**
+ * A process of Ray's own, as the node's agent tells of it.
+ */
+export interface RayProcess {
+  pid: number;
+  cmdline: string;
+  cpu_percent: number;
+  rss_bytes: number | null;
+  uss_bytes: number | null;
+  num_fds: number | null;
+  create_ns: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+}
+/**
+ * One GPU and the processes that use it.
+ */
+export interface NodeGpu {
+  index: number;
+  name: string;
+  uuid: string;
+  utilization: number | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  power_watts: number | null;
+  temperature_c: number | null;
+  processes: GpuProcess[];
+}
+/**
+ * Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone.
+ */
+export interface ResourceHolder {
+  kind: string;
+  name: string;
+  id: string | null;
+  count: number;
+  resources: {
+    [k: string]: number;
+  };
+}
+/**
+ * How one node's events come.
+ */
+export interface NodeLane {
+  node_id: string;
+  state: string | null;
+  address: string | null;
+  hostname: string | null;
+  lane: 'fast' | 'json' | 'none' | 'unknown';
+  lane_code: string | null;
+  lane_reason: string | null;
+  agent: AgentFigures | null;
+}
+/**
+ * A page of nodes.
+ */
+export interface NodePage {
+  next: string | null;
+  total: number;
+  internal_hidden: number;
+  dropped: Dropped;
+  items: Node[];
+}
+/**
+ * The operator's token, to be checked.
+ */
+export interface OperatorLogin {
+  token: string;
+}
+/**
+ * The task that submitted this one.
+ */
+export interface Parent {
+  task_id: string;
+  name: string | null;
+  state: string | null;
+}
+/**
+ * What waits for a place: ``count`` like tasks or actors, or one placement group.
+ */
+export interface PendingItem {
+  kind: string;
+  name: string;
+  id: string | null;
+  job_id: string | null;
+  count: number;
+  since_ns: number | null;
+  state: string;
+  resources: {
+    [k: string]: number;
+  };
+  bundles:
+    | {
+        [k: string]: number;
+      }[]
+    | null;
+  strategy: string | null;
+  runtime_env: string | null;
+  reason: ReasonItem;
+}
+/**
+ * Why something has no place (docs/nodes.md explains the codes).
+ */
+export interface ReasonItem {
+  code: string;
+  never: boolean;
+  message: string;
+  resource: string | null;
+  wanted: number | null;
+  total: number | null;
+  free: number | null;
+  node_id: string | null;
+  nodes: number;
+  error: string | null;
+}
+/**
+ * What was where at ``at_ns``.
+ */
+export interface PhysicalAnswer {
+  session: string;
+  at_ns: number | null;
+  live: boolean;
+  nodes: PhysicalNodes;
+  workers: PhysicalWorkers;
+  bundles: PhysicalBundles;
+  groups: PhysicalGroup[];
+  amounts: {
+    [k: string]: number;
+  }[];
+  kinds: string[];
+  jobs: string[];
+  classes: string[];
+  states: string[];
+  functions: string[];
+  reserved: {
+    [k: string]: number;
+  }[];
+  values: string[];
+  nodes_total: number;
+  workers_total: number;
+  bundles_total: number;
+  workers_left_out: number;
+  annotations: string[];
+  measured: Measured | null;
+}
+/**
+ * Nodes by columns of the same length; ``total`` and ``used`` are places in ``amounts``, -1 for none.
+ */
+export interface PhysicalNodes {
+  id: string[];
+  name: string[];
+  node_ip: (string | null)[];
+  is_head: boolean[];
+  is_known: boolean[];
+  start_ns: (number | null)[];
+  total: number[];
+  used: number[];
+  internal: number[];
+  workers: number[];
+  actors: number[];
+  running: number[];
+  blocked: number[];
+  bytes: number[];
+  left_out: number[];
+}
+/**
+ * Workers by columns of the same length; places in the lists of the answer, -1 for none.
+ */
+export interface PhysicalWorkers {
+  key: string[];
+  node: number[];
+  kind: number[];
+  is_internal: boolean[];
+  pid: number[];
+  job: number[];
+  actor_class: number[];
+  actor_state: number[];
+  function: number[];
+  running: number[];
+  blocked: number[];
+  reserved: number[];
+  bundle: number[];
+  bytes: number[];
+  annotation: number[];
+}
+/**
+ * Bundles by columns: places in ``groups``, among the nodes and in ``amounts`` (-1: nobody told).
+ */
+export interface PhysicalBundles {
+  group: number[];
+  index: number[];
+  node: number[];
+  resources: number[];
+}
+/**
+ * A placement group that has bundles here.
+ */
+export interface PhysicalGroup {
+  id: string;
+  name: string | null;
+}
+/**
+ * A placement group.
+ */
+export interface PlacementGroup {
+  placement_group_id: string;
+  state: string | null;
+  name: string | null;
+  strategy: string | null;
+  job_id: string | null;
+  creator_actor_id: string | null;
+  is_detached: boolean | null;
+  bundles: string | null;
+  stats: string | null;
+  created_ns: number | null;
+  end_known_by: string | null;
+}
+/**
+ * A placement group in full.
+ */
+export interface PlacementGroupDetail {
+  history: {
+    [k: string]: unknown;
+  }[];
+  placement_group_id: string;
+  state: string | null;
+  name: string | null;
+  strategy: string | null;
+  job_id: string | null;
+  creator_actor_id: string | null;
+  is_detached: boolean | null;
+  bundles: string | null;
+  stats: string | null;
+  created_ns: number | null;
+  end_known_by: string | null;
+}
+/**
+ * A page of placement groups.
+ */
+export interface PlacementGroupPage {
+  next: string | null;
+  total: number;
+  internal_hidden: number;
+  dropped: Dropped;
+  items: PlacementGroup[];
+}
+/**
+ * All attempts of a job or actor by state, and by function.
+ */
+export interface Progress {
+  id: string;
+  attempts: number;
+  states: {
+    [k: string]: number;
+  };
+  functions: FunctionProgress[];
+  rest: RestProgress;
+}
+/**
+ * What functions beyond the first 100 add up to.
+ */
+export interface RestProgress {
+  functions: number;
+  attempts: number;
+  states: {
+    [k: string]: number;
+  };
+}
+/**
+ * One series of an expression: a value for each of the answer's times.
+ */
+export interface QueriedSeries {
+  labels: {
+    [k: string]: string;
+  };
+  values: (number | null)[];
+}
+/**
+ * An expression's values from ``from_ns`` to ``to_ns``.
+ */
+export interface QueryAnswer {
+  session: string;
+  expr: string;
+  from_ns: number;
+  to_ns: number;
+  step_ns: number;
+  times_ms: number[];
+  series: QueriedSeries[];
+  left_out: number;
+  warnings: string[];
+  source: 'record' | 'prometheus';
+  unit: string;
+}
+/**
+ * A range of time.
+ */
+export interface RangeAnswer {
+  session: string;
+  by: string;
+  since_ns: number;
+  until_ns: number;
+  attempts: number;
+  states: {
+    [k: string]: number;
+  };
+  phases: {
+    [k: string]: number;
+  };
+  busy_ns: number;
+  running: RangeRunning;
+  functions: RangeFunction[];
+  functions_total: number;
+  functions_left_out_ns: number;
+  lanes: RangeLane[];
+  lanes_total: number;
+  lanes_left_out_ns: number;
+}
+/**
+ * How many attempts were on workers at a time.
+ */
+export interface RangeRunning {
+  mean: number;
+  most: number | null;
+}
+/**
+ * What a function's attempts did inside the range.
+ */
+export interface RangeFunction {
+  name: string;
+  attempts: number;
+  failed: number;
+  executing_ns: number;
+  blocked_ns: number;
+  busy_ns: number;
+  mean: number;
+}
+/**
+ * A worker, node, actor or function, inside the range.
+ */
+export interface RangeLane {
+  id: string;
+  kind: string;
+  label: string | null;
+  depth: number | null;
+  node_id: string | null;
+  node_ip: string | null;
+  pid: number | null;
+  actor_id: string | null;
+  class_name: string | null;
+  actor_name: string | null;
+  attempts: number;
+  busy_ns: number;
+  rows: number | null;
+  share: number | null;
+}
+/**
+ * How a session is recorded.
+ */
+export interface RecordingAnswer {
+  session: string;
+  recording: string;
+  events: number;
+  batches: number;
+  spans: number;
+  lanes: Lanes;
+  nodes: NodeLane[];
+  nodes_total: number;
+  tracing: Tracing;
+  dropped: Dropped;
+  snapshots: Snapshots;
+  cannot_see: string[];
+}
+/**
+ * Of the workers that ran tasks: how many are traced; and what only the tracer knows to have run.
+ */
+export interface Tracing {
+  traced: number;
+  untraced: number;
+  said: TracerSaid[];
+  summed_calls: number;
+  tasks_without_events: number;
+  without_events: WithoutEvents[];
+}
+/**
+ * What tracers said that is not simply on, and how many.
+ */
+export interface TracerSaid {
+  text: string;
+  workers: number;
+}
+/**
+ * Tasks that are not on record since their events are switched off; ``class_name`` null: functions.
+ */
+export interface WithoutEvents {
+  class_name: string | null;
+  tasks: number;
+}
+/**
+ * How reading the GCS goes.
+ */
+export interface Snapshots {
+  ok: boolean;
+  error: string | null;
+  remedy: string | null;
+  tasks: boolean;
+  cost_s: number;
+  interval_s: number | null;
+  last_ns: number | null;
+  last_tasks_ns: number | null;
+}
+/**
+ * A rule and how it is with the session; ``value_expr``: what the threshold bounds.
+ */
+export interface RuleInfo {
+  name: string;
+  group: string;
+  source: string;
+  severity: string;
+  expr: string;
+  value_expr: string | null;
+  op: string | null;
+  threshold: number | null;
+  interval_s: number;
+  for_s: number;
+  keep_firing_for_s: number;
+  labels: {
+    [k: string]: string;
+  };
+  annotations: {
+    [k: string]: string;
+  };
+  enabled: boolean;
+  state: 'inactive' | 'pending' | 'firing' | 'resolved';
+  alerts: number;
+  error: string | null;
+  cost_s: number | null;
+}
+/**
+ * All rules, those that are switched off too.
+ */
+export interface RulesAnswer {
+  session: string;
+  items: RuleInfo[];
+  problems: FileProblem[];
+  folder: string;
+}
+/**
+ * Who called a function, and what it called.
+ */
+export interface SandwichAnswer {
+  session: string;
+  weight: string;
+  of: string;
+  own: number;
+  value: number;
+  attempts: number;
+  total: number;
+  levels: number;
+  callers: FlameTree;
+  callees: FlameTree;
+}
+/**
+ * Functions by the time of their attempts.
+ */
+export interface SchedulingAnswer {
+  session: string;
+  items: FunctionSchedulingItem[];
+}
+/**
+ * Where the time of an attempt went (ns).
+ */
+export interface SchedulingItem {
+  waiting_args_ns: number | null;
+  waiting_node_ns: number | null;
+  starting_worker_ns: number | null;
+  queued_ns: number | null;
+  loading_ns: number | null;
+  fetching_ns: number | null;
+  executing_ns: number | null;
+  blocked_ns: number | null;
+  storing_ns: number | null;
+  task_id: string;
+  attempt: number;
+  func_name: string | null;
+  type: string | null;
+  state: string | null;
+  job_id: string | null;
+  total_ns: number | null;
+  node_id: string | null;
+  submitter_node_id: string | null;
+  is_local: boolean | null;
+  waiting_ns: number | null;
+  duration_ns: number | null;
+}
+/**
+ * One Ray session.
+ */
+export interface SessionItem {
+  session: string;
+  recording: string;
+  state: string;
+  error: string | null;
+  first_ns: number;
+  last_ns: number;
+  tasks: number;
+  attempts: number;
+  states: {
+    [k: string]: number;
+  };
+  actors: number;
+  nodes: number;
+  jobs: number;
+  disk_bytes: number;
+  ray_version: string | null;
+  gcs_address: string | null;
+  dropped_total: number;
+}
+/**
+ * A page of sessions.
+ */
+export interface SessionPage {
+  items: SessionItem[];
+  next: string | null;
+  total: number;
+  dropped: Dropped;
+}
+/**
+ * A shape that the nodes themselves say is waited for.
+ */
+export interface Shape {
+  resources: {
+    [k: string]: number;
+  };
+  ready: number;
+  infeasible: number;
+  backlog: number;
+  label_selectors: {
+    [k: string]: string;
+  }[];
+}
+/**
+ * A new silence: from now, or ``starts_ns``, for ``duration_s``.
+ */
+export interface SilenceBody {
+  matchers: MatcherBody[];
+  duration_s: number;
+  starts_ns?: number | null;
+  created_by: string;
+  comment?: string;
+}
+/**
+ * A silence and whether it holds.
+ */
+export interface SilenceInfo {
+  id: string;
+  matchers: MatcherBody[];
+  starts_ns: number;
+  ends_ns: number;
+  created_by: string;
+  comment: string;
+  state: 'active' | 'pending' | 'expired';
+}
+/**
+ * All silences that hold or ended within five days.
+ */
+export interface SilencesAnswer {
+  items: SilenceInfo[];
+}
+/**
+ * A measured stretch of time inside an attempt.
+ */
+export interface SpanItem {
+  name: string;
+  attempt: number;
+  begin_ns: number;
+  end_ns: number | null;
+  extra: string | null;
+  blocked_on: string[] | null;
+}
+/**
+ * Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then.
+ */
+export interface SqlAnswer {
+  columns: unknown[][];
+  rows: unknown[][];
+  truncated: boolean;
+  elapsed_ns: number;
+  snapshot_ns: number;
+}
+/**
+ * A single SELECT on the documented views.
+ */
+export interface SqlQuestion {
+  sql: string;
+  session?: string | null;
+  limit?: number;
+}
+/**
+ * What was in flight at ``at_ns``, and who waited for whom.
+ */
+export interface StackAnswer {
+  session: string;
+  at_ns: number | null;
+  live: boolean;
+  in_flight: number;
+  left_out: number;
+  callers_left_out: boolean;
+  nodes: StackNode[];
+  folded_nodes: number;
+  chains: StackLink[][];
+}
+/**
+ * Attempts of one function in one situation under the same chain of callers.
+ */
+export interface StackNode {
+  id: string;
+  parent: string | null;
+  depth: number;
+  name: string;
+  type: string | null;
+  situation: string;
+  count: number;
+  others: number;
+  total: number;
+  oldest_ns: number | null;
+  newest_ns: number | null;
+  deepest: number;
+  awaited: boolean;
+  examples: StackExample[];
+  blocked_on: StackBlockedOn[];
+  folded_nodes: number;
+  folded_count: number;
+}
+/**
+ * One attempt of a node: where it is, and since when in its situation.
+ */
+export interface StackExample {
+  since_ns: number;
+  task_id: string;
+  attempt: number;
+  node_id: string | null;
+  worker_pid: number | null;
+}
+/**
+ * Whom the attempts of a node wait for: ``count`` pairs of one that waits and one that is waited for.
+ */
+export interface StackBlockedOn {
+  node: string;
+  name: string;
+  type: string | null;
+  situation: string;
+  count: number;
+  examples: string[];
+}
+/**
+ * A step of a chain of who waits for whom.
+ */
+export interface StackLink {
+  node: string;
+  name: string;
+  type: string | null;
+  situation: string;
+  count: number;
+}
+/**
+ * What the cluster has, who holds it, and what waits for some. ``error``: why it cannot be told.
+ */
+export interface StatusAnswer {
+  session: string;
+  live: boolean;
+  time_ns: number | null;
+  error: string | null;
+  remedy: string | null;
+  error_code: string | null;
+  error_params: {
+    [k: string]: string | number;
+  } | null;
+  resources: {
+    [k: string]: AmountOf;
+  };
+  by: ResourceHolder[];
+  by_left_out: number;
+  pending: PendingItem[];
+  pending_left_out: number;
+  shapes: Shape[];
+  autoscaler: {
+    [k: string]: unknown;
+  } | null;
+}
+/**
+ * Whether the job still ran.
+ */
+export interface Stopped {
+  stopped: boolean;
+}
+/**
+ * What Ray calls the job.
+ */
+export interface Submitted {
+  submission_id: string;
+}
+/**
+ * A session at a glance.
+ */
+export interface Summary {
+  session: string;
+  recording: string;
+  tasks: number;
+  attempts: number;
+  states: {
+    [k: string]: number;
+  };
+  first_ns: number | null;
+  last_ns: number | null;
+  functions: FunctionItem[];
+  failures: FailureItem[];
+  dropped: Dropped;
+  lanes: Lanes;
+  tracing: Tracing;
+  ingest: Ingest;
+  cannot_see: string[];
+}
+/**
+ * Everything known of a task.
+ */
+export interface TaskDetail {
+  task_id: string;
+  attempts: AttemptDetail[];
+  parent: Parent | null;
+  call_path: string[];
+  children: TaskItem[];
+  children_total: number;
+  spans: SpanItem[];
+  spans_total: number;
+  data_in: EdgeItem[];
+  data_in_total: number;
+  data_in_bytes: number;
+  data_out: EdgeItem[];
+  data_out_total: number;
+  data_out_bytes: number;
+  annotations: AnnotationItem[];
+  scheduling: SchedulingItem[];
+}
+/**
+ * One attempt of a task.
+ */
+export interface TaskItem {
+  task_id: string;
+  attempt: number;
+  name: string | null;
+  func_name: string | null;
+  type: string | null;
+  state: string;
+  reported_state: string;
+  end_known_by: string | null;
+  job_id: string | null;
+  actor_id: string | null;
+  parent_task_id: string | null;
+  caller_task_id: string | null;
+  node_id: string | null;
+  worker_id: string | null;
+  worker_pid: number | null;
+  placement_group_id: string | null;
+  error_type: string | null;
+  error_message: string | null;
+  error_summary: string | null;
+  created_ns: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  cpu_ns: number | null;
+  duration_ns: number | null;
+  waiting_ns: number | null;
+  total_ns: number | null;
+}
+/**
+ * A page of task attempts.
+ */
+export interface TaskPage {
+  items: TaskItem[];
+  next: string | null;
+  total: number;
+  dropped: Dropped;
+}
+/**
+ * When the rule would have gone from one state to another.
+ */
+export interface TestAnswer {
+  session: string;
+  rule:
+    | RuleInfo
+    | {
+        [k: string]: unknown;
+      };
+  from_ns: number;
+  to_ns: number;
+  evaluations: number;
+  fired: number;
+  transitions: {
+    [k: string]: unknown;
+  }[];
+  left_out: number;
+  firing_at_end: {
+    [k: string]: unknown;
+  }[];
+}
+/**
+ * A rule (by name, or a file's text with one rule) to be tried on what is on record.
+ */
+export interface TestBody {
+  session?: string | null;
+  rule?: string | null;
+  yaml?: string | null;
+  from_ns?: number | null;
+  to_ns?: number | null;
+}
+/**
+ * What a topic tells of a session now; ``data`` is the topic's own.
+ */
+export interface TopicState {
+  topic: string;
+  session: string;
+  params: {
+    [k: string]: string;
+  };
+  kind: string;
+  seq: number;
+  time_ns: number;
+  data: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * Objects made on ``source`` and taken on ``target``.
+ */
+export interface TransferPair {
+  source: string;
+  target: string;
+  objects: number;
+  bytes: number;
+  unsized: number;
+}
+/**
+ * What went from node to node between two times.
+ */
+export interface TransfersAnswer {
+  session: string;
+  since_ns: number | null;
+  until_ns: number;
+  pairs: TransferPair[];
+  pairs_total: number;
+  objects: number;
+  bytes: number;
+  sampled: number;
+}
+/**
+ * Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers.
+ */
+export interface Wanted {
+  /**
+   * Session name; the newest without it.
+   */
+  session?: string | null;
+  /**
+   * A node of /api/flow/stack.
+   */
+  node?: string | null;
+  workers?: string[] | null;
+  /**
+   * Also the frames of Ray itself, and idle threads.
+   */
+  whole?: boolean;
+}
+/**
+ * A worker process, and what is measured of it.
+ */
+export interface Worker {
+  cpu_percent: number | null;
+  memory_bytes: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+  num_fds: number | null;
+  worker_id: string;
+  state: string | null;
+  worker_type: string | null;
+  node_id: string | null;
+  pid: number | null;
+  ip: string | null;
+  job_id: string | null;
+  exit_type: string | null;
+  exit_detail: string | null;
+  launch_ns: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  tracer: string | null;
+  is_internal: boolean;
+}
+/**
+ * A worker in full.
+ */
+export interface WorkerDetail {
+  history: {
+    [k: string]: unknown;
+  }[];
+  cpu_percent: number | null;
+  memory_bytes: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+  num_fds: number | null;
+  worker_id: string;
+  state: string | null;
+  worker_type: string | null;
+  node_id: string | null;
+  pid: number | null;
+  ip: string | null;
+  job_id: string | null;
+  exit_type: string | null;
+  exit_detail: string | null;
+  launch_ns: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  tracer: string | null;
+  is_internal: boolean;
+}
+/**
+ * A page of workers.
+ */
+export interface WorkerPage {
+  next: string | null;
+  total: number;
+  internal_hidden: number;
+  dropped: Dropped;
+  items: Worker[];
+}
