@@ -95,8 +95,8 @@ class AlertEvent(Answer):
     time_ns: int
     rule: str
     fingerprint: str
-    before: str
-    after: str
+    before: Literal["inactive", "pending", "firing", "resolved"]
+    after: Literal["inactive", "pending", "firing", "resolved"]
     labels: dict[str, str]
     annotations: dict[str, str]
     value: float | None

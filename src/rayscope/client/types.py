@@ -129,8 +129,8 @@ class AlertEvent(TypedDict):
     time_ns: int
     rule: str
     fingerprint: str
-    before: str
-    after: str
+    before: Literal["inactive", "pending", "firing", "resolved"]
+    after: Literal["inactive", "pending", "firing", "resolved"]
     labels: dict[str, str]
     annotations: dict[str, str]
     value: float | None
@@ -195,6 +195,22 @@ class Attached(TypedDict):
     """The session of the cluster that was attached to."""
 
     session: str
+
+
+class AutoscalerStatus(TypedDict):
+    """
+    What the autoscaler says of itself: nodes by type, and what it could not start.
+
+    ``failed``: node type and why. ``infeasible``: shapes that no type of node can hold.
+    """
+
+    version: int
+    active: dict[str, int]
+    idle: dict[str, int]
+    pending: dict[str, int]
+    failed: list[list[Any]]
+    infeasible: list[dict[str, float]]
+    time_ns: int | None
 
 
 class CellNodes(TypedDict):
@@ -409,8 +425,8 @@ class Event(TypedDict):
     """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
 
     time_ns: int
-    severity: str
-    kind: str
+    severity: Literal["ERROR", "WARNING", "INFO"]
+    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "loss"]
     event: str
     id: str | None
     title: str | None
@@ -426,7 +442,7 @@ class FailedAttempt(TypedDict):
 
     task_id: str
     attempt: int
-    outcome: str
+    outcome: Literal["final", "retrying", "recovered"]
     end_ns: int | None
     node_id: str | None
     message: str | None
@@ -447,7 +463,7 @@ class FailureGroup(TypedDict):
     path: str | None
     file: str | None
     line: int | None
-    outcome: str
+    outcome: Literal["final", "retrying", "recovered"]
     attempts: int
     tasks: int
     final: int
@@ -468,15 +484,6 @@ class FailureItem(TypedDict):
     error_message: str | None
     error_summary: str | None
     end_ns: int | None
-
-
-class FailuresAnswer(TypedDict):
-    """Failures by signature; ``tasks`` of all of them by outcome."""
-
-    session: str
-    items: list[FailureGroup]
-    total: int
-    tasks: dict[str, int]
 
 
 class FileProblem(TypedDict):
@@ -683,7 +690,7 @@ class Hit(TypedDict):
     length: int
     text: str
     time_ns: int | None
-    level: str | None
+    level: Literal["debug", "info", "warning", "error", "critical"] | None
     is_mark: bool
     is_cut: bool
     is_whole: bool
@@ -763,7 +770,7 @@ class JobRequest(TypedDict):
 class Keeping(TypedDict):
     """What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still."""
 
-    mode: str
+    mode: Literal["workers", "all", "none"]
     bytes: int
     max_bytes: int
     error: dict[str, str] | None
@@ -857,7 +864,7 @@ class LogLine(TypedDict):
     length: int
     text: str
     time_ns: int | None
-    level: str | None
+    level: Literal["debug", "info", "warning", "error", "critical"] | None
     is_mark: bool
     is_cut: bool
     is_whole: bool
@@ -1375,7 +1382,7 @@ class ReasonItem(TypedDict):
 class ResourceHolder(TypedDict):
     """Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone."""
 
-    kind: str
+    kind: Literal["actor", "task", "placement_group"]
     name: str
     id: str | None
     count: int
@@ -1491,8 +1498,8 @@ class SessionItem(TypedDict):
     """One Ray session."""
 
     session: str
-    recording: str
-    state: str
+    recording: Literal["events", "snapshot", "events+snapshot"]
+    state: Literal["live", "ended", "unreadable"]
     error: str | None
     first_ns: int
     last_ns: int
@@ -1748,6 +1755,14 @@ class TaskItem(TypedDict):
     total_ns: int | None
 
 
+class TasksByOutcome(TypedDict):
+    """How many tasks came to what."""
+
+    final: int
+    retrying: int
+    recovered: int
+
+
 class TestAnswer(TypedDict):
     """When the rule would have gone from one state to another."""
 
@@ -1966,7 +1981,7 @@ class ClusterAnswer(TypedDict):
     """How many of everything."""
 
     session: str
-    recording: str
+    recording: Literal["events", "snapshot", "events+snapshot"]
     nodes: NodeCounts
     resources_total: dict[str, float]
     tasks: dict[str, int]
@@ -2030,6 +2045,15 @@ class EventsAnswer(TypedDict):
     total: int
     by_severity: dict[str, int]
     dropped: Dropped
+
+
+class FailuresAnswer(TypedDict):
+    """Failures by signature; ``tasks`` of all of them by outcome."""
+
+    session: str
+    items: list[FailureGroup]
+    total: int
+    tasks: TasksByOutcome
 
 
 class FlameAnswer(TypedDict):
@@ -2289,7 +2313,7 @@ class MemoryAnswer(TypedDict):
     session: str
     live: bool
     time_ns: int | None
-    state: NotRequired[str]
+    state: NotRequired[Literal["whole", "being_read"]]
     nodes_waiting: NotRequired[int]
     nodes: list[StoreOfNode]
     references_read: NotRequired[int]
@@ -2403,7 +2427,7 @@ class NodeWorker(TypedDict):
 class PendingItem(TypedDict):
     """What waits for a place: ``count`` like tasks or actors, or one placement group."""
 
-    kind: str
+    kind: Literal["actor", "task", "placement_group"]
     name: str
     id: str | None
     job_id: str | None
@@ -2522,7 +2546,7 @@ class StatusAnswer(TypedDict):
     pending: list[PendingItem]
     pending_left_out: int
     shapes: list[Shape]
-    autoscaler: dict[str, Any] | None
+    autoscaler: AutoscalerStatus | None
 
 
 class TaskDetail(TypedDict):
@@ -2700,7 +2724,7 @@ class RecordingAnswer(TypedDict):
     """How a session is recorded."""
 
     session: str
-    recording: str
+    recording: Literal["events", "snapshot", "events+snapshot"]
     events: int
     batches: int
     spans: int
@@ -2717,7 +2741,7 @@ class Summary(TypedDict):
     """A session at a glance."""
 
     session: str
-    recording: str
+    recording: Literal["events", "snapshot", "events+snapshot"]
     tasks: int
     attempts: int
     states: dict[str, int]

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 #: How a node's events come: in the binary form, as Ray's JSON, not at all, or in a way not noted.
 Lane = Literal["fast", "json", "none", "unknown"]
+#: What became of the task of a failed attempt: no attempt succeeded, a retry is under way, one succeeded.
+Outcome = Literal["final", "retrying", "recovered"]
 #: What a session's record is made of.
 Recording = Literal["events", "snapshot", "events+snapshot"]
 
@@ -161,7 +163,7 @@ class RecordingAnswer(Answer):
     """How a session is recorded."""
 
     session: str
-    recording: str
+    recording: Recording
     events: int
     batches: int
     spans: int
@@ -178,8 +180,8 @@ class SessionItem(Answer):
     """One Ray session."""
 
     session: str
-    recording: str
-    state: str
+    recording: Recording
+    state: Literal["live", "ended", "unreadable"]
     error: str | None
     first_ns: int
     last_ns: int
@@ -446,7 +448,7 @@ class FailedAttempt(Answer):
 
     task_id: str
     attempt: int
-    outcome: str
+    outcome: Outcome
     end_ns: int | None
     node_id: str | None
     message: str | None
@@ -466,7 +468,7 @@ class FailureGroup(Answer):
     path: str | None
     file: str | None
     line: int | None
-    outcome: str
+    outcome: Outcome
     attempts: int
     tasks: int
     final: int
@@ -477,13 +479,21 @@ class FailureGroup(Answer):
     latest: list[FailedAttempt]
 
 
+class TasksByOutcome(Answer):
+    """How many tasks came to what."""
+
+    final: int
+    retrying: int
+    recovered: int
+
+
 class FailuresAnswer(Answer):
     """Failures by signature; ``tasks`` of all of them by outcome."""
 
     session: str
     items: list[FailureGroup]
     total: int
-    tasks: dict[str, int]
+    tasks: TasksByOutcome
 
 
 class IngestError(Answer):
@@ -523,7 +533,7 @@ class Summary(Answer):
     """A session at a glance."""
 
     session: str
-    recording: str
+    recording: Recording
     tasks: int
     attempts: int
     states: dict[str, int]
@@ -549,7 +559,7 @@ class ClusterAnswer(Answer):
     """How many of everything."""
 
     session: str
-    recording: str
+    recording: Recording
     nodes: NodeCounts
     resources_total: dict[str, float]
     tasks: dict[str, int]

@@ -160,8 +160,8 @@ export interface AlertEvent {
   time_ns: number;
   rule: string;
   fingerprint: string;
-  before: string;
-  after: string;
+  before: 'inactive' | 'pending' | 'firing' | 'resolved';
+  after: 'inactive' | 'pending' | 'firing' | 'resolved';
   labels: {
     [k: string]: string;
   };
@@ -304,6 +304,28 @@ export interface TaskFailure {
   type: string;
   message: string | null;
   is_cut: boolean;
+}
+/**
+ * What the autoscaler says of itself: nodes by type, and what it could not start.
+ *
+ * ``failed``: node type and why. ``infeasible``: shapes that no type of node can hold.
+ */
+export interface AutoscalerStatus {
+  version: number;
+  active: {
+    [k: string]: number;
+  };
+  idle: {
+    [k: string]: number;
+  };
+  pending: {
+    [k: string]: number;
+  };
+  failed: unknown[][];
+  infeasible: {
+    [k: string]: number;
+  }[];
+  time_ns: number | null;
 }
 /**
  * Nodes by columns, the head first and then by name.
@@ -489,7 +511,7 @@ export interface Cluster {
  */
 export interface ClusterAnswer {
   session: string;
-  recording: string;
+  recording: 'events' | 'snapshot' | 'events+snapshot';
   nodes: NodeCounts;
   resources_total: {
     [k: string]: number;
@@ -704,8 +726,8 @@ export interface ErrorDetail {
  */
 export interface Event {
   time_ns: number;
-  severity: string;
-  kind: string;
+  severity: 'ERROR' | 'WARNING' | 'INFO';
+  kind: 'node' | 'worker' | 'actor' | 'job' | 'placement_group' | 'task' | 'loss';
   event: string;
   id: string | null;
   title: string | null;
@@ -733,7 +755,7 @@ export interface EventsAnswer {
 export interface FailedAttempt {
   task_id: string;
   attempt: number;
-  outcome: string;
+  outcome: 'final' | 'retrying' | 'recovered';
   end_ns: number | null;
   node_id: string | null;
   message: string | null;
@@ -752,7 +774,7 @@ export interface FailureGroup {
   path: string | null;
   file: string | null;
   line: number | null;
-  outcome: string;
+  outcome: 'final' | 'retrying' | 'recovered';
   attempts: number;
   tasks: number;
   final: number;
@@ -781,9 +803,15 @@ export interface FailuresAnswer {
   session: string;
   items: FailureGroup[];
   total: number;
-  tasks: {
-    [k: string]: number;
-  };
+  tasks: TasksByOutcome;
+}
+/**
+ * How many tasks came to what.
+ */
+export interface TasksByOutcome {
+  final: number;
+  retrying: number;
+  recovered: number;
 }
 /**
  * A file of rules that cannot be used.
@@ -1141,7 +1169,7 @@ export interface Hit {
   length: number;
   text: string;
   time_ns: number | null;
-  level: string | null;
+  level: ('debug' | 'info' | 'warning' | 'error' | 'critical') | null;
   is_mark: boolean;
   is_cut: boolean;
   is_whole: boolean;
@@ -1257,7 +1285,7 @@ export interface JobRequest {
  * What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still.
  */
 export interface Keeping {
-  mode: string;
+  mode: 'workers' | 'all' | 'none';
   bytes: number;
   max_bytes: number;
   error: {
@@ -1378,7 +1406,7 @@ export interface LogLine {
   length: number;
   text: string;
   time_ns: number | null;
-  level: string | null;
+  level: ('debug' | 'info' | 'warning' | 'error' | 'critical') | null;
   is_mark: boolean;
   is_cut: boolean;
   is_whole: boolean;
@@ -1632,7 +1660,7 @@ export interface MemoryAnswer {
   session: string;
   live: boolean;
   time_ns: number | null;
-  state?: string;
+  state?: 'whole' | 'being_read';
   nodes_waiting?: number;
   nodes: StoreOfNode[];
   references_read?: number;
@@ -1977,7 +2005,7 @@ export interface NodeGpu {
  * Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone.
  */
 export interface ResourceHolder {
-  kind: string;
+  kind: 'actor' | 'task' | 'placement_group';
   name: string;
   id: string | null;
   count: number;
@@ -2026,7 +2054,7 @@ export interface Parent {
  * What waits for a place: ``count`` like tasks or actors, or one placement group.
  */
 export interface PendingItem {
-  kind: string;
+  kind: 'actor' | 'task' | 'placement_group';
   name: string;
   id: string | null;
   job_id: string | null;
@@ -2305,7 +2333,7 @@ export interface RangeLane {
  */
 export interface RecordingAnswer {
   session: string;
-  recording: string;
+  recording: 'events' | 'snapshot' | 'events+snapshot';
   events: number;
   batches: number;
   spans: number;
@@ -2444,8 +2472,8 @@ export interface SchedulingItem {
  */
 export interface SessionItem {
   session: string;
-  recording: string;
-  state: string;
+  recording: 'events' | 'snapshot' | 'events+snapshot';
+  state: 'live' | 'ended' | 'unreadable';
   error: string | null;
   first_ns: number;
   last_ns: number;
@@ -2630,9 +2658,7 @@ export interface StatusAnswer {
   pending: PendingItem[];
   pending_left_out: number;
   shapes: Shape[];
-  autoscaler: {
-    [k: string]: unknown;
-  } | null;
+  autoscaler: AutoscalerStatus | null;
 }
 /**
  * Whether the job still ran.
@@ -2651,7 +2677,7 @@ export interface Submitted {
  */
 export interface Summary {
   session: string;
-  recording: string;
+  recording: 'events' | 'snapshot' | 'events+snapshot';
   tasks: number;
   attempts: number;
   states: {

@@ -22,7 +22,12 @@ import {
 } from './failureRows';
 import type { PageProps } from './loaders';
 
-const NO_FAILURES: Failures = { items: [], total: 0, tasks: { final: 0, retrying: 0, recovered: 0 } };
+const NO_FAILURES: Failures = {
+  session: '',
+  items: [],
+  total: 0,
+  tasks: { final: 0, retrying: 0, recovered: 0 },
+};
 
 /** What failed and what became of it: failures by signature, each unfolding into its attempts. */
 export default function FailuresPage({ summary }: PageProps) {

@@ -21,7 +21,7 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
   const found = task.scheduling.find((each) => each.attempt === attempt.attempt);
   if (found === undefined || found.total_ns === null || found.total_ns <= 0) return null;
   const all = found.total_ns;
-  const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] }));
+  const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] ?? 0 }));
   const where = found.is_local === null ? null : found.is_local ? t('flow.local') : t('flow.spilled');
   return (
     <Section

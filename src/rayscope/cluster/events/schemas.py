@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rayscope.server.schemas import Answer, Dropped
 
 
@@ -9,8 +11,8 @@ class Event(Answer):
     """One thing that happened, or ``count`` alike ones until ``last_ns``. Times in ns."""
 
     time_ns: int
-    severity: str
-    kind: str
+    severity: Literal["ERROR", "WARNING", "INFO"]
+    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "loss"]
     event: str
     id: str | None
     title: str | None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rayscope.server.schemas import Answer
 
 
@@ -46,7 +48,7 @@ class LogFile(Answer):
 class Keeping(Answer):
     """What is kept (``workers``, ``all``, ``none``), bytes that it takes, and why it stands still."""
 
-    mode: str
+    mode: Literal["workers", "all", "none"]
     bytes: int
     max_bytes: int
     error: dict[str, str] | None
@@ -74,7 +76,7 @@ class LogLine(Answer):
     length: int
     text: str
     time_ns: int | None
-    level: str | None
+    level: Literal["debug", "info", "warning", "error", "critical"] | None
     is_mark: bool
     is_cut: bool
     is_whole: bool

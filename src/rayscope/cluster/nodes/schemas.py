@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
 from rayscope.server.schemas import Answer
@@ -152,7 +152,7 @@ class AmountOf(Answer):
 class ResourceHolder(Answer):
     """Who holds resources: ``actor``, ``task`` or ``placement_group``; ``id`` where it is one alone."""
 
-    kind: str
+    kind: Literal["actor", "task", "placement_group"]
     name: str
     id: str | None
     count: int
@@ -177,7 +177,7 @@ class ReasonItem(Answer):
 class PendingItem(Answer):
     """What waits for a place: ``count`` like tasks or actors, or one placement group."""
 
-    kind: str
+    kind: Literal["actor", "task", "placement_group"]
     name: str
     id: str | None
     job_id: str | None
@@ -201,6 +201,21 @@ class Shape(Answer):
     label_selectors: list[dict[str, str]]
 
 
+class AutoscalerStatus(Answer):
+    """What the autoscaler says of itself: nodes by type, and what it could not start.
+
+    ``failed``: node type and why. ``infeasible``: shapes that no type of node can hold.
+    """
+
+    version: int
+    active: dict[str, int]
+    idle: dict[str, int]
+    pending: dict[str, int]
+    failed: list[tuple[str, str]]
+    infeasible: list[dict[str, float]]
+    time_ns: int | None
+
+
 class StatusAnswer(Answer):
     """What the cluster has, who holds it, and what waits for some. ``error``: why it cannot be told."""
 
@@ -217,7 +232,7 @@ class StatusAnswer(Answer):
     pending: list[PendingItem]
     pending_left_out: int
     shapes: list[Shape]
-    autoscaler: dict[str, Any] | None
+    autoscaler: AutoscalerStatus | None
 
 
 class Disk(Answer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from rayscope.server.schemas import Answer
@@ -90,7 +92,7 @@ class MemoryAnswer(Answer):
     session: str
     live: bool
     time_ns: int | None
-    state: str = "whole"
+    state: Literal["whole", "being_read"] = "whole"
     nodes_waiting: int = 0
     nodes: list[StoreOfNode]
     references_read: int = 0
