@@ -76,10 +76,11 @@ def _plain(schema: Any) -> Any:
         return [_plain(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
+    left_out = {"title"} if "prefixItems" in schema else _LEFT_OUT
     kept = {
         key: _plain(value)
         for key, value in schema.items()
-        if not (key in _LEFT_OUT and isinstance(value, (str, int)))
+        if not (key in left_out and isinstance(value, (str, int)))
         and (key, value) != ("additionalProperties", False)
     }
     if "$ref" in kept:
@@ -108,9 +109,10 @@ def web_types(description: Path) -> str:
     if not (tools / "json2ts").exists():
         _run([sys.executable, str(ROOT / "hatch_build.py"), "npm", "ci", "--ignore-scripts"])
     environment = dict(os.environ, PATH=os.pathsep.join([node.bin_dir, os.environ.get("PATH", "")]))
-    command = [str(tools / "json2ts"), "--input", str(description), "--unreachableDefinitions"]
-    command += ["--additionalProperties=false", "--maxItems=-1", "--format=false", "--bannerComment="]
-    made = _run(command, environment)
+    # It knows tuples by the name that older JSON schemas have for them.
+    given = description.read_text().replace('"prefixItems"', '"items"')
+    command = [str(tools / "json2ts"), "--unreachableDefinitions", "--additionalProperties=false"]
+    made = _run([*command, "--format=false", "--bannerComment="], environment, given=given)
     made = re.sub(r"\s+\*\s+\* This interface was referenced by .+?\n.+?\n(?= \*/)", "\n", made)
     made = re.sub(r"/\*\*\n \* This interface was referenced by .+?\*/\n", "", made, flags=re.S)
     made = re.sub(r"export interface Schemas \{.*?\}\n", "", made, flags=re.S)

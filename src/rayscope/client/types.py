@@ -208,7 +208,7 @@ class AutoscalerStatus(TypedDict):
     active: dict[str, int]
     idle: dict[str, int]
     pending: dict[str, int]
-    failed: list[list[Any]]
+    failed: list[tuple[str, str]]
     infeasible: list[dict[str, float]]
     time_ns: int | None
 
@@ -435,6 +435,14 @@ class Event(TypedDict):
     job_id: str | None
     count: int
     last_ns: int | None
+
+
+class EventsBySeverity(TypedDict):
+    """How many events there are of each severity, whatever severity is asked for."""
+
+    ERROR: int
+    WARNING: int
+    INFO: int
 
 
 class FailedAttempt(TypedDict):
@@ -1580,7 +1588,7 @@ class SpanItem(TypedDict):
 class SqlAnswer(TypedDict):
     """Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then."""
 
-    columns: list[list[Any]]
+    columns: list[tuple[str, str]]
     rows: list[list[Any]]
     truncated: bool
     elapsed_ns: int
@@ -2043,7 +2051,7 @@ class EventsAnswer(TypedDict):
     items: list[Event]
     next: str | None
     total: int
-    by_severity: dict[str, int]
+    by_severity: EventsBySeverity
     dropped: Dropped
 
 
@@ -2305,7 +2313,7 @@ class MeasuredWorker(TypedDict):
 
 class MemoryAnswer(TypedDict):
     """
-    Who holds how much; without ``live`` nothing is known but that.
+    Who holds how much; without ``live`` nothing is known but that, and ``totals`` is null.
 
     ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
     """
@@ -2313,19 +2321,19 @@ class MemoryAnswer(TypedDict):
     session: str
     live: bool
     time_ns: int | None
-    state: NotRequired[Literal["whole", "being_read"]]
-    nodes_waiting: NotRequired[int]
+    state: Literal["whole", "being_read"]
+    nodes_waiting: int
     nodes: list[StoreOfNode]
-    references_read: NotRequired[int]
-    references_total: NotRequired[int]
-    call_sites: NotRequired[bool]
-    by: NotRequired[str | None]
-    totals: NotRequired[Sums | None]
-    groups: NotRequired[list[Group]]
-    groups_total: NotRequired[int]
-    objects: NotRequired[list[HeldObject]]
-    objects_total: NotRequired[int]
-    suspects: NotRequired[list[Suspect]]
+    references_read: int
+    references_total: int
+    call_sites: bool
+    by: Literal["function", "type", "call_site", "process", "node", "job"]
+    totals: Sums | None
+    groups: list[Group]
+    groups_total: int
+    objects: list[HeldObject]
+    objects_total: int
+    suspects: list[Suspect]
 
 
 class Node(TypedDict):

@@ -321,7 +321,7 @@ export interface AutoscalerStatus {
   pending: {
     [k: string]: number;
   };
-  failed: unknown[][];
+  failed: [string, string][];
   infeasible: {
     [k: string]: number;
   }[];
@@ -744,10 +744,16 @@ export interface EventsAnswer {
   items: Event[];
   next: string | null;
   total: number;
-  by_severity: {
-    [k: string]: number;
-  };
+  by_severity: EventsBySeverity;
   dropped: Dropped;
+}
+/**
+ * How many events there are of each severity, whatever severity is asked for.
+ */
+export interface EventsBySeverity {
+  ERROR: number;
+  WARNING: number;
+  INFO: number;
 }
 /**
  * A failed attempt of a group, what became of its task, and its own message.
@@ -1652,7 +1658,7 @@ export interface PhysicalAttempt {
   is_blocked: boolean;
 }
 /**
- * Who holds how much; without ``live`` nothing is known but that.
+ * Who holds how much; without ``live`` nothing is known but that, and ``totals`` is null.
  *
  * ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
  */
@@ -1660,19 +1666,19 @@ export interface MemoryAnswer {
   session: string;
   live: boolean;
   time_ns: number | null;
-  state?: 'whole' | 'being_read';
-  nodes_waiting?: number;
+  state: 'whole' | 'being_read';
+  nodes_waiting: number;
   nodes: StoreOfNode[];
-  references_read?: number;
-  references_total?: number;
-  call_sites?: boolean;
-  by?: string | null;
-  totals?: Sums | null;
-  groups?: Group[];
-  groups_total?: number;
-  objects?: HeldObject[];
-  objects_total?: number;
-  suspects?: Suspect[];
+  references_read: number;
+  references_total: number;
+  call_sites: boolean;
+  by: 'function' | 'type' | 'call_site' | 'process' | 'node' | 'job';
+  totals: Sums | null;
+  groups: Group[];
+  groups_total: number;
+  objects: HeldObject[];
+  objects_total: number;
+  suspects: Suspect[];
 }
 /**
  * A node's object store.
@@ -2556,7 +2562,7 @@ export interface SpanItem {
  * Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then.
  */
 export interface SqlAnswer {
-  columns: unknown[][];
+  columns: [string, string][];
   rows: unknown[][];
   truncated: boolean;
   elapsed_ns: number;

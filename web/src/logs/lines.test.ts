@@ -13,6 +13,7 @@ const line = (offset: number, text: string, is_whole = true): LogLine => ({
   is_whole,
 });
 const page = (lines: LogLine[], begin: number, next: number, prev: number | null = null): LogPage => ({
+  session: 's',
   node_id: 'n',
   name: 'f',
   kind: 'other',

@@ -105,7 +105,7 @@ export default function MemoryPage() {
         <Section
           title={t(`memory.groupings.${by}`)}
           right={
-            totals !== undefined && (
+            totals !== null && (
               <span className="rs-num rs-dim">
                 {t('memory.summary', {
                   objects: count(totals.objects),

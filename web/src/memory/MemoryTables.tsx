@@ -101,7 +101,7 @@ function ProcessName({ of }: { of: Process }) {
 function Types({ types }: { types: Partial<Record<ReferenceType, number>> }) {
   const { t } = useTranslation();
   const names = Object.entries(types) as [ReferenceType, number][];
-  return names.map(([name, n]) => `${t(`memory.types.${name}`)} ${count(n)}`).join(' · ');
+  return names.map(([name, n]) => `${t(`memory.types.${name as ReferenceType}`)} ${count(n)}`).join(' · ');
 }
 
 /** What one process has kept for long. */
@@ -172,7 +172,9 @@ export function ObjectTable({ objects }: { objects: HeldObject[] }) {
               </td>
               <td data-number>{object.bytes === null ? <Dash /> : bytes(object.bytes)}</td>
               <td data-number>{object.age_ns === null ? <Dash /> : <Duration ns={object.age_ns} />}</td>
-              <td className="rs-dim">{object.types.map((name) => t(`memory.types.${name}`)).join(', ')}</td>
+              <td className="rs-dim">
+                {object.types.map((name) => t(`memory.types.${name as ReferenceType}`)).join(', ')}
+              </td>
               <td>
                 <span className="rs-memory-holders">
                   {object.holders.slice(0, 3).map((holder) => (

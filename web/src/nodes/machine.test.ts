@@ -50,7 +50,17 @@ function cells(many: number, each: number): Cells {
     usage_remedy: null,
     usage_code: null,
     usage_params: null,
-    dead: [{ id: 'dd', name: null, end_ns: 1, death_reason: 'LOST' }],
+    dead: [
+      {
+        id: 'dd',
+        name: null,
+        node_ip: null,
+        is_head: false,
+        end_ns: 1,
+        death_reason: 'LOST',
+        resources_total: null,
+      },
+    ],
     nodes_total: many,
     workers_total: many * each,
     workers_left_out: 0,

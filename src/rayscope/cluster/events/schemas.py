@@ -23,11 +23,19 @@ class Event(Answer):
     last_ns: int | None
 
 
+class EventsBySeverity(Answer):
+    """How many events there are of each severity, whatever severity is asked for."""
+
+    ERROR: int
+    WARNING: int
+    INFO: int
+
+
 class EventsAnswer(Answer):
     """A page of events, newest first."""
 
     items: list[Event]
     next: str | None
     total: int
-    by_severity: dict[str, int]
+    by_severity: EventsBySeverity
     dropped: Dropped

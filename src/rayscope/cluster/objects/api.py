@@ -38,12 +38,12 @@ def add_memory(app: FastAPI, services: Services) -> None:
             raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"It is one of: {', '.join(GROUPINGS)}.")
         chosen = services.records.resolve(session)
         if services.objects.read(chosen, node_id, PATIENCE_S) is None:
-            return answer({"session": chosen, "live": False, "time_ns": None, "nodes": []})
+            return answer(_gone(chosen, by))
 
         def look(_: SessionFile) -> dict[str, Any]:
             account = services.objects.read(chosen, node_id)
             if account is None:
-                return {"session": chosen, "live": False, "time_ns": None, "nodes": []}
+                return _gone(chosen, by)
             references = [
                 ref
                 for node in account.nodes
@@ -70,6 +70,28 @@ def add_memory(app: FastAPI, services: Services) -> None:
             }
 
         return answered(services, chosen, request, look)
+
+
+def _gone(session: str, by: str) -> dict[str, Any]:
+    """The answer about a cluster that is over."""
+    return {
+        "session": session,
+        "live": False,
+        "time_ns": None,
+        "state": "whole",
+        "nodes_waiting": 0,
+        "nodes": [],
+        "references_read": 0,
+        "references_total": 0,
+        "call_sites": False,
+        "by": by,
+        "totals": None,
+        "groups": [],
+        "groups_total": 0,
+        "objects": [],
+        "objects_total": 0,
+        "suspects": [],
+    }
 
 
 def _node(node: NodeObjects) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from rayscope.server.schemas import Answer
 
 
@@ -84,7 +82,7 @@ class StoreOfNode(Answer):
 
 
 class MemoryAnswer(Answer):
-    """Who holds how much; without ``live`` nothing is known but that.
+    """Who holds how much; without ``live`` nothing is known but that, and ``totals`` is null.
 
     ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
     """
@@ -92,16 +90,16 @@ class MemoryAnswer(Answer):
     session: str
     live: bool
     time_ns: int | None
-    state: Literal["whole", "being_read"] = "whole"
-    nodes_waiting: int = 0
+    state: Literal["whole", "being_read"]
+    nodes_waiting: int
     nodes: list[StoreOfNode]
-    references_read: int = 0
-    references_total: int = 0
-    call_sites: bool = False
-    by: str | None = None
-    totals: Sums | None = None
-    groups: list[Group] = Field(default_factory=list)
-    groups_total: int = 0
-    objects: list[HeldObject] = Field(default_factory=list)
-    objects_total: int = 0
-    suspects: list[Suspect] = Field(default_factory=list)
+    references_read: int
+    references_total: int
+    call_sites: bool
+    by: Literal["function", "type", "call_site", "process", "node", "job"]
+    totals: Sums | None
+    groups: list[Group]
+    groups_total: int
+    objects: list[HeldObject]
+    objects_total: int
+    suspects: list[Suspect]
