@@ -508,7 +508,7 @@ class FlameFrame(TypedDict):
     id: str
     parent: str | None
     name: str | None
-    kind: str
+    kind: Literal["driver", "call", "unknown", "other"]
     depth: int
     own: int
     value: int
@@ -990,7 +990,7 @@ class MergedFrame(TypedDict):
     id: str
     parent: str | None
     depth: int
-    kind: str
+    kind: Literal["code", "thread", "cut", "await", "none"]
     name: str
     file: str
     line: int | None
@@ -1441,7 +1441,7 @@ class SandwichAnswer(TypedDict):
     """Who called a function, and what it called."""
 
     session: str
-    weight: str
+    weight: Literal["executing", "duration", "cpu", "count", "bytes"]
     of: str
     own: int
     value: int
@@ -1609,7 +1609,19 @@ class StackBlockedOn(TypedDict):
     node: str
     name: str
     type: str | None
-    situation: str
+    situation: Literal[
+        "waiting_args",
+        "waiting_node",
+        "starting_worker",
+        "queued",
+        "loading",
+        "fetching",
+        "running",
+        "blocked",
+        "storing",
+        "ended",
+        "unknown",
+    ]
     count: int
     examples: list[str]
 
@@ -1630,7 +1642,19 @@ class StackLink(TypedDict):
     node: str
     name: str
     type: str | None
-    situation: str
+    situation: Literal[
+        "waiting_args",
+        "waiting_node",
+        "starting_worker",
+        "queued",
+        "loading",
+        "fetching",
+        "running",
+        "blocked",
+        "storing",
+        "ended",
+        "unknown",
+    ]
     count: int
 
 
@@ -1642,7 +1666,19 @@ class StackNode(TypedDict):
     depth: int
     name: str
     type: str | None
-    situation: str
+    situation: Literal[
+        "waiting_args",
+        "waiting_node",
+        "starting_worker",
+        "queued",
+        "loading",
+        "fetching",
+        "running",
+        "blocked",
+        "storing",
+        "ended",
+        "unknown",
+    ]
     count: int
     others: int
     total: int
@@ -2071,7 +2107,7 @@ class FlameAnswer(TypedDict):
     frames_total: int
     folded: int
     session: str
-    weight: str
+    weight: Literal["executing", "duration", "cpu", "count", "bytes"]
     total: int
     attempts: int
     baseline_total: int | None

@@ -835,7 +835,7 @@ export interface FlameAnswer {
   frames_total: number;
   folded: number;
   session: string;
-  weight: string;
+  weight: 'executing' | 'duration' | 'cpu' | 'count' | 'bytes';
   total: number;
   attempts: number;
   baseline_total: number | null;
@@ -849,7 +849,7 @@ export interface FlameFrame {
   id: string;
   parent: string | null;
   name: string | null;
-  kind: string;
+  kind: 'driver' | 'call' | 'unknown' | 'other';
   depth: number;
   own: number;
   value: number;
@@ -908,7 +908,7 @@ export interface MergedFrame {
   id: string;
   parent: string | null;
   depth: number;
-  kind: string;
+  kind: 'code' | 'thread' | 'cut' | 'await' | 'none';
   name: string;
   file: string;
   line: number | null;
@@ -2430,7 +2430,7 @@ export interface RulesAnswer {
  */
 export interface SandwichAnswer {
   session: string;
-  weight: string;
+  weight: 'executing' | 'duration' | 'cpu' | 'count' | 'bytes';
   of: string;
   own: number;
   value: number;
@@ -2599,7 +2599,18 @@ export interface StackNode {
   depth: number;
   name: string;
   type: string | null;
-  situation: string;
+  situation:
+    | 'waiting_args'
+    | 'waiting_node'
+    | 'starting_worker'
+    | 'queued'
+    | 'loading'
+    | 'fetching'
+    | 'running'
+    | 'blocked'
+    | 'storing'
+    | 'ended'
+    | 'unknown';
   count: number;
   others: number;
   total: number;
@@ -2629,7 +2640,18 @@ export interface StackBlockedOn {
   node: string;
   name: string;
   type: string | null;
-  situation: string;
+  situation:
+    | 'waiting_args'
+    | 'waiting_node'
+    | 'starting_worker'
+    | 'queued'
+    | 'loading'
+    | 'fetching'
+    | 'running'
+    | 'blocked'
+    | 'storing'
+    | 'ended'
+    | 'unknown';
   count: number;
   examples: string[];
 }
@@ -2640,7 +2662,18 @@ export interface StackLink {
   node: string;
   name: string;
   type: string | null;
-  situation: string;
+  situation:
+    | 'waiting_args'
+    | 'waiting_node'
+    | 'starting_worker'
+    | 'queued'
+    | 'loading'
+    | 'fetching'
+    | 'running'
+    | 'blocked'
+    | 'storing'
+    | 'ended'
+    | 'unknown';
   count: number;
 }
 /**

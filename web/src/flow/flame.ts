@@ -1,65 +1,13 @@
 /** A flame graph without its pixels: the tree of an answer, where its boxes lie, and what a search finds. */
 
+import type { FlameAnswer, FlameFrame } from '../api/schema';
+
+export type { FlameAnswer, FlameFrame, FlameTree, SandwichAnswer } from '../api/schema';
+
 export const WEIGHTS = ['executing', 'duration', 'cpu', 'count', 'bytes'] as const;
 export type Weight = (typeof WEIGHTS)[number];
 export const ORDERS = ['size', 'time'] as const;
 export type Order = (typeof ORDERS)[number];
-
-export interface FlameFrame {
-  id: string;
-  parent: string | null;
-  name: string | null;
-  kind: 'driver' | 'call' | 'unknown' | 'other';
-  depth: number;
-  /** Of the frame's own attempts; `value` has all below it too. */
-  own: number;
-  value: number;
-  attempts: number;
-  failed: number;
-  running: number;
-  duration_ns: number;
-  executing_ns: number;
-  blocked_ns: number;
-  bytes: number;
-  /** The CPU time of the `cpu_known` attempts of which it is known. */
-  cpu_ns: number;
-  cpu_known: number;
-  first_ns: number | null;
-  p50_ns: number | null;
-  p95_ns: number | null;
-  max_ns: number | null;
-  folded: number;
-  baseline_own: number | null;
-  baseline_value: number | null;
-}
-
-export interface FlameTree {
-  frames: FlameFrame[];
-  frames_total: number;
-  folded: number;
-}
-
-export interface FlameAnswer extends FlameTree {
-  session: string;
-  weight: Weight;
-  total: number;
-  attempts: number;
-  baseline_total: number | null;
-  /** Of a long record that grows: until when its sums tell. */
-  focus: string | null;
-  ancestors: FlameFrame[];
-}
-
-export interface SandwichAnswer {
-  of: string;
-  weight: Weight;
-  own: number;
-  value: number;
-  attempts: number;
-  total: number;
-  callers: FlameTree;
-  callees: FlameTree;
-}
 
 export interface Node {
   frame: FlameFrame;

@@ -1,50 +1,12 @@
 /** The Python frames of workers: what the server answers, and their lines below those of the stack. */
 
+import type { FramesAnswer as Frames, MergedFrame } from '../api/schema';
 import type { Line, StackNode } from './stack';
 
+export type { FramesAnswer as Frames, FramesProblem, FramesWorker, MergedFrame } from '../api/schema';
+
 /** `code`, or what a line stands for instead: see docs/api.md. */
-export type FrameKind = 'code' | 'thread' | 'cut' | 'await' | 'none';
-
-export interface MergedFrame {
-  id: string;
-  parent: string | null;
-  depth: number;
-  kind: FrameKind;
-  name: string;
-  file: string;
-  line: number | null;
-  count: number;
-  own: number;
-  active: number;
-  workers: number;
-  examples: string[];
-}
-
-export interface FramesWorker {
-  worker_id: string;
-  node_id: string | null;
-  pid: number | null;
-}
-
-export interface FramesProblem {
-  code: string;
-  message: string;
-  remedy: string;
-  count: number;
-  workers: FramesWorker[];
-}
-
-export interface Frames {
-  session: string;
-  at_ns: number;
-  whole: boolean;
-  asked: number;
-  left_out: number;
-  nodes: { node: string; workers: number; idle_threads: number; frames: MergedFrame[] }[];
-  folded_frames: number;
-  workers: (FramesWorker & { title: string })[];
-  problems: FramesProblem[];
-}
+export type FrameKind = MergedFrame['kind'];
 
 /** A line of the tree: of a task's node, or (with `frame`) of a frame below it. */
 export interface Row extends Line {

@@ -1,35 +1,17 @@
 /** The physical view: what the server answers, and where each node and worker is drawn. */
 
-import type { Measured, NodeWorker, ProcessFigures } from '../nodes/types';
+import type { Measured, PhysicalBundle, PhysicalNode } from '../api/schema';
+
+export type {
+  NodeAnswer,
+  NodeWorker as PhysicalWorker,
+  PhysicalBundle,
+  PhysicalNode,
+  TransferPair,
+  TransfersAnswer as Transfers,
+} from '../api/schema';
 
 export const NONE = -1;
-
-export interface PhysicalNode {
-  id: string;
-  name: string;
-  node_ip: string | null;
-  is_head: boolean;
-  is_known: boolean;
-  start_ns: number | null;
-  total: Record<string, number> | null;
-  used: Record<string, number>;
-  /** Processes of Ray's own, which the numbers below leave out. */
-  internal: number;
-  workers: number;
-  actors: number;
-  running: number;
-  blocked: number;
-  bytes: number;
-  left_out: number;
-}
-
-export interface PhysicalBundle {
-  group: string;
-  name: string | null;
-  index: number;
-  node: number;
-  resources: Record<string, number> | null;
-}
 
 export interface Physical {
   session: string;
@@ -117,44 +99,6 @@ export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical
       annotation: workers.annotation.length > 0 ? workers.annotation : workers.key.map(() => NONE),
     },
   };
-}
-
-/** A worker as the page of nodes has it, without what is measured of it, at the time that the view shows. */
-export interface PhysicalWorker extends Omit<NodeWorker, keyof ProcessFigures | 'attempts'> {
-  functions: number;
-  bytes: number;
-  bundle: number;
-  is_internal: boolean;
-  attempts: (NodeWorker['attempts'][number] & { type: string | null })[];
-}
-
-export interface NodeAnswer {
-  at_ns: number | null;
-  node: PhysicalNode;
-  labels: string | null;
-  end_ns: number | null;
-  workers: PhysicalWorker[];
-  workers_total: number;
-  bundles: PhysicalBundle[];
-}
-
-export interface TransferPair {
-  source: string;
-  target: string;
-  objects: number;
-  bytes: number;
-  unsized: number;
-}
-
-export interface Transfers {
-  session: string;
-  since_ns: number | null;
-  until_ns: number;
-  pairs: TransferPair[];
-  pairs_total: number;
-  objects: number;
-  bytes: number;
-  sampled: number;
 }
 
 /** What a worker is sized by: a resource's name, or one of these. */

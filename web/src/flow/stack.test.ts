@@ -64,6 +64,7 @@ describe('the lines of a stack', () => {
 
 it('a time and its bucket', () => {
   const activity: Activity = {
+    session: 's',
     begin_ns: 1000,
     end_ns: 1400,
     bucket_ns: 100,

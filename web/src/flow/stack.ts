@@ -1,5 +1,16 @@
 /** The distributed call stack: what the server answers, and which lines of it are shown. */
 
+import type { ActivityAnswer as Activity, StackNode } from '../api/schema';
+
+export type {
+  ActivityAnswer as Activity,
+  StackAnswer as Stack,
+  StackBlockedOn,
+  StackExample,
+  StackLink,
+  StackNode,
+} from '../api/schema';
+
 /** In the order in which an attempt goes through them. */
 export const SITUATIONS = [
   'waiting_args',
@@ -15,71 +26,6 @@ export const SITUATIONS = [
   'unknown',
 ] as const;
 export type Situation = (typeof SITUATIONS)[number];
-
-export interface StackExample {
-  since_ns: number;
-  task_id: string;
-  attempt: number;
-  node_id: string | null;
-  worker_pid: number | null;
-}
-
-export interface StackBlockedOn {
-  node: string;
-  name: string;
-  type: string | null;
-  situation: Situation;
-  count: number;
-  examples: string[];
-}
-
-export interface StackNode {
-  id: string;
-  parent: string | null;
-  depth: number;
-  name: string;
-  type: string | null;
-  situation: Situation;
-  count: number;
-  others: number;
-  total: number;
-  oldest_ns: number | null;
-  newest_ns: number | null;
-  deepest: number;
-  awaited: boolean;
-  examples: StackExample[];
-  blocked_on: StackBlockedOn[];
-  folded_nodes: number;
-  folded_count: number;
-}
-
-export interface StackLink {
-  node: string;
-  name: string;
-  type: string | null;
-  situation: Situation;
-  count: number;
-}
-
-export interface Stack {
-  session: string;
-  at_ns: number | null;
-  live: boolean;
-  in_flight: number;
-  left_out: number;
-  callers_left_out: boolean;
-  nodes: StackNode[];
-  folded_nodes: number;
-  chains: StackLink[][];
-}
-
-export interface Activity {
-  begin_ns: number | null;
-  end_ns: number | null;
-  bucket_ns: number | null;
-  in_flight: number[];
-  running: number[];
-}
 
 export interface Line {
   node: StackNode;

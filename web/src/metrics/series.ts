@@ -1,18 +1,8 @@
 /** From the answers of `/api/metrics/query` to what a chart draws. */
 
-export interface QueryAnswer {
-  session: string;
-  expr: string;
-  from_ns: number;
-  to_ns: number;
-  step_ns: number;
-  times_ms: number[];
-  series: { labels: Record<string, string>; values: (number | null)[] }[];
-  left_out: number;
-  warnings: string[];
-  source: 'record' | 'prometheus';
-  unit: string;
-}
+import type { QueryAnswer } from '../api/schema';
+
+export type { QueryAnswer } from '../api/schema';
 
 export interface Query {
   expr: string;

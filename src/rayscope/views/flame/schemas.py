@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rayscope.server.schemas import Answer
+
+#: What frames are as wide as.
+Weight = Literal["executing", "duration", "cpu", "count", "bytes"]
 
 
 class FlameFrame(Answer):
@@ -11,7 +16,7 @@ class FlameFrame(Answer):
     id: str
     parent: str | None
     name: str | None
-    kind: str
+    kind: Literal["driver", "call", "unknown", "other"]
     depth: int
     own: int
     value: int
@@ -45,7 +50,7 @@ class FlameAnswer(FlameTree):
     """A flame graph."""
 
     session: str
-    weight: str
+    weight: Weight
     total: int
     attempts: int
     baseline_total: int | None
@@ -57,7 +62,7 @@ class SandwichAnswer(Answer):
     """Who called a function, and what it called."""
 
     session: str
-    weight: str
+    weight: Weight
     of: str
     own: int
     value: int

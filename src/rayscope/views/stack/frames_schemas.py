@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rayscope.server.schemas import Answer
 
 
@@ -11,7 +13,7 @@ class MergedFrame(Answer):
     id: str
     parent: str | None
     depth: int
-    kind: str
+    kind: Literal["code", "thread", "cut", "await", "none"]
     name: str
     file: str
     line: int | None

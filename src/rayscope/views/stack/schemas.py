@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rayscope.server.schemas import Answer
+
+#: In the order in which an attempt goes through them; the last two are of no attempt in flight.
+Situation = Literal[
+    "waiting_args",
+    "waiting_node",
+    "starting_worker",
+    "queued",
+    "loading",
+    "fetching",
+    "running",
+    "blocked",
+    "storing",
+    "ended",
+    "unknown",
+]
 
 
 class StackExample(Answer):
@@ -21,7 +38,7 @@ class StackBlockedOn(Answer):
     node: str
     name: str
     type: str | None
-    situation: str
+    situation: Situation
     count: int
     examples: list[str]
 
@@ -34,7 +51,7 @@ class StackNode(Answer):
     depth: int
     name: str
     type: str | None
-    situation: str
+    situation: Situation
     count: int
     others: int
     total: int
@@ -54,7 +71,7 @@ class StackLink(Answer):
     node: str
     name: str
     type: str | None
-    situation: str
+    situation: Situation
     count: int
 
 
