@@ -100,10 +100,14 @@ bench: $(SETUP) ## Run the benchmarks (about 45 minutes); docs/benchmarks.md quo
 	$(BIN)/python benchmarks/sustained.py
 	$(BIN)/python benchmarks/scale.py --nodes 200 --workers 2000 --actors 20000 --rounds 8 --no-pages
 
+.PHONY: docs
+docs: $(SETUP) ## Build the documentation, with search, into site/; a broken link fails
+	$(BIN)/mkdocs build --strict --quiet
+
 .PHONY: build
 build: $(SETUP) ## Wheel and sdist into dist/
 	$(BIN)/python -m build
 
 .PHONY: clean
 clean: ## Remove what was installed and built
-	rm -rf $(VENV) dist build web/node_modules src/rayscope/server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist build site web/node_modules src/rayscope/server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis
