@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,12 @@ def test_every_setting_is_documented_with_its_default() -> None:
         for name, field in Settings.model_fields.items()
     }
     assert documented == defaults
+
+
+def test_the_page_of_every_command_is_up_to_date() -> None:
+    """`make docs` writes it anew."""
+    script = runpy.run_path(str(ROOT / "scripts" / "cli_reference.py"))
+    assert script["PAGE"].read_text() == script["page"]()
 
 
 @pytest.fixture(scope="module")
