@@ -103,6 +103,7 @@ bench: $(SETUP) ## Run the benchmarks (about 45 minutes); docs/benchmarks.md quo
 .PHONY: docs
 docs: $(SETUP) ## Build the documentation, with search, into site/; a broken link fails
 	$(BIN)/python scripts/cli_reference.py
+	$(BIN)/python scripts/api_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .PHONY: build

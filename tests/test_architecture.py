@@ -88,6 +88,15 @@ def test_every_path_is_documented(served: Server) -> None:
     assert len(shown) > 15
 
 
+def test_the_examples_of_the_api_have_the_fields_of_real_answers() -> None:
+    """`make docs` writes them anew."""
+    script = runpy.run_path(str(ROOT / "scripts" / "api_examples.py"))
+    shapes = script["shapes"]
+    written = shapes(script["PAGE"].read_text())
+    assert len(written) == len(script["REQUESTS"]) + 1
+    assert written == shapes(script["page"]())
+
+
 def sections(text: str) -> dict[str, str]:
     parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
