@@ -61,7 +61,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 def test_the_page_of_every_command_is_up_to_date() -> None:
     """`make docs` writes it anew."""
-    script = runpy.run_path(str(ROOT / "scripts" / "cli_reference.py"))
+    script = runpy.run_path(str(ROOT / "tools" / "cli_reference.py"))
     assert script["PAGE"].read_text() == script["page"]()
 
 
@@ -90,7 +90,7 @@ def test_every_path_is_documented(served: Server) -> None:
 
 def test_the_examples_of_the_api_have_the_fields_of_real_answers() -> None:
     """`make docs` writes them anew."""
-    script = runpy.run_path(str(ROOT / "scripts" / "api_examples.py"))
+    script = runpy.run_path(str(ROOT / "tools" / "api_examples.py"))
     shapes = script["shapes"]
     written = shapes(script["PAGE"].read_text())
     assert len(written) == len(script["REQUESTS"]) + 1

@@ -112,7 +112,7 @@ class Holder(BaseModel):
 
 
 class ReasonItem(BaseModel):
-    """Why something has no place (docs/reference/nodes.md explains the codes)."""
+    """Why something has no place (docs/nodes.md explains the codes)."""
 
     code: str
     never: bool
