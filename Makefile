@@ -38,8 +38,8 @@ test: lint test-web test-py ## Install what is missing and run every check and t
 
 .PHONY: lint
 lint: $(SETUP) ## Formatting, lint, types, the one-way rooms
-	$(BIN)/ruff format --check src tests benchmarks examples hatch_build.py
-	$(BIN)/ruff check src tests benchmarks examples hatch_build.py
+	$(BIN)/ruff format --check src tests tools benchmarks examples hatch_build.py
+	$(BIN)/ruff check src tests tools benchmarks examples hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
@@ -74,8 +74,8 @@ test-all: test test-long test-versions test-faults ## Everything: the long tests
 
 .PHONY: format
 format: $(SETUP) ## Format and mend what can be mended
-	$(BIN)/ruff format src tests benchmarks examples hatch_build.py
-	$(BIN)/ruff check --fix src tests benchmarks examples hatch_build.py
+	$(BIN)/ruff format src tests tools benchmarks examples hatch_build.py
+	$(BIN)/ruff check --fix src tests tools benchmarks examples hatch_build.py
 
 .PHONY: system
 system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font, Prometheus)
@@ -100,10 +100,16 @@ bench: $(SETUP) ## Run the benchmarks (about 45 minutes); docs/benchmarks.md quo
 	$(BIN)/python benchmarks/sustained.py
 	$(BIN)/python benchmarks/scale.py --nodes 200 --workers 2000 --actors 20000 --rounds 8 --no-pages
 
+.PHONY: docs
+docs: $(SETUP) ## Build the documentation, with search, into site/; a broken link fails
+	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/api_examples.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 .PHONY: build
 build: $(SETUP) ## Wheel and sdist into dist/
 	$(BIN)/python -m build
 
 .PHONY: clean
 clean: ## Remove what was installed and built
-	rm -rf $(VENV) dist build web/node_modules src/rayscope/server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist build site web/node_modules src/rayscope/server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis
