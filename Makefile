@@ -105,10 +105,16 @@ bench: $(SETUP) ## Run the benchmarks (about 45 minutes); docs/benchmarks.md quo
 	$(BIN)/python benchmarks/sustained.py
 	$(BIN)/python benchmarks/scale.py --nodes 200 --workers 2000 --actors 20000 --rounds 8 --no-pages
 
+.PHONY: docs
+docs: $(SETUP) ## Build the documentation, with search, into site/; a broken link fails
+	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/api_examples.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 .PHONY: build
 build: $(SETUP) ## Wheel and sdist into dist/
 	$(BIN)/python -m build
 
 .PHONY: clean
 clean: ## Remove what was installed and built
-	rm -rf $(VENV) dist build web/node_modules src/rayscope/server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist build site web/node_modules src/rayscope/server/static .mypy_cache .ruff_cache .pytest_cache .hypothesis

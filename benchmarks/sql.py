@@ -3,7 +3,7 @@
     python benchmarks/sql.py --tasks 1000000
 
 The first has a process started for it and the record copied; the next find both. See
-docs/decisions/0010-sql-in-a-process.md.
+docs/explanation/decisions/0010-sql-in-a-process.md.
 """
 
 from __future__ import annotations

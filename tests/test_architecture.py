@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,7 +48,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 
 
 def test_every_setting_is_documented_with_its_default() -> None:
-    text = (DOCS / "settings.md").read_text()
+    text = (DOCS / "reference" / "settings.md").read_text()
     documented = dict(re.findall(r"^\| `RAYSCOPE_(\w+)` \| (.+?) \|", text, re.MULTILINE))
     defaults = {
         name.upper(): f"`{str(field.default).lower() if field.default is False else field.default}`"
@@ -56,6 +57,12 @@ def test_every_setting_is_documented_with_its_default() -> None:
         for name, field in Settings.model_fields.items()
     }
     assert documented == defaults
+
+
+def test_the_page_of_every_command_is_up_to_date() -> None:
+    """`make docs` writes it anew."""
+    script = runpy.run_path(str(ROOT / "tools" / "cli_reference.py"))
+    assert script["PAGE"].read_text() == script["page"]()
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +75,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def test_every_path_is_documented(served: Server) -> None:
     paths = httpx.get(f"{served.url}/openapi.json").raise_for_status().json()["paths"]
-    pages = "\n".join(page.read_text() for page in sorted(DOCS.glob("*.md")))
+    pages = "\n".join(page.read_text() for page in sorted(DOCS.rglob("*.md")))
     headings = "\n".join(re.findall(r"^#+ (?:GET|POST|PUT|DELETE|WS) .+$", pages, re.MULTILINE))
     named = set(re.findall(r"/api/[a-z_/{}-]*[a-z}]", headings))
     shown = {path.rstrip("/") for path in paths if path.startswith("/api/")}
@@ -79,6 +86,15 @@ def test_every_path_is_documented(served: Server) -> None:
         re.sub(r"\{\w+\}", "{}", path) for path in shown
     }
     assert len(shown) > 15
+
+
+def test_the_examples_of_the_api_have_the_fields_of_real_answers() -> None:
+    """`make docs` writes them anew."""
+    script = runpy.run_path(str(ROOT / "tools" / "api_examples.py"))
+    shapes = script["shapes"]
+    written = shapes(script["PAGE"].read_text())
+    assert len(written) == len(script["REQUESTS"]) + 1
+    assert written == shapes(script["page"]())
 
 
 def sections(text: str) -> dict[str, str]:
@@ -100,14 +116,14 @@ def data_dir(served: Server, sample) -> Path:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_column_is_documented(data_dir: Path, view: str) -> None:
-    described = sections((DOCS / "sql.md").read_text())[view]
+    described = sections((DOCS / "reference" / "sql.md").read_text())[view]
     first_cells = "".join(re.findall(r"^\| (`.+?) \|", described, re.MULTILINE))
     documented = re.findall(r"`(\w+)`", first_cells)
     assert len(set(documented)) == len(documented)
     assert set(documented) == {name for name, _ in run_sql(data_dir, f"FROM {view}").columns}
 
 
-EXAMPLES = re.findall(r"```sql\n(.+?)```", (DOCS / "sql.md").read_text(), re.DOTALL)
+EXAMPLES = re.findall(r"```sql\n(.+?)```", (DOCS / "reference" / "sql.md").read_text(), re.DOTALL)
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))

@@ -100,6 +100,7 @@ def test_tasks_actors_and_nodes_are_those_of_rays_state_api(cluster: Any, client
     assert all(node[0] in table for node in nodes)
 
 
+@pytest.mark.long
 def test_a_job_is_submitted_followed_and_stopped(cluster: Any, client: rayscope.Client) -> None:
     code = "print('hello from the job', flush=True)\nimport time; time.sleep(600)"
     of = ("--session", cluster.session)

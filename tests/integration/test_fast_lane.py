@@ -162,6 +162,7 @@ def test_whatever_fails_ray_takes_over_and_the_reason_is_told(cluster: Any, faul
     assert summary["ingest"]["rejected_batches"] == 0
 
 
+@pytest.mark.long
 def test_a_node_whose_python_has_no_rayscope_sends_json(cluster: Any, tmp_path: Path) -> None:
     venv.create(tmp_path / "bare")
     (site,) = (tmp_path / "bare").glob("lib/python*/site-packages")

@@ -149,6 +149,7 @@ def test_killed_twice_in_the_middle(
     assert dump(record_of(tmp_path)) == undisturbed
 
 
+@pytest.mark.long
 def test_everything_twice_and_shuffled(
     batches: list[bytes],
     mixed: list[bytes],

@@ -104,7 +104,7 @@ class Reporter:
         self._news.set()
 
     def report(self) -> dict[str, Any]:
-        """What is posted (docs/api.md describes it)."""
+        """What is posted (docs/reference/api.md describes it)."""
         with self._lock:
             lost = [
                 {"event_type": kind, "count": count, "first_ns": first, "last_ns": last}

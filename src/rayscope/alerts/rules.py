@@ -127,17 +127,20 @@ def parse_rules(text: str, source: str) -> RuleFile:
         raise BadQuery(f"It cannot be read as YAML: {error}.", "Correct or remove it.") from error
     document = {} if document is None else document
     if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
-        raise BadQuery(f"It has to be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/alerts.md.")
+        raise BadQuery(
+            f"It has to be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/reference/alerts.md."
+        )
     groups, disable, enable = ([] if document.get(key) is None else document[key] for key in _FILE_KEYS)
     if not isinstance(groups, list) or not _are_texts(disable) or not _are_texts(enable):
         raise BadQuery(
-            "`groups` is a list of groups, `disable` and `enable` are lists of names.", "See docs/alerts.md."
+            "`groups` is a list of groups, `disable` and `enable` are lists of names.",
+            "See docs/reference/alerts.md.",
         )
     rules: list[Rule] = []
     for group in groups:
         name = group.get("name") or source if isinstance(group, dict) else None
         if not isinstance(name, str) or not isinstance(group.get("rules") or [], list):
-            raise BadQuery("A group has a `name` and a list of `rules`.", "See docs/alerts.md.")
+            raise BadQuery("A group has a `name` and a list of `rules`.", "See docs/reference/alerts.md.")
         interval_ns = duration_ns(group["interval"]) if "interval" in group else INTERVAL_NS
         for given in group.get("rules") or []:
             rules.append(_rule(given, name, source, max(_LEAST_NS, interval_ns)))
@@ -150,7 +153,7 @@ def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
     if not isinstance(given, dict) or not isinstance(given.get("alert"), str):
         raise BadQuery(
             "A rule is a mapping with the name of its `alert`; recording rules are not evaluated.",
-            "See docs/alerts.md.",
+            "See docs/reference/alerts.md.",
         )
     name = given["alert"]
     if len(name) > _MAX_NAME:
@@ -222,7 +225,7 @@ def _texts(rule: str, key: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or not all(
         isinstance(name, str) and isinstance(value, (str, int, float)) for name, value in given.items()
     ):
-        raise BadQuery(f"{rule}: `{key}` maps names to texts.", "See docs/alerts.md.")
+        raise BadQuery(f"{rule}: `{key}` maps names to texts.", "See docs/reference/alerts.md.")
     return {name: str(value) for name, value in given.items()}
 
 

@@ -167,7 +167,9 @@ def add_ingest(app: FastAPI, services: Services) -> None:
         except ClientDisconnect:
             return _cut_off()
         except DECODE_ERRORS as problem:
-            return error(400, "malformed", f"This is no agent's report: {problem}", "See docs/api.md.")
+            return error(
+                400, "malformed", f"This is no agent's report: {problem}", "See docs/reference/api.md."
+            )
         except SpoolFull as problem:
             return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "10"})
         except StoreError as problem:

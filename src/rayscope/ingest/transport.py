@@ -7,7 +7,7 @@ from typing import Any
 
 from rayscope.storage.catalog import About
 
-#: Codes of why a node does not take the fast lane (docs/api.md explains them).
+#: Codes of why a node does not take the fast lane (docs/reference/api.md explains them).
 NOT_INSTALLED = "not_installed"
 AGENT_SAID = "agent_said"
 NO_EVENTS = "no_events"

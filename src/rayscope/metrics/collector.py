@@ -1,4 +1,4 @@
-"""What a collector is, and what it is given: the door for plug-ins (``docs/metrics.md``)."""
+"""What a collector is, and what it is given: the door for plug-ins (``docs/reference/metrics.md``)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400
 _POINTS = 300
 
 Expr = Annotated[
-    str, Query(min_length=1, max_length=MAX_EXPR_CHARS, description="PromQL: see docs/promql.md")
+    str, Query(min_length=1, max_length=MAX_EXPR_CHARS, description="PromQL: see docs/reference/promql.md")
 ]
 Step = Annotated[int | None, Query(ge=1_000_000, le=366 * _DAY_NS)]
 Name = Annotated[str, Path(pattern=f"^{NAME}$")]

@@ -175,7 +175,7 @@ class Runner:
                 state.known = set()
 
     def statuses(self) -> list[dict[str, Any]]:
-        """How each goes: see ``docs/metrics.md``."""
+        """How each goes: see ``docs/reference/metrics.md``."""
         with self._lock:
             return [
                 {

@@ -398,7 +398,7 @@ class Clusters:
         return True
 
     def troubles(self, session: str) -> list[str]:
-        """Codes of what of a session's cluster cannot be reached (docs/api.md explains them)."""
+        """Codes of what of a session's cluster cannot be reached (docs/reference/api.md explains them)."""
         cluster = self._of(session)
         if cluster is None:
             return ["gcs_unreachable"] if self.is_live(session) else []

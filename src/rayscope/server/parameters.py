@@ -99,7 +99,7 @@ def error(
     headers: dict[str, str] | None = None,
     params: Mapping[str, str | int] | None = None,
 ) -> Response:
-    """The error body that docs/api.md describes."""
+    """The error body that docs/reference/api.md describes."""
     return Response(error_body(code, message, remedy, params), status, headers, "application/json")
 
 

@@ -29,7 +29,7 @@ class NotFound(StoreError):
 class BadQuery(StoreError):
     """A filter, sort, cursor or SQL text that cannot be answered."""
 
-    def __init__(self, message: str, remedy: str = "See docs/api.md for the parameters.") -> None:
+    def __init__(self, message: str, remedy: str = "See docs/reference/api.md for the parameters.") -> None:
         super().__init__(message, remedy, "bad_query")
 
 

@@ -1,7 +1,7 @@
 """The layout of a session's DuckDB file, its version, and the documented views.
 
 ``attempts`` has no primary key: its rows are unique because one writer looks up before it inserts (see
-docs/decisions/0002). A task id is split into its first 8 bytes (``task_hi``, random) and the rest
+docs/explanation/decisions/0002). A task id is split into its first 8 bytes (``task_hi``, random) and the rest
 (``task_lo``, the actor or job, few distinct values, so it compresses to nearly nothing).
 """
 

@@ -25,7 +25,7 @@ from rayscope.storage.errors import StoreError
 from rayscope.storage.schema import ENTITY_COLUMNS, FORMAT, INSERT_ATTEMPTS, TABLES, VIEWS
 
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
-#: does so every second under load (see docs/decisions/0002).
+#: does so every second under load (see docs/explanation/decisions/0002).
 CHECKPOINT_THRESHOLD = "128MB"
 #: What DuckDB may take for each open session, unless told otherwise.
 MEMORY_LIMIT = "320MB"

@@ -1,7 +1,7 @@
 """Read-only SQL of users over one session, within hard limits of time, memory, size and number.
 
 Queries run in processes of their own (:mod:`rayscope.user_sql.worker`), each on a copy of a record; see
-docs/decisions/0010.
+docs/explanation/decisions/0010.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def test_the_built_in_collectors_and_plug_ins_come_by_the_same_door(monkeypatch:
 
 
 class Mine:
-    """The example of docs/metrics.md."""
+    """The example of docs/reference/metrics.md."""
 
     interval_s = 10.0
     timeout_s = 2.0

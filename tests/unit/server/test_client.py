@@ -27,7 +27,7 @@ from rayscope.client.api import Api
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing
 
-DOC = Path(__file__).parents[3] / "docs" / "client.md"
+DOC = Path(__file__).parents[3] / "docs" / "reference" / "client.md"
 EXAMPLES = re.findall(r"```python\n(.+?)```", DOC.read_text(), re.DOTALL)
 
 
@@ -329,4 +329,8 @@ def test_examples_of_the_documentation_run(
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(running.folder))
     monkeypatch.delenv("RAYSCOPE_URL", raising=False)
     monkeypatch.chdir(tmp_path)
-    aside(exec, compile(EXAMPLES[number], f"docs/client.md[{number}]", "exec"), {"__name__": "example"})
+    aside(
+        exec,
+        compile(EXAMPLES[number], f"docs/reference/client.md[{number}]", "exec"),
+        {"__name__": "example"},
+    )

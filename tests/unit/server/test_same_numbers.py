@@ -1,4 +1,4 @@
-"""The same function, job and moment has the same numbers wherever they are told (docs/glossary.md)."""
+"""The same function, job and moment has the same numbers wherever they are told (docs/reference/glossary.md)."""
 
 from __future__ import annotations
 

@@ -149,11 +149,15 @@ def load_channels(path: Path) -> Config:
     try:
         document = parse_yaml(text) or {}
         if not isinstance(document, dict) or not set(document) <= {"route", "channels"}:
-            raise BadQuery("channels.yml is a mapping with `channels` and `route`.", "See docs/alerts.md.")
+            raise BadQuery(
+                "channels.yml is a mapping with `channels` and `route`.", "See docs/reference/alerts.md."
+            )
         route = _route(document.get("route") or {}, Route())
         given = [] if document.get("channels") is None else document["channels"]
         if not isinstance(given, list) or len(given) > _MAX_CHANNELS:
-            raise BadQuery(f"`channels` is a list of {_MAX_CHANNELS} at most.", "See docs/alerts.md.")
+            raise BadQuery(
+                f"`channels` is a list of {_MAX_CHANNELS} at most.", "See docs/reference/alerts.md."
+            )
         channels = tuple(_configured(each, number, route) for number, each in enumerate(given))
         names = [each.name for each in channels]
         if len(set(names)) < len(names):

@@ -31,7 +31,7 @@ def functions_of(
 ) -> tuple[list[Row], Row]:
     """The functions of a job or actor with ``states`` (state -> attempts), most attempts first; and the rest.
 
-    Each has ``func_name``, ``type``, ``attempts``, and the sums of times (ns) of docs/glossary.md;
+    Each has ``func_name``, ``type``, ``attempts``, and the sums of times (ns) of docs/reference/glossary.md;
     ``last_ns``: until when what has not ended lasts. The rest: ``functions``, ``attempts``, ``states``
     beyond the first 100.
     """

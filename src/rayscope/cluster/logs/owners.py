@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """The stretches, and codes of what is not as one might think (docs/logs.md explains them)."""
+    """The stretches, and codes of what is not as one might think (docs/reference/logs.md explains them)."""
 
     parts: list[Part]
     notes: list[str]

@@ -129,7 +129,7 @@ def pending_of(
 
 def _unbuilt(runtime_env: str, runtime_envs: Sequence[RuntimeEnv]) -> Reason | None:
     """Why something waits for its runtime environment, if it does."""
-    found = [one for one in runtime_envs if one.runtime_env == runtime_env]
+    found = [one for one in runtime_envs if one.runtime_env in (runtime_env, None)]
     building = [one.node_id for one in found if one.is_built is None]
     if building:
         return Reason(

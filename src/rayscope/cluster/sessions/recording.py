@@ -28,7 +28,7 @@ def recording(services: Services, session: str) -> str:
 
 
 def cannot_see(services: Services, session: str) -> list[str]:
-    """Codes of what this way of recording cannot see (docs/api.md explains them)."""
+    """Codes of what this way of recording cannot see (docs/reference/api.md explains them)."""
     about = services.catalog.about(session)
     codes = []
     if "events" not in about.recording:

@@ -24,8 +24,9 @@ from rayscope.storage.sql.pages import Row, rows_of
 
 
 def functions(file: SessionFile, last_ns: int, limit: int = 50) -> list[Row]:
-    """Functions by the sum of their durations. Times in ns, as docs/glossary.md defines them; ``last_ns``:
-    until when what has not ended lasts.
+    """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
+
+    What has not ended lasts until ``last_ns``.
     """
     with file.reader() as reader:
         return rows_of(

@@ -100,8 +100,9 @@ def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
 
 
 def scheduling(file: SessionFile, last_ns: int, job_id: str | None = None, limit: int = 200) -> list[Row]:
-    """By function: attempts, the sums of their times and phases (ns; docs/glossary.md), and how many
-    ran where they were submitted.
+    """By function: attempts, sums of their times and phases (ns), and how many ran where they were submitted.
+
+    docs/reference/glossary.md defines the times.
 
     ``local`` and ``spilled`` count those of which both nodes are known.
     """

@@ -1,4 +1,4 @@
-"""PromQL over a session's series: a documented part of it (docs/promql.md), by Prometheus' own rules.
+"""PromQL over a session's series, by Prometheus' own rules (docs/reference/promql.md: which part of it).
 
 All steps of a range are evaluated at once: a vector is a matrix of series by steps. The rules are those of
 Prometheus 2.42 (the tests let its ``promtool`` judge), where both ends of a range count and a sample is

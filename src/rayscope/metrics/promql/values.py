@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 Times = NDArray[np.int64]
 
 NAME = "__name__"
-DOCS = "See docs/promql.md for what is supported."
+DOCS = "See docs/reference/promql.md for what is supported."
 #: Values that an expression may have in all its series, and samples that the windows of ranges may look at.
 MAX_CELLS = 8_000_000
 MAX_SAMPLES = 300_000_000

@@ -25,7 +25,8 @@ _PATH = "/get_runtime_envs_info"
 class RuntimeEnv(msgspec.Struct, frozen=True):
     """A runtime environment on a node: canonical JSON without secrets, as on record with tasks and actors.
 
-    ``is_built``: None while it is being built. ``error``: why it could not be.
+    ``is_built``: None while it is being built. ``runtime_env``: None of an agent that is too busy with one to
+    say which. ``error``: why it could not be.
     """
 
     node_id: str
@@ -35,7 +36,7 @@ class RuntimeEnv(msgspec.Struct, frozen=True):
 
 
 def read_runtime_envs(client: GcsClient) -> list[RuntimeEnv]:
-    """Those of the living nodes, at most 32. Nodes that do not answer are left out. Raises GcsError.
+    """Those of the living nodes, at most 32. Nodes that cannot be reached are left out. Raises GcsError.
 
     Ray forgets a failure after ten seconds, and tries again if anybody asks.
     """
@@ -69,6 +70,9 @@ def _ask(
         if reply.status != 200:
             return []
         states = messages.GetRuntimeEnvsInfoReply.FromString(body).runtime_env_states
+    except TimeoutError:
+        # Ray's agent downloads on its event loop, and answers nobody meanwhile.
+        return [RuntimeEnv(node_id, None, None)]
     except (OSError, http.client.HTTPException, DecodeError):
         return []
     finally:

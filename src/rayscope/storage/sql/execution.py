@@ -399,7 +399,7 @@ def all_ended_at(last: str | int) -> str:
 
 
 def times(last: str | int) -> dict[str, str]:
-    """SQL of the times (ns) of an attempt; docs/glossary.md defines them, and nothing else may.
+    """SQL of the times (ns) of an attempt; docs/reference/glossary.md defines them, and nothing else may.
 
     ``executing`` still has the time that was blocked in it; :func:`blocked_ns` tells that. What never began
     to run has no ``duration`` and no ``executing``; where the begin was lost, ``waiting`` is not known.

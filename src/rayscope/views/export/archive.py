@@ -15,7 +15,7 @@ from rayscope.views.export.tables_sql import VIEWS, Tables
 
 _README = """# {session}
 
-What Rayscope recorded of this Ray session: one Parquet file for each view that its docs/sql.md describes.
+What Rayscope recorded of this Ray session: one Parquet file for each view that its SQL reference describes.
 
 - Ids are Ray's hex. Columns named *_ns are whole nanoseconds: times since the epoch, or durations.
   Sizes are bytes.

@@ -70,7 +70,7 @@ class Turns(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """What is on record of a window (docs/api.md). Times of bars and spans are relative to the origin.
+    """What is on record of a window (docs/reference/api.md). Bars and spans are relative to the origin.
 
     ``spans``: (index of the bar, begin, end) of the stretches in which the longer ones were blocked.
     """

@@ -36,8 +36,9 @@ _PHASES = ", ".join(f"{total(f'{phase}_ns')} AS {phase}_ns" for phase in SCHEDUL
 
 
 class RangeSums(NamedTuple):
-    """Sums over the attempts that touch a range (docs/api.md); ``phases`` are in ns, lanes without ``rows``
-    where nobody counted. ``most`` is None then, too.
+    """Sums over the attempts that touch a range (docs/reference/api.md). ``phases`` are in ns.
+
+    Lanes have no ``rows``, and ``most`` is None, where nobody counted.
     """
 
     since_ns: int
