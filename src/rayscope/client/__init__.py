@@ -1,4 +1,4 @@
-"""A client of the server's HTTP API, plain and async, with typed answers; see docs/client.md."""
+"""A client of the server's HTTP API, plain and async, with typed answers; see docs/reference/client.md."""
 
 from rayscope.client.errors import RayscopeError
 from rayscope.client.http import AsyncClient, Client

@@ -61,7 +61,7 @@ class Api(LogsApi):
 
     @asked
     def recording(self, session: str | None = None) -> Call[t.RecordingAnswer]:
-        """How a session is recorded, node by node (docs/api.md)."""
+        """How a session is recorded, node by node (docs/reference/api.md)."""
         return Call("GET", "/api/recording", params(session=self._of(session)))
 
     @asked
@@ -231,11 +231,11 @@ class Api(LogsApi):
 
     @asked
     def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[t.SqlAnswer]:
-        """Rows of one SELECT over the views of docs/sql.md."""
+        """Rows of one SELECT over the views of docs/reference/sql.md."""
         body = params(sql=query, limit=limit, session=self._of(session))
         return Call("POST", "/api/sql", body=body, timeout_s=_SQL_S)
 
-    # The views of how a program ran: docs/api.md tells what is in their answers.
+    # The views of how a program ran: docs/reference/api.md tells what is in their answers.
 
     @asked
     def logical(

@@ -6,9 +6,9 @@ from __future__ import annotations
 class RayscopeError(Exception):
     """Something that was asked cannot be done: ``message`` says what and why, ``remedy`` what to do about it.
 
-    ``code``: the server's (docs/api.md), or the client's own: ``no_server``, ``unreachable``, ``timeout``,
-    ``unauthorized``, ``old_server``, ``not_rayscope``, ``bad_request``. ``status``: of the HTTP answer, 0
-    without one.
+    ``code``: the server's (docs/reference/api.md), or the client's own: ``no_server``, ``unreachable``,
+    ``timeout``, ``unauthorized``, ``old_server``, ``not_rayscope``, ``bad_request``. ``status``: of the HTTP
+    answer, 0 without one.
     """
 
     def __init__(self, code: str, message: str, remedy: str = "", status: int = 0) -> None:

@@ -150,7 +150,7 @@ class _Http(Api):
 
 
 class Client(_Http, SyncCaller):
-    """A client of a Rayscope server. Thread-safe; a context manager. See docs/client.md."""
+    """A client of a Rayscope server. Thread-safe; a context manager. See docs/reference/client.md."""
 
     def _connect(self, **options: Any) -> None:
         self._client = httpx.Client(**options)

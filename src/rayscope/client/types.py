@@ -1373,7 +1373,7 @@ class RayProcess(TypedDict):
 
 
 class ReasonItem(TypedDict):
-    """Why something has no place (docs/nodes.md explains the codes)."""
+    """Why something has no place (docs/reference/nodes.md explains the codes)."""
 
     code: str
     never: bool

@@ -1,4 +1,4 @@
-/** The answers of `/api/alerts` and below (docs/alerts.md). */
+/** The answers of `/api/alerts` and below (docs/reference/alerts.md). */
 import type { RuleInfo } from '../api/schema';
 
 export type {

@@ -5,7 +5,7 @@ import { connectionEvents, REFRESH, refreshInterval } from './connection';
 import { merged } from './mergePatch';
 
 /**
- * Live push: one socket for all topics of this tab (docs/realtime.md). It comes back by itself and asks
+ * Live push: one socket for all topics of this tab (docs/reference/realtime.md). It comes back by itself and asks
  * again for what is watched; where no socket can be had, the same states are fetched by HTTP.
  */
 

@@ -2080,7 +2080,7 @@ export interface PendingItem {
   reason: ReasonItem;
 }
 /**
- * Why something has no place (docs/nodes.md explains the codes).
+ * Why something has no place (docs/reference/nodes.md explains the codes).
  */
 export interface ReasonItem {
   code: string;

@@ -5,7 +5,7 @@ import type { Line, StackNode } from './stack';
 
 export type { FramesAnswer as Frames, FramesProblem, FramesWorker, MergedFrame } from '../api/schema';
 
-/** `code`, or what a line stands for instead: see docs/api.md. */
+/** `code`, or what a line stands for instead: see docs/reference/api.md. */
 export type FrameKind = MergedFrame['kind'];
 
 /** A line of the tree: of a task's node, or (with `frame`) of a frame below it. */

@@ -187,7 +187,7 @@ export const en = {
     emptyLive: 'Rows appear as the cluster reports them.',
     loadingMore: 'Loading more',
   },
-  /** The times of an attempt, as docs/glossary.md defines them: one name each, wherever they are shown. */
+  /** The times of an attempt, as docs/reference/glossary.md defines them: one name each, wherever they are shown. */
   time: {
     total: 'Total',
     waiting: 'Waiting',

@@ -1,4 +1,4 @@
-/** Answers of /api/jobs/{job_id}/progress and /api/events (docs/jobs.md). */
+/** Answers of /api/jobs/{job_id}/progress and /api/events (docs/reference/jobs.md). */
 import type { Event, Progress } from '../api/schema';
 
 export type { Event as ClusterEvent, EventsAnswer as EventsPage, Progress } from '../api/schema';

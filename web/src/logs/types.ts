@@ -1,4 +1,4 @@
-/** Answers about log files (docs/logs.md). Offsets and sizes are bytes. */
+/** Answers about log files (docs/reference/logs.md). Offsets and sizes are bytes. */
 import type { LogLine } from '../api/schema';
 
 export type {

@@ -160,7 +160,7 @@ class ResourceHolder(Answer):
 
 
 class ReasonItem(Answer):
-    """Why something has no place (docs/nodes.md explains the codes)."""
+    """Why something has no place (docs/reference/nodes.md explains the codes)."""
 
     code: str
     never: bool
