@@ -58,6 +58,7 @@ class AlertService:
         self._store = store
         self._home = home
         self._link = link
+        self._turning = threading.Lock()
         self._lock = threading.RLock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._machines: dict[str, Machine] = {}
@@ -113,7 +114,14 @@ class AlertService:
                     del session.alerts[name]
 
     def turn(self, now_ns: int) -> None:
-        """Evaluate what is due, and tell whom it concerns."""
+        """Evaluate what is due, and tell whom it concerns.
+
+        One turn at a time: what an older one saw must not be told after what a newer one did.
+        """
+        with self._turning:
+            self._turn(now_ns)
+
+    def _turn(self, now_ns: int) -> None:
         self.reload()
         self.notifier.reload()
         told: dict[str, list[Alert]] = {}
