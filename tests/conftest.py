@@ -27,6 +27,7 @@ from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.spool import Spool
 from tests import answers
+from tests.live import live  # noqa: F401 - a fixture
 from tests.recorded import cluster  # noqa: F401 - a fixture
 
 # How long an example takes says how busy the machine is.
@@ -38,10 +39,19 @@ settings.register_profile("thorough", parent=settings.get_profile("rayscope"), m
 settings.load_profile("rayscope")
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts the most workers comes before the clusters that all others share: it takes half the time."""
+    """Give each test the process that its cluster is in, and begin with the test that starts the most workers."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_cluster_of(item)))
     items.sort(key=lambda item: item.path.name != "test_equals_ray.py")
+
+
+def _cluster_of(item: pytest.Item) -> str:
+    """The fixture of the whole run whose cluster the test uses; otherwise its module."""
+    fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    shared = (name for name in ("cluster", "recorded", "live") if name in fixtures)
+    return next((name for name in shared if fixtures[name][-1].scope == "session"), item.path.name)
 
 
 SAMPLES = Path(__file__).parent / "unit" / "ray" / "samples"

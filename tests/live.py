@@ -16,7 +16,7 @@ import pytest
 from rayscope.cli import recording
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.conftest import wait_for
+from tests.cluster import wait_until
 
 JOB = """
 import asyncio, sys, time
@@ -94,7 +94,7 @@ class Live:
         return task
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("frames")
     script = folder / "job.py"
@@ -111,12 +111,12 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         )
     try:
         with httpx.Client(base_url=server.url, timeout=60) as client:
-            items = wait_for(lambda: client.get("/api/sessions").json()["items"], "a session")
+            items = wait_until(lambda: client.get("/api/sessions").json()["items"], "a session")
             made = Live(server, client, items[0]["session"])
-            wait_for(made.runs, f"everything to run: {(folder / 'out').read_text()}", 90)
+            wait_until(made.runs, f"everything to run: {(folder / 'out').read_text()}", 90)
             assert server.services is not None
-            wait_for(lambda: server.services and server.services.clusters.gcs_of(made.session), "the GCS")
-            wait_for(
+            wait_until(lambda: server.services and server.services.clusters.gcs_of(made.session), "the GCS")
+            wait_until(
                 lambda: not made.frames()["problems"],
                 "the node's agent to serve",
             )

@@ -98,7 +98,10 @@ def test_an_actor_tells_of_its_restart_and_why_another_waits(
 def test_a_task_that_no_node_can_run_tells_why(
     cluster: Recorded, driver: subprocess.Popen[str], page: Page
 ) -> None:
-    wait_until(lambda: cluster.get("/api/tasks", func_name="polish")["items"], "the task")
+    def explained() -> bool:
+        return any(one["name"] == "polish" for one in cluster.get("/api/cluster/status")["pending"])
+
+    wait_until(explained, "why the task waits")
     page.goto(f"{cluster.url}/s/{cluster.session}?func_name=polish")
     page.get_by_test_id("task-row").first.click()
     pending = page.get_by_test_id("task-drawer").get_by_test_id("item-pending")

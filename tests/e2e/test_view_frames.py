@@ -7,12 +7,12 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.live import Live, live  # noqa: F401 - a fixture
+from tests.live import Live
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
-def test_the_page_shows_them_below_their_task(live: Live, page: Page) -> None:  # noqa: F811
+def test_the_page_shows_them_below_their_task(live: Live, page: Page) -> None:
     page.goto(f"{live.server.url}/s/{live.session}/stack")
     page.get_by_test_id("frames-take").click()
     tree = page.get_by_test_id("stack-tree")

@@ -29,7 +29,7 @@ from rayscope.ray.common import clean_error, is_nil, redact_runtime_env, redact_
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ray, pytest.mark.long, pytest.mark.timeout(900)]
 
 WORKLOAD = Path(__file__).parent / "workloads" / "everything.py"
 TOKEN = "token-of-this-tests-cluster-00000000"
@@ -94,7 +94,7 @@ class Recorded:
         return found
 
 
-@pytest.fixture(scope="module", params=["fast", pytest.param("json", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["fast", "json"])
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     # A short path: Ray's sockets live in there, and a socket's path has 107 characters at most.
     with (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import wait_for
-from tests.live import JOB, Live, live  # noqa: F401 - a fixture
+from tests.live import JOB, Live
 
 from rayscope.ray.agents.stack_dumps import Agent, TracebackError
 
@@ -23,7 +23,7 @@ def _paths(node: dict[str, Any]) -> dict[tuple[str, ...], int]:
     return {names[frame["id"]]: frame["own"] for frame in node["frames"] if frame["own"]}
 
 
-def _framed_stack(live: Live) -> tuple[Any, dict[str, str]] | None:  # noqa: F811
+def _framed_stack(live: Live) -> tuple[Any, dict[str, str]] | None:
     """Frames, and the name of each node; None where they are of two states of the stack.
 
     What blocks becomes a node anew, and a stack may be some seconds old.
@@ -33,7 +33,7 @@ def _framed_stack(live: Live) -> tuple[Any, dict[str, str]] | None:  # noqa: F81
     return (told, name_of) if all(node["node"] in name_of for node in told["nodes"]) else None
 
 
-def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:  # noqa: F811
+def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
     told, name_of = wait_for(lambda: _framed_stack(live), "frames of a stack that stands still")
     assert told["problems"] == []
     found = {name_of[node["node"]]: _paths(node) for node in told["nodes"]}
@@ -52,7 +52,7 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:  # 
     assert {worker["title"] for worker in told["workers"]} >= {"ray::sleeper", "ray::victim"}
 
 
-def test_the_whole_has_rays_own_frames_and_threads(live: Live) -> None:  # noqa: F811
+def test_the_whole_has_rays_own_frames_and_threads(live: Live) -> None:
     (node,) = [node for node in live.stack() if node["name"] == "sleeper"]
     told = live.frames(node=node["id"], whole=True)
     assert [node["node"] for node in told["nodes"]] == [node["id"]]
@@ -60,7 +60,7 @@ def test_the_whole_has_rays_own_frames_and_threads(live: Live) -> None:  # noqa:
     assert names >= {"MainThread", "Worker.main_loop", "sleeper", "inner"}
 
 
-def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:  # noqa: F811
+def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:
     victim = live.worker_of("victim")
     os.kill(victim["worker_pid"], signal.SIGKILL)
     both = [victim["worker_id"], live.worker_of("sleeper")["worker_id"]]

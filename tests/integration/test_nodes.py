@@ -64,11 +64,13 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
 
         # First, since Ray gives the download up after a while.
         def building() -> Any:
-            told = cluster.get("/api/cluster/status")["pending"]
-            return next((one for one in told if one["reason"]["code"] == "runtime_env"), None)
+            waiting = cluster.get("/api/cluster/status")["pending"]
+            return next((one for one in waiting if one["reason"]["code"] == "runtime_env"), None)
 
         unbuilt = wait_until(building, "what waits for its runtime environment")
-        assert (unbuilt["name"], unbuilt["reason"]["nodes"]) == ("unbuilt", 1)
+        # The other node's agent counts too while it is too busy to answer.
+        assert unbuilt["name"] == "unbuilt"
+        assert unbuilt["reason"]["nodes"] in (1, 2)
         assert "code.zip" in unbuilt["runtime_env"]
 
         # Its class comes with Ray's events, after the first account.
@@ -111,22 +113,35 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         listed = cluster.get("/api/workers", sort="-cpu_percent", at_least="cpu_percent:10")["items"]
         assert spins["id"] in [one["worker_id"] for one in listed]
         assert all(one["cpu_percent"] >= 10 for one in listed)
-        cells = cluster.get("/api/nodes/cells")
-        place = cells["workers"]["pid"].index(spins["pid"])
-        assert cells["measured"]["cpu"][place] > 0
-        assert cells["functions"][cells["workers"]["function"][place]] == "spin"
+
+        def drawn() -> bool:
+            cells = cluster.get("/api/nodes/cells")
+            if spins["pid"] not in cells["workers"]["pid"]:
+                return False
+            place = cells["workers"]["pid"].index(spins["pid"])
+            runs = cells["functions"][cells["workers"]["function"][place]]
+            return bool(runs == "spin" and (cells["measured"]["cpu"][place] or 0) > 0)
+
+        wait_until(drawn, "its cell")
 
         said = cluster.run(STATE)
         total, available = json.loads(said[said.index("JSON") + 4 :].splitlines()[0])
-        status = cluster.get("/api/cluster/status")
-        assert {name: one["total"] for name, one in status["resources"].items()} == pytest.approx(
-            {name: amount for name, amount in total.items() if not name.startswith("node:")}
-        )
-        for name in ("CPU", "second"):
-            assert status["resources"][name]["available"] == pytest.approx(available.get(name, 0.0))
-        held = {(one["kind"], one["name"]): one["resources"] for one in status["by"]}
-        assert held["actor", "Holder"] == {"CPU": 0.5}
-        assert held["task", "spin"] == {"CPU": 1.0}
+        expected = {name: amount for name, amount in total.items() if not name.startswith("node:")}
+        left = {name: available.get(name, 0.0) for name in ("CPU", "second")}
+
+        def compared() -> tuple[Any, ...]:
+            status = cluster.get("/api/cluster/status")
+            resources = status["resources"]
+            held = {(one["kind"], one["name"]): one["resources"] for one in status["by"]}
+            return (
+                {name: one["total"] for name, one in resources.items()} == pytest.approx(expected),
+                {name: resources[name]["available"] for name in left} == pytest.approx(left),
+                held.get(("actor", "Holder")) == {"CPU": 0.5},
+                held.get(("task", "spin")) == {"CPU": 1.0},
+            )
+
+        # An account is some seconds old, and the driver that asked Ray has only just ended.
+        wait_until(lambda: all(compared()), "the resources as Ray tells them")
 
         def waiting() -> Any:
             told = cluster.get("/api/cluster/status")["pending"]

@@ -1,4 +1,4 @@
-"""200,000 events, a server that is killed twice while they come in, and the very same record in the end."""
+"""60,000 events, a server that is killed twice while they come in, and the very same record in the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 pytestmark = pytest.mark.timeout(600)
 
-EVENTS = 200_000
+EVENTS = 60_000
 SERVER = """
 import sys
 from pathlib import Path
