@@ -39,11 +39,14 @@ settings.register_profile("thorough", parent=settings.get_profile("rayscope"), m
 settings.load_profile("rayscope")
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Run all tests of a cluster in the process that has it (`make test-py`)."""
+    item.add_marker(pytest.mark.xdist_group(_cluster_of(item)))
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test the process that its cluster is in, and begin with the test that starts the most workers."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_cluster_of(item)))
+    """What starts the most workers comes before the clusters that all others share: it takes half the time."""
     items.sort(key=lambda item: item.path.name != "test_equals_ray.py")
 
 
