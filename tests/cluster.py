@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,14 @@ def wait_until(condition: Callable[[], Any], what: str, timeout_s: float = 90) -
         assert time.monotonic() < deadline, f"timed out: {what}"
         time.sleep(0.2)
     return found
+
+
+@contextmanager
+def turn_to_start() -> Iterator[None]:
+    """Let one Ray start at a time: a node gives up on agents that take more than 15 s to come up."""
+    with Path(tempfile.gettempdir(), "rayscope-tests-start").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @dataclass
@@ -78,21 +89,23 @@ class RayCluster:
         if self.token:
             self.env["RAY_AUTH_TOKEN"] = self.token
         self.env |= node_env(self.ingest_url, Parts(fast_lane=self.lane == "fast"))
-        self._run(
-            *["head", "--head", f"--port={self.gcs.rpartition(':')[2]}"],
-            *[f"--temp-dir={self.home / 'r'}", f"--ray-client-server-port={free_port()}"],
-            *["--include-dashboard=true", f"--dashboard-port={self.dashboard.rpartition(':')[2]}"],
-            *["--disable-usage-stats", f"--system-config={json.dumps(system_config())}", *head],
-        )
-        self.client = GcsClient(self.gcs, self.token)
-        wait_until(self.alive, "the head node")
+        with turn_to_start():
+            self._run(
+                *["head", "--head", f"--port={self.gcs.rpartition(':')[2]}"],
+                *[f"--temp-dir={self.home / 'r'}", f"--ray-client-server-port={free_port()}"],
+                *["--include-dashboard=true", f"--dashboard-port={self.dashboard.rpartition(':')[2]}"],
+                *["--disable-usage-stats", f"--system-config={json.dumps(system_config())}", *head],
+            )
+            self.client = GcsClient(self.gcs, self.token)
+            wait_until(self.alive, "the head node")
         self.session = self.client.session_name()
 
     def add_node(self, name: str, *arguments: str) -> Node:
         """Start another raylet, and wait until the GCS knows it."""
         before = self.alive()
-        process = self._run(name, f"--address={self.gcs}", *arguments)
-        found: set[str] = wait_until(lambda: self.alive() - before, f"the node {name}")
+        with turn_to_start():
+            process = self._run(name, f"--address={self.gcs}", *arguments)
+            found: set[str] = wait_until(lambda: self.alive() - before, f"the node {name}")
         return Node(found.pop(), process)
 
     def _run(self, name: str, *arguments: str) -> subprocess.Popen[str]:

@@ -40,21 +40,19 @@ settings.load_profile("rayscope")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Run all tests of a cluster in the process that has it (`make test-py`)."""
-    item.add_marker(pytest.mark.xdist_group(_cluster_of(item)))
+    """Let `make test-py` run what shares clusters in one process, and what starts its own in the other."""
+    fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    shared = (
+        fixtures[name][-1].scope == "session" for name in ("cluster", "recorded", "live") if name in fixtures
+    )
+    process = "shared" if item.path.parent.name == "e2e" or any(shared) else "own"
+    item.add_marker(pytest.mark.xdist_group(process))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What starts the most workers comes before the clusters that all others share: it takes half the time."""
     items.sort(key=lambda item: item.path.name != "test_equals_ray.py")
-
-
-def _cluster_of(item: pytest.Item) -> str:
-    """The fixture of the whole run whose cluster the test uses; otherwise its module."""
-    fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-    shared = (name for name in ("cluster", "recorded", "live") if name in fixtures)
-    return next((name for name in shared if fixtures[name][-1].scope == "session"), item.path.name)
 
 
 SAMPLES = Path(__file__).parent / "unit" / "ray" / "samples"

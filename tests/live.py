@@ -16,7 +16,7 @@ import pytest
 from rayscope.cli import recording
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from tests.cluster import wait_until
+from tests.cluster import turn_to_start, wait_until
 
 JOB = """
 import asyncio, sys, time
@@ -102,13 +102,14 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     server = Server(Settings(data_dir=folder / "data", port=0))
     server.start()
     ray_dir = tempfile.mkdtemp(prefix="rs-")
-    with (folder / "out").open("w") as out:
+    with turn_to_start(), (folder / "out").open("w") as out:
         job = subprocess.Popen(
             [sys.executable, str(script), ray_dir],
             env=recording.with_py_spy(recording.child_env(server.ingest_url)),
             stdout=out,
             stderr=subprocess.STDOUT,
         )
+        wait_until(lambda: "ready" in (folder / "out").read_text() or job.poll() is not None, "Ray", 120)
     try:
         with httpx.Client(base_url=server.url, timeout=60) as client:
             items = wait_until(lambda: client.get("/api/sessions").json()["items"], "a session")

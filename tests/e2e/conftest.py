@@ -14,14 +14,18 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rayscope.cli.recording import child_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
+from tests.cluster import turn_to_start
 from tests.conftest import wait_for
 
 HERE = Path(__file__).parent
+# A page of a busy machine may take as long to show a fact as to let itself be clicked.
+TIMEOUT_MS = 20_000
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,17 +65,21 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     server.start()
     # Ray's sockets need a short path.
     ray_dir = tempfile.mkdtemp(prefix="rs-")
-    job = subprocess.Popen(
-        [sys.executable, str(HERE / "workload.py"), ray_dir],
-        env=child_env(server.ingest_url),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    job = None
     try:
-        yield Recorded(server, job)
+        with turn_to_start():
+            job = subprocess.Popen(
+                [sys.executable, str(HERE / "workload.py"), ray_dir],
+                env=child_env(server.ingest_url),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            recorded = Recorded(server, job)
+            assert recorded.session
+        yield recorded
     finally:
-        if job.poll() is None:
+        if job is not None and job.poll() is None:
             job.terminate()
             job.wait(30)
         server.stop()
@@ -94,7 +102,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(TIMEOUT_MS)
     opened = context.new_page()
     problems: list[str] = []
     opened.on("pageerror", lambda error: problems.append(str(error)))

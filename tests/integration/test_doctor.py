@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.cluster import turn_to_start
 
 from rayscope.cli.recording import node_env, system_config
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -62,20 +63,22 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
         command += ["--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={home}/r"]
         command += [f"--dashboard-agent-listen-port={free_port()}", f"--ray-client-server-port={free_port()}"]
         command += [f"--system-config={json.dumps(system_config())}"]
-        with (tmp_path / "head.log").open("w") as log:
-            head = subprocess.Popen(
-                command, env={**env, **node_env(server.ingest_url)}, stdout=log, stderr=subprocess.STDOUT
-            )
+        head = None
         try:
-            await_lane(address, server, head, tmp_path / "head.log")
+            with turn_to_start(), (tmp_path / "head.log").open("w") as log:
+                head = subprocess.Popen(
+                    command, env={**env, **node_env(server.ingest_url)}, stdout=log, stderr=subprocess.STDOUT
+                )
+                await_lane(address, server, head, tmp_path / "head.log")
             yield Lab(address, {**env, "RAYSCOPE_DATA_DIR": str(tmp_path / "data")}, server)
         finally:
-            head.terminate()
-            try:
-                head.wait(30)
-            except subprocess.TimeoutExpired:
-                head.kill()
-                head.wait()
+            if head is not None:
+                head.terminate()
+                try:
+                    head.wait(30)
+                except subprocess.TimeoutExpired:
+                    head.kill()
+                    head.wait()
             server.stop()
 
 

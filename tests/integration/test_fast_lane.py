@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.cluster import turn_to_start
 
 from rayscope.cli.recording import node_env
 from rayscope.server.runner import Server
@@ -111,16 +112,17 @@ def driver() -> Iterator[Callable[..., None]]:
             )
             env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON"))}
             env |= {"HOME": home, "PYTHONPATH": home, **node_env(ingest_url), **more}
-            process = subprocess.Popen(
-                [python, "-c", WORKLOAD, f"{home}/r"],
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            running.append(process)
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"  # its agent is the one that it began with
+            with turn_to_start():
+                process = subprocess.Popen(
+                    [python, "-c", WORKLOAD, f"{home}/r"],
+                    env=env,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+                running.append(process)
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n"  # its agent is the one that it began with
 
         yield run
         for process in running:

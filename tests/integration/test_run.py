@@ -22,6 +22,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from tests.cluster import turn_to_start
 
 import rayscope
 from rayscope.ray.discovery import local_gcs_addresses
@@ -62,14 +63,15 @@ class Lab:
         return self.folder / "data"
 
     def rayscope(self, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "rayscope.cli", *args],
-            cwd=self.folder,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+        with turn_to_start() if args[0] in ("run", "start") else contextlib.nullcontext():
+            return subprocess.run(
+                [sys.executable, "-m", "rayscope.cli", *args],
+                cwd=self.folder,
+                env=self.env,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+            )
 
     def script(self, name: str, text: str) -> str:
         path = self.folder / name
@@ -232,24 +234,29 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
 
 def test_a_cluster_that_was_started_without_recording(lab: Lab) -> None:
     gcs = _free_port()
-    subprocess.run(
-        [
-            *(
-                sys.executable,
-                "-m",
-                "ray.scripts.scripts",
-                "start",
-                "--head",
-                f"--port={gcs}",
-                "--num-cpus=2",
-            ),
-            *("--include-dashboard=false", f"--temp-dir={lab.ray_dir}", "--dashboard-agent-listen-port=0"),
-        ],
-        env=lab.env,
-        check=True,
-        capture_output=True,
-        timeout=90,
-    )
+    with turn_to_start():
+        subprocess.run(
+            [
+                *(
+                    sys.executable,
+                    "-m",
+                    "ray.scripts.scripts",
+                    "start",
+                    "--head",
+                    f"--port={gcs}",
+                    "--num-cpus=2",
+                ),
+                *(
+                    "--include-dashboard=false",
+                    f"--temp-dir={lab.ray_dir}",
+                    "--dashboard-agent-listen-port=0",
+                ),
+            ],
+            env=lab.env,
+            check=True,
+            capture_output=True,
+            timeout=90,
+        )
     done = lab.rayscope("run", "--exit", lab.script("join.py", JOINING), _address(gcs))
     assert done.returncode == 0, done.stderr
     assert "snapshot mode" in done.stderr

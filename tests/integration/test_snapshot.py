@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cluster import turn_to_start
 from tests.state_api import sane_ms, state_ms
 
 from rayscope.model import Attempt, Entity, RecordBatch
@@ -73,29 +74,29 @@ def cluster() -> Iterator[Cluster]:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
         environment["HOME"] = folder
         with (home / "err.log").open("w") as errors:
-            process = subprocess.Popen(
-                [sys.executable, str(WORKLOAD), str(home / "ray"), str(port)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                env=environment,
-            )
+            process = None
             try:
-                assert process.stdout is not None
-                for line in process.stdout:
-                    if line.startswith('{"gcs_address"'):
-                        yield Cluster(process, home, **json.loads(line))
-                        break
-                else:
-                    raise AssertionError((home / "err.log").read_text()[-4000:])
+                with turn_to_start():
+                    process = subprocess.Popen(
+                        [sys.executable, str(WORKLOAD), str(home / "ray"), str(port)],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=errors,
+                        text=True,
+                        env=environment,
+                    )
+                    assert process.stdout is not None
+                    ready = next((line for line in process.stdout if line.startswith('{"gcs_address"')), None)
+                assert ready, (home / "err.log").read_text()[-4000:]
+                yield Cluster(process, home, **json.loads(ready))
             finally:
-                assert process.stdin is not None
-                process.stdin.close()
-                try:
-                    process.wait(60)
-                except subprocess.TimeoutExpired:
-                    process.kill()
+                if process is not None:
+                    assert process.stdin is not None
+                    process.stdin.close()
+                    try:
+                        process.wait(60)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
 
 
 def not_nil(text: str | None) -> str | None:

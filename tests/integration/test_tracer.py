@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests import dataflow
+from tests.cluster import turn_to_start
 from tests.dataflow import told
 
 from rayscope.cluster.tasks import flow_sql
@@ -35,13 +36,14 @@ class Lab:
         """``rayscope run`` to its end; what the script printed."""
         base = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
         command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", str(self.data)]
-        done = subprocess.run(
-            [*command, "--port", "0", *args, str(script), str(self.ray)],
-            env={**base, "HOME": str(self.data.parent)},
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
+        with turn_to_start():
+            done = subprocess.run(
+                [*command, "--port", "0", *args, str(script), str(self.ray)],
+                env={**base, "HOME": str(self.data.parent)},
+                capture_output=True,
+                text=True,
+                timeout=200,
+            )
         assert done.returncode == status, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 
