@@ -25,6 +25,7 @@ from rayscope.metrics.query_api import add_metrics_query
 from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.jobs_api import JobApiError
 from rayscope.server import ui
+from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.control import add_control
 from rayscope.server.parameters import answer, error
 from rayscope.server.push.api import add_realtime
@@ -32,6 +33,7 @@ from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
 from rayscope.server.write_access import add_operator
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.storage.interruption import Abandoned
 from rayscope.version import __version__
 from rayscope.views.critical_path.api import add_critical_path
 from rayscope.views.export.api import add_export
@@ -66,6 +68,10 @@ def _body_refused(_: Request, problem: Exception) -> Response:
     return error(problem.status_code, problem.code, problem.detail, problem.remedy, headers)
 
 
+def _abandoned(_: Request, problem: Exception) -> Response:
+    return Response(status_code=NOBODY_WAITS)
+
+
 def _invalid(_: Request, problem: Exception) -> Response:
     problems = problem.errors() if isinstance(problem, RequestValidationError) else []
     said = "; ".join(f"{'.'.join(map(str, p['loc'][1:]))}: {p['msg']}" for p in problems)[:500]
@@ -97,6 +103,7 @@ def create_app(services: Services) -> FastAPI:
         app.add_exception_handler(kind, _store_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(BodyRefused, _body_refused)
+    app.add_exception_handler(Abandoned, _abandoned)
     for add in (
         add_ingest,
         add_sessions,
@@ -128,6 +135,7 @@ def create_app(services: Services) -> FastAPI:
         add(app, services)
     _add_description(app)
     ui.add_ui(app)
+    app.add_middleware(AbandonedRequests)
     app.add_middleware(
         Guard,
         token=services.settings.token,

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from rayscope.storage.interruption import Work, current_work, working
+
 #: The size of all answers together, bytes, and what one takes besides its body.
 MAX_BYTES = 64 << 20
 _ENTRY_BYTES = 1_000
@@ -29,17 +31,43 @@ class _Entry:
     size: int
 
 
+class _Computation:
+    """An answer that is being made, and how many wait for it. It ends when the last of them has left."""
+
+    def __init__(self) -> None:
+        self.work = Work()
+        self.done = threading.Event()
+        self._waiting = 0
+        self._lock = threading.Lock()
+
+    def join(self) -> None:
+        """Count the current request in, until its client has left. Who cannot leave waits to the end."""
+        with self._lock:
+            self._waiting += 1
+        work = current_work()
+        if work is not None:
+            work.when_abandoned(self._leave)
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._waiting -= 1
+            abandoned = self._waiting == 0
+        if abandoned:
+            self.work.abandon()
+
+
 class ResponseCache:
     """The answers that were given last, up to ``max_bytes`` in all.
 
-    Equal questions at the same time are answered by one computation.
+    Equal questions at the same time are answered by one computation, which is interrupted once all who
+    asked have left.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
         self._bytes = 0
-        self._in_progress: dict[tuple[str, str], threading.Event] = {}
+        self._in_progress: dict[tuple[str, str], _Computation] = {}
         self._lock = threading.Lock()
 
     def get(self, session: str, question: str, stamp: Hashable, make: Callable[[], Any]) -> tuple[Any, float]:
@@ -60,18 +88,24 @@ class ResponseCache:
                 ):
                     self._entries.move_to_end(key)
                     return entry.value, 0.0 if stamp is not None else now - entry.begun_s
-                done = self._in_progress.get(key)
-                if done is None:
-                    self._in_progress[key] = threading.Event()
+                computation = self._in_progress.get(key)
+                if computation is None:
+                    computation = self._in_progress[key] = _Computation()
                     break
-            if not done.wait(deadline - now):
+            computation.join()
+            if not computation.done.wait(deadline - now):
                 return make(), 0.0
+            if (mine := current_work()) is not None:
+                mine.check()
         try:
-            value = make()
+            computation.join()
+            with working(computation.work):
+                value = make()
             self._store(key, value, stamp, now)
         finally:
             with self._lock:
-                self._in_progress.pop(key).set()
+                del self._in_progress[key]
+            computation.done.set()
         return value, 0.0
 
     def forget(self, session: str) -> None:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from rayscope.model import Annotation, Attempt, Drop, Edge, Entity, Kind, Span
 from rayscope.storage import inferred_ends, rows
 from rayscope.storage.errors import StoreError
+from rayscope.storage.interruption import current_work
 from rayscope.storage.schema import ENTITY_COLUMNS, FORMAT, INSERT_ATTEMPTS, TABLES, VIEWS
 
 #: A checkpoint moves the log into the file and briefly stalls writers; at DuckDB's default of 16 MB it
@@ -191,8 +192,10 @@ class SessionFile:
         with self._lock:
             cursor = self._connection.cursor()
             self._readers.append(cursor)
+        work = current_work()
         try:
-            yield cursor
+            with work.querying(cursor) if work is not None else contextlib.nullcontext():
+                yield cursor
         finally:
             with self._lock:
                 self._readers.remove(cursor)

@@ -1,0 +1,52 @@
+"""Gives up the work for a request whose client has gone: a closed tab, a cancelled question, a time-out."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rayscope.storage.interruption import Work, working
+
+#: The status of an answer that nobody gets to see; nginx's.
+NOBODY_WAITS = 499
+
+
+class AbandonedRequests:
+    """Middleware: while a GET request is answered, its client is watched.
+
+    Other methods write or send a body, which is read by whoever handles them.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        work, gone = Work(), asyncio.Event()
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+            # It waits for locks that threads hold for a moment.
+            await asyncio.to_thread(work.abandon)
+
+        begun = False
+
+        async def receive_watched() -> Message:
+            nonlocal begun
+            if not begun:
+                begun = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        watcher = asyncio.create_task(watch())
+        try:
+            with working(work):
+                await self._app(scope, receive_watched, send)
+        finally:
+            watcher.cancel()

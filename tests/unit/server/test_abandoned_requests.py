@@ -1,0 +1,82 @@
+"""A question is given up once nobody waits for its answer any more, and no sooner."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import duckdb
+import httpx
+import pytest
+from tests.story import Story
+from tests.unit.server.conftest import Running
+
+from rayscope.server.response_cache import ResponseCache
+from rayscope.storage.interruption import Abandoned, Work, current_work, working
+from rayscope.views.flame import sql
+
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE range % 7 = hash(range)"
+
+
+def test_a_query_ends_with_the_last_client_that_waits_for_it(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story()
+    story.task("work", 0, 1, 2)
+    fresh.record(story)
+    begun, ended = threading.Event(), threading.Event()
+    quick = sql.path_sums
+
+    def slow(file: Any, *arguments: Any, **more: Any) -> Any:
+        with file.reader() as cursor:
+            begun.set()
+            try:
+                cursor.execute(ENDLESS).fetchall()
+            except duckdb.InterruptException:
+                ended.set()
+                raise
+        return quick(file, *arguments, **more)
+
+    monkeypatch.setattr(sql, "path_sums", slow)
+    ask = {"weight": "count", "name": "work"}
+    with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(impatient.get, "/api/flow/flame", params=ask) for _ in range(2)]
+        assert begun.wait(30)
+        for one in both:
+            with pytest.raises(httpx.ReadTimeout):
+                one.result(30)
+    assert ended.wait(30)
+    monkeypatch.setattr(sql, "path_sums", quick)
+    assert fresh.get("/api/flow/flame", **ask)["total"] == 1
+
+
+def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
+    cache, patient, impatient = ResponseCache(), Work(), Work()
+    begun, left = threading.Event(), threading.Event()
+
+    def make() -> bytes:
+        begun.set()
+        assert left.wait(30)
+        work = current_work()
+        assert work is not None
+        work.check()
+        return b"answer"
+
+    def ask(work: Work) -> bytes:
+        with working(work):
+            return bytes(cache.get("session", "question", 1, make)[0])
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(ask, impatient)
+        assert begun.wait(30)
+        second = pool.submit(ask, patient)
+        while not patient._callbacks:  # until it waits too
+            threading.Event().wait(0.01)
+        impatient.abandon()
+        left.set()
+        assert first.result(30) == second.result(30) == b"answer"
+    impatient_only = Work()
+    impatient_only.abandon()
+    with pytest.raises(Abandoned), working(impatient_only):
+        cache.get("session", "other", 1, make)
