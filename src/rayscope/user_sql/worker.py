@@ -311,6 +311,8 @@ def _refuse_actions(sql: str) -> None:
     """Raise _Refused for calls of functions that act."""
     text = sql.encode()
     tokens = duckdb.tokenize(sql)
+    if not tokens:
+        return
     ends = [offset for offset, _ in tokens[1:]] + [len(text)]
     pieces = [
         text[offset:end].decode(errors="replace").strip().strip('"').lower()

@@ -119,6 +119,11 @@ def test_refused_with_a_reason_and_without_effect(
     assert ask(running, "SELECT count(*) FROM tasks").json()["rows"] == [[before["shown"]]]
 
 
+@pytest.mark.parametrize("sql", ["", " \n", "-- nothing"], ids=["empty", "blank", "comment"])
+def test_a_query_without_a_statement_is_told_so(running: Any, sql: str) -> None:
+    assert "Only a single SELECT" in running.error(ask(running, sql), 400)["message"]
+
+
 def test_what_it_is_for(running: Any) -> None:
     answer = ask(
         running,
