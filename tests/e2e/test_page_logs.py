@@ -67,7 +67,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
     assert STEP in Path(download.value.path()).read_text()
 
     page.goto(f"{recorded.url}/s/{session}/logs?node=0&file=..%2Fsecret")
-    expect(page.get_by_test_id("error-panel")).to_contain_text("no name of a log file")
+    expect(page.get_by_test_id("error-panel")).to_contain_text("Not a valid log file name")
 
 
 def test_a_task_shows_its_own_lines(recorded: Recorded, page: Page) -> None:

@@ -159,8 +159,8 @@ export const enMetrics = {
     jobActors: 'Live actors by state',
   },
   chartLegend: {
-    'taken in': 'ingested',
-    lost: 'dropped',
+    ingested: 'ingested',
+    dropped: 'dropped',
     oldest: 'oldest',
     'on disk': 'on disk',
     'of one core': 'of one core',

@@ -159,8 +159,8 @@ export const zhMetrics: Pick<Translation, 'charts' | 'metricsPage' | 'chartTitle
     jobActors: '存活的 Actor（按状态）',
   },
   chartLegend: {
-    'taken in': '接收',
-    lost: '丢弃',
+    ingested: '接收',
+    dropped: '丢弃',
     oldest: '最早',
     'on disk': '磁盘上',
     'of one core': '占单核',
