@@ -104,7 +104,7 @@ def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> Non
 
     alert.get_by_test_id("alert-ack").click()
     page.get_by_test_id("act-confirm").click()
-    expect(alert).to_contain_text("Taken on by Ada", timeout=_WAIT)
+    expect(alert).to_contain_text("Acknowledged by Ada", timeout=_WAIT)
 
     page.get_by_test_id("alerts-tab-channels").click()
     page.get_by_test_id("channel-test").click()

@@ -150,7 +150,7 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     page.get_by_test_id("act-token").fill("not the token")
     page.get_by_test_id("act-confirm").click()
     act = page.get_by_test_id("act")
-    expect(act).to_contain_text("not the operator’s token")
+    expect(act).to_contain_text("Wrong operator token")
     assert not any(
         row["submission_id"] == "from-the-page" for row in cluster.get("/api/jobs", limit=1000)["items"]
     )

@@ -28,7 +28,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
 
     hits = wait_for(found, "the kept lines")
     page.goto(f"{recorded.url}/s/{session}/logs")
-    expect(page.get_by_test_id("logs-keeping")).to_contain_text("are kept")
+    expect(page.get_by_test_id("logs-keeping")).to_contain_text("Keeping logs")
     files = page.get_by_test_id("logs-file")
     expect(files.first).to_be_visible()
     page.get_by_test_id("logs-filter").fill("no such file")
@@ -45,7 +45,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
     expect(page).to_have_url(re.compile(r"file=worker-.*&line=\d+"))
     lines = page.get_by_test_id("log-lines")
     expect(lines.locator("[data-selected]")).to_contain_text(STEP)
-    expect(page.get_by_test_id("logs-view")).to_contain_text("From what was kept")
+    expect(page.get_by_test_id("logs-view")).to_contain_text("Kept copy")
     page.reload()
     expect(lines.locator("[data-selected]")).to_contain_text(STEP)
     page.get_by_test_id("logs-back").click()
@@ -59,7 +59,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
     expect(lines.locator("mark").first).to_have_text("slow")
     within.fill("no such text at all")
     within.press("Enter")
-    expect(page.get_by_test_id("logs-view")).to_contain_text("No line that the filters leave")
+    expect(page.get_by_test_id("logs-view")).to_contain_text("No lines match the filters")
     within.press("Escape")
     expect(lines).to_be_visible()
     with page.expect_download() as download:
@@ -67,7 +67,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
     assert STEP in Path(download.value.path()).read_text()
 
     page.goto(f"{recorded.url}/s/{session}/logs?node=0&file=..%2Fsecret")
-    expect(page.get_by_test_id("error-panel")).to_contain_text("no name of a log file")
+    expect(page.get_by_test_id("error-panel")).to_contain_text("Not a valid log file name")
 
 
 def test_a_task_shows_its_own_lines(recorded: Recorded, page: Page) -> None:
@@ -85,4 +85,4 @@ def test_a_task_shows_its_own_lines(recorded: Recorded, page: Page) -> None:
     page.goto(
         f"{recorded.url}/s/{recorded.session}/workers?item={task['worker_id']}&q={task['worker_id']}&lang=zh"
     )
-    expect(page.get_by_test_id("item-logs")).to_contain_text("输出", timeout=20_000)
+    expect(page.get_by_test_id("item-logs")).to_contain_text("stdout", timeout=20_000)

@@ -83,10 +83,10 @@ def _act(page: Page, token: str) -> None:
 
 def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page) -> None:
     page.goto(measured.url())
-    cpu = _chart(page, "CPU in use")
+    cpu = _chart(page, "CPU utilization")
     expect(cpu.locator("canvas")).to_be_visible()
     expect(cpu.get_by_test_id("legend-line")).to_have_count(3)
-    expect(_chart(page, "GPU in use").get_by_test_id("chart-empty")).to_be_visible()
+    expect(_chart(page, "GPU utilization").get_by_test_id("chart-empty")).to_be_visible()
 
     # What the table says is what was measured.
     cpu.get_by_test_id("chart-table-toggle").click()
@@ -123,7 +123,7 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
     measured.tell(time.time_ns(), 60)
     expect(chart.get_by_test_id("legend-line").first).to_contain_text("70%", timeout=20_000)
     page.get_by_test_id("board-node").click()
-    expect(_chart(page, "CPU in use").get_by_test_id("legend-line")).to_contain_text("10.0.0.1")
+    expect(_chart(page, "CPU utilization").get_by_test_id("legend-line")).to_contain_text("10.0.0.1")
     expect(page.get_by_test_id("board-variable")).to_have_value(re.compile("10.0.0.1"))
 
 

@@ -73,9 +73,9 @@ def test_one_node_in_full(recorded: Recorded, page: Page) -> None:
     expect(drawer.get_by_test_id("node-tab-workers")).to_have_attribute("aria-selected", "true")
     drawer.get_by_test_id("node-tab-resources").click()
     expect(page).to_have_url(re.compile("tab=resources"))
-    expect(drawer).to_contain_text("By whom")
+    expect(drawer).to_contain_text("Held by")
     drawer.get_by_test_id("node-tab-gpus").click()
-    expect(drawer).to_contain_text("This node tells of no GPU")
+    expect(drawer).to_contain_text("This node reports no GPUs")
     drawer.get_by_test_id("node-tab-charts").click()
     expect(drawer.get_by_test_id("node-charts")).to_contain_text("CPU by worker")
     page.goto(f"{base}?item={node}&tab=events&lang=en")
@@ -84,7 +84,7 @@ def test_one_node_in_full(recorded: Recorded, page: Page) -> None:
     expect(drawer).to_contain_text("资源")
     expect(drawer).to_contain_text(node)
     page.goto(f"{base}?item={'0' * 56}&lang=en")
-    expect(page.get_by_test_id("error-panel")).to_contain_text("No node")
+    expect(page.get_by_test_id("error-panel")).to_contain_text("not found in this session")
     page.goto(f"{base}?item={'0' * 56}&lang=zh")
     expect(page.get_by_test_id("error-panel")).to_contain_text("此会话中没有节点")
 
@@ -97,4 +97,4 @@ def test_the_physical_view_says_that_use_is_measured_now_only(recorded: Recorded
     tasks = httpx.get(f"{recorded.url}/api/tasks", params={"session": recorded.session}).json()["items"]
     at = next(task["start_ns"] for task in tasks if task["start_ns"])
     page.goto(f"{recorded.url}/s/{recorded.session}/physical?color=m:cpu&at={at}&lang=en")
-    expect(page.get_by_test_id("physical-measured")).to_contain_text("measured now only")
+    expect(page.get_by_test_id("physical-measured")).to_contain_text("only available for the present")

@@ -94,7 +94,7 @@ def test_family_is_linked(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("call-path")).to_contain_text("branch")
     expect(page.get_by_test_id("task-parent")).to_contain_text("branch")
     # An id leads to what it names.
-    page.get_by_test_id("task-drawer").get_by_role("link", name="Show it").nth(1).click()
+    page.get_by_test_id("task-drawer").get_by_role("link", name="Open:").nth(1).click()
     expect(page).to_have_url(re.compile("/nodes"))
     expect(page.get_by_test_id("item-drawer")).to_contain_text(re.compile("ALIVE|DEAD"))
 
@@ -145,11 +145,11 @@ def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> 
     attempt.click()
     expect(page.get_by_test_id("task-error")).to_contain_text("User exception")
     # A task that the driver submitted says so, in the reader's language.
-    expect(page.get_by_test_id("call-path")).to_contain_text("the driver")
+    expect(page.get_by_test_id("call-path")).to_contain_text("Driver")
     page.get_by_test_id("task-parent").click()
     expect(page.get_by_test_id("task-drawer").get_by_role("heading", level=2)).to_have_text("Driver")
     page.goto(f"{recorded.url}/s/{recorded.session}/failures?outcome=recovered")
-    page.get_by_text("Nothing matches these filters").wait_for()
+    page.get_by_text("No matches for these filters").wait_for()
     page.goto(f"{recorded.url}/s/{recorded.session}/failures?func_name=broken")
     group.wait_for()
 
@@ -184,7 +184,7 @@ def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("banner-dropped")).to_have_count(0)
     queue = {"source": "agent", "reason": "queue_dropped_events", "count": 7, **known}
     lost.update(total=7, by=[queue])
-    expect(page.get_by_test_id("banner-dropped")).to_contain_text("7 task reports were lost")
+    expect(page.get_by_test_id("banner-dropped")).to_contain_text("7 task reports were dropped")
 
 
 def test_what_agents_say_of_themselves_is_shown(tmp_path: Path, page: Page) -> None:
@@ -206,12 +206,12 @@ def test_what_agents_say_of_themselves_is_shown(tmp_path: Path, page: Page) -> N
         httpx.post(server.ingest_url.replace("/ray-events", "/agent"), json=told).raise_for_status()
     page.goto(f"{server.url}/s/{session}?lang=en")
     lanes = page.get_by_test_id("banner-lanes")
-    expect(lanes).to_contain_text("1 of 2 nodes sends its events as Ray’s JSON")
+    expect(lanes).to_contain_text("1 of 2 nodes sends events as JSON")
     lanes.get_by_role("button").click()
     expect(lanes).to_contain_text("Ray 9.9's AggregatorAgent works in another way")
     dropped = page.get_by_test_id("banner-dropped")
-    expect(dropped).to_contain_text("1,234 task reports were lost on their way here.")
-    expect(dropped).to_contain_text("The counts on this page lack them.")
+    expect(dropped).to_contain_text("1,234 task reports were dropped before reaching Rayscope.")
+    expect(dropped).to_contain_text("The counts on this page do not include them.")
     dropped.get_by_role("button").click()
     expect(dropped).to_contain_text("TASK_LIFECYCLE_EVENT")
     expect(dropped).to_contain_text(re.compile(r"\d\d:01:01\.000 – \d\d:02:05\.000"))
@@ -226,14 +226,14 @@ def test_a_node_says_how_its_events_come(recorded: Recorded, page: Page) -> None
     expect(row).to_contain_text("Fast lane")
     row.click()
     page.get_by_test_id("node-tab-about").click()
-    expect(page.get_by_test_id("item-drawer")).to_contain_text("Events by")
+    expect(page.get_by_test_id("item-drawer")).to_contain_text("Event transport")
     page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_session_that_is_not_there(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/nonsense")
     error = page.get_by_test_id("error-panel")
-    expect(error).to_contain_text("no such session")
+    expect(error).to_contain_text("Session not found")
     error.get_by_role("link").click()
     expect(page.get_by_test_id("session-row").first).to_be_visible()
 
@@ -396,7 +396,7 @@ def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
         page.goto(server.url)
         page.get_by_test_id("login-token").fill("wrong")
         page.get_by_test_id("login-submit").click()
-        expect(page.get_by_test_id("login")).to_contain_text("not the token of this server")
+        expect(page.get_by_test_id("login")).to_contain_text("Wrong token")
         page.get_by_test_id("login-token").fill("open sesame")
         page.get_by_test_id("login-submit").click()
         expect(page.get_by_test_id("sessions-empty")).to_be_visible()

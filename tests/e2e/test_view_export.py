@@ -104,7 +104,7 @@ def test_the_filters_go_along(recorded: Recorded, page: Page, tmp_path: Path) ->
     page.goto(f"{recorded.url}/s/{recorded.session}?func_name=slow_step&lang=zh")
     page.get_by_test_id("export-menu").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_test_id("export-formats")).to_contain_text("筛选结果")
+    expect(page.get_by_test_id("export-formats")).to_contain_text("筛选后")
     page.keyboard.press("Escape")
     trace = read_perfetto(save(page, "perfetto", tmp_path).read_bytes())
     assert {s.name for s in trace.slices if s.category == "task"} == {"slow_step"}

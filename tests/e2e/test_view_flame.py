@@ -38,8 +38,8 @@ def test_the_flame_graph_shows_who_called_whom(recorded: Recorded, page: Page) -
 
     below.get_by_text("branch", exact=True).click()
     expect(page).to_have_url(re.compile(r"frame=\d+"))
-    expect(page.get_by_test_id("flame-crumbs")).to_contain_text(re.compile("driver.*branch"))
-    expect(page.get_by_test_id("flame-callers")).to_contain_text(re.compile(r"driver\s*40\s*100%"))
+    expect(page.get_by_test_id("flame-crumbs")).to_contain_text(re.compile("Driver.*branch"))
+    expect(page.get_by_test_id("flame-callers")).to_contain_text(re.compile(r"Driver\s*40\s*100%"))
     expect(page.get_by_test_id("flame-callees")).to_contain_text(re.compile(r"leaf\s*30\s*75%"))
     # The link alone shows the same; Escape leads back up.
     page.goto(page.url)

@@ -19,7 +19,7 @@ def test_the_page_shows_them_below_their_task(live: Live, page: Page) -> None:
     inner = tree.locator("[data-frame=inner][aria-level='5']").first
     expect(inner).to_contain_text(re.compile(r"inner\s*×2\s*job\.py:\d+"))
     expect(tree.locator("[data-frame=sleeper]")).to_contain_text("×2")
-    expect(page.get_by_test_id("frames-panel")).to_contain_text("Python frames")
+    expect(page.get_by_test_id("frames-panel")).to_contain_text("Python stacks")
     inner.click()
     expect(page.get_by_test_id("frame-detail")).to_contain_text("job.py")
     page.get_by_test_id("frames-clear").click()

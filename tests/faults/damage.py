@@ -136,7 +136,7 @@ def _of_session(server: Server, session: str, file: str, tasks: int) -> list[str
     status, answer = server.get(f"/api/tasks?session={session}&limit=1")
     row = _row(server, session)
     if file.startswith("record."):
-        named = any(word in str(row) for word in ("damaged", "cannot be read", "corrupt"))
+        named = any(word in str(row) for word in ("damaged", "Could not read", "corrupt"))
         if not named and (status, answer.get("total")) != (200, tasks):
             return [f"nothing names the damage: {status} {str(answer)[:200]}"]
         return []

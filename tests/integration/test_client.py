@@ -153,7 +153,7 @@ def test_the_dashboard_of_another_cluster_is_refused(client: rayscope.Client) ->
     with pytest.raises(rayscope.RayscopeError) as refused:
         client.job_client(address="http://127.0.0.1:1")
     assert refused.value.remedy
-    with pytest.raises(rayscope.RayscopeError, match="No session 'x'"):
+    with pytest.raises(rayscope.RayscopeError, match="Session 'x' not found"):
         client.job_client("x")
 
 

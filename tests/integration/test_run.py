@@ -164,7 +164,7 @@ raise RuntimeError('the script fails')
     assert done.returncode == 1
     assert "RuntimeError: the script fails" in done.stderr
     assert "302 tasks: 300 FINISHED, 2 CUT_OFF" in done.stderr
-    assert "Never placed: 1 wants_gpu. No node has any GPU." in done.stderr
+    assert "Never scheduled: 1 wants_gpu. No node has any GPU." in done.stderr
     # All that the script left behind has an end, and the record says how that is known.
     assert lab.sql("SELECT state, exit_code, end_known_by FROM jobs") == [
         {"state": "FAILED", "exit_code": "1", "end_known_by": "exit_code"}
@@ -215,7 +215,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         assert joined.stdout == "joined\n"
         assert f"Rayscope: {about['url']}" in joined.stderr
         assert "50 tasks: 50 FINISHED" in joined.stderr
-        assert "snapshot mode" not in joined.stderr
+        assert "recording snapshots" not in joined.stderr
 
         submitted = lab.rayscope(
             *("run", "ray", "job", "submit", f"--address=http://127.0.0.1:{dashboard}", "--"),
@@ -259,7 +259,7 @@ def test_a_cluster_that_was_started_without_recording(lab: Lab) -> None:
         )
     done = lab.rayscope("run", "--exit", lab.script("join.py", JOINING), _address(gcs))
     assert done.returncode == 0, done.stderr
-    assert "snapshot mode" in done.stderr
+    assert "recording snapshots" in done.stderr
     assert "50 tasks: 50 FINISHED" in done.stderr
 
 

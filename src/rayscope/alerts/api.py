@@ -37,7 +37,7 @@ def add_alerts(app: FastAPI, services: Services) -> None:
 def _add_looking(app: FastAPI, services: Services) -> None:
     @app.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
     def alerts(session: Session = None) -> Response:
-        """What fires, is pending, and was resolved within the last quarter of an hour."""
+        """Firing and pending alerts, and those resolved within the last 15 minutes."""
         chosen, now_ns = services.records.resolve(session), time.time_ns()
         active, resolved = services.alerts.active(chosen), services.alerts.resolved(chosen)
         states = [alert.state.value for alert in active]
@@ -57,7 +57,7 @@ def _add_looking(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
     def rules(session: Session = None) -> Response:
-        """All rules with their state in a session, and the files that cannot be used."""
+        """All rules with their state in a session, and the files that are invalid."""
         chosen = services.records.resolve(session)
         states = services.alerts.about_rules(chosen)
         found = services.alerts.rules
@@ -89,7 +89,7 @@ def _add_looking(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/alerts/silences", responses={**ERRORS, 200: {"model": schemas.SilencesAnswer}})
     def silences() -> Response:
-        """The silences that hold, are to come, or ended within five days."""
+        """Active and scheduled silences, and those that expired within five days."""
         now_ns = time.time_ns()
         return answer(
             {"items": [_told_silence(each, now_ns) for each in services.alerts.silences.listed(now_ns)]}
@@ -97,7 +97,7 @@ def _add_looking(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
     def channels() -> Response:
-        """The channels, where they send to, and how that goes."""
+        """The channels, their targets, and the state of their deliveries."""
         config = services.alerts.notifier.config
         return answer(
             {
@@ -111,14 +111,14 @@ def _add_looking(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/alerts/export", response_class=Response, responses={**ERRORS, 200: _YAML})
     def exported(rule: Annotated[list[str] | None, Query(max_length=100)] = None) -> Response:
-        """The rules (all, or those that are named) as a file that Prometheus loads."""
+        """The rules (all, or the named ones) as a file that Prometheus loads."""
         known = services.alerts.rules.rules
         chosen = known if rule is None else [named(known, name) for name in rule]
         return Response(export(chosen), media_type="application/yaml")
 
     @app.post("/api/alerts/test", responses={**ERRORS, 200: {"model": schemas.TestAnswer}})
     def tested(given: schemas.TestBody) -> Response:
-        """Try a rule on what is on record: when would it have fired? Changes nothing."""
+        """Test a rule against the record: when would it have fired? Changes nothing."""
         chosen = services.records.resolve(given.session)
         rule = _given_rule(services, given)
         first_ns, _ = services.records.cached(chosen, "time_range", sessions_sql.time_range)
@@ -138,7 +138,7 @@ def _add_acting(app: FastAPI, services: Services) -> None:
         responses={**ERRORS, 200: {"model": schemas.SilenceInfo}},
     )
     def silence(given: schemas.SilenceBody) -> Response:
-        """Tell nobody of some alerts for a while."""
+        """Mute notifications of matching alerts for a while."""
         now_ns = time.time_ns()
         starts_ns = max(now_ns, given.starts_ns or 0)
         made = services.alerts.silences.add(
@@ -163,7 +163,7 @@ def _add_acting(app: FastAPI, services: Services) -> None:
 
     @app.post("/api/alerts/ack", dependencies=acting, responses={**ERRORS, 200: {"model": schemas.AlertInfo}})
     def acknowledge(given: schemas.AckBody) -> Response:
-        """Take an alert on: nobody is reminded of it until it fires anew."""
+        """Acknowledge an alert: no reminders are sent until it fires again."""
         chosen, now_ns = services.records.resolve(given.session), time.time_ns()
         alert = services.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
         return answer(told_alert(services, chosen, alert, now_ns))
@@ -174,7 +174,7 @@ def _add_acting(app: FastAPI, services: Services) -> None:
         responses={**ERRORS, 200: {"model": schemas.ChannelTested}},
     )
     def test_channel(name: str) -> Response:
-        """Send a test notification through a channel, and wait for how that goes."""
+        """Send a test notification through a channel, and wait for the result."""
         names = services.catalog.names()
         error = services.alerts.test_channel(name, names[0] if names else "", time.time_ns())
         return answer({"ok": error is None, "error": error})
@@ -185,13 +185,13 @@ _OFF: dict[str, Any] = {"state": "inactive", "alerts": 0, "error": None, "cost_s
 
 def _given_rule(services: Services, given: schemas.TestBody) -> Rule:
     if (given.rule is None) == (given.yaml is None):
-        raise BadQuery("Which rule is to be tried?", "Give the name of a rule, or a rule's yaml.")
+        raise BadQuery("No rule given.", "Give the name of a rule, or the YAML of one.")
     if given.yaml is None:
         known = (*services.alerts.rules.rules, *services.alerts.rules.disabled)
         return named(known, str(given.rule))
     rules = parse_rules(given.yaml, "given").rules
     if len(rules) != 1:
-        raise BadQuery(f"There are {len(rules)} rules in this.", "Give one, in a group of its own.")
+        raise BadQuery(f"This has {len(rules)} rules.", "Give exactly one rule, in a group.")
     return rules[0]
 
 

@@ -26,7 +26,7 @@ def backtest(rule: Rule, store: SeriesStore, start_ns: int, end_ns: int) -> dict
     evaluations = (end_ns - start_ns) // step_ns + 1
     if end_ns < start_ns or evaluations > _MAX_EVALUATIONS:
         raise BadQuery(
-            f"The range has to end after it begins and to have at most {_MAX_EVALUATIONS} evaluations.",
+            f"The range must end after it starts, and take at most {_MAX_EVALUATIONS} evaluations.",
             f"This rule is evaluated every {step_ns / 1e9:g} s: give a shorter range.",
         )
     machine, alerts = Machine(rule), Alerts()

@@ -20,7 +20,7 @@ def save(path: Path, document: Any) -> bool:
         part.write_bytes(msgspec.json.encode(document))
         part.replace(path)
     except OSError as error:
-        log.warning("%s cannot be written: %s", path, error)
+        log.warning("could not write %s: %s", path, error)
         return False
     return True
 
@@ -32,5 +32,5 @@ def load(path: Path, kind: type[T], otherwise: T) -> T:
     except FileNotFoundError:
         return otherwise
     except (OSError, ValueError, RecursionError) as error:
-        log.warning("%s cannot be read and is begun anew: %s", path, error)
+        log.warning("could not read %s, starting with an empty one: %s", path, error)
         return otherwise

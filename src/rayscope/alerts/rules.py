@@ -108,9 +108,9 @@ def duration_ns(text: Any) -> int:
     try:
         span: timedelta = promql_parser.parse_duration(str(text))
     except ValueError as error:
-        raise BadQuery(f"{str(text)[:50]!r} is no duration.", "Write it as 30s, 5m or 1h30m.") from error
+        raise BadQuery(f"{str(text)[:50]!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.") from error
     if span.total_seconds() > _LONGEST_S:
-        raise BadQuery(f"{str(text)[:50]!r} is too long.", "At most a year.")
+        raise BadQuery(f"{str(text)[:50]!r} is too long.", "The maximum is one year.")
     return int(span.total_seconds() * 1000) * 10**6
 
 
@@ -124,35 +124,35 @@ def parse_rules(text: str, source: str) -> RuleFile:
     try:
         document = parse_yaml(text)
     except BadYaml as error:
-        raise BadQuery(f"It cannot be read as YAML: {error}.", "Correct or remove it.") from error
+        raise BadQuery(f"It is not valid YAML: {error}.", "Fix or remove it.") from error
     document = {} if document is None else document
     if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
-        raise BadQuery(
-            f"It has to be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/reference/alerts.md."
-        )
+        raise BadQuery(f"It must be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/reference/alerts.md.")
     groups, disable, enable = ([] if document.get(key) is None else document[key] for key in _FILE_KEYS)
     if not isinstance(groups, list) or not _are_texts(disable) or not _are_texts(enable):
         raise BadQuery(
-            "`groups` is a list of groups, `disable` and `enable` are lists of names.",
+            "`groups` must be a list of groups; `disable` and `enable` must be lists of names.",
             "See docs/reference/alerts.md.",
         )
     rules: list[Rule] = []
     for group in groups:
         name = group.get("name") or source if isinstance(group, dict) else None
         if not isinstance(name, str) or not isinstance(group.get("rules") or [], list):
-            raise BadQuery("A group has a `name` and a list of `rules`.", "See docs/reference/alerts.md.")
+            raise BadQuery(
+                "A group must have a `name` and a list of `rules`.", "See docs/reference/alerts.md."
+            )
         interval_ns = duration_ns(group["interval"]) if "interval" in group else INTERVAL_NS
         for given in group.get("rules") or []:
             rules.append(_rule(given, name, source, max(_LEAST_NS, interval_ns)))
             if len(rules) > _MAX_RULES:
-                raise BadQuery(f"These are more than {_MAX_RULES} rules.", "Take some away.")
+                raise BadQuery(f"There are more than {_MAX_RULES} rules.", "Remove some.")
     return RuleFile(rules, disable, enable)
 
 
 def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
     if not isinstance(given, dict) or not isinstance(given.get("alert"), str):
         raise BadQuery(
-            "A rule is a mapping with the name of its `alert`; recording rules are not evaluated.",
+            "A rule must be a mapping with the name of its `alert`; recording rules are not supported.",
             "See docs/reference/alerts.md.",
         )
     name = given["alert"]
@@ -161,8 +161,8 @@ def _rule(given: Any, group: str, source: str, interval_ns: int) -> Rule:
     unknown = set(given) - _RULE_KEYS
     if unknown:
         raise BadQuery(
-            f"{name}: {', '.join(sorted(map(str, unknown)))[:100]} is not known.",
-            f"A rule has {', '.join(sorted(_RULE_KEYS))}.",
+            f"{name}: unknown keys: {', '.join(sorted(map(str, unknown)))[:100]}.",
+            f"Known keys: {', '.join(sorted(_RULE_KEYS))}.",
         )
     labels, annotations = (_texts(name, key, given.get(key)) for key in ("labels", "annotations"))
     try:
@@ -194,8 +194,8 @@ def _comparison(given: Mapping[str, Any], name: str) -> tuple[str | None, str | 
         is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not isinstance(metric, str) or op not in _OPERATORS or not is_number:
             raise BadQuery(
-                "It needs `expr`, or `metric`, `op` and `threshold`.",
-                f"`metric` is a selector, `op` one of {' '.join(_OPERATORS)}, `threshold` a number.",
+                "A rule needs `expr`, or `metric`, `op`, and `threshold`.",
+                f"`metric` must be a selector, `op` one of {' '.join(_OPERATORS)}, and `threshold` a number.",
             )
         parsed(metric)
         try:
@@ -203,7 +203,7 @@ def _comparison(given: Mapping[str, Any], name: str) -> tuple[str | None, str | 
         except OverflowError as error:
             raise BadQuery("The threshold is too large.", "Write it as 1e300.") from error
     if not isinstance(given["expr"], str) or {"metric", "op", "threshold"} & set(given):
-        raise BadQuery("`expr` is a text, and takes the place of the shorthand.", "Give one of the two.")
+        raise BadQuery("`expr` must be a string, and replaces the shorthand.", "Use only one of the two.")
     tree = parsed(given["expr"])
     while isinstance(tree, promql_parser.ParenExpr):
         tree = tree.expr
@@ -225,7 +225,7 @@ def _texts(rule: str, key: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or not all(
         isinstance(name, str) and isinstance(value, (str, int, float)) for name, value in given.items()
     ):
-        raise BadQuery(f"{rule}: `{key}` maps names to texts.", "See docs/reference/alerts.md.")
+        raise BadQuery(f"{rule}: `{key}` must map names to strings.", "See docs/reference/alerts.md.")
     return {name: str(value) for name, value in given.items()}
 
 
@@ -239,7 +239,7 @@ def load_rules(folder: Path) -> RuleSet:
         try:
             found = parse_rules(read_text(path), path.name)
         except (OSError, ValueError) as error:
-            problems.append(Problem(path.name, f"It cannot be read: {error}", "See that it is UTF-8 text."))
+            problems.append(Problem(path.name, f"Could not read it: {error}", "Check that it is UTF-8 text."))
             continue
         except BadQuery as problem:
             problems.append(Problem(path.name, problem.message, problem.remedy))
@@ -250,7 +250,7 @@ def load_rules(folder: Path) -> RuleSet:
         enable |= set(found.enable) | set(own)
     off = (set(shipped.disable) - enable) | disable
     for name in sorted((disable | enable) - set(rules)):
-        problems.append(Problem("", f"There is no rule {name!r}.", "See `rayscope alerts list`."))
+        problems.append(Problem("", f"Rule {name!r} not found.", "See `rayscope alerts list`."))
     return RuleSet(
         tuple(rule for name, rule in rules.items() if name not in off),
         tuple(rule for name, rule in rules.items() if name in off),
@@ -295,4 +295,4 @@ def named(rules: Sequence[Rule], name: str) -> Rule:
     for rule in rules:
         if rule.name == name:
             return rule
-    raise BadQuery(f"There is no rule {name[:60]!r}.", f"There are: {', '.join(r.name for r in rules)}.")
+    raise BadQuery(f"Rule {name[:60]!r} not found.", f"Known rules: {', '.join(r.name for r in rules)}.")

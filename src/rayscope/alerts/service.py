@@ -194,7 +194,7 @@ class AlertService:
         except BaseException as error:  # a panic of native code is no Exception; the other rules go on
             if rule.name not in session.errors:
                 log.exception("the alert rule %s", rule.name)
-            session.errors[rule.name] = f"It cannot be evaluated: {type(error).__name__}: {str(error)[:300]}"
+            session.errors[rule.name] = f"Evaluation failed: {type(error).__name__}: {str(error)[:300]}"
             return False
         finally:
             session.cost_s[rule.name] = time.monotonic() - began
@@ -255,7 +255,7 @@ class AlertService:
                     alert.ack = Acknowledgement(by[:200], comment[:1000], now_ns)
                     found.save()
                     return msgspec.structs.replace(alert)
-        raise BadQuery("This alert does not fire (any more).", "GET /api/alerts lists those that do.")
+        raise BadQuery("This alert is not firing (any more).", "GET /api/alerts lists firing alerts.")
 
     def test_channel(self, name: str, session: str, now_ns: int) -> str | None:
         """Send a test notification. What went wrong, or None. Raises NotFound."""
@@ -264,7 +264,7 @@ class AlertService:
             "0" * 16,
             "TestNotification",
             labels,
-            {"summary": "This is a test of Rayscope's notifications."},
+            {"summary": "This is a test notification from Rayscope."},
             State.FIRING,
             1.0,
             now_ns,
@@ -310,6 +310,7 @@ def _evaluated(
     ]
     if len(vector) > _MAX_ALERTS:
         raise BadQuery(
-            f"{rule.name} gives {len(vector)} alerts, more than {_MAX_ALERTS}.", "Aggregate its expression."
+            f"{rule.name} produces {len(vector)} alerts, more than the limit of {_MAX_ALERTS}.",
+            "Aggregate in its expression.",
         )
     return found.names, vector

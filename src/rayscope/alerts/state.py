@@ -141,8 +141,8 @@ class Machine:
             key = fingerprint(labels)
             if key in found:
                 raise BadQuery(
-                    f"Two series of {self.rule.name} are the same alert: {labels}.",
-                    "Its labels must not take away what tells the series apart.",
+                    f"Two series of {self.rule.name} produce the same alert: {labels}.",
+                    "The rule's labels must not overwrite the labels that distinguish the series.",
                 )
             found[key] = (labels, _filled(self._annotations, series, value), value)
         return found

@@ -39,7 +39,7 @@ class Template:
         while (begin := text.find("{{", at)) >= 0:
             end = text.find("}}", begin + 2)
             if end < 0:
-                raise BadQuery(f"The template {text[:100]!r} has a {{{{ without an end.", _REMEDY)
+                raise BadQuery(f"The template {text[:100]!r} has an unclosed {{{{.", _REMEDY)
             action = text[begin + 2 : end].removeprefix("-").removesuffix("-").strip()
             self._parts += [text[at:begin], _Pipeline(action)]
             at = end + 2
@@ -79,7 +79,7 @@ def _operand(text: str) -> tuple[Operand, list[Function]]:
     function, _, argument = text.rpartition(" ")
     if function and (_VALUE.fullmatch(argument) or _LABEL.fullmatch(argument)):
         return _operand(argument)[0], [_function(function.strip())]
-    raise BadQuery(f"The template {{{{ {text[:100]} }}}} is not understood.", _REMEDY)
+    raise BadQuery(f"Unsupported template {{{{ {text[:100]} }}}}.", _REMEDY)
 
 
 def _function(text: str) -> Function:
@@ -97,7 +97,7 @@ def _function(text: str) -> Function:
             return before.replace("%%", "%") + middle + after.replace("%%", "%")
 
         return printf
-    raise BadQuery(f"The template function {text[:60]!r} is not understood.", _REMEDY)
+    raise BadQuery(f"Unsupported template function {text[:60]!r}.", _REMEDY)
 
 
 def _text(value: str | float) -> str:

@@ -29,7 +29,7 @@ class _Loader(yaml.SafeLoader):
         self.depth += 1
         self.nodes += 1
         if self.depth > _MAX_DEPTH:
-            raise BadYaml(f"it is nested more than {_MAX_DEPTH} deep")
+            raise BadYaml(f"it is nested more than {_MAX_DEPTH} levels deep")
         if self.nodes > _MAX_NODES:
             raise BadYaml(f"it has more than {_MAX_NODES:,} entries")
         node = super().compose_node(parent, index)

@@ -23,14 +23,14 @@ from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
 from rayscope.client.calls import Call
 
-app = typer.Typer(help="Alerts: what fires, rules, and who is told.", no_args_is_help=True)
+app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_help=True)
 
 #: Exit status for what the server refused, or what could not be delivered.
 FAILED = 1
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-Session = Annotated[str | None, typer.Option("--session", help="Which session; the newest unless told.")]
+Session = Annotated[str | None, typer.Option("--session", help="Session (default: the newest).")]
 
 
 class Format(str, Enum):
@@ -48,7 +48,7 @@ def _api(
     if server is None:
         found = running_server(settings.folder)
         if found is None:
-            fail("No server runs on this data directory.", "Start one: rayscope serve", FAILED)
+            fail("No server is running on this data directory.", "Start one: rayscope serve", FAILED)
         server = found.url
     try:
         with Api(server, settings.token, folder=settings.folder, operator_token=operator) as api:
@@ -60,12 +60,12 @@ def _api(
 @app.command("list")
 def list_alerts(
     session: Session = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.table,
+    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """What fires and is pending, and every rule with its state."""
+    """List firing and pending alerts, and every rule with its state."""
     with _api(server, data_dir, token) as api:
         alerts = api.get("/api/alerts", session=session)
         rules = api.get("/api/alerts/rules", session=session)
@@ -102,25 +102,25 @@ def _alerts(items: list[Mapping[str, Any]]) -> Table:
 
 @app.command("test")
 def try_rule(
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="A rule's name, or a file with one rule.")],
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="Name of a rule, or a file with one rule.")],
     begin: Annotated[
-        str | None, typer.Option("--from", help="Since when: 2026-11-22T10:00, or -30m (before the end).")
+        str | None, typer.Option("--from", help="Start: 2026-11-22T10:00, or -30m (before the end).")
     ] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Until when; the newest unless told.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="End (default: the newest data).")] = None,
     session: Session = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.table,
+    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Try a rule on what is on record: when would it have fired?"""
+    """Test a rule against the record: when would it have fired?"""
     body: dict[str, Any] = {"session": session}
     path = Path(rule)
     if path.suffix in (".yml", ".yaml"):
         try:
             body["yaml"] = path.read_text()
         except (OSError, UnicodeDecodeError) as error:
-            fail(f"{path} cannot be read: {error}", "Give a file with one rule in Prometheus' form.", FAILED)
+            fail(f"Could not read {path}: {error}", "Give a file with one rule in Prometheus format.", FAILED)
     else:
         body["rule"] = rule
     body["to_ns"] = None if end is None else _time_ns(end, time.time_ns())
@@ -147,18 +147,18 @@ def try_rule(
             table.add_row(_clock(one["time_ns"]), one["before"], after, value, Text(shown(summary)))
         console.print(table)
     if found["left_out"]:
-        console.print(f"and {found['left_out']} more transitions")
+        console.print(f"{found['left_out']} more transitions not shown")
 
 
 @app.command("notify")
 def notify(
-    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="A channel of channels.yml.")],
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of a channel in channels.yml.")],
     operator: Annotated[
         str | None,
         typer.Option(
             "--operator",
             envvar="RAYSCOPE_OPERATOR",
-            help="The operator's token, if the server is not this data directory's.",
+            help="Operator token, if the server does not use this data directory.",
             show_default=False,
         ),
     ] = None,
@@ -171,16 +171,18 @@ def notify(
         path = f"/api/alerts/channels/{quote(channel, safe='')}/test"
         found: dict[str, Any] = api.ask(Call("POST", path, acts=True))
     if not found["ok"]:
-        fail(f"{channel} did not take it: {found['error']}", "See the server's log.", FAILED)
-    stdout().print(f"{channel} has taken a test notification.")
+        fail(f"{channel} rejected the test notification: {found['error']}", "See the server's log.", FAILED)
+    stdout().print(f"{channel} accepted a test notification.")
 
 
 @app.command("export")
 def export_rules(
     rules: Annotated[
-        list[str] | None, typer.Argument(metavar="[RULE]...", help="Which rules; all unless told.")
+        list[str] | None, typer.Argument(metavar="[RULE]...", help="Rules to export (default: all).")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; stdout unless told.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Output file (default: stdout).")
+    ] = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
@@ -194,7 +196,7 @@ def export_rules(
     try:
         output.write_text(text)
     except OSError as error:
-        fail(f"{output} cannot be written: {error.strerror}.", "Give another file.", FAILED)
+        fail(f"Could not write {output}: {error.strerror}.", "Choose another file.", FAILED)
 
 
 def _clock(ns: int) -> str:
@@ -208,4 +210,4 @@ def _time_ns(text: str, end_ns: int) -> int:
     try:
         return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1e6) * 1000
     except ValueError:
-        fail(f"{text!r} is no time.", "Give 2026-11-22T10:00, or -30m.", FAILED)
+        fail(f"{text!r} is not a valid time.", "Use 2026-11-22T10:00, or -30m.", FAILED)

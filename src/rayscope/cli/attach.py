@@ -16,7 +16,9 @@ from rayscope.cli.summary import session_url
 def attach(
     address: Annotated[
         str,
-        typer.Argument(help="The head node's GCS as host:port, or `auto` for the one on this machine."),
+        typer.Argument(
+            help="GCS address of the head node (host:port), or `auto` for the cluster on this machine."
+        ),
     ],
     data_dir: DataDir = None,
     host: Host = None,
@@ -24,7 +26,7 @@ def attach(
     token: Token = None,
     generate_token: GenerateToken = False,
 ) -> None:
-    """Take snapshots of a running cluster: what its GCS tells, asked again and again."""
+    """Record snapshots of a running cluster by polling its GCS."""
     from rayscope.ray.address import AddressError, resolve
 
     try:
@@ -37,8 +39,8 @@ def attach(
             session = api.attach_cluster(address)
         except RayscopeError as error:
             fail(error.message, error.remedy)
-        say(f"snapshot mode for {session} at {address}")
+        say(f"recording snapshots of {session} at {address}")
         say(session_url(serving.url, session))
         if serving.own:
-            say("Ctrl-C stops")
+            say("press Ctrl-C to stop")
             until_stopped()

@@ -29,18 +29,18 @@ class Shell(str, Enum):
 def env(
     server: ServerUrl = None,
     data_dir: DataDir = None,
-    shell: Annotated[Shell, typer.Option("--shell", help="What to print it for.")] = Shell.sh,
+    shell: Annotated[Shell, typer.Option("--shell", help="Target to print the settings for.")] = Shell.sh,
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_serve_events: NoServeEvents = False,
 ) -> None:
-    """Print the environment and the `ray start` flags with which Ray records itself."""
+    """Print the environment variables and `ray start` flags that make Ray record itself."""
     url, _ = ingest_url_for(server, data_dir)
     if shell is Shell.k8s and recording.is_loopback_url(url):
         warn(
-            "pods cannot reach a server on loopback: start it with "
-            "rayscope serve --host 0.0.0.0 --generate-token, and give its address with --server."
+            "pods cannot reach a server on loopback: start it with rayscope serve --host 0.0.0.0 "
+            "--generate-token, and pass its address with --server."
         )
     typer.echo(
         render(
@@ -61,7 +61,7 @@ def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS)
         return _kuberay(variables, config)
     assign = "set -gx {} {}" if shell is Shell.fish else "export {}={}"
     lines = [assign.format(name, shlex.quote(value)) for name, value in variables.items()]
-    lines += ["# On the head node (the others take it from there):", f"#   {flag}"]
+    lines += ["# On the head node (the other nodes get it from there):", f"#   {flag}"]
     if ray_token() is not None:
         lines += [
             "# Ray has a token here: `ray start --head` makes the cluster ask for it. What joins it by",

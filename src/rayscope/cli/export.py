@@ -35,14 +35,14 @@ _OPEN_WITH: Mapping[Format, str] = {
     Format.parquet: "see its README.md",
 }
 _NOT_IN_IT: Mapping[str, str] = {
-    "attempts_without_times": "attempts of which no time is known",
-    "attempts_without_worker": "attempts that never came to a worker",
-    "waits": "waits before running, since too many lasted at the same time to be drawn",
-    "data_arrows": "arrows of data, of attempts with very many",
-    "call_arrows": "arrows of calls, since their callers are not in it or did not run then",
+    "attempts_without_times": "attempts without any known time",
+    "attempts_without_worker": "attempts that never reached a worker",
+    "waits": "waits before running: too many at the same time to draw",
+    "data_arrows": "data arrows of attempts with very many",
+    "call_arrows": "call arrows: their callers are not included or were not running",
     "workers": "workers",
     "attempts_of_these_workers": "attempts on them",
-    "call_paths": "call paths, of those with the least time, since all of them would be too large",
+    "call_paths": "call paths with the least time: the file would be too large",
 }
 
 
@@ -54,29 +54,31 @@ class _Source(NamedTuple):
 
 def export(
     session: Annotated[
-        str | None, typer.Argument(metavar="SESSION", help="Which session; the newest unless told.")
+        str | None, typer.Argument(metavar="SESSION", help="Session (default: the newest).")
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.perfetto,
+    form: Annotated[Format, typer.Option("--format", help="Format of the file.")] = Format.perfetto,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="File to write (FILE.gz is compressed); for parquet a directory, or FILE.zip. "
-            "Without it one in the working directory, named after the session.",
+            help="Output file (FILE.gz is compressed), or for parquet a directory or FILE.zip. Default: "
+            "a file in the working directory, named after the session.",
         ),
     ] = None,
-    job: Annotated[str | None, typer.Option("--job", help="Only the attempts of this job.")] = None,
+    job: Annotated[str | None, typer.Option("--job", help="Filter by job.")] = None,
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", help="Only what lasted after this: 2026-01-31T12:00:00, or ns since the epoch."
+            "--since",
+            help="Only attempts that ended after this time: 2026-01-31T12:00:00, or ns since the epoch.",
         ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", help="Only what had begun by then; as --since.")
+        str | None,
+        typer.Option("--until", help="Only attempts that started by this time (same format as --since)."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
@@ -103,7 +105,7 @@ def export(
         with _explained(target):
             size = _write(source, form, target, progress)
         for what, number in source.left_out.items():
-            warn(f"not in it: {number:,} {_NOT_IN_IT.get(what, what)}")
+            warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
     say(f"{target} ({_size(size)}): {_OPEN_WITH[form]}")
 
 
@@ -119,7 +121,7 @@ def _time(option: str, text: str | None) -> int | None:
     except (ValueError, OverflowError):
         time_ns = -1
     if not 0 <= time_ns < 1 << 63:
-        fail(f"{option} cannot be {text!r}.", "Give it as 2026-01-31T12:00:00, or in ns since the epoch.")
+        fail(f"Invalid {option}: {text!r}.", "Use 2026-01-31T12:00:00, or ns since the epoch.")
     return time_ns
 
 
@@ -136,29 +138,33 @@ def _default(session: str, form: Format, force: bool) -> Path:
 def _refuse_existing(output: Path, form: Format, force: bool) -> None:
     if form is Format.parquet and output.suffix == ".gz":
         fail(
-            "Parquet tables are compressed already.",
-            "Give a directory as --output, or FILE.zip.",
+            "Parquet tables are already compressed.",
+            "Use a directory or FILE.zip as --output.",
             EXPORT_ERROR,
         )
     for parent in (output.parent, _real(output).parent):
         if not parent.is_dir():
-            fail(f"There is no directory {parent}.", "Make it, or give another --output.", EXPORT_ERROR)
+            fail(f"Directory not found: {parent}.", "Create it, or choose another --output.", EXPORT_ERROR)
     if not output.exists():
         return
     if _is_folder(output, form):
         if not output.is_dir():
-            fail(f"{output} is no directory.", "Give another --output, or FILE.zip.", EXPORT_ERROR)
+            fail(f"{output} is not a directory.", "Choose another --output, or use FILE.zip.", EXPORT_ERROR)
         others = [path for path in output.iterdir() if not _is_ours(path)]
         if others:
-            fail(f"{output} has other files, as {others[0].name}.", "Give another --output.", EXPORT_ERROR)
+            fail(
+                f"{output} contains other files, such as {others[0].name}.",
+                "Choose another --output.",
+                EXPORT_ERROR,
+            )
         if not any(output.iterdir()):
             return
     elif output.is_dir():
-        fail(f"{output} is a directory.", "Give a file as --output.", EXPORT_ERROR)
+        fail(f"{output} is a directory.", "Use a file as --output.", EXPORT_ERROR)
     elif not output.is_file():
-        fail(f"{output} is no regular file.", "Give another --output.", EXPORT_ERROR)
+        fail(f"{output} is not a regular file.", "Choose another --output.", EXPORT_ERROR)
     if not force:
-        fail(f"{output} exists.", "Give another --output, or --force to replace it.", EXPORT_ERROR)
+        fail(f"{output} exists.", "Choose another --output, or overwrite it with --force.", EXPORT_ERROR)
 
 
 _OURS = frozenset({"README.md", "about.json"})
@@ -202,15 +208,15 @@ def _from_files(
     folder = settings.folder
     if not folder.is_dir():
         fail(
-            f"There is no data directory {folder}.",
-            "Record something with rayscope run, or name the directory with --data-dir.",
+            f"Data directory not found: {folder}.",
+            "Record something with rayscope run, or choose the directory with --data-dir.",
             EXPORT_ERROR,
         )
     catalog = Catalog(folder, memory_limit=settings.memory_limit, read_only=True)
     try:
         names = catalog.names()
         if not names:
-            raise NotFound(f"No session is recorded in {folder}.", "Record one: rayscope run SCRIPT")
+            raise NotFound(f"No sessions recorded in {folder}.", "Record one: rayscope run SCRIPT")
         chosen = catalog.about(session or names[0])
         with (
             catalog.reading(chosen.session) as file,
@@ -225,7 +231,7 @@ def _from_files(
         ):
             yield _Source(made.chunks, made.left_out, chosen.session)
     except NotFound as error:
-        known = f"Recorded here: {', '.join(names[:5])}." if session and names else error.remedy
+        known = f"Recorded sessions: {', '.join(names[:5])}." if session and names else error.remedy
         fail(error.message, known, EXPORT_ERROR)
     except StoreError as error:
         fail(error.message, error.remedy, EXPORT_ERROR)
@@ -239,10 +245,12 @@ def _explained(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "Give another --output."
+        remedy = "Choose another --output."
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            remedy = "Free some space, give an --output on another disk, or export a part (--job, --since)."
-        fail(f"{target} cannot be written: {error.strerror or error}.", remedy, EXPORT_ERROR)
+            remedy = (
+                "Free some space, choose an --output on another disk, or export only a part (--job, --since)."
+            )
+        fail(f"Could not write {target}: {error.strerror or error}.", remedy, EXPORT_ERROR)
 
 
 @contextlib.contextmanager

@@ -19,9 +19,9 @@ from rayscope.cli.summary import duration
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
 
-app = typer.Typer(help="Drivers and submitted jobs; submit, stop, delete.", invoke_without_command=True)
+app = typer.Typer(help="List, submit, stop, and delete jobs.", invoke_without_command=True)
 
-JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its job id or submission id.", show_default=False)]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job ID or submission ID.", show_default=False)]
 
 
 def progress(tasks: dict[str, int]) -> str:
@@ -64,7 +64,7 @@ def jobs(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Drivers and submitted jobs; submit, stop, delete."""
+    """List, submit, stop, and delete jobs."""
     if context.invoked_subcommand is not None:
         return
     filters = given(state=state, type=kind, q=query)
@@ -77,30 +77,34 @@ def submit(
     command: Annotated[
         list[str],
         typer.Argument(
-            metavar="-- COMMAND [ARGS]...", help="What to run in the cluster.", show_default=False
+            metavar="-- COMMAND [ARGS]...", help="Command to run in the cluster.", show_default=False
         ),
     ],
-    submission_id: Annotated[str | None, typer.Option("--submission-id", help="A name of your own.")] = None,
+    submission_id: Annotated[
+        str | None, typer.Option("--submission-id", help="Submission ID of your choice.")
+    ] = None,
     working_dir: Annotated[
         str | None,
-        typer.Option("--working-dir", help="A URI, or a folder here, which Ray's own client uploads."),
+        typer.Option("--working-dir", help="URI, or a local folder, which Ray's client uploads."),
     ] = None,
     runtime_env: Annotated[
-        str | None, typer.Option("--runtime-env-json", help="Ray's runtime environment as JSON.")
+        str | None, typer.Option("--runtime-env-json", help="Runtime environment as JSON.")
     ] = None,
-    env: Annotated[list[str] | None, typer.Option("--env", help="NAME=VALUE of the environment.")] = None,
+    env: Annotated[list[str] | None, typer.Option("--env", help="Environment variable (NAME=VALUE).")] = None,
     num_cpus: Annotated[
-        float | None, typer.Option("--entrypoint-num-cpus", min=0, help="CPUs for the command itself.")
+        float | None,
+        typer.Option("--entrypoint-num-cpus", min=0, help="CPUs reserved for the command itself."),
     ] = None,
     num_gpus: Annotated[
-        float | None, typer.Option("--entrypoint-num-gpus", min=0, help="GPUs for the command itself.")
+        float | None,
+        typer.Option("--entrypoint-num-gpus", min=0, help="GPUs reserved for the command itself."),
     ] = None,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Submit a job to the session's cluster; prints its submission id. Needs the operator's token."""
+    """Submit a job to the session's cluster, and print its submission ID. Requires the operator token."""
     words = command[1:] if command[:1] == ["--"] else command
     if not words:
         fail("Nothing to run.", "For example: rayscope jobs submit -- python train.py")
@@ -117,7 +121,7 @@ def submit(
         folder = environment.get("working_dir")
         if folder is not None and "://" not in str(folder):
             if not Path(str(folder)).is_dir():
-                fail(f"There is no folder {folder}.", "Give --working-dir as a folder here, or as a URI.")
+                fail(f"Folder not found: {folder}.", "Use a local folder or a URI as --working-dir.")
             made = _submit_with_folder(client, entrypoint, request)
         else:
             made = client.submit_job(entrypoint, **request)
@@ -132,10 +136,10 @@ def stop(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Ask a submitted job to stop. Needs the operator's token."""
+    """Stop a submitted job. Requires the operator token."""
     with asking(server, data_dir, token, session) as client:
         stopped = client.stop_job(job)
-    say(f"{job} stops" if stopped else f"{job} had ended already")
+    say(f"{job} stops" if stopped else f"{job} had already ended")
 
 
 @app.command("delete")
@@ -146,10 +150,10 @@ def delete(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Make Ray forget a submitted job that has ended; the record keeps it. Needs the operator's token."""
+    """Delete a submitted job that has ended from Ray. The record is kept. Requires the operator token."""
     with asking(server, data_dir, token, session) as client:
         deleted = client.delete_job(job)
-    say(f"Ray has forgotten {job}; it stays on record" if deleted else f"Ray did not forget {job}")
+    say(f"deleted {job} from Ray; it stays on record" if deleted else f"Ray did not delete {job}")
 
 
 def _submit_with_folder(client: Client, entrypoint: str, request: dict[str, Any]) -> str:
@@ -159,19 +163,22 @@ def _submit_with_folder(client: Client, entrypoint: str, request: dict[str, Any]
         return str(ray_client.submit_job(entrypoint=entrypoint, **request))
     except (RuntimeError, ValueError, OSError) as error:
         lines = str(error).strip().splitlines()
-        fail(f"Ray refused it: {lines[-1] if lines else type(error).__name__}", "Correct what it names.")
+        fail(
+            f"Ray rejected the job: {lines[-1] if lines else type(error).__name__}",
+            "Fix the problem it names.",
+        )
 
 
 def _environment(text: str | None, variables: list[str]) -> dict[str, Any]:
     try:
         environment = json.loads(text) if text else {}
     except ValueError as error:
-        fail(f"--runtime-env-json cannot be read: {error}.", "Give a JSON object.")
+        fail(f"Could not parse --runtime-env-json: {error}.", "Use a JSON object.")
     if not isinstance(environment, dict) or not isinstance(environment.get("env_vars", {}), dict):
-        fail("--runtime-env-json is no runtime environment.", "Give a JSON object.")
+        fail("--runtime-env-json is not a runtime environment.", "Use a JSON object.")
     for variable in variables:
         name, is_set, value = variable.partition("=")
         if not name or not is_set:
-            fail(f"--env cannot be {variable!r}.", "Give it as NAME=VALUE.")
+            fail(f"Invalid --env: {variable!r}.", "Use NAME=VALUE.")
         environment.setdefault("env_vars", {})[name] = value
     return environment

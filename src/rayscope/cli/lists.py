@@ -14,19 +14,20 @@ from rayscope.cli.printing import Column, Format, Row, last_line, print_rows, si
 from rayscope.cli.summary import duration
 from rayscope.client import Rows
 
-Form = Annotated[Format, typer.Option("--format", help="A table that fits, or all fields.")]
-Limit = Annotated[int, typer.Option("--limit", min=0, help="At most this many rows; 0 is all.")]
-Sort = Annotated[str | None, typer.Option("--sort", help="A field to sort by; -FIELD descends.")]
-State = Annotated[str | None, typer.Option("--state", help="Only in this state; several by comma.")]
-Job = Annotated[str | None, typer.Option("--job", help="Only of this job.")]
-Node = Annotated[str | None, typer.Option("--node", help="Only on this node.")]
-Name = Annotated[str | None, typer.Option("--name", help="Only whose name has this in it.")]
+Form = Annotated[
+    Format, typer.Option("--format", help="Output format: a table, or all fields as JSON or CSV.")
+]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="Max rows (0 = no limit).")]
+Sort = Annotated[str | None, typer.Option("--sort", help="Sort by FIELD; -FIELD sorts in descending order.")]
+State = Annotated[str | None, typer.Option("--state", help="Filter by state (comma-separated).")]
+Job = Annotated[str | None, typer.Option("--job", help="Filter by job.")]
+Node = Annotated[str | None, typer.Option("--node", help="Filter by node.")]
+Name = Annotated[str | None, typer.Option("--name", help="Name contains TEXT.")]
 Internal = Annotated[
-    bool, typer.Option("--internal", help="Show Ray's own too, such as the JobSupervisor of a submitted job.")
+    bool,
+    typer.Option("--internal", help="Include Ray internals, such as the JobSupervisor of a submitted job."),
 ]
-Seek = Annotated[
-    str | None, typer.Option("-q", "--query", help="In a name or address, or how the id begins.")
-]
+Seek = Annotated[str | None, typer.Option("-q", "--query", help="Search name, address, or ID prefix.")]
 
 
 def share(value: float | None) -> str:
@@ -59,7 +60,7 @@ _ACTORS = (
     text("name", long=True),
     text("num_restarts", "restarts", right=True),
     text("pid", right=True),
-    last_line("death_reason", "died of"),
+    last_line("death_reason", "death reason"),
     when("start_ns", "started"),
     text("node_id"),
     text("job_id"),
@@ -74,7 +75,7 @@ _NODES = (
     Column("gpu", used("gpu_percent"), right=True),
     text("workers", right=True),
     text("hostname", long=True),
-    last_line("death_message", "died of"),
+    last_line("death_message", "death reason"),
     when("start_ns", "started"),
 )
 _WORKERS = (
@@ -119,7 +120,10 @@ def print_list(form: Format, rows: Rows[Any], columns: Sequence[Column]) -> None
     """Print the rows of a list, and say how many there are beyond the limit."""
     number = print_rows(form, rows, columns)
     if rows.total is not None and rows.total > number:
-        say(f"{number:,} of {rows.total:,}: a larger --limit shows more, filters (--help) fewer")
+        say(
+            f"{number:,} of {rows.total:,}: use a larger --limit to see more, or filters (--help) to "
+            "narrow the list"
+        )
 
 
 def given(**filters: str | None) -> dict[str, Any]:
@@ -131,11 +135,11 @@ def tasks(
     state: State = None,
     job: Job = None,
     node: Node = None,
-    worker: Annotated[str | None, typer.Option("--worker", help="Only on this worker.")] = None,
-    actor: Annotated[str | None, typer.Option("--actor", help="Only of this actor.")] = None,
-    function: Annotated[str | None, typer.Option("--function", help="Only calls of this function.")] = None,
+    worker: Annotated[str | None, typer.Option("--worker", help="Filter by worker.")] = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="Filter by actor.")] = None,
+    function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
     name: Name = None,
-    error_type: Annotated[str | None, typer.Option("--error-type", help="Only that failed so.")] = None,
+    error_type: Annotated[str | None, typer.Option("--error-type", help="Filter by error type.")] = None,
     query: Seek = None,
     sort: Sort = None,
     limit: Limit = 100,
@@ -145,7 +149,7 @@ def tasks(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Attempts of tasks, newest first."""
+    """List task attempts, newest first."""
     filters = given(state=state, job_id=job, node_id=node, worker_id=worker, actor_id=actor, name=name)
     filters |= given(func_name=function, error_type=error_type, q=query)
     with asking(server, data_dir, token, session) as client:
@@ -156,7 +160,7 @@ def actors(
     state: State = None,
     job: Job = None,
     node: Node = None,
-    class_name: Annotated[str | None, typer.Option("--class", help="Only whose class has this.")] = None,
+    class_name: Annotated[str | None, typer.Option("--class", help="Class name contains TEXT.")] = None,
     name: Name = None,
     query: Seek = None,
     internal: Internal = False,
@@ -168,7 +172,7 @@ def actors(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Actors, alive and dead."""
+    """List actors, alive and dead."""
     filters = given(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
     filters["internal"] = internal
     with asking(server, data_dir, token, session) as client:
@@ -179,7 +183,7 @@ def nodes(
     state: State = None,
     at_least: Annotated[
         str | None,
-        typer.Option("--at-least", help="Only that use so much, as cpu_percent:80,mem_percent:50."),
+        typer.Option("--at-least", help="Min utilization, such as cpu_percent:80,mem_percent:50."),
     ] = None,
     query: Seek = None,
     sort: Sort = None,
@@ -190,7 +194,7 @@ def nodes(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Nodes, with what they use."""
+    """List nodes with their utilization."""
     filters = given(state=state, at_least=at_least, q=query)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.nodes(sort=sort, limit=limit or None, **filters), _NODES)
@@ -210,7 +214,7 @@ def workers(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Worker processes and drivers."""
+    """List worker processes and drivers."""
     filters = given(state=state, job_id=job, node_id=node, q=query)
     filters["internal"] = internal
     with asking(server, data_dir, token, session) as client:
@@ -219,32 +223,34 @@ def workers(
 
 def failures(
     outcome: Annotated[
-        str | None, typer.Option("--outcome", help="final, retrying (a retry is under way) or recovered.")
+        str | None, typer.Option("--outcome", help="Filter by outcome: final, retrying, or recovered.")
     ] = None,
     job: Job = None,
-    function: Annotated[str | None, typer.Option("--function", help="Only calls of this function.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most this many groups.")] = 100,
+    function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Max groups.")] = 100,
     form: Form = Format.table,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Failures by function, error and line, final ones first."""
+    """List failures by function, error, and line, final ones first."""
     filters = given(job_id=job, func_name=function)
     with asking(server, data_dir, token, session) as client:
         found = client.failures(outcome=outcome, limit=limit, **filters)
     print_rows(form, found["items"], _FAILURES)
     if found["total"] > len(found["items"]):
-        say(f"{len(found['items']):,} of {found['total']:,}: a larger --limit shows more")
+        say(f"{len(found['items']):,} of {found['total']:,}: use a larger --limit to see more")
 
 
 def events(
     severity: Annotated[
-        str | None, typer.Option("--severity", help="ERROR, WARNING, INFO, by comma.")
+        str | None,
+        typer.Option("--severity", help="Filter by severity: ERROR, WARNING, INFO (comma-separated)."),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--kind", help="node, worker, actor, job, placement_group, task, loss.")
+        str | None,
+        typer.Option("--kind", help="Filter by type: node, worker, actor, job, placement_group, task, loss."),
     ] = None,
     job: Job = None,
     node: Node = None,
@@ -256,7 +262,7 @@ def events(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """What happened, newest first."""
+    """List events, newest first."""
     filters = given(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.events(limit=limit or None, **filters), _EVENTS)

@@ -26,11 +26,11 @@ _FILES = (
     text("job_id"),
 )
 _NOTES = {
-    "not_started": "It has not begun to run, so it has written nothing.",
-    "gone": "Its lines are gone: the files were not kept and their node has them no more.",
-    "no_offsets": "Ray noted no place in the file: these are all lines of its worker.",
-    "actor_task": "These are all lines of its actor's worker: Ray notes no place for methods of actors.",
-    "driver_terminal": "Its driver was not submitted as a job: what that wrote went to its own terminal.",
+    "not_started": "It has not started running, so it has written nothing.",
+    "gone": "Its lines are gone: the files were not kept, and their node no longer has them.",
+    "no_offsets": "Ray did not report this task's log offsets; showing the whole worker log.",
+    "actor_task": "Ray does not record log offsets for actor methods; showing the whole worker log.",
+    "driver_terminal": "Its driver was not submitted as a job, so it wrote to its own terminal.",
 }
 
 
@@ -42,41 +42,53 @@ class LineFormat(str, Enum):
 
 
 def logs(
-    node: Annotated[str | None, typer.Option("--node", help="Files of this node.")] = None,
-    file: Annotated[str | None, typer.Option("--file", help="The lines of this file.")] = None,
-    task: Annotated[str | None, typer.Option("--task", help="The lines of this task.")] = None,
-    attempt: Annotated[int | None, typer.Option("--attempt", min=0, help="Which; the last.")] = None,
-    actor: Annotated[str | None, typer.Option("--actor", help="The lines of this actor.")] = None,
-    job: Annotated[str | None, typer.Option("--job", help="The lines of this job.")] = None,
-    worker: Annotated[str | None, typer.Option("--worker", help="The lines of this worker.")] = None,
+    node: Annotated[str | None, typer.Option("--node", help="Filter files by node.")] = None,
+    file: Annotated[str | None, typer.Option("--file", help="Show the lines of this file.")] = None,
+    task: Annotated[str | None, typer.Option("--task", help="Show the lines of this task.")] = None,
+    attempt: Annotated[
+        int | None, typer.Option("--attempt", min=0, help="Attempt number (default: the last).")
+    ] = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="Show the lines of this actor.")] = None,
+    job: Annotated[str | None, typer.Option("--job", help="Show the lines of this job.")] = None,
+    worker: Annotated[str | None, typer.Option("--worker", help="Show the lines of this worker.")] = None,
     search: Annotated[
-        str | None, typer.Option("--search", help="Lines with this text: of --file, or of all files.")
+        str | None, typer.Option("--search", help="Show lines that contain TEXT, in --file or in all files.")
     ] = None,
-    regex: Annotated[bool, typer.Option("--regex", help="--search is a regular expression (RE2).")] = False,
+    regex: Annotated[
+        bool, typer.Option("--regex", help="Treat --search as a regular expression (RE2).")
+    ] = False,
     level: Annotated[
-        str | None, typer.Option("--level", help="debug, info, warning, error or critical, and above.")
+        str | None, typer.Option("--level", help="Min log level: debug, info, warning, error, or critical.")
     ] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Files of this kind; several by comma.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="Filter files by kind (comma-separated).")
+    ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, max=5000, help="Lines (the last ones), or files.")
+        int, typer.Option("--limit", min=1, max=5000, help="Max lines (the last ones) or files.")
     ] = 200,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print what comes, until it ends.")] = False,
-    form: Annotated[LineFormat, typer.Option("--format", help="JSON: an object a line.")] = LineFormat.text,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Keep printing new lines until the log ends.")
+    ] = False,
+    form: Annotated[
+        LineFormat, typer.Option("--format", help="Output format; json prints one object per line.")
+    ] = LineFormat.text,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Lines of a task, actor, job, worker or file; without one of them the list of files."""
+    """Print the log of a task, actor, job, worker, or file. Without one of these, list the log files."""
     owner = given(task_id=task, actor_id=actor, job_id=job, worker_id=worker)
     if len(owner) + (file is not None) > 1:
-        fail("Whose lines?", "Give one of --file, --task, --actor, --job and --worker.")
+        fail("No log chosen.", "Use one of --file, --task, --actor, --job, and --worker.")
     if search is not None and (owner or follow):
-        fail("--search looks through files.", "Give it with --file, --node or --kind, without --follow.")
+        fail(
+            "--search only works with files.", "Use it with --file, --node, or --kind, and without --follow."
+        )
     if level is not None and owner:
-        fail("--level is for files.", "Give --file, or --search.")
+        fail("--level only works with files.", "Use it with --file or --search.")
     if follow and not (owner or file):
-        fail("Follow what?", "Give --file, --task, --actor, --job or --worker.")
+        fail("Nothing to follow.", "Use one of --file, --task, --actor, --job, and --worker.")
     with asking(server, data_dir, token, session) as client:
         if client.session is None:  # one session from the first line to the last
             newest = client.sessions(limit=1).to_list()
@@ -103,11 +115,11 @@ def _of_owner(
     for note in found["notes"]:
         say(_NOTES.get(note, note))
     if found["left_out"]:
-        warn(f"of {found['left_out']} more workers nothing is shown: choose one with --worker")
+        warn(f"{found['left_out']} more workers not shown: choose one with --worker")
     tails = [_shown_part(part, writer, follow) for part in found["parts"]]
     hidden = [part for part in found["parts"] if part["page"] is None and part["problem"] is None]
     if hidden and not follow:
-        warn(f"{len(hidden)} more files, as --node {hidden[0]['node_id']} --file {hidden[0]['name']}")
+        warn(f"{len(hidden)} more files, such as --node {hidden[0]['node_id']} --file {hidden[0]['name']}")
     if follow:
         follow_tails(client, tails, writer, owner)
 
@@ -138,9 +150,11 @@ def _node_of(client: Client, name: str) -> str:
     if len(having) == 1:
         return having[0]
     if having:
-        fail(f"{len(having)} nodes have a file {name}.", f"Give one with --node: {', '.join(having[:5])}.")
+        fail(f"{len(having)} nodes have a file {name}.", f"Choose one with --node: {', '.join(having[:5])}.")
     near = ", ".join(one["name"] for one in files[:5])
-    fail(f"There is no file {name}.", f"There are: {near}." if near else "`rayscope logs` lists the files.")
+    fail(
+        f"File not found: {name}.", f"Similar files: {near}." if near else "`rayscope logs` lists the files."
+    )
 
 
 def _search(
@@ -153,10 +167,10 @@ def _search(
     if not found["complete"]:
         say(
             f"the first {len(found['items'])} lines; searched {found['searched']['files']} of "
-            f"{found['searched']['of']} files: a larger --limit, --node or --kind finds others"
+            f"{found['searched']['of']} files. Use a larger --limit, --node, or --kind to find more"
         )
     elif not found["items"]:
-        say(f"not in the {found['searched']['files']} files")
+        say(f"no matches in {found['searched']['files']} files")
 
 
 def _files(client: Client, filters: dict[str, str], limit: int, form: LineFormat) -> None:
@@ -167,6 +181,6 @@ def _files(client: Client, filters: dict[str, str], limit: int, form: LineFormat
             warn(f"node {node['node_id'][:12]}: {node['problem']['message']} {node['problem']['remedy']}")
     unasked = sum(1 for node in found["nodes"] if node["files"] is None and node["problem"] is None)
     if unasked:
-        say(f"{unasked} nodes were not asked: choose one with --node, or files with --kind")
+        say(f"{unasked} nodes not searched: choose one with --node, or files with --kind")
     if found["left_out"]:
-        say(f"{found['left_out']} more files: a larger --limit, --node or --kind shows them")
+        say(f"{found['left_out']} more files: use a larger --limit, --node, or --kind")

@@ -8,7 +8,7 @@ from rayscope.cli.options import DataDir, settings_from
 
 
 def operator(data_dir: DataDir = None) -> None:
-    """Print the operator's token: it lets a browser or program act (jobs, silences, dashboards)."""
+    """Print the operator token, which allows changes (jobs, silences, dashboards)."""
     from rayscope.server.settings import operator_token
 
     settings = settings_from(data_dir)

@@ -16,50 +16,61 @@ if TYPE_CHECKING:
 
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Where sessions are kept (RAYSCOPE_DATA_DIR; ~/.rayscope)."),
+    typer.Option(
+        "--data-dir", help="Directory for recorded sessions (RAYSCOPE_DATA_DIR; default: ~/.rayscope)."
+    ),
 ]
 Host = Annotated[
     str | None,
-    typer.Option("--host", help="Address to bind (RAYSCOPE_HOST; 127.0.0.1). Any other needs a token."),
+    typer.Option(
+        "--host",
+        help="Address to bind (RAYSCOPE_HOST; default: 127.0.0.1). Any other address requires a token.",
+    ),
 ]
-Port = Annotated[int | None, typer.Option("--port", help="Port to bind (RAYSCOPE_PORT; 8700).")]
+Port = Annotated[int | None, typer.Option("--port", help="Port to bind (RAYSCOPE_PORT; default: 8700).")]
 Token = Annotated[
     str | None,
     typer.Option(
         "--token",
         metavar="@FILE",
-        help="What clients must show, in a file (RAYSCOPE_TOKEN_FILE; RAYSCOPE_TOKEN is the token itself). "
-        "A token without @ is seen here by everybody who lists processes.",
+        help="API token, read from a file (RAYSCOPE_TOKEN_FILE; RAYSCOPE_TOKEN holds the token itself). "
+        "Without @, everyone who can list processes on this machine sees the token.",
         show_default=False,
     ),
 ]
 GenerateToken = Annotated[
-    bool, typer.Option("--generate-token", help="Make a token, print it, and ask clients for it.")
+    bool, typer.Option("--generate-token", help="Generate a token, print it, and require it from clients.")
 ]
 NoTrace = Annotated[
     bool,
-    typer.Option("--no-trace", help="Without the tracer: no objects, their sizes and who waits for whom."),
+    typer.Option(
+        "--no-trace",
+        help="Disable the tracer, which records objects, their sizes, and what waits for what.",
+    ),
 ]
 NoProfile = Annotated[
-    bool, typer.Option("--no-profile", help="Without spans of ray.get, ray.put and ray.wait.")
+    bool, typer.Option("--no-profile", help="Do not record spans of ray.get, ray.put, and ray.wait.")
 ]
 NoFastLane = Annotated[
     bool,
-    typer.Option("--no-fast-lane", help="Let Ray's agents send JSON, as without Rayscope in their Python."),
+    typer.Option(
+        "--no-fast-lane",
+        help="Let Ray's agents send events as JSON, as they do without Rayscope installed.",
+    ),
 ]
 NoServeEvents = Annotated[
     bool,
-    typer.Option("--no-serve-events", help="Leave the task events of Ray Serve's actors off, as Serve does."),
+    typer.Option("--no-serve-events", help="Do not record tasks of Ray Serve's actors (Serve's default)."),
 ]
 ServerUrl = Annotated[
     str | None,
     typer.Option(
         "--server",
-        help="URL of the server, or its ingest URL as `rayscope env` prints it on the server's machine.",
+        help="URL of the server, or its ingest URL as printed by `rayscope env` on the server's machine.",
     ),
 ]
 
-Session = Annotated[str | None, typer.Option("--session", help="Which session; the newest unless told.")]
+Session = Annotated[str | None, typer.Option("--session", help="Session (default: the newest).")]
 
 
 def settings_from(
@@ -86,12 +97,12 @@ def settings_from(
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"
         fail(
-            f"{name} cannot be {first['input']!r}: {first['msg']}.",
-            f"Correct --{name.replace('_', '-')} or RAYSCOPE_{name.upper()}.",
+            f"Invalid {name} {first['input']!r}: {first['msg']}.",
+            f"Change --{name.replace('_', '-')} or RAYSCOPE_{name.upper()}.",
         )
     if generate_token:
         if settings.token:
-            fail("A token is set already.", "Give either a token or --generate-token.")
+            fail("A token is already set.", "Use either --token or --generate-token.")
         settings = settings.model_copy(update={"token": new_token()})
         say(f"token {settings.token}")
     return settings

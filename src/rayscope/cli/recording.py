@@ -146,7 +146,7 @@ def merge_system_config(args: Sequence[str], ours: Mapping[str, Any]) -> list[st
         text = value if equals else next(remaining, "")
         theirs = json.loads(text)
         if not isinstance(theirs, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         merged.update(theirs)
     return [*rest, f"--system-config={json.dumps(merged, separators=(',', ':'))}"]
 

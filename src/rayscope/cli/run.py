@@ -40,7 +40,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="SCRIPT [ARGS]...",
-            help="A Python file, -m MODULE or a command (`ray job submit`); what follows belongs to it.",
+            help="Python file, -m MODULE, or command (such as `ray job submit`), with its arguments.",
             show_default=False,
         ),
     ],
@@ -50,14 +50,14 @@ def run(
     token: Token = None,
     generate_token: GenerateToken = False,
     leave: Annotated[
-        bool, typer.Option("--exit", help="End with the script instead of serving until Ctrl-C.")
+        bool, typer.Option("--exit", help="Exit when the script ends instead of serving until Ctrl-C.")
     ] = False,
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_serve_events: NoServeEvents = False,
 ) -> None:
-    """Run any Ray program unmodified and see what it does. Options of ours come before SCRIPT."""
+    """Run any Ray program unmodified and record it. Put Rayscope's options before SCRIPT."""
     try:
         command = command_for(target)
     except TargetError as error:
@@ -82,8 +82,8 @@ def _record(command: list[str], serving: Serving, api: Api, parts: recording.Par
     hook = can_import_hook(command)
     if not hook:
         warn(
-            f"the Python of {command[0]} has no rayscope: a cluster that it starts itself may lose its last "
-            "second. Install rayscope there to keep it."
+            f"the Python of {command[0]} has no rayscope, so the last second of a cluster that it starts "
+            "may be lost. Install rayscope there to avoid this."
         )
     env = recording.with_py_spy(recording.child_env(serving.ingest_url, parts, hook=hook))
     try:
@@ -94,7 +94,7 @@ def _record(command: list[str], serving: Serving, api: Api, parts: recording.Par
     try:
         child = Child(command, env)
     except OSError as error:
-        fail(f"Cannot run {command[0]}: {error.strerror}.", "Check that it can be executed.")
+        fail(f"Could not run {command[0]}: {error.strerror}.", "Check that it is executable.")
     with Watch(api, child.family, before) as watch:
         status = child.wait()
     end = {"pid": child.pid, "began_ns": began_ns, "ended_ns": time.time_ns(), "exit_code": status}
@@ -144,7 +144,7 @@ def _drain(api: Api, serving: Serving, alive: Iterable[str]) -> None:
     url = recording.drain_url(serving.ingest_url)
     for session in set(alive) & set(api.by_name()):
         if not api.drain(url, session, _DRAIN_S):
-            warn(f"{session}: events may still be under way, and the summary may be short of them")
+            warn(f"{session}: some events may not have arrived yet, so the summary may be incomplete")
 
 
 def _await_merge(api: Api) -> None:
@@ -160,12 +160,12 @@ def _explain_nothing(watch: Watch) -> None:
     elif watch.clusters:
         listed = ", ".join(f"{address} ({session})" for session, address in sorted(watch.clusters.items()))
         warn(
-            "no session was recorded: the program had no driver in the clusters that run here "
-            f"({listed}). To look at one of them: rayscope attach ADDRESS."
+            "no session was recorded: the program had no driver in the clusters running here "
+            f"({listed}). To inspect one of them: rayscope attach ADDRESS."
         )
     else:
         warn(
-            "no session was recorded: the program started no Ray cluster on this machine and joined none. "
-            "If it should have, check that it calls ray.init() and that `ray[default]` is installed where "
-            "it runs; for a cluster elsewhere: rayscope attach HOST:PORT."
+            "no session was recorded: the program did not start or join a Ray cluster on this machine. "
+            "If it should have, check that it calls ray.init() and that `ray[default]` is installed "
+            "where it runs. For a cluster elsewhere: rayscope attach HOST:PORT."
         )

@@ -14,15 +14,15 @@ def serve(
     token: Token = None,
     generate_token: GenerateToken = False,
 ) -> None:
-    """Serve the UI and the API, and take in what clusters send, until Ctrl-C."""
+    """Serve the UI and the API, and receive events from clusters, until Ctrl-C."""
     settings = settings_from(data_dir, host, port, token, generate_token)
     found = running_server(settings.folder)
     if found is not None:
         fail(
-            f"A server for {settings.folder} runs already at {found.url}.",
-            "Use it, or give another --data-dir.",
+            f"A server for {settings.folder} is already running at {found.url}.",
+            "Use it, or choose another --data-dir.",
         )
     with started_server(settings, next_port=False) as serving:
         say(serving.url)
-        say("`rayscope env` prints what Ray needs to record itself here; Ctrl-C stops")
+        say("`rayscope env` prints the settings that make Ray record here; press Ctrl-C to stop")
         until_stopped()

@@ -19,7 +19,7 @@ def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str 
     from rayscope.server.settings import ingest_key
 
     if server is not None and not server.startswith(("http://", "https://")):
-        fail(f"{server!r} is no URL.", "Give --server as http://HOST:PORT or as the whole ingest URL.")
+        fail(f"{server!r} is not a valid URL.", "Use http://HOST:PORT or the whole ingest URL as --server.")
     if server is not None and "/api/ingest/" in server:
         return server, server.partition("/api/ingest/")[0]
     settings = settings_from(data_dir)
@@ -28,8 +28,8 @@ def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str 
         return found.ingest_url, found.url
     if server is not None and found is None and not (settings.folder / "key").is_file():
         fail(
-            f"The key of the server at {server} is not known here.",
-            "Give its ingest URL instead: `rayscope env` prints it on the server's machine.",
+            f"The ingest key of the server at {server} is not known on this machine.",
+            "Use its ingest URL instead: run `rayscope env` on the server's machine to get it.",
         )
     settings.folder.mkdir(parents=True, exist_ok=True)
     key = ingest_key(settings.folder)

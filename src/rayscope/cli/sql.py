@@ -23,16 +23,14 @@ SQL_ERROR = 1
 
 def sql(
     query: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, or - to read it from stdin.")],
-    session: Annotated[
-        str | None, typer.Option("--session", help="Which session; the newest unless told.")
-    ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print the rows.")] = Format.table,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many rows.")] = 1000,
+    session: Annotated[str | None, typer.Option("--session", help="Session (default: the newest).")] = None,
+    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Max rows.")] = 1000,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Ask a session in SQL: through the running server, or straight from the data directory without one."""
+    """Query a session with SQL, through the running server or directly from the data directory."""
     if query == "-":
         query = sys.stdin.read()
     settings = settings_from(data_dir, token=token)
@@ -45,7 +43,7 @@ def sql(
         columns, rows, truncated = _from_files(settings.folder, query, session, limit, settings)
     print_grid(form, columns, rows)
     if truncated:
-        warn(f"there are more than {limit:,} rows: give a larger --limit, or aggregate")
+        warn(f"more than {limit:,} rows: use a larger --limit, or aggregate")
 
 
 Rows = tuple[list[str], list[list[Any]], bool]
@@ -67,8 +65,8 @@ def _from_files(folder: Path, query: str, session: str | None, limit: int, setti
 
     if not folder.is_dir():
         fail(
-            f"There is no data directory {folder}.",
-            "Record something with rayscope run, or name the directory with --data-dir.",
+            f"Data directory not found: {folder}.",
+            "Record something with rayscope run, or choose the directory with --data-dir.",
             SQL_ERROR,
         )
     try:

@@ -39,7 +39,7 @@ _GRACE_S = 15.0
 def start(
     ray_args: Annotated[
         list[str],
-        typer.Argument(metavar="-- RAY_START_ARGS...", help="What `ray start` takes.", show_default=False),
+        typer.Argument(metavar="-- RAY_START_ARGS...", help="Arguments for `ray start`.", show_default=False),
     ],
     server: ServerUrl = None,
     data_dir: DataDir = None,
@@ -55,19 +55,20 @@ def start(
     head = "--head" in args
     if server_url is None:
         warn(
-            "no server runs for this data directory. Its agent keeps the newest events until one does; "
-            "start it: rayscope serve" + (f" --data-dir {data_dir}" if data_dir else "")
+            "no server is running on this data directory. The node's agent keeps the newest events "
+            "until you start one: rayscope serve" + (f" --data-dir {data_dir}" if data_dir else "")
         )
     elif not head and recording.is_loopback_url(url) and not _is_local(option(args, "--address") or ""):
         warn(
-            f"the server's address {server_url} is this machine's own, but the head is elsewhere: start "
-            "the server with --host 0.0.0.0 --generate-token, and give its ingest URL with --server."
+            f"the server's address {server_url} is local to this machine, but the head node is "
+            "elsewhere: start the server with --host 0.0.0.0 --generate-token, and pass its ingest URL "
+            "with --server."
         )
     if head:
         try:
             args = recording.merge_system_config(args, recording.system_config(not no_profile))
         except ValueError as error:
-            fail(f"--system-config cannot be read: {error}.", "Give a JSON object.")
+            fail(f"Could not parse --system-config: {error}.", "Use a JSON object.")
     known = _addresses() if head and server_url else {}
     env = recording.node_env(
         url, recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events)
@@ -78,7 +79,10 @@ def start(
     if not head or server_url is None:
         status = child.wait()
         if status and not head and AUTH_MODE not in os.environ and ray_token() is not None:
-            warn(f"if the cluster asks for Ray's token, a node that joins it needs {AUTH_MODE}=token.")
+            warn(
+                "if the cluster uses Ray's token authentication, a node that joins it needs "
+                f"{AUTH_MODE}=token."
+            )
         raise typer.Exit(status)
     ended = threading.Event()
     settings = settings_from(data_dir, token=token)
@@ -151,16 +155,16 @@ def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> 
                 say(f"recording {api.attach_cluster(address)} at {api.url}")
                 if _asks_for_token(address):
                     say(
-                        f"this cluster asks for Ray's token: drivers and nodes that join it by address need "
-                        f"{AUTH_MODE}=token."
+                        "this cluster uses Ray's token authentication: drivers and nodes that join it "
+                        f"by address need {AUTH_MODE}=token."
                     )
                 return
             except RayscopeError as error:
                 problem = f"{error.message} {error.remedy}"
                 if error.code == "needs_operator":
-                    warn(f"the server was not told of the new cluster: {problem}")
+                    warn(f"could not register the new cluster with the server: {problem}")
                     return
         if ended.wait(_LOOK_S):
             looks_left -= 1
             threading.Event().wait(_LOOK_S if looks_left else 0)
-    warn(f"the server was not told of the new cluster: {problem or 'its GCS was not found'}")
+    warn(f"could not register the new cluster with the server: {problem or 'its GCS was not found'}")

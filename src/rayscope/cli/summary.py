@@ -55,7 +55,7 @@ def show(
     if summary["failures"]["items"]:
         parts.append(_failures(summary["failures"]))
     for one in summary.get("never_placed") or []:
-        what = f"Never placed: {one['count']:,} {one['name'] or one['kind']}. {one['reason']['message']}"
+        what = f"Never scheduled: {one['count']:,} {one['name'] or one['kind']}. {one['reason']['message']}"
         parts.append(Text(what, style="yellow"))
     parts.append(_losses(summary))
     parts.append(Text(session_url(url, summary["session"]), style="underline"))
@@ -89,7 +89,7 @@ def _path(path: Mapping[str, Any]) -> Text:
     parts = []
     for one in path["functions"][:_ON_PATH]:
         phase = max(one["by_phase"], key=lambda name: one["by_phase"][name])
-        name = "driver" if one["is_driver"] else one["name"] or "not known"
+        name = "driver" if one["is_driver"] else one["name"] or "unknown"
         parts.append(f"{name} {one['share']:.0%} ({phase.replace('_', ' ')})")
     line.append(", ".join(parts), style="not bold")
     return line
@@ -116,7 +116,7 @@ def _functions(functions: list[Mapping[str, Any]]) -> Table:
             duration(one.get("duration_ns")),
         )
     if len(ranked) > _SLOWEST:
-        table.caption = f"and {len(ranked) - _SLOWEST} more"
+        table.caption = f"{len(ranked) - _SLOWEST} more not shown"
         table.caption_justify = "left"
     return table
 
@@ -138,7 +138,7 @@ def _failures(failures: Mapping[str, Any]) -> Table:
             Text(str(one["func_name"] or "?")), f"{one['attempts']:,}", Text(text, style), Text(error + place)
         )
     if failures["total"] > len(groups):
-        table.caption = f"and {failures['total'] - len(groups):,} more: rayscope failures"
+        table.caption = f"{failures['total'] - len(groups):,} more: rayscope failures"
         table.caption_justify = "left"
     return table
 
@@ -148,7 +148,7 @@ def _outcome(group: Mapping[str, Any]) -> tuple[str, str]:
     if group["outcome"] == "recovered":
         return "recovered by retry", "dim"
     if group["outcome"] == "retrying":
-        return "being retried", "yellow"
+        return "retrying", "yellow"
     if group["recovered"]:
         return f"{group['final']:,} final, {group['recovered']:,} recovered", "red"
     return "final", "red"
@@ -162,7 +162,7 @@ def _shorten(line: str) -> str:
 def _losses(summary: Mapping[str, Any]) -> Text:
     dropped = summary.get("dropped") or {}
     losses = [
-        f"{one['count']:,} profile spans beyond Ray's limit for one task (no task is lost)"
+        f"{one['count']:,} profile spans beyond Ray's limit per task (no tasks are affected)"
         if one["reason"] == "profile_events_dropped"
         else f"{one['count']:,} by {one['source']} ({one['reason']})"
         for one in dropped.get("by") or []
@@ -171,14 +171,14 @@ def _losses(summary: Mapping[str, Any]) -> Text:
     if dropped.get("total") and not losses:
         losses.append(f"{dropped['total']:,}")
     if dropped.get("unresolved_attempts"):
-        losses.append(f"the definition of {dropped['unresolved_attempts']:,} attempts never came")
+        losses.append(f"the definition of {dropped['unresolved_attempts']:,} attempts never arrived")
     if dropped.get("starts_lost"):
         losses.append(
             f"the start of {dropped['starts_lost']:,} attempts (their workers died before reporting it)"
         )
     rejected = (summary.get("ingest") or {}).get("rejected_batches") or 0
     if rejected:
-        losses.append(f"{rejected:,} batches could not be read (set aside in rejected/)")
+        losses.append(f"{rejected:,} batches could not be read (moved to rejected/)")
     without = (summary.get("tracing") or {}).get("tasks_without_events") or 0
     lines = []
     if losses:
@@ -194,6 +194,6 @@ def _without_events(count: int, summary: Mapping[str, Any]) -> str:
     classes = [one["class_name"] for one in summary["tracing"]["without_events"] if one["class_name"]]
     of = f" (methods of {', '.join(classes)})" if classes else ""
     return (
-        f"{count:,} or more task{'' if count == 1 else 's'}{of} without events. "
-        "Code of yours or of a library has set enable_task_events=False."
+        f"at least {count:,} task{'' if count == 1 else 's'}{of} without events. Your code or a library "
+        "sets enable_task_events=False."
     )

@@ -30,7 +30,7 @@ def command_for(args: Sequence[str]) -> list[str]:
     if args and args[0] == "--":
         args = args[1:]
     if not args:
-        raise TargetError("Nothing to run.", "Give a script: rayscope run SCRIPT [ARGS...]")
+        raise TargetError("Nothing to run.", "Add a script: rayscope run SCRIPT [ARGS...]")
     first = args[0]
     if first == "-m":
         if len(args) < 2:

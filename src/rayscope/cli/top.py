@@ -25,17 +25,19 @@ _NODES, _JOBS = 100, 50
 
 
 def top(
-    sort: Annotated[str, typer.Option("--sort", help=f"Nodes by {', '.join(SORTS)}.")] = "cpu",
-    interval_s: Annotated[float, typer.Option("--interval", min=0.5, help="Seconds between looks.")] = 2.0,
-    once: Annotated[bool, typer.Option("--once", help="Print it once.")] = False,
+    sort: Annotated[str, typer.Option("--sort", help=f"Sort nodes by {', '.join(SORTS)}.")] = "cpu",
+    interval_s: Annotated[
+        float, typer.Option("--interval", min=0.5, help="Refresh interval in seconds.")
+    ] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Print once and exit.")] = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Nodes, jobs, functions and alerts, live: q quits, s sorts the nodes by something else."""
+    """Show live nodes, jobs, functions, and alerts. q: quit, s: change sort."""
     if sort not in SORTS:
-        fail(f"Nodes cannot be sorted by {sort!r}.", f"By one of: {', '.join(SORTS)}.")
+        fail(f"Cannot sort nodes by {sort!r}.", f"Use one of: {', '.join(SORTS)}.")
     with asking(server, data_dir, token, session) as client:
         look = take_look(client, sort)
         console = stdout()
@@ -51,9 +53,7 @@ def take_look(client: Client, sort: str) -> Look:
     sessions = client.sessions(limit=1 if client.session is None else None)
     about = next((one for one in sessions if client.session in (None, one["session"])), None)
     if about is None:
-        what = (
-            f"No session {client.session!r} is on record." if client.session else "No session is on record."
-        )
+        what = f"Session {client.session!r} not found." if client.session else "No sessions recorded yet."
         raise RayscopeError("not_found", what, "Record one: rayscope run SCRIPT, or rayscope attach ADDRESS.")
     name = about["session"]
     state = "ALIVE" if about["state"] == "live" else ""

@@ -71,7 +71,7 @@ def picture(look: Look, sort: str, width: int, height: int, *, keys: bool = True
     parts += [_title("Jobs", "", few_jobs, look.jobs_total), _jobs(jobs[:few_jobs])]
     parts += [_title("Functions", "by time", len(functions), len(look.functions)), _functions(functions)]
     if keys:
-        parts.append(Text("q quit   s sort nodes   space now", style="dim"))
+        parts.append(Text("q: quit   s: change sort   space: refresh", style="dim"))
     return Group(*parts)
 
 

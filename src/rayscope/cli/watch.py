@@ -144,12 +144,10 @@ class Watch:
             name = self._api.attach_cluster(address)
         except RayscopeError as error:
             self.refused.append(f"{error.message} {error.remedy}")
-            warn(f"cannot record the cluster at {address}: {error.message} {error.remedy}")
+            warn(f"could not record the cluster at {address}: {error.message} {error.remedy}")
             return
         self.attached.add(name)
-        say(
-            f"{name} was started without recording: snapshot mode (what its GCS tells, asked again and again)"
-        )
+        say(f"{name} was started without recording: recording snapshots instead (its GCS is polled)")
 
 
 def sends_events(about: Mapping[str, Any] | None) -> bool:

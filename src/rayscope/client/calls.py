@@ -70,7 +70,7 @@ def params(
     unknown = set(filters or ()) - set(shape.__annotations__ if shape is not None else ())
     if unknown:
         known = ", ".join(shape.__annotations__ if shape is not None else ())
-        raise TypeError(f"There is no filter {min(unknown)!r}. Filters: {known}.")
+        raise TypeError(f"Unknown filter {min(unknown)!r}. Known filters: {known}.")
     given = {**(filters or {}), **more}
     return {name: _plain(value) for name, value in given.items() if value is not None}
 
@@ -88,5 +88,5 @@ def _plain(value: Any) -> Any:
 def part(identity: str) -> str:
     """An id as one part of a path. Raises RayscopeError for what would lead elsewhere."""
     if not isinstance(identity, str) or identity.strip() in ("", ".", "..") or "/" in identity:
-        raise RayscopeError("bad_request", f"{identity!r} is no id.", "Take it from one of the lists.")
+        raise RayscopeError("bad_request", f"{identity!r} is not an ID.", "Copy one from a list.")
     return quote(identity, safe="")

@@ -96,20 +96,20 @@ class _Http(Api):
         except httpx.TimeoutException as error:
             raise RayscopeError(
                 "timeout",
-                f"The server at {self.url} did not answer {call.method} {call.path} in time.",
-                "Ask for less, or give the client a larger timeout_s.",
+                f"The server at {self.url} did not respond to {call.method} {call.path} in time.",
+                "Request less, or use a larger timeout_s.",
             ) from error
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.DecodingError) as error:
             raise RayscopeError(
                 "broke_off",
-                f"The server at {self.url} broke off: {str(error) or type(error).__name__}.",
-                "Try again; if it stays so, see the server's log.",
+                f"The server at {self.url} closed the connection: {str(error) or type(error).__name__}.",
+                "Try again. If it keeps failing, see the server's log.",
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise RayscopeError(
                 "unreachable",
-                f"No Rayscope server answers at {self.url}: {str(error) or type(error).__name__}.",
-                "Start one: rayscope serve; or check the URL.",
+                f"Could not reach a Rayscope server at {self.url}: {str(error) or type(error).__name__}.",
+                "Check the URL, or start a server: rayscope serve",
             ) from error
 
     def _read(self, call: Call[T], response: httpx.Response) -> T:
@@ -117,8 +117,8 @@ class _Http(Api):
         status, what = response.status_code, f"{call.method} {call.path}"
         odd = RayscopeError(
             "not_rayscope",
-            f"{self.url} answered {what} with {status}, not as a Rayscope server does.",
-            "Check the URL, and that server and client are of one version.",
+            f"{self.url} responded to {what} with {status}; this does not look like a Rayscope server.",
+            "Check the URL, and that the server and the client have the same version.",
             status,
         )
         try:
@@ -137,15 +137,15 @@ class _Http(Api):
             raise odd
         code, message, remedy = (str(told.get(name) or "") for name in ("code", "message", "remedy"))
         if status == 401:
-            remedy = "Give the server's token with RAYSCOPE_TOKEN, --token @FILE or Client(token=…)."
+            remedy = "Pass the server's token with RAYSCOPE_TOKEN, --token @FILE, or Client(token=…)."
         elif code == "needs_operator":
             remedy = (
-                "Give it with RAYSCOPE_OPERATOR or Client(operator_token=…); on the server's machine "
-                "`rayscope operator` prints it."
+                "Pass it with RAYSCOPE_OPERATOR or Client(operator_token=…). Run `rayscope operator` on "
+                "the server to get it."
             )
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
-            code, message = "old_server", f"The server at {self.url} does not know {what}."
-            remedy = f"Update Rayscope there: this client is of version {__version__}."
+            code, message = "old_server", f"The server at {self.url} does not support {what}."
+            remedy = f"Upgrade Rayscope there: this client has version {__version__}."
         raise RayscopeError(code, message, remedy, status)
 
 

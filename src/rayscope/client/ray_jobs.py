@@ -28,8 +28,8 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
     if url is None:
         raise RayscopeError(
             "no_job_api",
-            f"The cluster of {wanted} is gone, or cannot be reached from here.",
-            "Give the address of its dashboard: job_client(address='http://HOST:8265').",
+            f"The cluster of {wanted} is gone, or not reachable from here.",
+            "Pass the address of its dashboard: job_client(address='http://HOST:8265').",
         )
     api = JobApi(url, token, session=wanted)
     try:
@@ -40,7 +40,7 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
     except (ConnectionError, RuntimeError) as error:
         raise RayscopeError(
             "job_api",
-            f"Ray's job API at {url} does not answer: {error}",
+            f"Ray's job API at {url} is not responding: {error}",
             "See dashboard.log on the head node.",
         ) from error
     finally:
@@ -54,7 +54,7 @@ def _dashboard(list_sessions: ListSessions, session: str | None, token: str | No
     sessions = list_sessions(1 if session is None else None)
     chosen = next((one for one in sessions if session in (None, one["session"])), None)
     if chosen is None:
-        what = f"No session {session!r} is on record." if session else "No session is on record."
+        what = f"Session {session!r} not found." if session else "No sessions recorded yet."
         raise RayscopeError("not_found", what, "See Client.sessions().", 404)
     if not chosen["gcs_address"]:
         return chosen["session"], None

@@ -53,12 +53,12 @@ class _Paging(Generic[T]):
         except (KeyError, TypeError) as error:
             raise RayscopeError(
                 "not_rayscope",
-                f"The answer to {self._listing.path} is not a page of a list.",
-                "Check that server and client are of one version.",
+                f"The response to {self._listing.path} is not a page of a list.",
+                "Check that the server and the client have the same version.",
             ) from error
         if following is not None and following == self._cursor:
             raise RayscopeError(
-                "not_rayscope", f"The pages of {self._listing.path} do not end.", "Report this, please."
+                "not_rayscope", f"The pages of {self._listing.path} never end.", "Please report this."
             )
         self._cursor, self._ended = following, following is None
         if self._left is not None:

@@ -48,8 +48,8 @@ def server_url(given: str | None, folder: Path) -> str:
         if known is None:
             raise RayscopeError(
                 "no_server",
-                f"No Rayscope server runs for {folder}.",
-                "Start one with `rayscope serve`, or give its URL (--server, RAYSCOPE_URL, Client(url)).",
+                f"No Rayscope server is running on {folder}.",
+                "Start one with `rayscope serve`, or pass its URL (--server, RAYSCOPE_URL, Client(url)).",
             )
         return known.url
     try:
@@ -58,7 +58,7 @@ def server_url(given: str | None, folder: Path) -> str:
     except ValueError:
         fits = False
     if not fits:
-        raise RayscopeError("bad_request", f"{url!r} is no URL of a server.", "Give it as http://HOST:PORT.")
+        raise RayscopeError("bad_request", f"{url!r} is not the URL of a server.", "Use http://HOST:PORT.")
     # As `rayscope env` prints it.
     return url.partition("/api/ingest/")[0].rstrip("/")
 
@@ -77,10 +77,10 @@ def server_token(given: str | None) -> str | None:
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise RayscopeError(
-            "bad_request", f"The token cannot be read from {token[1:]}: {problem}.", "Check the file."
+            "bad_request", f"Could not read the token from {token[1:]}: {problem}.", "Check the file."
         ) from error
     if not token:
-        raise RayscopeError("bad_request", "The file with the token is empty.", "Write the token into it.")
+        raise RayscopeError("bad_request", "The token file is empty.", "Write the token into it.")
     return token
 
 

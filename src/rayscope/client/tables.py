@@ -47,8 +47,8 @@ def data_frame(table: pa.Table) -> Any:
     except ImportError as error:
         raise RayscopeError(
             "no_pandas",
-            "pandas is not installed here.",
-            "Install it: pip install pandas; or use to_arrow(), which needs nothing more.",
+            "pandas is not installed.",
+            "Run pip install pandas, or use to_arrow(), which needs nothing else.",
         ) from error
     import pyarrow as pa
 

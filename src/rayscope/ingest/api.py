@@ -127,8 +127,8 @@ def add_ingest(app: FastAPI, services: Services) -> None:
             return error(
                 415,
                 "unknown_form",
-                f"Batches are not taken as {kind[:100]!r} ({packing[:100]}).",
-                "Send application/json or application/x-protobuf, as it is or deflated.",
+                f"Unsupported batch type {kind[:100]!r} ({packing[:100]}).",
+                "Send application/json or application/x-protobuf, plain or deflated.",
             )
         try:
             # No slot is held while a body comes: it may never come whole.
@@ -140,19 +140,17 @@ def add_ingest(app: FastAPI, services: Services) -> None:
             return error(
                 413,
                 "too_large",
-                f"A batch may have {limit} bytes.",
+                f"A batch may have at most {limit} bytes.",
                 "Lower Ray's send batch size, or raise the limit.",
             )
         except _Busy:
-            return error(
-                503, "busy", "Too many batches come at once.", "Send it again.", {"Retry-After": "2"}
-            )
+            return error(503, "busy", "Too many batches at once.", "Send it again.", {"Retry-After": "2"})
         except ClientDisconnect:
             return _cut_off()
         except zlib.error as problem:
-            return error(400, "malformed", f"The batch cannot be unpacked: {problem}.", "Send it again.")
+            return error(400, "malformed", f"Could not decompress the batch: {problem}.", "Send it again.")
         except MalformedBatch as problem:
-            return error(400, "malformed", str(problem), "The batch is set aside in the folder `rejected`.")
+            return error(400, "malformed", str(problem), "The batch was moved to the folder `rejected`.")
         except SpoolFull as problem:
             return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "2"})
         return Response(status_code=204)
@@ -168,7 +166,7 @@ def add_ingest(app: FastAPI, services: Services) -> None:
             return _cut_off()
         except DECODE_ERRORS as problem:
             return error(
-                400, "malformed", f"This is no agent's report: {problem}", "See docs/reference/api.md."
+                400, "malformed", f"This is not an agent's report: {problem}", "See docs/reference/api.md."
             )
         except SpoolFull as problem:
             return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "10"})
@@ -191,11 +189,11 @@ def add_ingest(app: FastAPI, services: Services) -> None:
 
 
 def _bad_key() -> Response:
-    return error(404, "bad_key", "This is not the ingest key.", "`rayscope env` prints the right URL.")
+    return error(404, "bad_key", "Wrong ingest key.", "`rayscope env` prints the right URL.")
 
 
 def _cut_off() -> Response:
-    return error(400, "cut_off", "The body did not come whole.", "Send it again.")  # nobody reads this
+    return error(400, "cut_off", "The body is incomplete.", "Send it again.")  # nobody reads this
 
 
 def _unpack(body: bytes, limit: int) -> bytes:

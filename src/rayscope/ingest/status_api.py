@@ -46,7 +46,7 @@ def add_recording(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
     def recording(session: Session = None) -> Response:
-        """How this session's events come, node by node, and what of them was lost and read again."""
+        """How each node of the session sends its events, and which were dropped and recovered."""
         name = services.records.resolve(session)
         about = services.catalog.about(name)
         figures = services.records.cached(name, "recording", _figures)

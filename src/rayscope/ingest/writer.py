@@ -169,7 +169,9 @@ class Recorder:
             with self._reading:
                 parsed = events_batch.parse(body, form)
             if len(parsed.sessions) > _MAX_SESSIONS_OF_BATCH:
-                raise MalformedBatch(f"A batch names {len(parsed.sessions)} sessions. A node has one.")
+                raise MalformedBatch(
+                    f"A batch names {len(parsed.sessions)} sessions, but a node has only one."
+                )
             self._begin_sessions(parsed.sessions)
         except SpoolFull:
             raise
@@ -179,13 +181,13 @@ class Recorder:
             raise _no_memory("A batch cannot be read") from error
         except OSError as error:  # the folder of a new session
             raise SpoolFull(
-                f"A new session cannot be begun in {self.catalog.folder}: {error.strerror}.",
-                "Free some space or make the data directory writable; recording resumes by itself.",
+                f"Could not create a session in {self.catalog.folder}: {error.strerror}.",
+                "Free some space, or make the data directory writable. Recording resumes automatically.",
                 "full",
             ) from error
         except Exception as error:  # what no decoder foresaw; sent again it would be the same
             log.exception("a batch cannot be read")
-            raise self._reject(body, form, f"it cannot be read: {type(error).__name__}: {error}") from error
+            raise self._reject(body, form, f"could not read it: {type(error).__name__}: {error}") from error
         name = self.spool.put(body, form)
         self._set_aside(parsed.invalid, form)
         with self._wake:
@@ -421,7 +423,9 @@ class Recorder:
                 raise
             except Exception as error:
                 self.rejected += 1
-                self.spool.reject(event, f"cannot be merged: {error!r}, see the server's log", parsed.format)
+                self.spool.reject(
+                    event, f"could not be merged: {error!r}; see the server's log", parsed.format
+                )
         return sessions
 
     def _merge_parsed(self, parsed: ParsedBatch, now: float, *, look: bool) -> frozenset[str]:
@@ -555,8 +559,9 @@ class Recorder:
             return explain(self.catalog.path(session), failure)
         log.error("session %s cannot be written", session, exc_info=failure)
         return StoreError(
-            f"{session} cannot be written: {type(failure).__name__}: {failure}",
-            "A fault of Rayscope: please report it with the server's log. The events stay in the spool.",
+            f"Could not write {session}: {type(failure).__name__}: {failure}",
+            "This is a bug in Rayscope: please report it with the server's log. The events stay in the "
+            "spool.",
             "internal",
         )
 
@@ -632,13 +637,15 @@ def _passing(error: Exception) -> StoreError:
         return error
     if isinstance(error, MemoryError):
         return _no_memory("A batch cannot be merged")
-    return StoreError(f"The spool cannot be read: {error}", "Check the disk; it is tried again.", "spool")
+    return StoreError(
+        f"Could not read the spool: {error}", "Check the disk. Rayscope keeps retrying.", "spool"
+    )
 
 
 def _no_memory(what: str) -> SpoolFull:
     return SpoolFull(
         f"{what}: there is not enough memory.",
-        "Give the server more memory, or stop what else takes it. It is tried again, and nothing is lost.",
+        "Give the server more memory, or free some. Rayscope keeps retrying, and no data is lost.",
         "memory",
     )
 
@@ -646,6 +653,6 @@ def _no_memory(what: str) -> SpoolFull:
 def _unforeseen(failure: Exception) -> StoreError:
     return StoreError(
         f"The writer failed: {type(failure).__name__}: {failure}",
-        "It is tried again by itself, and the events stay in the spool. See the server's log.",
+        "Rayscope keeps retrying, and the events stay in the spool. See the server's log.",
         "internal",
     )

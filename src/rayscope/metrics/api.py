@@ -24,7 +24,9 @@ _MAX_NAMES = 2000
 #: Ended sessions are told until then; live ones always.
 _MAX_SESSIONS = 50
 
-Pairs = Annotated[list[str] | None, Query(max_length=20, description="NAME=VALUE; more than one: all hold.")]
+Pairs = Annotated[
+    list[str] | None, Query(max_length=20, description="NAME=VALUE; can be repeated, and all must match.")
+]
 
 
 def add_metrics(app: FastAPI, services: Services) -> None:
@@ -34,7 +36,7 @@ def add_metrics(app: FastAPI, services: Services) -> None:
     def latest(
         session: Session = None, name: Text = None, label: Pairs = None, limit: Limit = 500
     ) -> Response:
-        """The newest value of each series: of a name, of all that begin with it (``ray_node_*``), of all."""
+        """The newest value of each series: of one name, of a prefix (``ray_node_*``), or of all."""
         chosen = services.records.resolve(session)
         store = services.metrics.store(chosen)
         wanted = [_pair(text) for text in label or ()]
@@ -58,7 +60,7 @@ def add_metrics(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
     def names(session: Session = None, q: Text = None) -> Response:
-        """What is measured: names with type, unit and labels; ``q`` is looked for in name and help."""
+        """The available metrics with type, unit, and labels; ``q`` searches name and help."""
         chosen = services.records.resolve(session)
         store = services.metrics.store(chosen)
         families, counts = store.families(), store.counts()
@@ -90,7 +92,7 @@ def add_metrics(app: FastAPI, services: Services) -> None:
 
     @app.get("/metrics", responses={**ERRORS, 200: {"content": {"text/plain": {}}}})
     def ours() -> Response:
-        """Our own figures, and a summary of the newest sessions, as Prometheus text."""
+        """Rayscope's own metrics, and a summary of the newest sessions, as Prometheus text."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Ours(services))
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
@@ -100,7 +102,7 @@ def add_metrics(app: FastAPI, services: Services) -> None:
         responses={**ERRORS, 200: {"model": list[schemas.DiscoveredTarget]}},
     )
     def discovery() -> Response:
-        """Where the nodes of all live sessions serve their metrics: Prometheus' HTTP service discovery."""
+        """The metric endpoints of all live sessions' nodes, for Prometheus' HTTP service discovery."""
         return answer(
             [target for session in services.metrics.live() for target in _targets(services, session)]
         )
@@ -117,9 +119,7 @@ def _names(store: SeriesStore, asked: str | None) -> list[str] | None:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise BadQuery(
-            f"label={text[:100]} names no value.", "Write label=NAME=VALUE, e.g. label=node_id=..."
-        )
+        raise BadQuery(f"label={text[:100]} has no value.", "Use label=NAME=VALUE, such as label=node_id=...")
     return name, value
 
 
@@ -173,7 +173,7 @@ class _Ours(Collector):
             "jobs": "Jobs on record.",
             "task_attempts": "Task attempts on record by state.",
             "metrics_series": "Series of metrics in memory.",
-            "metrics_left_out": "Series of metrics left out, as there are too many.",
+            "metrics_left_out": "Series of metrics dropped because of the limit.",
         }
         made = {
             what: GaugeMetricFamily(
@@ -184,10 +184,10 @@ class _Ours(Collector):
             for what, text in gauges.items()
         }
         events = CounterMetricFamily(
-            "rayscope_session_events_received_total", "Events taken in.", labels=["session"]
+            "rayscope_session_events_received_total", "Events ingested.", labels=["session"]
         )
         dropped = CounterMetricFamily(
-            "rayscope_session_events_dropped_total", "Events lost.", labels=["session"]
+            "rayscope_session_events_dropped_total", "Events dropped.", labels=["session"]
         )
         for about in abouts:
             name, store = about.session, live.get(about.session)

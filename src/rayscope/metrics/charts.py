@@ -58,16 +58,18 @@ def _used(of: str = "") -> tuple[Chart, ...]:
     key = "node" if of else "cluster"
     gpu = "{{node_ip}} GPU {{GpuIndex}}"
     return (
-        _chart(f"{key}Cpu", "CPU in use", "percent", (f"ray_node_cpu_utilization{{{of}}}", "{{node_ip}}")),
+        _chart(
+            f"{key}Cpu", "CPU utilization", "percent", (f"ray_node_cpu_utilization{{{of}}}", "{{node_ip}}")
+        ),
         _chart(
             f"{key}Memory",
-            "Memory in use",
+            "Memory used",
             "percent",
             (f"100 * ray_node_mem_used{{{of}}} / ray_node_mem_total{{{of}}}", "{{node_ip}}"),
         ),
         _chart(
             f"{key}Disk",
-            "Disk in use",
+            "Disk used",
             "percent",
             (f"ray_node_disk_utilization_percentage{{{of}}}", "{{node_ip}}"),
         ),
@@ -80,16 +82,16 @@ def _used(of: str = "") -> tuple[Chart, ...]:
         ),
         _chart(
             f"{key}DiskIo",
-            "Disk reads and writes",
+            "Disk I/O",
             "bytes/s",
             (f"sum(ray_node_disk_io_read_speed{{{of}}})", "read"),
             (f"sum(ray_node_disk_io_write_speed{{{of}}})", "written"),
         ),
-        _chart(f"{key}Gpu", "GPU in use", "percent", (f"ray_node_gpus_utilization{{{of}}}", gpu)),
+        _chart(f"{key}Gpu", "GPU utilization", "percent", (f"ray_node_gpus_utilization{{{of}}}", gpu)),
         _chart(f"{key}GpuMemory", "GPU memory", "bytes", (f"1024 * 1024 * ray_node_gram_used{{{of}}}", gpu)),
         _chart(
             f"{key}ObjectStore",
-            "Object store by place",
+            "Object store by location",
             "bytes",
             (f"sum by (Location) (ray_object_store_memory{{{of}}})", "{{Location}}"),
             stacked=True,
@@ -124,7 +126,7 @@ _CLUSTER = (
     ),
     _chart(
         "clusterTasksEnded",
-        "Tasks that end",
+        "Tasks ended per second",
         "count/s",
         ('sum by (State) (rate(ray_tasks{State=~"FINISHED|FAILED"}[1m]))', "{{State}}"),
     ),
@@ -137,7 +139,7 @@ _CLUSTER = (
     ),
     _chart(
         "clusterPending",
-        "Tasks that cannot be scheduled, by reason",
+        "Unschedulable tasks by reason",
         "count",
         ("sum by (Reason) (ray_scheduler_unscheduleable_tasks)", "{{Reason}}"),
         stacked=True,
@@ -159,13 +161,13 @@ _CLUSTER = (
     _chart("clusterNodes", "Nodes", "count", ("sum(ray_cluster_active_nodes)", "alive")),
     _chart(
         "clusterObjectTransfers",
-        "Objects moved between nodes",
+        "Object transfers between nodes",
         "bytes/s",
         ("sum by (Type) (rate(ray_object_manager_bytes[1m]))", "{{Type}}"),
     ),
     _chart(
         "clusterSpilled",
-        "Objects spilled and restored",
+        "Object spilling",
         "bytes",
         ('sum by (State) (ray_spill_manager_objects_bytes{State!="Pinned"})', "{{State}}"),
     ),
@@ -192,7 +194,7 @@ _NODE = (
     ),
     _chart(
         "nodePending",
-        "Tasks that cannot be scheduled, by reason",
+        "Unschedulable tasks by reason",
         "count",
         (f"sum by (Reason) (ray_scheduler_unscheduleable_tasks{{{_NODE_ID}}})", "{{Reason}}"),
         stacked=True,
@@ -217,7 +219,7 @@ _JOB = (
     ),
     _chart(
         "jobActors",
-        "Actors that live by state",
+        "Live actors by state",
         "count",
         (f"sum by (State) (ray_actors{{{_JOB_ID}}})", "{{State}}"),
         stacked=True,
@@ -227,30 +229,26 @@ _JOB = (
 _RAYSCOPE = (
     _chart(
         "rayscopeEvents",
-        "Events taken in and lost",
+        "Events ingested / dropped",
         "count/s",
-        (_of_session("events_received_total"), "taken in"),
-        (_of_session("events_dropped_total"), "lost"),
+        (_of_session("events_received_total"), "ingested"),
+        (_of_session("events_dropped_total"), "dropped"),
     ),
-    _chart(
-        "rayscopeBehind", "Age of what is not written yet", "s", ("max(rayscope_behind_seconds)", "oldest")
-    ),
-    _chart("rayscopeSpool", "Waiting to be written", "bytes", ("max(rayscope_spool_bytes)", "on disk")),
+    _chart("rayscopeBehind", "Ingest lag", "s", ("max(rayscope_behind_seconds)", "oldest")),
+    _chart("rayscopeSpool", "Write queue", "bytes", ("max(rayscope_spool_bytes)", "on disk")),
     _chart(
         "rayscopeCpu",
-        "CPU of the server",
+        "Server CPU",
         "percent",
         ("100 * sum(rate(rayscope_process_cpu_seconds_total[1m]))", "of one core"),
     ),
     _chart(
         "rayscopeMemory",
-        "Memory of the server",
+        "Server memory",
         "bytes",
         ("sum(rayscope_process_resident_bytes)", "resident"),
     ),
-    _chart(
-        "rayscopeFiles", "Open files of the server", "count", ("sum(rayscope_process_open_files)", "open")
-    ),
+    _chart("rayscopeFiles", "Server open files", "count", ("sum(rayscope_process_open_files)", "open")),
 )
 
 PAGES = (

@@ -15,7 +15,7 @@ from rayscope.storage.session_file import SessionFile
 
 GROUP = "rayscope.collectors"
 #: What to do about a collector that cannot be loaded or made.
-BROKEN_REMEDY = "Mend or uninstall the package that brings it, then restart the server."
+BROKEN_REMEDY = "Fix or uninstall the package that provides it, then restart the server."
 
 __all__ = ["GROUP", "Cluster", "Collector", "CollectorError", "Family", "NotDue", "Sample", "load", "sample"]
 
@@ -29,7 +29,7 @@ class CollectorError(Exception):
     def __init__(
         self,
         message: str,
-        remedy: str = "It is tried again by itself.",
+        remedy: str = "Rayscope keeps retrying.",
         code: str | None = None,
         **params: str | int,
     ) -> None:
@@ -103,7 +103,7 @@ def load(group: str = GROUP) -> dict[str, tuple[str, Callable[[], Collector]]]:
         try:
             made = entry.load()
         except Exception as error:  # whatever a plug-in's module does at import
-            text = f"{entry.value} cannot be loaded: {type(error).__name__}: {error}"
+            text = f"Could not load {entry.value}: {type(error).__name__}: {error}"
             made = _broken(text)
         name = entry.name if entry.name not in found else f"{entry.name} ({entry.value})"
         found[name] = (entry.value, made)

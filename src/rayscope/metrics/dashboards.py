@@ -43,7 +43,7 @@ def encoded(dashboard: Kept) -> bytes:
     """A dashboard as its file has it. Raises BadQuery for one that is too large."""
     body = msgspec.json.format(msgspec.json.encode(dashboard), indent=2)
     if len(body) > _MAX_BYTES:
-        raise BadQuery(f"The dashboard takes more than {_MAX_BYTES} bytes.", "Make two of it.")
+        raise BadQuery(f"The dashboard is larger than {_MAX_BYTES} bytes.", "Split it in two.")
     return body
 
 
@@ -79,12 +79,12 @@ class Dashboards:
         body = encoded(dashboard)
         with self._lock:
             if not path.exists() and len(self._names()) >= MAX_DASHBOARDS:
-                raise BadQuery(f"There are {MAX_DASHBOARDS} dashboards already.", "Delete one first.")
+                raise BadQuery(f"There are already {MAX_DASHBOARDS} dashboards.", "Delete one first.")
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 _replace(path, body)
             except OSError as error:
-                raise StoreError(f"{path} cannot be written: {error}", "Free some disk space.") from error
+                raise StoreError(f"Could not write {path}: {error}", "Free some disk space.") from error
         return {"name": name, **msgspec.to_builtins(dashboard)}
 
     def delete(self, name: str) -> None:
@@ -95,7 +95,7 @@ class Dashboards:
             except FileNotFoundError:
                 raise _missing(name) from None
             except OSError as error:
-                raise StoreError(f"The dashboard cannot be removed: {error}", "Look at its file.") from error
+                raise StoreError(f"Could not delete the dashboard: {error}", "Check its file.") from error
 
     def _in_short(self, name: str) -> dict[str, Any]:
         kept, changed_ns = self._read(name)
@@ -129,8 +129,8 @@ class Dashboards:
         """A dashboard's file, which is never outside the folder."""
         if not re.fullmatch(NAME, name):
             raise BadQuery(
-                f"{name[:80]!r} is no name of a dashboard.",
-                "Up to 64 small letters, digits and hyphens make one; the first is no hyphen.",
+                f"{name[:80]!r} is not a valid dashboard name.",
+                "Use up to 64 lowercase letters, digits, and hyphens, not starting with a hyphen.",
             )
         return self._folder / f"{name}.json"
 
@@ -150,8 +150,8 @@ def _replace(path: Path, body: bytes) -> None:
 
 
 def _missing(name: str) -> NotFound:
-    return NotFound(f"There is no dashboard {name}.", "GET /api/dashboards lists them.")
+    return NotFound(f"Dashboard {name} not found.", "GET /api/dashboards lists them.")
 
 
 def _unreadable(path: Path, why: str) -> StoreError:
-    return StoreError(f"{path} is no dashboard: {why[:300]}", "Mend the file or delete it.", "unreadable")
+    return StoreError(f"{path} is not a dashboard: {why[:300]}", "Fix or delete the file.", "unreadable")

@@ -56,11 +56,11 @@ def query_range(
     try:
         answer = msgspec.json.decode(_body(f"{url.rstrip('/')}/api/v1/query_range", form), type=_Answer)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise PromqlError(f"it cannot be reached: {str(error) or type(error).__name__}") from error
+        raise PromqlError(f"it is not reachable: {str(error) or type(error).__name__}") from error
     except (ValueError, RecursionError) as error:
-        raise PromqlError("it does not answer as Prometheus does") from error
+        raise PromqlError("its responses are not those of Prometheus") from error
     if answer.status != "success" or answer.data is None:
-        raise PromqlError(f"it says: {answer.error[:300] or 'nothing'}")
+        raise PromqlError(f"its error is: {answer.error[:300] or 'none given'}")
     at = {round(time_ns / 1e6): index for index, time_ns in enumerate(times_ns)}
     series = []
     for each in answer.data.result:
@@ -80,9 +80,9 @@ def _body(url: str, form: dict[str, str]) -> bytes:
         for part in answer.iter_bytes(1 << 16):
             body += part
             if len(body) > _MAX_BYTES:
-                raise PromqlError(f"its answer is larger than {_MAX_BYTES >> 20} MiB")
+                raise PromqlError(f"its response is larger than {_MAX_BYTES >> 20} MiB")
             if time.monotonic() > deadline:
-                raise PromqlError(f"its answer takes longer than {_DEADLINE_S:.0f} s")
+                raise PromqlError(f"its response took longer than {_DEADLINE_S:.0f} s")
     return bytes(body)
 
 

@@ -45,7 +45,7 @@ def add_metrics_query(app: FastAPI, services: Services) -> None:
         step_ns: Step = None,
         limit: Annotated[int, Query(ge=1, le=500)] = 20,
     ) -> Response:
-        """An expression's values over time: of the series with the greatest mean, ``limit`` of them."""
+        """The values of an expression over time, for the ``limit`` series with the highest average."""
         chosen = services.records.resolve(session)
         parsed(expr)
         times = _times(services, chosen, from_ns, to_ns, step_ns)
@@ -94,7 +94,7 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
 
     @app.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
     def listed() -> Response:
-        """Every dashboard in short, by name."""
+        """All dashboards, without their charts, by name."""
         items, unreadable = dashboards.all()
         return answer({"items": items, "unreadable": unreadable})
 
@@ -109,7 +109,7 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
         responses={**ERRORS, 200: {"model": query_schemas.Dashboard}},
     )
     def put(name: Name, given: query_schemas.DashboardGiven) -> Response:
-        """Make or replace a dashboard. Every expression must be one that can be evaluated."""
+        """Create or replace a dashboard. Every expression must be valid."""
         kept = Kept(given.title, [_kept(chart) for chart in given.charts])
         encoded(kept)  # before what is long is parsed
         for chart in kept.charts:
@@ -118,7 +118,7 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
 
     @app.delete("/api/dashboards/{name}", dependencies=operator, status_code=204, responses=ERRORS)
     def delete(name: Name) -> Response:
-        """Remove a dashboard."""
+        """Delete a dashboard."""
         dashboards.delete(name)
         return Response(status_code=204)
 
@@ -128,7 +128,7 @@ def _kept(chart: query_schemas.DashboardChart) -> KeptChart:
     if chart.expr is not None:
         queries.insert(0, KeptQuery(chart.expr))
     if not queries:
-        raise BadQuery(f"The chart {chart.title[:80]!r} has no expression.", "Give it `expr` or `queries`.")
+        raise BadQuery(f"The chart {chart.title[:80]!r} has no expression.", "Add `expr` or `queries`.")
     return KeptChart(chart.title, queries, chart.unit, chart.width, chart.stacked)
 
 
@@ -150,7 +150,7 @@ def _times(
     to_ns = services.records.last_ns(session) if to_ns is None else to_ns
     from_ns = max(0, to_ns - _HOUR_NS) if from_ns is None else from_ns
     if from_ns > to_ns:
-        raise BadQuery("from_ns is after to_ns.", "Give a range that ends after it begins.")
+        raise BadQuery("from_ns is after to_ns.", "Use a range that ends after it starts.")
     if from_ns == to_ns:
         return range(from_ns, to_ns + 1, step_ns or 10**9)
     if step_ns is None:
@@ -160,7 +160,7 @@ def _times(
     if (end_ns - start_ns) // step_ns >= MAX_STEPS:
         raise BadQuery(
             f"The range has more than {MAX_STEPS} points.",
-            f"Take a step_ns of at least {math.ceil((to_ns - from_ns) / (MAX_STEPS - 1))}, or none.",
+            f"Use a step_ns of at least {math.ceil((to_ns - from_ns) / (MAX_STEPS - 1))}, or none.",
         )
     return range(start_ns, end_ns + 1, step_ns)
 
@@ -174,7 +174,7 @@ def _evaluated(services: Services, session: str, expr: str, times: range, limit:
             series, said = query_range(url, expr, list(times), times.step)
             return "prometheus", Result(list(times), series, 0, said)
         except PromqlError as error:
-            warnings.append(f"The Prometheus of the settings was not used, as {error.message}.")
+            warnings.append(f"The configured Prometheus was not used: {error.message}.")
     result = evaluate(services.metrics.store(session), expr, times[0], times[-1], times.step, limit)
     result.warnings = warnings + result.warnings
     return "record", result

@@ -106,8 +106,8 @@ class Runner:
                 state.ok, state.took_s = False, took_s
                 limit_s = f"{state.collector.timeout_s:g}"
                 state.problem = _Problem(
-                    f"It has not answered for {took_s:.0f} s (it may take {limit_s} s).",
-                    "It is asked again when it has; the other collectors go on.",
+                    f"Timed out: no answer for {took_s:.0f} s (the limit is {limit_s} s).",
+                    "It is asked again once it answers. Other collectors are not affected.",
                     "collector_late",
                     {"seconds": round(took_s), "limit": limit_s},
                 )
@@ -133,8 +133,8 @@ class Runner:
                     samples.append(_checked(item, state.known))
                 if len(samples) > _MAX_SAMPLES:
                     raise CollectorError(
-                        f"It tells more than {_MAX_SAMPLES} samples.",
-                        "Let it tell less.",
+                        f"More than {_MAX_SAMPLES} samples.",
+                        "Make the collector return fewer samples.",
                         "collector_too_much",
                         limit=_MAX_SAMPLES,
                     )
@@ -200,7 +200,7 @@ def _problem(error: Exception) -> _Problem:
     ours = error if isinstance(error, (CollectorError, GcsError, StoreError)) else None
     return _Problem(
         str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")[:500],
-        str(getattr(error, "remedy", "") or "It is tried again by itself.")[:500],
+        str(getattr(error, "remedy", "") or "Rayscope keeps retrying.")[:500],
         ours.code if ours else None,
         ours.params if ours else None,
     )
@@ -234,15 +234,15 @@ def _checked(item: Any, known: set[tuple[str, Labels]]) -> Sample:
                 not _LABEL.fullmatch(label) or not isinstance(text, str) or len(text) > _MAX_VALUE
                 for label, text in given.labels
             ):
-                raise ValueError("a name or label is none of Prometheus'")
+                raise ValueError("a name or label is not valid in Prometheus")
             if list(given.labels) != sorted(given.labels):
                 raise ValueError("its labels are not sorted")
             known.add(key)
         return Sample(given.name, given.labels, float(given.value))
     except (TypeError, ValueError) as error:
         raise CollectorError(
-            f"{item!r:.200} is no sample: {error}.",
-            "Make it with rayscope.metrics.collector.sample().",
+            f"{item!r:.200} is not a sample: {error}.",
+            "Create samples with rayscope.metrics.collector.sample().",
             "collector_no_sample",
             sample=f"{item!r:.200}",
             reason=str(error),

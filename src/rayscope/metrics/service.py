@@ -105,7 +105,7 @@ class _Live:
                 if client is None:
                     raise GcsError(
                         f"The GCS of {self.session} is not being read.",
-                        "Name its address: rayscope attach ADDRESS",
+                        "Give its address: rayscope attach ADDRESS",
                         "unreachable",
                     )
                 self._nodes = (time_ns, read_node_addresses(client))
@@ -257,11 +257,11 @@ class Metrics:
     def damage(self, session: str) -> str | None:
         """What has happened to a session's file of metrics, None if nothing is known."""
         if aside := [name for name in self._catalog.damaged(session) if name.startswith("metrics.")]:
-            return f"The metrics were damaged and are kept as {aside[-1]}; what came later is kept anew."
+            return f"The metrics were damaged and are kept as {aside[-1]}; a new file continues from there."
         if (problem := self.problem(session)) is not None:
             return f"{problem['message']} {problem['remedy']}"
         if session not in self.live() and looks_damaged(self._catalog.path(session).with_name(_FILE)):
-            return f"{_FILE} is damaged: the metrics of this session cannot be read."
+            return f"{_FILE} is damaged, so the metrics of this session cannot be read."
         return None
 
     def live(self) -> dict[str, SeriesStore]:

@@ -8,7 +8,7 @@ import re
 from rayscope.ray.discovery import local_gcs_addresses
 
 _HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):(\d{1,5})$")
-_REMEDY = "Give the GCS address of the head node as host:port, for example 10.0.0.1:6379, or `auto`."
+_REMEDY = "Use the GCS address of the head node as host:port, for example 10.0.0.1:6379, or `auto`."
 
 
 class AddressError(ValueError):
@@ -29,12 +29,12 @@ def resolve(address: str) -> str:
     if address in ("", "auto", "local"):
         return _only_local()
     if address.startswith("ray://"):
-        raise AddressError(f"{address} is a Ray Client address; the GCS listens elsewhere.")
+        raise AddressError(f"{address} is a Ray Client address, not the GCS's.")
     if address.startswith(("http://", "https://")):
         raise AddressError(f"{address} is a web address, such as the dashboard's, not the GCS's.")
     match = _HOST_PORT.match(address)
     if match is None or not 0 < int(match[2]) < 65536:
-        raise AddressError(f"{address!r} is no host:port.")
+        raise AddressError(f"{address!r} is not host:port.")
     return address
 
 
@@ -46,8 +46,10 @@ def _only_local() -> str:
     found = local_gcs_addresses()
     addresses = set(found.values())
     if not addresses:
-        raise AddressError("No Ray cluster runs on this machine.", f"Start one, or: {_REMEDY}")
+        raise AddressError("No Ray cluster is running on this machine.", f"Start one. Otherwise: {_REMEDY}")
     if len(addresses) > 1:
         listed = ", ".join(f"{address} ({session})" for session, address in sorted(found.items()))
-        raise AddressError(f"Several Ray clusters run on this machine: {listed}.", "Name one by host:port.")
+        raise AddressError(
+            f"Several Ray clusters are running on this machine: {listed}.", "Choose one by host:port."
+        )
     return addresses.pop()

@@ -100,7 +100,7 @@ class JobApi:
         if other is not None and other != self.session:
             raise JobApiError(
                 f"The dashboard at {self.url} belongs to another cluster ({other}).",
-                "Run Rayscope on the head node, or start Ray with a dashboard port of its own and "
+                "Run Rayscope on the head node, or start Ray with a different dashboard port and "
                 "--dashboard-host=0.0.0.0.",
             )
 
@@ -110,8 +110,8 @@ class JobApi:
             response = self._http.request(method, f"{self.url}{path}", json=body, timeout=_ACT_TIMEOUT_S)
         except httpx.HTTPError as error:
             raise JobApiError(
-                f"Ray's job API at {self.url} did not answer: {type(error).__name__}.",
-                "Look at the job's state before you try again: Ray may have taken the request.",
+                f"Ray's job API at {self.url} did not respond: {type(error).__name__}.",
+                "Check the job's state before you try again: Ray may have accepted the request.",
             ) from None
         if response.status_code == 200:
             try:
@@ -123,8 +123,8 @@ class JobApi:
         # Ray answers with the traceback of what it raised; its last line says what is wrong.
         lines = [line for line in clean_error(response.text).splitlines() if line.strip()]
         raise JobApiError(
-            f"Ray refused it: {redact_text(lines[-1])[:500] if lines else response.status_code}",
-            "Correct what it names, or look at dashboard.log on the head node.",
+            f"Ray rejected the request: {redact_text(lines[-1])[:500] if lines else response.status_code}",
+            "Fix the problem it names, or see dashboard.log on the head node.",
             "refused",
         )
 
@@ -134,8 +134,8 @@ class JobApi:
             response = self._http.get(url)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise JobApiError(
-                f"Cannot reach Ray's job API at {url}: {type(error).__name__}: {error}.",
-                "Check that the cluster's dashboard runs and can be reached from here.",
+                f"Could not reach Ray's job API at {url}: {type(error).__name__}: {error}.",
+                "Check that the cluster's dashboard is running and reachable from here.",
             ) from None
         if response.status_code in (401, 403):
             raise self._wants_token()
@@ -148,7 +148,7 @@ class JobApi:
 
     def _wants_token(self) -> JobApiError:
         return JobApiError(
-            f"Ray's job API at {self.url} {'refused our token' if self._has_token else 'wants a token'}.",
+            f"Ray's job API at {self.url} {'rejected the token' if self._has_token else 'requires a token'}.",
             "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
         )
 

@@ -75,7 +75,7 @@ def _abandoned(_: Request, problem: Exception) -> Response:
 def _invalid(_: Request, problem: Exception) -> Response:
     problems = problem.errors() if isinstance(problem, RequestValidationError) else []
     said = "; ".join(f"{'.'.join(map(str, p['loc'][1:]))}: {p['msg']}" for p in problems)[:500]
-    return error(422, "invalid_parameter", said or "A parameter is invalid.", "See /openapi.json.")
+    return error(422, "invalid_parameter", said or "Invalid parameter.", "See /openapi.json.")
 
 
 def _add_description(app: FastAPI) -> None:
@@ -93,7 +93,7 @@ def create_app(services: Services) -> FastAPI:
     app = FastAPI(
         title="Rayscope",
         version=__version__,
-        description="What an unmodified Ray cluster is doing, why it is slow, and what it did.",
+        description="See what an unmodified Ray cluster is doing, why it is slow, and what it did.",
         openapi_url=None,
         docs_url=None,
         redoc_url=None,

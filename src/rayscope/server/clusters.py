@@ -41,8 +41,8 @@ _RECONCILE_LOSS_S = 3.0
 #: Of how many clusters that are gone the use is kept.
 _ENDED_USAGES = 20
 _NO_USAGE = Usage(
-    error="What this cluster's machines use is not heard of.",
-    remedy="It is told by a cluster that lives and whose GCS this server reaches.",
+    error="The utilization of this cluster's nodes is unknown.",
+    remedy="It is available while the cluster is running and this server can reach its GCS.",
     code="usage_unheard",
 )
 #: The GCS keeps 100,000 attempts unless told otherwise, and counts what it drops beyond.
@@ -246,9 +246,11 @@ class Clusters:
         api = None if cluster is None else cluster.poller.job_api
         if cluster is None or api is None:
             raise JobApiError(
-                "This session's cluster is gone, or its dashboard (which has Ray's job API) is not known.",
-                "Jobs can be submitted, stopped and deleted while the cluster runs with a dashboard: "
-                "pip install 'ray[default]' there, and do not start it with --include-dashboard=false.",
+                "The cluster of this session is gone, or its dashboard (which serves Ray's job API) is "
+                "unknown.",
+                "Jobs can be submitted, stopped, and deleted while the cluster runs with a dashboard: "
+                "run pip install 'ray[default]' there, and do not start it with "
+                "--include-dashboard=false.",
                 "no_job_api",
             )
         return api, cluster.poller.soon
@@ -341,7 +343,7 @@ class Clusters:
             client = GcsClient(address, token=token, timeout_s=3)
             info = client.cluster_info()
         except GcsError as error:
-            log.info("the GCS of %s cannot be read: %s", session, error.message)
+            log.info("the GCS of could not read %s: %s", session, error.message)
             if client is not None:
                 client.close()
             return False

@@ -40,12 +40,10 @@ def add_control(app: FastAPI, services: Services) -> None:
 
     @app.post("/api/login", status_code=204)
     def login(given: Login) -> Response:
-        """Let this browser in by a cookie."""
+        """Sign in: sets a cookie."""
         token = services.settings.token
         if token is not None and not matches(given.token, token):
-            return error(
-                401, "unauthorized", "That is not this server's token.", "It was printed at its start."
-            )
+            return error(401, "unauthorized", "Wrong token.", "The server printed its token when it started.")
         response = Response(status_code=204)
         if token is not None:
             value = cookie_value(token)
@@ -58,7 +56,7 @@ def add_control(app: FastAPI, services: Services) -> None:
         responses={**ERRORS, 200: {"model": schemas.Attached}, 502: {"model": schemas.ErrorAnswer}},
     )
     def attach(cluster: Cluster) -> Response:
-        """Begin to read snapshots of a running cluster."""
+        """Start recording snapshots of a running cluster."""
         return answer({"session": services.clusters.attach(cluster.address, cluster.ray_token)})
 
     @app.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})

@@ -18,7 +18,7 @@ from rayscope.storage.sql import pages
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.filters import TaskFilters
 
-Session = Annotated[str | None, Query(description="Session name; the newest without it.")]
+Session = Annotated[str | None, Query(description="Session name (default: the newest).")]
 Text = Annotated[str | None, Query(max_length=500)]
 Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
 Limit = Annotated[int, Query(ge=1, le=pages.MAX_LIMIT)]

@@ -57,8 +57,8 @@ class Records:
                 return function(file)
         except duckdb.Error as error:
             raise StoreError(
-                f"The record of {session} cannot be read now: {str(error).splitlines()[0][:300]}",
-                "Try again; if it stays so, see the server's log.",
+                f"Could not read the record of {session}: {str(error).splitlines()[0][:300]}",
+                "Try again. If it keeps failing, see the server's log.",
                 "unreadable",
             ) from error
 

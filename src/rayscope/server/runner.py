@@ -65,13 +65,14 @@ class Server:
         settings = self.settings
         if not settings.is_loopback and not settings.token:
             raise StartError(
-                f"On {settings.host} anyone who reaches this machine could read your jobs' names and errors.",
-                "Give a token (--generate-token, or --token @FILE), or keep to --host 127.0.0.1.",
+                f"On {settings.host}, anyone who can reach this machine could read your jobs' names and "
+                "errors.",
+                "Set a token (--generate-token, or --token @FILE), or use --host 127.0.0.1.",
             )
         if not settings.is_loopback and settings.token and len(settings.token) < _MIN_TOKEN:
             raise StartError(
-                f"A token of {len(settings.token)} characters can be guessed.",
-                f"Give one of at least {_MIN_TOKEN} characters; --generate-token makes a good one.",
+                f"A token of {len(settings.token)} characters is too easy to guess.",
+                f"Use at least {_MIN_TOKEN} characters; --generate-token creates a good one.",
             )
         try:
             self._lock()
@@ -80,8 +81,8 @@ class Server:
         except OSError as error:
             self._release()
             raise StartError(
-                f"The data directory {settings.folder} cannot be used: {error}.",
-                "Make it writable, or give another one with --data-dir.",
+                f"Could not use the data directory {settings.folder}: {error}.",
+                "Make it writable, or choose another one with --data-dir.",
             ) from error
         except BaseException:
             self._release()
@@ -144,8 +145,8 @@ class Server:
             self._lock_file = open(folder / "lock", "a+")  # noqa: SIM115 - held as long as the server lives
         except OSError as error:
             raise StartError(
-                f"The data directory {folder} cannot be used: {error.strerror}.",
-                "Give another one with --data-dir.",
+                f"Could not use the data directory {folder}: {error.strerror}.",
+                "Choose another one with --data-dir.",
             ) from error
         try:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -156,7 +157,7 @@ class Server:
             where = f" at {running['url']}" if running else ""
             raise StartError(
                 f"Another Rayscope server{where} is using {folder}.",
-                "Use that one, stop it, or give another --data-dir.",
+                "Use that one, stop it, or choose another --data-dir.",
             ) from error
 
     def _bind(self) -> None:
@@ -170,8 +171,8 @@ class Server:
         except (OSError, OverflowError) as error:
             bound.close()
             raise StartError(
-                f"Cannot listen on {settings.host}:{settings.port}: {getattr(error, 'strerror', error)}.",
-                "Give another port with --port (0 takes a free one).",
+                f"Could not listen on {settings.host}:{settings.port}: {getattr(error, 'strerror', error)}.",
+                "Choose another port with --port (0 picks a free one).",
             ) from error
         self._socket = bound
         port = bound.getsockname()[1]
@@ -190,7 +191,7 @@ class Server:
             path.touch(mode=0o600)
             path.write_bytes(msgspec.json.encode(about))
         except OSError as error:  # only `rayscope` commands that look for a server here miss it
-            log.warning("%s cannot be written: %s", path, error)
+            log.warning("could not write %s: %s", path, error)
 
     def _release(self) -> None:
         if self._socket is not None:

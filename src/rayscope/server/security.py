@@ -161,8 +161,8 @@ class Guard:
             return (
                 403,
                 "bad_host",
-                f"This server is not known as {host[:100]!r}.",
-                "Call it by its IP address or localhost, or allow the name with RAYSCOPE_ALLOWED_HOSTS.",
+                f"The server does not accept requests for the host name {host[:100]!r}.",
+                "Use the IP address or localhost, or allow the name with RAYSCOPE_ALLOWED_HOSTS.",
             )
         origin = headers.get(b"origin")
         path: str = scope["path"]
@@ -172,8 +172,8 @@ class Guard:
             return (
                 403,
                 "bad_origin",
-                "A page of another site may not call this server.",
-                "Open the UI at this server's own address.",
+                "Requests from pages of other sites are not allowed.",
+                "Open the UI at the server's own address.",
             )
         if (
             self._token is None
@@ -187,8 +187,8 @@ class Guard:
         return (
             401,
             "unauthorized",
-            "This server needs a token.",
-            "Send `Authorization: Bearer TOKEN`, or log in; the server printed its token at its start.",
+            "This server requires a token.",
+            "Send `Authorization: Bearer TOKEN`, or sign in. The server printed its token when it started.",
         )
 
     def _max_body_bytes(self, path: str) -> int:
@@ -222,7 +222,8 @@ class Guard:
 
 
 def _too_large(limit: int) -> tuple[int, str, str, str]:
-    return 413, "too_large", f"The body of this request may have {limit} bytes.", "Send less at a time."
+    message = f"The body of this request may have at most {limit} bytes."
+    return 413, "too_large", message, "Send less at a time."
 
 
 def _limited(receive: Receive, limit: int, refused: RefusedBodies) -> Receive:
@@ -242,7 +243,7 @@ def _limited(receive: Receive, limit: int, refused: RefusedBodies) -> Receive:
         except asyncio.TimeoutError:
             refused.stalled += 1
             raise BodyRefused(
-                408, "too_slow", "The body of this request did not come in time.", "Send it again."
+                408, "too_slow", "The body of this request did not arrive in time.", "Send it again."
             ) from None
         size += len(message.get("body", b""))
         if size > limit:

@@ -22,33 +22,46 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="RAYSCOPE_", extra="ignore")
 
-    data_dir: Path = Field(Path("~/.rayscope"), description="Where sessions, spool and keys are kept.")
-    host: str = Field("127.0.0.1", description="Address to bind. Any but loopback needs a token.")
-    port: int = Field(DEFAULT_PORT, ge=0, le=65535, description="Port to bind; 0 takes a free one.")
-    token: str | None = Field(None, description="What clients must show, except on loopback without it.")
-    allowed_hosts: str = Field("", description="More names that clients may call this server by, by comma.")
-    max_age_days: float = Field(30, gt=0, description="Ended sessions older than this are dropped.")
-    max_bytes: int = Field(20 << 30, gt=0, description="Disk for all sessions; the oldest are dropped.")
-    max_sessions: int = Field(200, gt=0, description="How many sessions are kept.")
-    max_batch_bytes: int = Field(64 << 20, gt=0, description="A larger event batch is answered 413.")
-    max_spool_bytes: int = Field(4 << 30, gt=0, description="Events waiting to be merged, at most.")
-    min_free_bytes: int = Field(256 << 20, ge=0, description="Disk space that must stay free.")
-    fsync: bool = Field(False, description="Survive a power cut too, not only a kill: fsync each batch.")
-    memory_limit: str = Field("320MB", description="Memory DuckDB may take for each open session.")
-    sql_timeout_s: float = Field(30, gt=0, description="A SQL query that takes longer is stopped.")
-    metrics_interval_s: float = Field(5, ge=1, le=3600, description="Metrics are collected so often.")
-    metrics_full_h: float = Field(1, gt=0, le=24, description="Hours of metrics that are held in memory.")
-    metrics_keep_days: float = Field(30, gt=0, description="How long metrics are kept, rolled up to minutes.")
-    metrics_max_series: int = Field(20_000, ge=100, description="Series of a session; more are left out.")
-    external_url: str = Field("", description="Where people reach this server: for links in notifications.")
+    data_dir: Path = Field(Path("~/.rayscope"), description="Directory for sessions, spool, and keys.")
+    host: str = Field("127.0.0.1", description="Address to bind. Any address but loopback requires a token.")
+    port: int = Field(DEFAULT_PORT, ge=0, le=65535, description="Port to bind; 0 picks a free one.")
+    token: str | None = Field(None, description="API token. Optional on loopback.")
+    allowed_hosts: str = Field("", description="Additional host names of this server (comma-separated).")
+    max_age_days: float = Field(30, gt=0, description="Ended sessions older than this are deleted.")
+    max_bytes: int = Field(
+        20 << 30, gt=0, description="Max disk space for all sessions; the oldest are deleted first."
+    )
+    max_sessions: int = Field(200, gt=0, description="Max number of sessions; the oldest are deleted first.")
+    max_batch_bytes: int = Field(
+        64 << 20, gt=0, description="Larger event batches are rejected with status 413."
+    )
+    max_spool_bytes: int = Field(4 << 30, gt=0, description="Max size of events waiting to be merged.")
+    min_free_bytes: int = Field(256 << 20, ge=0, description="Disk space that must remain free.")
+    fsync: bool = Field(False, description="fsync each batch, to survive a power cut as well as a kill.")
+    memory_limit: str = Field("320MB", description="Max memory of DuckDB for each open session.")
+    sql_timeout_s: float = Field(30, gt=0, description="Time limit of a SQL query.")
+    metrics_interval_s: float = Field(
+        5, ge=1, le=3600, description="Interval at which metrics are collected."
+    )
+    metrics_full_h: float = Field(1, gt=0, le=24, description="Hours of metrics kept in memory.")
+    metrics_keep_days: float = Field(
+        30, gt=0, description="How long metrics are kept, aggregated to minutes."
+    )
+    metrics_max_series: int = Field(
+        20_000, ge=100, description="Max series of a session; further series are dropped."
+    )
+    external_url: str = Field("", description="URL of this server for links in notifications.")
     prometheus_url: str | None = Field(
-        None, pattern=r"^https?://", description="A PromQL server that is asked for long ranges of metrics."
+        None, pattern=r"^https?://", description="PromQL server to query for long ranges of metrics."
     )
-    push_interval_s: float = Field(2, ge=0.1, description="What is watched live is looked at so often.")
+    push_interval_s: float = Field(2, ge=0.1, description="Refresh interval of live views.")
     keep_logs: Literal["workers", "all", "none"] = Field(
-        "workers", description="Log files kept of live clusters: of workers and jobs, Ray's own too, or none."
+        "workers",
+        description="Logs to keep of live clusters: of workers and jobs, all (also Ray's own), or none.",
     )
-    max_log_bytes: int = Field(1 << 30, ge=1 << 20, description="Kept logs of a session, compressed.")
+    max_log_bytes: int = Field(
+        1 << 30, ge=1 << 20, description="Max size of a session's kept logs, compressed."
+    )
 
     @property
     def folder(self) -> Path:
@@ -95,7 +108,7 @@ def _secret(path: Path) -> str:
         aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
         path.rename(aside)
         log.warning(
-            "%s was damaged and is kept as %s: whoever had what was in it needs the new one", path, aside
+            "%s was damaged and is kept as %s; anyone who used its content needs the new one", path, aside
         )
     key = secrets.token_urlsafe(18)
     path.touch(mode=0o600)

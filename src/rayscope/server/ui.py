@@ -79,11 +79,11 @@ def _otherwise(request: Request, error: Exception) -> Response:
         return _page(path)
     if status == 405:
         headers = {"Allow": ", ".join(_methods(request))}
-    message = {404: "There is no such path.", 405: f"{request.method} is not a method of this path."}
+    message = {404: "Path not found.", 405: f"Method {request.method} is not allowed for this path."}
     body = error_body(
         _CODES.get(status, "http_error"),
-        message.get(status, "The request cannot be answered."),
-        "See /openapi.json for what there is.",
+        message.get(status, "The request could not be processed."),
+        "See /openapi.json for the available paths.",
     )
     return Response(body, status, headers, "application/json")
 

@@ -20,10 +20,7 @@ from rayscope.server.security import matches
 from rayscope.server.services import Services
 
 HEADER = "X-Rayscope-Operator"
-_REMEDY = (
-    "It stands in the file `operator` in the server's data directory; `rayscope operator` prints it. "
-    f"Send it as the header {HEADER}."
-)
+_REMEDY = f"Run `rayscope operator` on the server to get it, and send it as the header {HEADER}."
 
 
 class NotOperator(Exception):
@@ -51,11 +48,11 @@ def add_operator(app: FastAPI, services: Services) -> None:
 
     @app.exception_handler(NotOperator)
     async def refuse(_: Request, __: Exception) -> Response:
-        return error(403, "needs_operator", "This needs the operator's token.", _REMEDY)
+        return error(403, "needs_operator", "This needs the operator token.", _REMEDY)
 
     @app.post("/api/operator", status_code=204, responses=ERRORS)
     def operator(given: OperatorLogin) -> Response:
-        """Whether this is the operator's token: 204, or 403. Nothing is kept."""
+        """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
         if not matches(given.token, services.operator_token):
-            return error(403, "wrong_operator_token", "That is not the operator's token.", _REMEDY)
+            return error(403, "wrong_operator_token", "Wrong operator token.", _REMEDY)
         return Response(status_code=204)

@@ -88,7 +88,7 @@ def _unsealed(content: bytes) -> bytes:
     if not head:
         return content
     if check != b"%d}" % zlib.crc32(head + b"}"):
-        raise ValueError("its check sum is wrong")
+        raise ValueError("its checksum is wrong")
     return head + b"}"
 
 
@@ -149,8 +149,8 @@ class Catalog:
             about = About(folder.name, first_ns=stamp, last_ns=stamp)
             self.uncounted.add(folder.name)
             if not isinstance(error, FileNotFoundError) or (folder / "about.json").is_symlink():
-                log.warning("%s cannot be read: %s", folder / "about.json", error)
-                about.note = "about.json was damaged: what it said beside the record is lost."
+                log.warning("could not read %s: %s", folder / "about.json", error)
+                about.note = "about.json was damaged; what it held beyond the record is lost."
             return about
 
     def names(self) -> list[str]:
@@ -165,7 +165,7 @@ class Catalog:
                 return self._about[session]
             except KeyError:
                 raise NotFound(
-                    f"No session {session[:80]!r} is recorded here.", what="session", id=session[:80]
+                    f"Session {session[:80]!r} not found.", what="session", id=session[:80]
                 ) from None
 
     def add(self, session: str) -> About:
@@ -178,15 +178,16 @@ class Catalog:
             if known is None:
                 if not _NAME.fullmatch(session):
                     raise StoreError(
-                        f"{session[:80]!r} is no Ray session name.",
+                        f"{session[:80]!r} is not a Ray session name.",
                         "Check what sends these events.",
                         "bad_session",
                     )
                 now = time.monotonic()
                 if len(self._begun) == _MAX_NEW and now - self._begun[0] < _NEW_S:
                     raise SpoolFull(
-                        f"More than {_MAX_NEW} sessions began within a minute.",
-                        "Look at what sends events under so many session names; it can be tried again soon.",
+                        f"More than {_MAX_NEW} sessions started within a minute.",
+                        "Check what sends events under so many session names. It will be accepted again "
+                        "soon.",
                         "too_many_sessions",
                     )
                 self._begun.append(now)
@@ -245,7 +246,7 @@ class Catalog:
                 path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
         self.about(
             session
-        ).note = f"The record was damaged and is kept as {aside.name}; what came later is recorded anew."
+        ).note = f"The record was damaged and is kept as {aside.name}; a new record continues from there."
 
     def release(self, session: str) -> None:
         """The session is not written any more; its file may be closed when others are read."""
@@ -292,11 +293,11 @@ class Catalog:
         if about.note:
             return
         if is_missing and (about.attempts or about.nodes):
-            about.note = "The record's file was missing; what came later is recorded anew."
+            about.note = "The record's file was missing; a new record continues from there."
         elif (attempts := file.count_attempts()) < about.attempts:
             about.note = (
-                f"The record's log was damaged: of {about.attempts} attempts {attempts} are left, "
-                "and what came later."
+                f"The record's log was damaged: {attempts} of {about.attempts} attempts are left, plus "
+                "everything recorded later."
             )
         else:
             return
@@ -315,7 +316,7 @@ class Catalog:
             return []
 
     def disk_bytes(self, session: str) -> int:
-        """What the session takes on disk."""
+        """Disk space of the session."""
         total = 0
         with contextlib.suppress(OSError):  # somebody may have removed the folder
             for entry in os.scandir(self.folder / session):

@@ -250,7 +250,7 @@ class LogStore:
 
 def _broken(error: Exception) -> StoreError:
     return StoreError(
-        f"The kept logs cannot be read or written: {str(error)[:200]}.",
-        "Free some space, or remove logs.sqlite from the session's folder to begin anew.",
+        f"Could not read or write the kept logs: {str(error)[:200]}.",
+        "Free some space, or remove logs.sqlite from the session's folder to start over.",
         "logs",
     )

@@ -42,7 +42,7 @@ def split_id(task_id: str | None) -> tuple[int | None, str | None]:
     if not task_id:
         return None, None
     if len(task_id) < 16:
-        raise ValueError(f"a task id has 48 hex digits, not {len(task_id)}")
+        raise ValueError(f"a task ID has 48 hex digits, not {len(task_id)}")
     return int(task_id[:16], 16), task_id[16:]
 
 

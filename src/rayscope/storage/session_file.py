@@ -43,8 +43,8 @@ _DAMAGED = (
 
 def _corrupt(path: Path, why: str) -> StoreError:
     return StoreError(
-        f"{path} cannot be read: {why}",
-        "The file is damaged or no Rayscope record. Restore it from a copy, or remove its folder.",
+        f"Could not read {path}: {why}",
+        "The file is damaged, or not a Rayscope record. Restore it from a backup, or remove its folder.",
         "corrupt",
     )
 
@@ -61,20 +61,20 @@ def explain(path: Path, error: Exception) -> StoreError:
         )
     if any(words in said for words in _FULL):
         return StoreError(
-            f"The disk of {path} is full.", "Free some space; recording resumes by itself.", "full"
+            f"The disk of {path} is full.", "Free some space; recording resumes automatically.", "full"
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return StoreError(
-            f"{path} needs more memory than it may have: {text}",
-            "Raise RAYSCOPE_MEMORY_LIMIT and restart; nothing is lost meanwhile.",
+            f"{path} needs more memory than allowed: {text}",
+            "Raise RAYSCOPE_MEMORY_LIMIT and restart. No data is lost in the meantime.",
             "memory",
         )
     # Only what is surely no record any more: a damaged file is set aside.
     if any(words in said for words in _DAMAGED):
         return _corrupt(path, text)
     return StoreError(
-        f"{path} cannot be used now: {text}",
-        "It is tried again by itself. If it stays so, check the folder's permissions and the server's log.",
+        f"Could not use {path}: {text}",
+        "Rayscope keeps retrying. If it keeps failing, check the folder's permissions and the server's log.",
         "unusable",
     )
 
@@ -100,7 +100,7 @@ class SessionFile:
         for one in (path, path.with_name(path.name + ".wal")):
             # DuckDB would make the file that the link names, wherever that is.
             if one.is_dir() or (one.is_symlink() and not os.path.exists(one)):
-                raise _corrupt(path, f"{one.name} is a folder, or a link that leads nowhere.")
+                raise _corrupt(path, f"{one.name} is a folder, or a broken link.")
         temp = path.with_suffix(".tmp")
         try:
             self._connection = duckdb.connect(
@@ -164,12 +164,12 @@ class SessionFile:
             return
         if found is not None and int(found) > FORMAT:
             raise StoreError(
-                f"{self.path} was written by a newer Rayscope (format {found}, this one knows {FORMAT}).",
+                f"{self.path} was written by a newer Rayscope (format {found}; this version reads {FORMAT}).",
                 "Upgrade: pip install -U rayscope",
                 "newer",
             )
         raise StoreError(
-            f"{self.path} was written by an older Rayscope whose records this one does not read.",
+            f"{self.path} was written by an older Rayscope, in a format that this version does not read.",
             "Read it with the Rayscope that wrote it, or remove its folder.",
             "older",
         )

@@ -116,8 +116,8 @@ class Spool:
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise self._full(f"The disk of {self.folder} is full.") from error
             raise SpoolFull(
-                f"A batch cannot be kept in {self.folder}: {error.strerror}.",
-                "Make the data directory writable; recording resumes by itself.",
+                f"Could not store a batch in {self.folder}: {error.strerror}.",
+                "Make the data directory writable; recording resumes automatically.",
                 "spool",
             ) from error
         with self._lock:
@@ -172,8 +172,8 @@ class Spool:
     def _check_room(self, size: int) -> None:
         if self.pending_bytes + size > self._max_bytes:
             raise SpoolFull(
-                f"{self.pending_bytes >> 20} MiB of events wait to be merged, no more are taken.",
-                "The store cannot be written or is too slow: see `ingest.error` in /api/summary.",
+                f"{self.pending_bytes >> 20} MiB of events are waiting to be merged; no more are accepted.",
+                "Writing the record fails or is too slow: see `ingest.error` in /api/summary.",
                 "spool",
             )
         now = time.monotonic()
@@ -182,21 +182,21 @@ class Spool:
                 free = shutil.disk_usage(self.folder).free
             except OSError as error:
                 raise SpoolFull(
-                    f"The folder {self.folder} cannot be used: {error.strerror}.",
-                    "Make the data directory accessible; recording resumes by itself.",
+                    f"Could not use the folder {self.folder}: {error.strerror}.",
+                    "Make the data directory accessible; recording resumes automatically.",
                     "spool",
                 ) from error
             if free < self._min_free_bytes:
                 raise self._full(
-                    f"Less than {self._min_free_bytes >> 20} MiB are free on the disk of {self.folder}."
+                    f"Less than {self._min_free_bytes >> 20} MiB free on the disk of {self.folder}."
                 )
             self._free_checked = now
 
     def _full(self, message: str) -> SpoolFull:
         return SpoolFull(
             message,
-            "Free some space or lower the retention (RAYSCOPE_MAX_BYTES); Ray keeps its newest 100,000 "
-            "events a node meanwhile and recording resumes by itself.",
+            "Free some space or lower the retention (RAYSCOPE_MAX_BYTES). Ray keeps its newest 100,000 "
+            "events per node in the meantime, and recording resumes automatically.",
             "full",
         )
 

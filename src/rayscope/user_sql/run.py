@@ -89,11 +89,11 @@ class SqlRunner:
             raise SqlError(f"The query is longer than {MAX_SQL_CHARS} characters.", "Shorten it.")
         if not 1 <= limit <= MAX_LIMIT:
             raise SqlError(
-                f"limit must be 1 to {MAX_LIMIT}.", "Aggregate in SQL rather than fetch more rows."
+                f"limit must be 1 to {MAX_LIMIT}.", "Aggregate in SQL instead of fetching more rows."
             )
         if not self._room.acquire(blocking=False):
             raise StoreError(
-                f"{AT_A_TIME} SQL queries are running already.", "Try again when one has ended.", "busy"
+                f"{AT_A_TIME} SQL queries are already running.", "Try again when one has ended.", "busy"
             )
         try:
             with self._worker(source, version, copy) as worker:
@@ -106,7 +106,7 @@ class SqlRunner:
         """A process for one query: one that has the record open, or a new one."""
         with self._lock:
             if self._closed:
-                raise StoreError("The server is stopping.", "Ask again when it has started.", "busy")
+                raise StoreError("The server is stopping.", "Try again once it has restarted.", "busy")
             idle = [worker for worker in self._workers if not worker.busy]
             fits = [worker for worker in idle if worker.fits(source, version)]
             if fits:
@@ -136,8 +136,8 @@ class SqlRunner:
             folder = self._folder if self._folder.exists() else self._folder.parent
             if shutil.disk_usage(folder).free - needed < self._min_free_bytes:
                 raise StoreError(
-                    f"The disk has no room for the copy of the record that SQL reads ({needed >> 20} MB).",
-                    "Free some space, or stop the server: rayscope sql then reads the record itself.",
+                    f"Not enough disk space for the copy of the record that SQL reads ({needed >> 20} MB).",
+                    "Free some space, or stop the server: rayscope sql then reads the record directly.",
                     "full",
                 )
 
@@ -182,7 +182,7 @@ class _Worker:
             )
         except OSError as error:
             raise StoreError(
-                f"The process for SQL cannot be started: {error.strerror}.",
+                f"Could not start the process for SQL: {error.strerror}.",
                 "Free some memory or disk space and try again.",
                 "unusable",
             ) from error
@@ -269,7 +269,7 @@ class _Worker:
                 self._log.read()[-2000:].decode(errors="replace"),
             )
         return SqlError(
-            "The query crashed the process that ran it, most likely for want of memory.",
+            "The query crashed the process that ran it, most likely because it ran out of memory.",
             "Narrow it or aggregate (RAYSCOPE_MEMORY_LIMIT raises the limit). The server is not affected.",
         )
 
@@ -313,7 +313,7 @@ def run_sql(
     catalog = Catalog(data_dir, read_only=True)
     names = catalog.names()
     if not names:
-        raise NotFound(f"No session is recorded in {data_dir}.", "Record one: rayscope run SCRIPT")
+        raise NotFound(f"No sessions recorded in {data_dir}.", "Record one: rayscope run SCRIPT")
     source = catalog.path(session or names[0])
     if not source.exists():
         raise NotFound(f"Session {session or names[0]} has no record yet.")

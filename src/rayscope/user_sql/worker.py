@@ -50,7 +50,7 @@ _ALLOWED = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _REFUSED = {"checkpoint", "force_checkpoint", "pg_sleep", "truncate_duckdb_logs"}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
-HELP = "SHOW TABLES lists what can be asked, DESCRIBE tasks the columns of one."
+HELP = "SHOW TABLES lists the tables; DESCRIBE tasks lists the columns of one."
 
 
 class Job(msgspec.Struct):
@@ -264,7 +264,7 @@ def run(connection: duckdb.DuckDBPyConnection, question: Question, snapshot_ns: 
         raise _Refused(message, HELP) from error
     except (ValueError, OverflowError, RecursionError, ImportError) as error:
         raise _Refused(
-            f"The answer has a value that cannot be shown: {type(error).__name__}.",
+            f"The result has a value that cannot be shown: {type(error).__name__}.",
             "Cast it to VARCHAR.",
         ) from error
     head = msgspec.json.encode(
@@ -281,7 +281,7 @@ def run(connection: duckdb.DuckDBPyConnection, question: Question, snapshot_ns: 
 def out_of_memory() -> _Refused:
     """The refusal of a query that needs too much memory."""
     return _Refused(
-        "The query needs more memory than it may have.",
+        "The query needs more memory than allowed.",
         "Narrow it or aggregate (RAYSCOPE_MEMORY_LIMIT raises the limit).",
         "memory",
     )
@@ -300,7 +300,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, limit: int) -> tuple[list[bytes
             size += len(encoded) + 1
             if size > MAX_ANSWER_BYTES - (1 << 20):
                 raise _Refused(
-                    f"The answer is larger than {MAX_ANSWER_BYTES >> 20} MB.",
+                    f"The result is larger than {MAX_ANSWER_BYTES >> 20} MB.",
                     "Select fewer columns or rows (LIMIT), or aggregate.",
                 )
             rows.append(encoded)
@@ -355,9 +355,7 @@ def main() -> None:
     try:
         connection = open_record(job)
     except TimeoutError:
-        _answer(
-            answers, Refusal("The record is being written just now.", "Try again in some seconds.", "busy")
-        )
+        _answer(answers, Refusal("The record is being written.", "Try again in a few seconds.", "busy"))
         return
     except (OSError, duckdb.Error) as error:
         _answer(answers, Refusal(_message(error), "", "unreadable"))

@@ -38,12 +38,12 @@ def test_version_and_help() -> None:
     ("args", "code", "said"),
     [
         (["run", "nowhere.py"], 2, "No such file: nowhere.py"),
-        (["run", "--port", "99999", "sh"], 2, "port cannot be 99999"),
+        (["run", "--port", "99999", "sh"], 2, "Invalid port 99999"),
         (["run", "--host", "0.0.0.0", "sh", "-c", "true"], 2, "--generate-token"),
         (["serve", "--host", "0.0.0.0"], 2, "--generate-token"),
         (["attach", "http://x:8265"], 2, "web address"),
         (["sql", "SELECT 1"], 1, "rayscope run"),
-        (["env", "--server", "nohost"], 2, "is no URL"),
+        (["env", "--server", "nohost"], 2, "is not a valid URL"),
         (["env", "--server", "http://10.0.0.1:1"], 2, "rayscope env"),
         (["start", "--", "--head", "--system-config", "{"], 2, "JSON object"),
     ],
@@ -70,7 +70,7 @@ def test_a_token_comes_from_a_file_or_the_environment(
     assert settings_from(token=f"@{file}").token == "of-the-file"
     file.write_bytes(b"\xff")
     refused = runner.invoke(app, ["tasks", "--token", f"@{file}"])
-    assert (refused.exit_code, "cannot be read" in " ".join(refused.output.split())) == (2, True)
+    assert (refused.exit_code, "Could not read" in " ".join(refused.output.split())) == (2, True)
 
 
 def test_a_node_hands_no_token_on_to_its_jobs(monkeypatch: pytest.MonkeyPatch) -> None:

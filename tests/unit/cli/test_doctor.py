@@ -149,7 +149,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
     ),
     "batches were rejected": (
         facts(server=replace(SERVER, ingest={"rejected_batches": 2})),
-        *("server", "partly", "They lie in rejected/"),
+        *("server", "partly", "They are in rejected/"),
     ),
     # The export.
     "started without recording": (
@@ -169,8 +169,13 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         facts(node(REMOTE), server=STRANGER),
         *("export of events", "unknown", DOCTOR),
     ),
-    "one of two sends": (facts(NODE, node(REMOTE)), "export of events", "partly", "See the lanes below."),
-    "events are lost": (
+    "one of two sends": (
+        facts(NODE, node(REMOTE)),
+        "export of events",
+        "partly",
+        "See the lanes below.",
+    ),
+    "events were dropped": (
         facts(server=server(dropped={**DROPPED, "total": 9, "repaired_total": 4})),
         *("export of events", "partly", "RAYSCOPE_AGENT_BUFFER_BYTES"),
     ),
@@ -245,7 +250,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
     "none: nothing yet": (facts(node()), "lane", "off", "dashboard_agent.log"),
     "the agent cannot send": (
         facts(replace(NODE, agent={"trouble": "OSError", "waiting": 5})),
-        *("lane", "partly", "Check that these nodes reach the server."),
+        *("lane", "partly", "Check that these nodes can reach the server."),
     ),
     # Spans.
     "no spans": (facts(replace(NODE, env=replace(ENV, profiling=False))), "profile spans", "off", START),
@@ -277,7 +282,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
     ),
     "a tracer that went off": (
         facts(server=server(tracing={"traced": 3, "said": [{"text": "off: get: KeyError", "workers": 1}]})),
-        *("tracer", "partly", "Report it"),
+        *("tracer", "partly", "Please report this"),
     ),
     "a driver without the tracer": (
         facts(drivers=(Driver(7, worker_events=True, profiling=True, trace=False),)),
@@ -315,10 +320,13 @@ def test_a_whole_recording_with_its_costs() -> None:
     costs = {finding.part: finding.cost for finding in findings}
     assert costs["server"].startswith("200 µs a task")
     assert "agents 40 µs a task, raylets 30 µs a task, GCS 50 µs a task" in costs["export of events"]
-    assert "Ray's own work too" in costs["export of events"]
-    assert "4.2 events a task" in costs["export of events"]
-    assert costs["lane"] == "2.5 to 3.5 µs an event for our code in the agent, on average since its start."
-    assert costs["profile spans"].startswith("1.0 spans a task")
+    assert "including Ray's own work" in costs["export of events"]
+    assert "4.2 events per task" in costs["export of events"]
+    assert (
+        costs["lane"]
+        == "2.5 to 3.5 µs per event for Rayscope's code in the agent, on average since it started."
+    )
+    assert costs["profile spans"].startswith("1.0 spans per task")
     assert costs["snapshot fallback"].startswith("50 ms")
     assert "50 µs a task" in costs["snapshot fallback"]
 
@@ -416,8 +424,8 @@ def test_counters_of_an_agent() -> None:
     ("args", "said"),
     [
         (["http://x:8265"], "web address"),
-        (["127.0.0.1:1"], "Check that the cluster runs"),
-        (["127.0.0.1:1", "--server", "nohost"], "is no URL"),
+        (["127.0.0.1:1"], "Check that the cluster is running"),
+        (["127.0.0.1:1", "--server", "nohost"], "is not a valid URL"),
         (["127.0.0.1:1", "--seconds", "0"], "seconds"),
     ],
 )

@@ -74,7 +74,7 @@ def test_what_is_left_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     store = SeriesStore()
     counted(store, 5, 60)
     result = evaluate(store, "sum(load)", 60 * S, 60 * S, 0)
-    assert (result.left_out, result.warnings) == (2, ["load: 2 series were left out, 3 are counted."])
+    assert (result.left_out, result.warnings) == (2, ["load: 2 series were left out; 3 are counted."])
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_matchers_choose_and_say_what_they_left_out() -> None:
     assert selected.left_out == 1
     assert selected.series[1].values.tolist() == [101, 102]
     assert selected.series[1].times_ns.tolist() == [T0 + 5 * S, T0 + 10 * S]
-    with pytest.raises(BadQuery, match="cannot be read"):
+    with pytest.raises(BadQuery, match="Invalid pattern"):
         chosen(Matcher("zone", "=~", "("))
     assert store.names() == ["done_total", "load"]
     assert store.labels("load") == {"node_id": 3, "zone": 2}
@@ -313,7 +313,7 @@ def test_more_samples_are_read_than_duckdb_may_sort(tmp_path: Path, monkeypatch:
     assert (found.values == found.series * 1e6 + (found.times_ns - T0) // S).all()
     assert (np.diff(found.times_ns.reshape(series - 1, times)) > 0).all()
     monkeypatch.setattr(tsdb_file, "MAX_POINTS", 1000)
-    with pytest.raises(BadQuery, match="are the most"):
+    with pytest.raises(BadQuery, match="the maximum is"):
         file.points([1], T0, T0 + times * S, None)
     file.close()
 
@@ -341,11 +341,11 @@ def test_what_is_too_much_in_minutes_comes_in_longer_steps(
     assert ended.select("done_total", [], begin, end).series[0].values[0] == 29
     found = evaluate(ended, "load", begin + HOUR, end, 3600 * S)
     assert all(value is not None for _, values in found.series for value in values)
-    assert found.warnings == ["There is so much in this range that it is read every 900 s."]
+    assert found.warnings == ["This range holds so much data that it is sampled every 900 s."]
     grown = evaluate(ended, "increase(done_total[2h])", begin + 3 * HOUR, end - HOUR, 3600 * S)
     assert all(value == pytest.approx(120) for _, values in grown.series for value in values)
     monkeypatch.setattr(tsdb_file, "MAX_POINTS", 1)
-    with pytest.raises(BadQuery, match="are the most"):
+    with pytest.raises(BadQuery, match="the maximum is"):
         ended.select("load", [], begin, end)
     ended.close()
 

@@ -19,10 +19,10 @@ def test_host_and_port(good: str) -> None:
         ("ray://head:10001", "Ray Client"),
         ("http://head:8265", "web address"),
         ("https://head", "web address"),
-        ("head", "no host:port"),
-        ("head:0", "no host:port"),
-        ("head:99999", "no host:port"),
-        ("a b:1", "no host:port"),
+        ("head", "is not host:port"),
+        ("head:0", "is not host:port"),
+        ("head:99999", "is not host:port"),
+        ("a b:1", "is not host:port"),
     ],
 )
 def test_anything_else_is_named(bad: str, says: str) -> None:

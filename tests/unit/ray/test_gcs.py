@@ -82,7 +82,7 @@ def test_no_session_yet(server: tuple[Kv, str, Any]) -> None:
     assert error_of(GcsClient(server[1]).cluster_info).code == "not_gcs"
 
 
-@pytest.mark.parametrize(("token", "says"), [(None, "wants"), ("secret", "refused our token")])
+@pytest.mark.parametrize(("token", "says"), [(None, "requires"), ("secret", "rejected the token")])
 def test_token(server: tuple[Kv, str, Any], token: str | None, says: str) -> None:
     server[0].before = lambda context: context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
     error = error_of(GcsClient(server[1], token).cluster_info)

@@ -148,8 +148,8 @@ def test_another_clusters_dashboard_is_not_believed(dashboard: tuple[str, Answer
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ((401, ""), "wants a token"),
-        ((403, ""), "wants a token"),
+        ((401, ""), "requires a token"),
+        ((403, ""), "requires a token"),
         ((500, "x"), "status 500"),
         ((200, "<html>"), "no JSON"),
         ((200, "{}"), "no list"),
@@ -167,7 +167,7 @@ def test_errors_are_named(
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(JobApiError, match="Cannot reach"):
+    with pytest.raises(JobApiError, match="Could not reach"):
         JobApi("http://127.0.0.1:1", "secret").submissions()
 
 

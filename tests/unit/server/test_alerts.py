@@ -172,10 +172,10 @@ def test_the_command_lists_tests_exports_and_notifies(
         "groups: [{name: g, interval: 5s, rules: [{alert: Never, expr: my_queue > 1000}]}]"
     )
     assert "would not have fired" in run("test", str(tmp_path / "own.yml"))
-    assert "There is no rule" in run("test", "Nothing", code=1)
+    assert "not found" in run("test", "Nothing", code=1)
     run("export", "--output", str(tmp_path / "rules.yml"))
     assert "QueueLong" in (tmp_path / "rules.yml").read_text()
-    assert "There is no channel" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
+    assert "not found" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
     hostile, now_ns = "\x1b]0;owned\x07[red]q\u202e\x9b[/red]", time.time_ns()
     alerting.server.services.metrics.store(SESSION).append(now_ns, [sample("my_queue", 90, queue=hostile)])
     alerting.server.services.alerts.turn(now_ns + 40 * S)

@@ -145,7 +145,7 @@ def test_the_async_client_answers_the_same(client: rayscope.Client, running: Run
     ]
     assert len(traces[0]) == len(traces[1]) > 10
     assert len(list(tmp_path.iterdir())) == 2
-    with pytest.raises(rayscope.RayscopeError, match="no task id"):
+    with pytest.raises(rayscope.RayscopeError, match="not a task ID"):
         aside(asyncio.run, _wrong(running.server.url))
 
 
@@ -175,15 +175,15 @@ def test_hostile_values_come_back_as_they_are(fresh: Running) -> None:
             with pytest.raises(rayscope.RayscopeError) as refused:
                 client.one("actors", name)
             assert refused.value.code == ("bad_request" if "/" in name else "not_found")
-        with pytest.raises(rayscope.RayscopeError, match="No session"):
+        with pytest.raises(rayscope.RayscopeError, match="not found"):
             client.summary("../../etc")
         for identity in ("", ".", ".."):
-            with pytest.raises(rayscope.RayscopeError, match="is no id"):
+            with pytest.raises(rayscope.RayscopeError, match="is not an ID"):
                 client.stop_job(identity)
 
 
 def test_filters_that_do_not_exist_and_times(client: rayscope.Client) -> None:
-    with pytest.raises(TypeError, match="no filter 'stat'"):
+    with pytest.raises(TypeError, match="Unknown filter 'stat'"):
         client.tasks(stat="FAILED")  # type: ignore[call-arg]
     future = datetime(2100, 1, 1, tzinfo=timezone.utc)
     assert Api.metrics(client, "up", start=future).params["from_ns"] == 4_102_444_800 * 10**9
@@ -295,7 +295,7 @@ def test_what_is_no_rayscope_server_is_said_to_be_none(body: bytes, status: int)
 def test_unreachable_wrong_token_and_old_server(serve: Any) -> None:
     with rayscope.Client("http://127.0.0.1:1") as client:
         with pytest.raises(
-            rayscope.RayscopeError, match=r"No Rayscope server answers.*rayscope serve"
+            rayscope.RayscopeError, match=r"Could not reach a Rayscope server.*rayscope serve"
         ) as gone:
             client.sessions().to_list()
         assert (gone.value.code, gone.value.status) == ("unreachable", 0)
@@ -307,7 +307,7 @@ def test_unreachable_wrong_token_and_old_server(serve: Any) -> None:
             assert (refused.value.code, refused.value.status) == ("unauthorized", 401)
     with rayscope.Client(server.url, token="right") as client:
         assert client.sessions().to_list() == []
-        with pytest.raises(rayscope.RayscopeError, match="Update Rayscope there") as old:
+        with pytest.raises(rayscope.RayscopeError, match="Upgrade Rayscope there") as old:
             client.ask(Call("GET", "/api/from_the_future"))
         assert old.value.code == "old_server"
 

@@ -92,20 +92,20 @@ def test_filters_are_those_of_the_api(here: Running) -> None:
     ("args", "said"),
     [
         (["tasks", "--sort", "zz"], "Sort by one of"),
-        (["tasks", "--session", "nope"], "No session"),
+        (["tasks", "--session", "nope"], "not found"),
         (["nodes", "--at-least", "x:1"], "Cannot filter"),
         (["actors", "--server", "http://127.0.0.1:1"], "rayscope serve"),
         (["jobs", "--server", "nohost"], "http://HOST:PORT"),
-        (["jobs", "delete", "../../x"], "is no id"),
+        (["jobs", "delete", "../../x"], "is not an ID"),
         (["jobs", "submit"], "Missing argument"),
         (["jobs", "submit", "--runtime-env-json", "[1", "--", "true"], "JSON object"),
         (["jobs", "submit", "--env", "x", "--", "true"], "NAME=VALUE"),
         (["jobs", "submit", "--working-dir", "/nowhere", "--", "true"], "folder"),
-        (["jobs", "submit", "--", "true"], "cluster is gone"),
-        (["logs", "--task", "1", "--job", "2"], "Give one of"),
-        (["logs", "--follow"], "Follow what"),
-        (["logs", "--file", "no.log"], "no file no.log"),
-        (["top", "--sort", "zz"], "By one of"),
+        (["jobs", "submit", "--", "true"], "session is gone"),
+        (["logs", "--task", "1", "--job", "2"], "Use one of"),
+        (["logs", "--follow"], "Nothing to follow"),
+        (["logs", "--file", "no.log"], "not found: no.log"),
+        (["top", "--sort", "zz"], "Use one of"),
         (["top", "--session", "nope"], "rayscope run"),
     ],
 )
@@ -201,7 +201,7 @@ def test_top_fits_its_terminal(here: Running, width: int, height: int) -> None:
         "7 alerts",
         "NodeCpu",
         "a_fun",
-        "q quit",
+        "q: quit",
     ):
         assert said in text, text
     running, other = text.find("RUNNING ", text.find("Jobs")), text.find("SUCCEEDED")
@@ -214,7 +214,7 @@ def test_top_without_a_terminal_is_one_print(here: Running) -> None:
         assert f"Nodes by {sort}" in run("top", "--sort", sort)
     text = run("top", "--once")
     assert here.get("/api/sessions")["items"][0]["session"] in text
-    assert "q quit" not in text
+    assert "q: quit" not in text
 
 
 def test_top_is_live_and_takes_keys(here: Running) -> None:
@@ -254,8 +254,8 @@ def test_top_says_that_a_session_has_ended(here: Running) -> None:
         look = take_look(client, "cpu")
     ended: Any = {**look.session, "state": "ended"}
     assert "as it was" in _drawn(Look(ended, look.time_ns), 80, 24)[0]
-    lost = _drawn(Look(look.session, look.time_ns, problem="No Rayscope server answers"), 80, 24)
-    assert lost[0].startswith("No Rayscope server answers")
+    lost = _drawn(Look(look.session, look.time_ns, problem="Could not reach a Rayscope server"), 80, 24)
+    assert lost[0].startswith("Could not reach a Rayscope server")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_each_format_comes_as_a_file(place: Path) -> None:
     trace = read_chrome(gzip.decompress((place / "t.json.gz").read_bytes()))
     assert [s.name for s in trace.slices if s.category == "task"] == ["root"]
     said = run("--format", "speedscope", "-o", "s.json", said="speedscope")
-    assert "not in it: 1 attempts that never came to a worker" in said
+    assert "not included: 1 attempts that never reached a worker" in said
     assert len(json.loads((place / "s.json").read_text())["profiles"]) == 6
     run("--format", "parquet", "-o", "tables")
     assert {path.stem for path in (place / "tables").glob("*.parquet")} == set(VIEWS)
@@ -74,7 +74,7 @@ def test_each_format_comes_as_a_file(place: Path) -> None:
 def test_nothing_is_overwritten_unasked(place: Path) -> None:
     kept = place / "mine"
     kept.write_text("mine")
-    run("-o", "mine", code=1, said="mine exists. Give another --output, or --force")
+    run("-o", "mine", code=1, said="mine exists. Choose another --output, or overwrite it with --force")
     assert kept.read_text() == "mine"
     run("-o", "mine", "--force")
     assert read_perfetto(kept.read_bytes()).slices
@@ -83,15 +83,23 @@ def test_nothing_is_overwritten_unasked(place: Path) -> None:
     run("--format", "parquet", "-o", "tables", code=1, said="exists")
     run("--format", "parquet", "-o", "tables", "--force")
     (place / "tables" / "thesis.txt").write_text("mine")
-    run("--format", "parquet", "-o", "tables", "--force", code=1, said="has other files, as thesis.txt")
-    run("--format", "parquet", "-o", "mine", "--force", code=1, said="is no directory")
+    run(
+        "--format",
+        "parquet",
+        "-o",
+        "tables",
+        "--force",
+        code=1,
+        said="contains other files, such as thesis.txt",
+    )
+    run("--format", "parquet", "-o", "mine", "--force", code=1, said="is not a directory")
     run("-o", "tables", "--force", code=1, said="is a directory")
 
 
 def test_what_is_no_file_of_ours_stays(place: Path) -> None:
     pipe, link, folder = place / "pipe", place / "link", place / "tables"
     os.mkfifo(pipe)
-    run("-o", "pipe", "--force", code=1, said="pipe is no regular file. Give another --output.")
+    run("-o", "pipe", "--force", code=1, said="pipe is not a regular file. Choose another --output.")
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
     link.symlink_to("kept")
     for _ in range(2):
@@ -101,11 +109,19 @@ def test_what_is_no_file_of_ours_stays(place: Path) -> None:
         (place / "kept").write_text("old")
     run("-o", "link", code=1, said="link exists")
     (place / "away").symlink_to("no/such/place")
-    run("-o", "away", "--force", code=1, said="There is no directory")
+    run("-o", "away", "--force", code=1, said="Directory not found")
     folder.mkdir()
     (folder / "tasks.parquet").write_text("old")
     (folder / "zz.parquet").mkdir()
-    run("--format", "parquet", "-o", "tables", "--force", code=1, said="has other files, as zz.parquet")
+    run(
+        "--format",
+        "parquet",
+        "-o",
+        "tables",
+        "--force",
+        code=1,
+        said="contains other files, such as zz.parquet",
+    )
     assert (folder / "tasks.parquet").read_text() == "old"
     (folder / "zz.parquet").rmdir()
     (place / "to").symlink_to("tables")
@@ -134,13 +150,13 @@ def test_the_name_that_a_server_gives_leads_nowhere_else(
 
 
 def test_what_cannot_be_says_why(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("nowhere", code=1, said="No session 'nowhere' is recorded here.")
-    run("-o", "no/such/place", code=1, said="There is no directory no/such.")
-    run("--since", "yesterday", code=2, said="--since cannot be 'yesterday'. Give it as 2026-01-31T12:00:00")
+    run("nowhere", code=1, said="Session 'nowhere' not found.")
+    run("-o", "no/such/place", code=1, said="Directory not found: no/such.")
+    run("--since", "yesterday", code=2, said="Invalid --since: 'yesterday'. Use 2026-01-31T12:00:00")
     for odd in ("²", "0001-01-01", "0001-01-01T00:00:00+00:00", "9999-12-31", "1" * 30, "1" * 5000):
-        run("--since", odd, code=2, said="--since cannot be")
+        run("--since", odd, code=2, said="Invalid --since")
     for name in ("x.gz", "x.zip.gz"):
-        run("--format", "parquet", "-o", name, code=1, said="Give a directory as --output, or FILE.zip.")
+        run("--format", "parquet", "-o", name, code=1, said="Use a directory or FILE.zip as --output.")
     run("--format", "exe", code=2, said="perfetto")
 
     def full(*_: Any) -> int:
@@ -161,7 +177,7 @@ def test_what_breaks_off_leaves_nothing(
 
     monkeypatch.setattr("rayscope.views.export.export.draw", breaks)
     said = run("-o", "t", code=1)
-    assert "broke off" in said or "Export a part (a job, a time range)" in said
+    assert "closed the connection" in said or "Export a part (a job, a time range)" in said
     assert list(place.iterdir()) == []
 
 
@@ -172,6 +188,6 @@ def test_times_are_of_this_machine_unless_they_say_otherwise() -> None:
 
 
 def test_an_empty_data_directory(tmp_path: Path) -> None:
-    run("--data-dir", str(tmp_path / "none"), code=1, said="There is no data directory")
+    run("--data-dir", str(tmp_path / "none"), code=1, said="Data directory not found")
     (tmp_path / "some").mkdir()
     run("--data-dir", str(tmp_path / "some"), code=1, said="Record one: rayscope run SCRIPT")

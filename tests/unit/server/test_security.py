@@ -163,7 +163,7 @@ def test_a_head_has_bounds(
 
 
 def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="guessed"):
+    with pytest.raises(StartError, match="too easy to guess"):
         Server(Settings(data_dir=tmp_path / "data", port=0, host="0.0.0.0", token="secret")).start()
 
 

@@ -2869,7 +2869,7 @@ export interface TransfersAnswer {
  */
 export interface Wanted {
   /**
-   * Session name; the newest without it.
+   * Session name (default: the newest).
    */
   session?: string | null;
   /**
@@ -2878,7 +2878,7 @@ export interface Wanted {
   node?: string | null;
   workers?: string[] | null;
   /**
-   * Also the frames of Ray itself, and idle threads.
+   * Include Ray's own frames and idle threads.
    */
   whole?: boolean;
 }

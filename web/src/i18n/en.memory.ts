@@ -2,14 +2,14 @@ export const enMemory = {
   memory: {
     ended: 'The cluster is gone',
     endedText:
-      'Who holds which objects is asked of the living processes. What tasks moved and how large it was stays on record: see the data of each task, and the edges of the logical graph.',
+      'Object references come from running processes. What tasks moved and how large it was remains on record: see the data of each task, and the edges of the logical graph.',
     stores: 'Object stores',
     used: '{{used}} of {{all}} used',
-    primary: '{{bytes}} first copies',
+    primary: '{{bytes}} primary copies',
     spilled: '{{bytes}} spilled so far',
-    fallback: '{{bytes}} outside of shared memory',
-    noAnswer: 'no answer ({{error}})',
-    by: 'Grouped by',
+    fallback: '{{bytes}} outside shared memory',
+    noAnswer: 'no response ({{error}})',
+    by: 'Group by',
     groupings: {
       function: 'Function',
       type: 'Reference type',
@@ -28,7 +28,7 @@ export const enMemory = {
       ACTOR_HANDLE: 'Actor handle',
       UNKNOWN_STATUS: 'Unknown',
     },
-    group: 'Of',
+    group: 'Group',
     objects: 'Objects',
     references: 'References',
     bytes: 'Size',
@@ -39,19 +39,17 @@ export const enMemory = {
     worker: 'Worker',
     actor: 'Actor',
     nobody: 'not on record',
-    noCallSites:
-      'Ray records call sites only where its nodes and drivers were started with RAY_record_ref_creation_sites=1.',
+    noCallSites: "To record call sites, start Ray's nodes and drivers with RAY_record_ref_creation_sites=1.",
     summary: '{{objects}} object{{objects, s}}, {{bytes}}, {{references}} reference{{references, s}}',
     unknown: '{{n}} of unknown size',
     reading:
-      'Being read: {{read}} of {{total}} node{{total, s}} {{total, plural(one: has; other: have)}} answered so far. What follows is of those.',
+      'Loading: {{read}} of {{total}} node{{total, s}} {{read, plural(one: has; other: have)}} responded so far. The figures below cover only {{read, plural(one: it; other: them)}}.',
     truncated:
-      '{{read}} of {{total}} reference{{total, s}} {{total, plural(one: was; other: were)}} read: the sums below are of those. Choose a node to read more of its own.',
+      'Read {{read}} of {{total}} reference{{total, s}}. The totals below cover only these. Choose a node to read more of its references.',
     more: '{{n}} more group{{n, s}}',
     suspects: 'Suspected leaks',
-    suspectsText:
-      'Kept by nothing but a variable of one process, for longer than the chosen time, and many or large.',
-    noSuspects: 'Nothing is kept that long by variables alone.',
+    suspectsText: 'Large or numerous objects held only by a local variable for longer than the chosen time.',
+    noSuspects: 'No objects held this long only by local variables.',
     olderThan: 'Older than',
     minutes: '{{n}} min',
     hours: '{{n}} h',
@@ -61,7 +59,7 @@ export const enMemory = {
     age: 'Age',
     holders: 'Held by',
     andMore: 'and {{n}} more',
-    none: 'No object is held',
+    none: 'No objects held',
     asOf: 'as of {{time}}',
   },
 };

@@ -1,10 +1,10 @@
 export const enOperator = {
   operator: {
     cancel: 'Cancel',
-    token: "Operator's token",
+    token: 'Operator token',
     tokenText:
-      'This changes something, so it needs the operator’s token. It stands in the file `operator` in the server’s data directory; `rayscope operator` prints it.',
-    wrong: 'That is not the operator’s token.',
-    remember: 'This tab keeps it until it is closed.',
+      "This action needs the operator token. Run `rayscope operator` on the server to get it; it is stored in the file `operator` in the server's data directory.",
+    wrong: 'Wrong operator token.',
+    remember: 'Remembered until you close this tab.',
   },
 };

@@ -4,50 +4,51 @@ export const enShipped = {
     NodeDead: {
       summary: 'Node {{node}} is dead',
       description:
-        "Ray's GCS takes it for dead, and nobody asked it to go. Its actors and tasks are lost or begun again; the node's page says why it died.",
+        "Ray marked this node dead unexpectedly. Its tasks and actors are lost or restarted. The node's page shows why it died.",
     },
     NodeSilent: {
-      summary: 'Node {{node}} does not answer',
+      summary: 'Node {{node}} is not responding',
       description:
-        'Its agent answered minutes ago and does not now, while Ray still takes the node for alive: it was lost just now (Ray notices after about 15 s), or it is overloaded.',
+        "The node's agent stopped responding within the last 10 minutes, but Ray still considers the node alive. Either the node just died (Ray notices after about 15 s), or it is overloaded.",
     },
     NodeCpuHigh: {
       summary: 'CPU of node {{node}} at {{value}} %',
-      description: 'Above 80 % for a minute. The Gantt chart by node shows what runs there.',
+      description: 'Above 80 % for a minute. The Gantt chart by node shows what is running there.',
     },
     NodeMemoryHigh: {
       summary: 'Memory of node {{node}} at {{value}} %',
-      description: "From 95 % on Ray kills workers. The node's page shows which ones hold most.",
+      description: "Ray starts killing workers at 95 %. The node's page shows which ones use the most.",
     },
     ObjectStoreNearlyFull: {
       summary: 'Object store of node {{node}} at {{value}} %',
-      description: 'Beyond it Ray spills to disk. See which call sites hold the objects.',
+      description: 'When it is full, Ray spills objects to disk. See which call sites hold them.',
     },
     GpuIdleWhileReserved: {
-      summary: '{{value}} GPUs of node {{node}} are reserved and idle',
+      summary: 'Reserved but idle GPUs on node {{node}}: {{value}}',
       description:
-        "Less than 5 % of the node's GPUs is used for ten minutes, while tasks or actors hold some.",
+        'GPU utilization on this node has been below 5 % for ten minutes, although tasks or actors reserve GPUs.',
     },
     TaskFailureRateHigh: {
-      summary: '{{value}} % of the task attempts fail',
-      description: 'More than a tenth of those that ended within five minutes, for five minutes on end.',
+      summary: '{{value}} % of task attempts fail',
+      description:
+        'More than 10 % of the attempts that ended within five minutes failed, for at least five minutes.',
     },
     UnschedulableDemands: {
-      summary: '{{value}} tasks or actors ask for resources that no node has',
-      description: 'They wait for ever, unless such a node joins. The overview shows what they ask for.',
+      summary: 'Requests that no node can satisfy: {{value}}',
+      description:
+        'These tasks or actors stay pending until a node that fits joins. The overview shows what they need.',
     },
     ActorRestartingInALoop: {
       summary: '{{name}} restarted {{value}} times within 5 minutes',
-      description: 'Actors of this class die again and again. Their pages say of what.',
+      description: 'Actors of this class keep dying. Their pages show why.',
     },
     EventsDropped: {
-      summary: '{{value}} events lost within 5 minutes',
-      description:
-        "Ray's agents could not keep what they were to send. The banner of the session says what is missing.",
+      summary: 'Events dropped within 5 minutes: {{value}}',
+      description: "Ray's agents could not deliver them. The banner of the session shows what is missing.",
     },
     RecordNotWritten: {
       summary: 'The record cannot be written',
-      description: "Events wait on disk meanwhile. The server's log and /api/health say why.",
+      description: "Events queue on disk in the meantime. The server's log and /api/health show why.",
     },
   },
 };

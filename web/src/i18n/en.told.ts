@@ -3,168 +3,171 @@ export const enTold = {
   told: {
     server: {
       not_found_session: {
-        message: 'No session {{id}} is recorded here.',
-        remedy: 'The list of sessions shows what is.',
+        message: 'Session {{id}} not found.',
+        remedy: 'See the list of sessions.',
       },
       not_found_task: {
-        message: 'No task {{id}} in this session.',
+        message: 'Task {{id}} not found in this session.',
         remedy:
-          'It may be on its way: the record is some seconds behind. Else look for it in another session.',
+          'It may appear shortly: the record is a few seconds behind. Otherwise, look in another session.',
       },
       not_found_actor: {
-        message: 'No actor {{id}} in this session.',
-        remedy: 'The list of actors shows all that are on record.',
+        message: 'Actor {{id}} not found in this session.',
+        remedy: 'See the list of actors.',
       },
       not_found_worker: {
-        message: 'No worker {{id}} in this session.',
-        remedy: 'The list of workers shows all that are on record.',
+        message: 'Worker {{id}} not found in this session.',
+        remedy: 'See the list of workers.',
       },
       not_found_node: {
-        message: 'No node {{id}} in this session.',
-        remedy: 'The list of nodes shows all that are on record.',
+        message: 'Node {{id}} not found in this session.',
+        remedy: 'See the list of nodes.',
       },
       not_found_job: {
-        message: 'No job {{id}} in this session.',
-        remedy: 'The list of jobs shows all that are on record.',
+        message: 'Job {{id}} not found in this session.',
+        remedy: 'See the list of jobs.',
       },
       not_found_placement_group: {
-        message: 'No placement group {{id}} in this session.',
-        remedy: 'The list of placement groups shows all that are on record.',
+        message: 'Placement group {{id}} not found in this session.',
+        remedy: 'See the list of placement groups.',
       },
       busy: {
-        message: 'The server does the same for others just now.',
-        remedy: 'Try again in some seconds.',
+        message: 'The server is busy with the same request.',
+        remedy: 'Try again in a few seconds.',
       },
       locked: {
         message: 'The record is in use by another process.',
         remedy: 'Stop the other Rayscope server on this data directory, or use another --data-dir.',
       },
       full: {
-        message: 'The disk of the record is full.',
-        remedy: 'Free some space; recording resumes by itself.',
+        message: 'The disk that holds the record is full.',
+        remedy: 'Free some space; recording resumes automatically.',
       },
       memory: {
-        message: 'The record needs more memory than it may have.',
-        remedy: 'Raise RAYSCOPE_MEMORY_LIMIT and restart; nothing is lost meanwhile.',
+        message: 'The record needs more memory than allowed.',
+        remedy: 'Raise RAYSCOPE_MEMORY_LIMIT and restart. No data is lost in the meantime.',
       },
       newer: {
         message: 'The record was written by a newer Rayscope.',
         remedy: 'Upgrade: pip install -U rayscope',
       },
       unauthenticated: {
-        message: 'The GCS at {{address}} refused our token, or wants one.',
-        remedy: 'Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster’s token.',
+        message: 'The GCS at {{address}} rejected the token, or requires one.',
+        remedy: "Set RAY_AUTH_TOKEN, or set RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
       },
       not_gcs: {
-        message: 'The service at {{address}} is not the GCS of a Ray cluster.',
+        message: 'The service at {{address}} is not a Ray GCS.',
         remedy:
-          'Give the GCS address of the head node, usually port 6379; if it is that, wait until the head node has started.',
+          'Use the GCS address of the head node (usually port 6379). If that is what you gave, wait until the head node has started.',
       },
       deadline: {
-        message: 'The GCS at {{address}} did not answer within {{seconds}} s.',
-        remedy: 'It is overloaded, or a firewall drops the packets: try again, or from the head node.',
+        message: 'The GCS at {{address}} did not respond within {{seconds}} s.',
+        remedy: 'It is overloaded, or a firewall drops the packets. Try again, or run this on the head node.',
       },
       unreachable: {
-        message: 'Cannot reach a Ray GCS at {{address}}.',
-        remedy: 'Check that the cluster runs, and that this is the address that `ray start --head` printed.',
+        message: 'Could not reach a Ray GCS at {{address}}.',
+        remedy:
+          'Check that the cluster is running, and that this is the address that `ray start --head` printed.',
       },
       no_job_api: {
-        message: 'This session’s cluster is gone, or its dashboard (which has Ray’s job API) is not known.',
+        message:
+          "The cluster of this session is gone, or its dashboard (which serves Ray's job API) is unknown.",
         remedy:
-          'Jobs can be submitted, stopped and deleted while the cluster runs with a dashboard: pip install "ray[default]" there, and do not start it with --include-dashboard=false.',
+          'Jobs can be submitted, stopped, and deleted while the cluster runs with a dashboard: run pip install "ray[default]" there, and do not start it with --include-dashboard=false.',
       },
       needs_operator: {
-        message: 'This needs the operator’s token.',
-        remedy: '`rayscope operator` prints it on the server’s machine.',
+        message: 'This needs the operator token.',
+        remedy: 'Run `rayscope operator` on the server to get it.',
       },
       wrong_operator_token: {
-        message: 'That is not the operator’s token.',
-        remedy: '`rayscope operator` prints it on the server’s machine.',
+        message: 'Wrong operator token.',
+        remedy: 'Run `rayscope operator` on the server to get it.',
       },
       bad_host: {
-        message: 'This server is not known by the name in the address bar.',
-        remedy: 'Call it by its IP address or localhost, or allow the name with RAYSCOPE_ALLOWED_HOSTS.',
+        message: 'The server does not accept requests for the host name in the address bar.',
+        remedy: 'Use the IP address or localhost, or allow the name with RAYSCOPE_ALLOWED_HOSTS.',
       },
       usage_unheard: {
-        message: 'What this cluster’s machines use is not heard of.',
-        remedy: 'It is told by a cluster that lives and whose GCS this server reaches.',
+        message: "The utilization of this cluster's nodes is unknown.",
+        remedy: 'It is available while the cluster is running and this server can reach its GCS.',
       },
       usage_died: {
-        message: 'It died before this server heard from it.',
-        remedy: 'What it used is kept from when this server listens, as long as it runs.',
+        message: 'The node died before this server received its utilization.',
+        remedy: 'Utilization is kept only while this server is running and listening.',
       },
       usage_none_yet: {
-        message: 'The node has told nothing yet.',
-        remedy: 'Each node’s agent tells every 5 s. Agents need ray[default]; see dashboard_agent.log there.',
+        message: 'The node has not reported anything yet.',
+        remedy:
+          "Each node's agent reports every 5 s. Agents need ray[default]; see dashboard_agent.log on the node.",
       },
       collector_no_gcs: {
-        message: 'The cluster’s GCS is not being read.',
-        remedy: 'Name its address: rayscope attach ADDRESS',
+        message: "The cluster's GCS is not being read.",
+        remedy: 'Give its address: rayscope attach ADDRESS',
       },
       collector_no_node: {
-        message: 'No node’s metrics can be read; {{said}}.',
+        message: "No node's metrics could be read: {{said}}.",
         remedy:
-          'Ray’s dashboard agent serves them on each node: check that it runs (dashboard_agent.log) and that this machine reaches the nodes’ metrics_export_port.',
+          "They are served by Ray's dashboard agent on each node. Check that it is running (dashboard_agent.log) and that this machine can reach the nodes' metrics_export_port.",
       },
       collector_some_nodes: {
-        message: '{{number}} of {{whole}} nodes cannot be read; {{said}}.',
+        message: '{{number}} of {{whole}} nodes could not be read: {{said}}.',
         remedy:
-          'Ray’s dashboard agent serves them on each node: check that it runs (dashboard_agent.log) and that this machine reaches the nodes’ metrics_export_port.',
+          "Their metrics are served by Ray's dashboard agent on each node. Check that it is running (dashboard_agent.log) and that this machine can reach the nodes' metrics_export_port.",
       },
       collector_late: {
-        message: 'It has not answered for {{seconds}} s (it may take {{limit}} s).',
-        remedy: 'It is asked again when it has; the other collectors go on.',
+        message: 'Timed out: no answer for {{seconds}} s (the limit is {{limit}} s).',
+        remedy: 'It is asked again once it answers. Other collectors are not affected.',
       },
       collector_too_much: {
-        message: 'It tells more than {{limit}} samples.',
-        remedy: 'Let it tell less.',
+        message: 'More than {{limit}} samples.',
+        remedy: 'Make the collector return fewer samples.',
       },
       collector_no_sample: {
-        message: '{{sample}} is no sample: {{reason}}.',
-        remedy: 'Make it with rayscope.metrics.collector.sample().',
+        message: '{{sample}} is not a sample: {{reason}}.',
+        remedy: 'Create samples with rayscope.metrics.collector.sample().',
       },
       collector_broken: {
         message: '{{reason}}',
-        remedy: 'Mend or uninstall the package that brings it, then restart the server.',
+        remedy: 'Fix or uninstall the package that provides it, then restart the server.',
       },
       http_502: {
-        message: 'The proxy in between cannot reach the server.',
-        remedy: 'Check that `rayscope` still runs. This page comes back by itself.',
+        message: 'The proxy could not reach the server.',
+        remedy: 'Check that `rayscope` is still running. This page reconnects automatically.',
       },
       http_504: {
-        message: 'The proxy in between had no answer from the server in time.',
-        remedy: 'Check that `rayscope` still runs. This page comes back by itself.',
+        message: 'The proxy got no response from the server in time.',
+        remedy: 'Check that `rayscope` is still running. This page reconnects automatically.',
       },
     },
     agent: {
       no_agent: {
-        message: 'The node has no dashboard agent, or none yet.',
+        message: 'The node has no dashboard agent, or it is not running yet.',
         remedy:
-          'While the node starts: try again. Else see dashboard_agent.log there; agents need ray[default].',
+          'If the node is starting, try again. Otherwise, see dashboard_agent.log there; agents need ray[default].',
       },
       unreachable: {
-        message: 'The node cannot be reached.',
-        remedy: 'Check that it runs, and that this server can reach its ports.',
+        message: 'Could not reach the node.',
+        remedy: 'Check that it is running and that this server can reach its ports.',
       },
       unauthenticated: {
-        message: 'The node refused our token.',
+        message: 'The node rejected the token.',
         remedy: 'Attach with Ray’s token, or set RAY_AUTH_TOKEN for this server.',
       },
       timeout: {
-        message: 'The node did not answer in time.',
-        remedy: 'It is overloaded or unreachable: try again.',
+        message: 'The node did not respond in time.',
+        remedy: 'It is overloaded or unreachable. Try again.',
       },
       deadline: {
-        message: 'The cluster did not answer in time.',
-        remedy: 'It is overloaded or unreachable: try again.',
+        message: 'The cluster did not respond in time.',
+        remedy: 'It is overloaded or unreachable. Try again.',
       },
       gone: {
-        message: 'The node has no such file any more.',
-        remedy: 'What was kept of it is shown.',
+        message: 'The file no longer exists on the node.',
+        remedy: 'Showing the kept copy.',
       },
       not_asked: {
-        message: 'This node was not asked yet.',
-        remedy: 'Choose it to list its files.',
+        message: "This node's files have not been listed yet.",
+        remedy: 'Choose the node to list its files.',
       },
     },
   },

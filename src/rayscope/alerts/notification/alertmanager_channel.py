@@ -32,7 +32,9 @@ class AlertmanagerChannel:
         url = str(config.get("url") or "")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise BadQuery("`url` is Alertmanager's, beginning with http.", "For example http://host:9093.")
+            raise BadQuery(
+                "`url` must be the URL of Alertmanager and start with http.", "For example http://host:9093."
+            )
         self._host = parts.netloc.rpartition("@")[2]
         headers = {"Authorization": f"Bearer {config['token']}"} if config.get("token") else {}
         auth = (str(config["username"]), str(config.get("password", ""))) if config.get("username") else None
@@ -53,7 +55,7 @@ class AlertmanagerChannel:
                 headers={"Content-Type": "application/json"},
             )
         except httpx.HTTPError as error:
-            raise ChannelError(f"{self._host} is not reached: {type(error).__name__}.") from error
+            raise ChannelError(f"Could not reach {self._host}: {type(error).__name__}.") from error
         if not answer.is_success:
             raise ChannelError(f"{self._host} answered {answer.status_code}: {answer.text[:200]}")
 

@@ -25,12 +25,16 @@ class AppriseChannel:
     def __init__(self, config: Mapping[str, Any]) -> None:
         urls = config.get("urls") or []
         if not isinstance(urls, list) or not urls or len(urls) > _MAX_URLS:
-            raise BadQuery(f"`urls` is a list of 1 to {_MAX_URLS} URLs.", "See apprise's list of services.")
+            raise BadQuery(
+                f"`urls` must be a list of 1 to {_MAX_URLS} URLs.",
+                "See the list of services in Apprise's documentation.",
+            )
         self._apprise = apprise.Apprise()
         for number, url in enumerate(urls, 1):
             if not isinstance(url, str) or not self._apprise.add(url):
                 raise BadQuery(
-                    f"URL number {number} is none that apprise knows.", "See apprise's list of services."
+                    f"URL number {number} is not supported by Apprise.",
+                    "See the list of services in Apprise's documentation.",
                 )
         self._urls = [str(url) for url in urls]
 
@@ -49,7 +53,7 @@ class AppriseChannel:
                 title=notification.title, body=notification.body, notify_type=kind
             )
         if not delivered:
-            raise ChannelError(_redacted(" ".join(said) or "The service was not reached.", self._urls))
+            raise ChannelError(_redacted(" ".join(said) or "Could not reach the service.", self._urls))
 
 
 class _Listening(logging.Handler):

@@ -71,7 +71,7 @@ class Notification(NamedTuple):
                 told = ", ".join(f"{name}={value}" for name, value in sorted(alert.labels.items()))
                 lines += [told, ""]
             if len(alerts) > 20:
-                lines += [f"and {len(alerts) - 20} more that are {word}", ""]
+                lines += [f"and {len(alerts) - 20} more {word}", ""]
         lines += [f"session {self.session}", *([self.url] if self.url else [])]
         return "\n".join(lines)
 
@@ -119,7 +119,7 @@ class Config(NamedTuple):
         for each in self.channels:
             if each.name == name:
                 return each
-        raise NotFound(f"There is no channel {name[:60]!r}.", "GET /api/alerts/channels lists them.")
+        raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/alerts/channels lists them.")
 
 
 def kinds() -> list[str]:
@@ -135,7 +135,7 @@ def _kind(name: str) -> Any:
     if name in _OURS:
         module, _, attribute = _OURS[name].partition(":")
         return getattr(import_module(module), attribute)
-    raise BadQuery(f"There is no kind of channel {name[:60]!r}.", f"There are: {', '.join(kinds())}.")
+    raise BadQuery(f"Unknown channel type {name[:60]!r}.", f"Known types: {', '.join(kinds())}.")
 
 
 def load_channels(path: Path) -> Config:
@@ -145,28 +145,29 @@ def load_channels(path: Path) -> Config:
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:
-        return Config(problem=f"channels.yml cannot be read: {error}", remedy="See that it is UTF-8 text.")
+        return Config(problem=f"Could not read channels.yml: {error}", remedy="Check that it is UTF-8 text.")
     try:
         document = parse_yaml(text) or {}
         if not isinstance(document, dict) or not set(document) <= {"route", "channels"}:
             raise BadQuery(
-                "channels.yml is a mapping with `channels` and `route`.", "See docs/reference/alerts.md."
+                "channels.yml must be a mapping with `channels` and `route`.", "See docs/reference/alerts.md."
             )
         route = _route(document.get("route") or {}, Route())
         given = [] if document.get("channels") is None else document["channels"]
         if not isinstance(given, list) or len(given) > _MAX_CHANNELS:
             raise BadQuery(
-                f"`channels` is a list of {_MAX_CHANNELS} at most.", "See docs/reference/alerts.md."
+                f"`channels` must be a list of at most {_MAX_CHANNELS} channels.",
+                "See docs/reference/alerts.md.",
             )
         channels = tuple(_configured(each, number, route) for number, each in enumerate(given))
         names = [each.name for each in channels]
         if len(set(names)) < len(names):
-            raise BadQuery("Two channels have one name.", "Give each its own.")
+            raise BadQuery("Two channels have the same name.", "Give each channel its own name.")
     except BadYaml:
         # Why it is not could quote a secret.
         return Config(
-            problem="channels.yml cannot be read as YAML, or is too large or nested too deep.",
-            remedy="Correct it; `python -c` with yaml says where.",
+            problem="channels.yml is not valid YAML, or is too large or nested too deeply.",
+            remedy="Fix the file. Python's yaml module shows where the error is.",
         )
     except BadQuery as problem:
         return Config(problem=problem.message, remedy=problem.remedy)
@@ -179,12 +180,12 @@ def _configured(given: Any, number: int, route: Route) -> Configured:
     resolved = True
     try:
         if not isinstance(given, dict):
-            raise BadQuery("A channel is a mapping.", "It has at least `name` and `type`.")
+            raise BadQuery("A channel must be a mapping.", "Give at least `name` and `type`.")
         name = str(given.get("name") or name)[:100]
         kind = str(given.get("type") or "")[:100]
         told = given.get("match") or {}
         if not isinstance(told, dict):
-            raise BadQuery("`match` maps labels to values.", "For example match: {severity: critical}.")
+            raise BadQuery("`match` must map labels to values.", "For example match: {severity: critical}.")
         match = {str(label): str(value) for label, value in told.items()}
         resolved = bool(given.get("send_resolved", True))
         channel: Channel = _kind(kind)(given)
@@ -193,16 +194,16 @@ def _configured(given: Any, number: int, route: Route) -> Configured:
     except BadQuery as problem:
         return Configured(name, kind, match, resolved, route, None, problem.message, problem.remedy)
     except Exception as error:  # a plug-in's; its text could hold a secret
-        said = f"The channel cannot be made: {type(error).__name__}."
-        return Configured(name, kind, match, resolved, route, None, said, "See the plug-in's documentation.")
+        said = f"Could not create the channel: {type(error).__name__}."
+        return Configured(name, kind, match, resolved, route, None, said, "See the plugin's documentation.")
 
 
 def _route(given: Mapping[str, Any], base: Route) -> Route:
     if not isinstance(given, Mapping):
-        raise BadQuery("`route` is a mapping.", f"It has {', '.join(sorted(_ROUTE_KEYS))}.")
+        raise BadQuery("`route` must be a mapping.", f"Its keys are {', '.join(sorted(_ROUTE_KEYS))}.")
     by = given.get("group_by", base.group_by)
     if not isinstance(by, (list, tuple)) or not all(isinstance(each, str) for each in by):
-        raise BadQuery("`group_by` is a list of labels.", "For example [alertname, node_id].")
+        raise BadQuery("`group_by` must be a list of labels.", "For example [alertname, node_id].")
     return Route(
         tuple(by),
         duration_ns(given["group_wait"]) if "group_wait" in given else base.group_wait_ns,

@@ -112,7 +112,7 @@ class Delivery:
 def attempt(channel: Configured, notification: Notification) -> str | None:
     """Send once. What went wrong, or None."""
     if channel.channel is None:
-        return channel.problem or "The channel cannot be used."
+        return channel.problem or "The channel is not usable."
     try:
         channel.channel.send(notification)
     except ChannelError as problem:

@@ -64,22 +64,22 @@ class Silences:
         """A new silence. Raises BadQuery for what cannot be."""
         ends_ns = min(ends_ns, starts_ns + _LONGEST_NS)
         if not matchers or len(matchers) > _MAX_MATCHERS:
-            raise BadQuery(f"A silence has 1 to {_MAX_MATCHERS} matchers.", "Say which labels are meant.")
+            raise BadQuery(f"A silence must have 1 to {_MAX_MATCHERS} matchers.", "Give the labels to match.")
         if any(len(text) > _MAX_TEXT for matcher in matchers for text in matcher):
             raise BadQuery("A matcher is too long.", f"At most {_MAX_TEXT} characters.")
         if ends_ns <= max(starts_ns, now_ns):
-            raise BadQuery("A silence has to end after its begin, and after now.", "Give a later end.")
+            raise BadQuery("A silence must end after it starts, and in the future.", "Give a later end.")
         if not created_by.strip():
-            raise BadQuery("A silence needs a name: whose is it?", "Give created_by.")
+            raise BadQuery("A silence needs a creator.", "Give created_by.")
         silence = Silence(
             secrets.token_hex(8), matchers, starts_ns, ends_ns, created_by[:200], comment[:_MAX_TEXT]
         )
         if all(matcher.op in ("!=", "!~") for matcher in matchers) or silence.fits({}):
-            raise BadQuery("This would silence everything.", "Name at least one label that has to be there.")
+            raise BadQuery("This would silence everything.", "Match at least one label that must be present.")
         with self._lock:
             self._tidy(now_ns)
             if len(self._all) >= _MAX_SILENCES:
-                raise BadQuery(f"There are {_MAX_SILENCES} silences already.", "End some of them.")
+                raise BadQuery(f"There are already {_MAX_SILENCES} silences.", "End some of them.")
             self._all[silence.id] = silence
             save(self._path, list(self._all.values()))
         return silence
@@ -89,7 +89,7 @@ class Silences:
         with self._lock:
             known = self._all.get(identity)
             if known is None:
-                raise NotFound("There is no such silence.", "GET /api/alerts/silences lists them.")
+                raise NotFound("Silence not found.", "GET /api/alerts/silences lists them.")
             ended = msgspec.structs.replace(known, ends_ns=min(known.ends_ns, now_ns))
             self._all[identity] = ended
             save(self._path, list(self._all.values()))

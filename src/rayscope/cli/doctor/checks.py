@@ -18,7 +18,7 @@ SPANS, SNAPSHOT = "profile spans", "snapshot fallback"
 #: With fewer tasks than this the processes' work at rest would be most of a figure for one task.
 _ENOUGH = 100
 _NAMED = 3
-_AGAIN = "Stop the node, and start it with your other options by:"
+_AGAIN = "Stop the node, then start it with your other options:"
 _BEHIND_S = 5
 
 
@@ -55,9 +55,9 @@ def is_whole(findings: Iterable[Finding]) -> bool:
 def _server(facts: Facts) -> Finding:
     server, targets = facts.server, _targets(facts)
     if server.url is None:
-        says, command = "No server runs for this data directory", _with_data_dir("rayscope serve", facts)
+        says, command = "No server is running on this data directory", _with_data_dir("rayscope serve", facts)
         if targets:
-            says += f", and none answers at {targets[0]}, where the nodes send their events"
+            says += f", and none responds at {targets[0]}, where the nodes send their events"
             port = urlsplit(targets[0]).port
             command += f" --port {port}" if port else ""
         return Finding(SERVER, OFF, f"{says}.", remedy="Start one:", command=command)
@@ -68,29 +68,29 @@ def _server(facts: Facts) -> Finding:
             return Finding(SERVER, state, server.error, remedy=f"{remedy}:", command=f"rayscope {command}")
         return Finding(SERVER, state, server.error, remedy=server.remedy)
     says, cost = f"{server.url} (version {server.version or '?'})", _cpu_cost(facts, "server")
-    cost = cost and f"{cost} in the server's process, which is ours alone (all its sessions)."
+    cost = cost and f"{cost} in the server's process, which serves only Rayscope (all sessions)."
     if server.health.get("status") != "ok":
         error = server.health.get("error") or {}
-        says += f" answers but cannot keep everything: {error.get('message') or 'it does not say why.'}"
+        says += f" is running but cannot record everything: {error.get('message') or 'it gives no reason.'}"
         return Finding(SERVER, PARTLY, says, cost, error.get("remedy") or "See the server's log.")
     if server.known is False:
-        says += " knows nothing of this session"
+        says += " is not recording this session"
         elsewhere = next((target for target in targets if not same_place(target, server.url)), None)
         if elsewhere:
             says += f", whose events go to {elsewhere}."
             command = f"rayscope doctor {facts.address} --server {elsewhere}"
-            return Finding(SERVER, PARTLY, says, cost, "Ask that one:", command)
+            return Finding(SERVER, PARTLY, says, cost, "Check that server instead:", command)
         command = _with_data_dir(f"rayscope attach {facts.address}", facts)
-        return Finding(SERVER, PARTLY, f"{says}.", cost, "Let it take snapshots:", command)
-    says += " records this session."
+        return Finding(SERVER, PARTLY, f"{says}.", cost, "To record snapshots:", command)
+    says += " is recording this session."
     rejected = server.ingest.get("rejected_batches") or 0
     if rejected:
-        says += f" Since its start it could not read {_many(rejected, 'batch')} of events."
-        remedy = "They lie in rejected/ in its data directory; its log says why."
+        says += f" Since it started, it could not read {_many(rejected, 'batch')} of events."
+        remedy = "They are in rejected/ in its data directory; its log says why."
         return Finding(SERVER, PARTLY, says, cost, remedy)
     behind_s = (server.ingest.get("behind_ns") or 0) / 1e9
     if behind_s > _BEHIND_S:
-        says += f" It is {behind_s:.0f} s behind with writing them down."
+        says += f" It is {behind_s:.0f} s behind in writing them."
     return Finding(SERVER, ON, says, cost)
 
 
@@ -107,8 +107,8 @@ def _export(facts: Facts) -> Finding:
         return Finding(EXPORT, PARTLY, says, cost, "See the lanes below.")
     silent = [driver for driver in facts.drivers if not driver.worker_events]
     if silent and not _configured(facts, recording.WORKER_EVENTS):
-        says += f" {_pids(silent)} without {recording.WORKER_EVENTS} and may keep events back."
-        return Finding(EXPORT, PARTLY, says, cost, "Start such drivers with:", "rayscope run SCRIPT")
+        says += f" {_pids(silent)} without {recording.WORKER_EVENTS} and may not send all events."
+        return Finding(EXPORT, PARTLY, says, cost, "Start drivers with:", "rayscope run SCRIPT")
     return Finding(EXPORT, ON, says, cost)
 
 
@@ -116,28 +116,28 @@ def _no_events(facts: Facts, cost: str) -> Finding:
     """No node sends events, as far as the server knows."""
     targets = _targets(facts)
     if not targets and any(node.env for node in facts.nodes):
-        says = "The cluster was started without recording: its nodes send us no events."
+        says = "The cluster was started without recording: its nodes send no events."
         command = _with_data_dir(f"rayscope attach {facts.address}", facts)
         if "snapshot" in str(facts.server.recording.get("recording")):
-            says += " The server takes snapshots instead."
+            says += " The server records snapshots instead."
             return Finding(EXPORT, OFF, says, "", _AGAIN, _start_line(facts, facts.nodes[0]))
-        remedy = "For snapshots until it is started anew with `rayscope start`:"
+        remedy = "To record snapshots until you restart it with `rayscope start`:"
         return Finding(EXPORT, OFF, says, "", remedy, command)
     if not targets:
-        says = "No events have come, and no node's settings can be read from here."
+        says = "No events have arrived, and no node's settings can be read from here."
         return Finding(EXPORT, UNKNOWN, says, cost, "On the head node:", f"rayscope doctor {facts.address}")
     told = sum(bool(node.env and node.env.ours) for node in facts.nodes)
-    says = f"{_count(told, len(facts.nodes))} told to send events to {targets[0]}"
+    says = f"{_count(told, len(facts.nodes))} configured to send events to {targets[0]}"
     lost = sum(node.lost or 0 for node in facts.nodes)
-    kept = f" {lost:,} events are lost already." if lost else ""
+    kept = f" {lost:,} events have already been dropped." if lost else ""
     if facts.server.url and not same_place(facts.server.url, targets[0]):
         says += f", not to {facts.server.url}.{kept}"
         command = f"rayscope doctor {facts.address} --server {targets[0]}"
-        return Finding(EXPORT, PARTLY, says, cost, "Ask that one:", command)
+        return Finding(EXPORT, PARTLY, says, cost, "Check that server instead:", command)
     if facts.server.known is None:
-        says += ". Until a server takes them an agent keeps 100,000 events, or 128 MiB on the fast lane."
+        says += ". Until a server accepts them, an agent keeps 100,000 events, or 128 MiB on the fast lane."
     else:
-        says += ", but none has come."
+        says += ", but none have arrived."
     return Finding(EXPORT, PARTLY, says + kept, cost, "See the server above and the lanes below.")
 
 
@@ -155,7 +155,7 @@ def _misses(facts: Facts) -> tuple[str, str, str] | None:
     for what, is_off in off.items():
         if is_off and facts.config is not None:
             head = next((one for one in facts.nodes if one.head), facts.nodes[0])
-            says = f"Events come, but not those of {what} is off."
+            says = f"Events arrive, but not those of {what} is off."
             return says, _AGAIN, _start_line(facts, head)
     dropped = facts.server.recording.get("dropped") or {}
     lost, repaired = dropped.get("total") or 0, dropped.get("repaired_total") or 0
@@ -163,9 +163,11 @@ def _misses(facts: Facts) -> tuple[str, str, str] | None:
         return None
     by = [one for one in dropped.get("by") or () if one["reason"] != "profile_events_dropped"]
     named = "; ".join(f"{one['count']:,} by {one['source']} ({one['reason']})" for one in by[:_NAMED])
-    says = f"{lost:,} events of tasks are lost{f': {named}' if named else ''}; "
-    says += f"{repaired:,} of them were looked up in the GCS again."
-    remedy = "More room in the agents keeps more: set RAYSCOPE_AGENT_BUFFER_BYTES where nodes are started."
+    says = f"{lost:,} task events were dropped{f': {named}' if named else ''}; "
+    says += f"{repaired:,} of them were recovered from the GCS."
+    remedy = (
+        "To keep more, enlarge the agents' buffer: set RAYSCOPE_AGENT_BUFFER_BYTES where nodes are started."
+    )
     return says, remedy, ""
 
 
@@ -178,20 +180,20 @@ def _lanes(facts: Facts) -> Iterator[Finding]:
         groups.setdefault((lane, *why), []).append(node)
     for (lane, says, remedy, command), nodes in sorted(groups.items()):
         state = {"fast": ON, "json": PARTLY, UNKNOWN: UNKNOWN}.get(lane, OFF)
-        text = f"{'not known' if lane == UNKNOWN else lane} on {_names(nodes)}"
+        text = f"{'unknown' if lane == UNKNOWN else lane} on {_names(nodes)}"
         text += f": {says}" if says else "."
         trouble = next((one.agent["trouble"] for one in nodes if one.agent and one.agent["trouble"]), None)
         if trouble:
             waiting = sum(one.agent["waiting"] for one in nodes if one.agent)
-            state, remedy = PARTLY, "Check that these nodes reach the server."
-            text += f" The server does not take their events now ({trouble}); {waiting:,} wait."
+            state, remedy = PARTLY, "Check that these nodes can reach the server."
+            text += f" The server is not accepting their events now ({trouble}); {waiting:,} are waiting."
         yield Finding(LANE, state, text, _lane_cost(lane, nodes), remedy, command)
 
 
 def _later(node: Node) -> tuple[str, str, str]:
     """The same of a node whose lane no server tells."""
-    says = "set to take the fast lane, but only " if node.env and node.env.fast_lane else ""
-    return f"{says}a server that has the events can tell.", "See the server above.", ""
+    says = "set to use the fast lane, but only " if node.env and node.env.fast_lane else ""
+    return f"{says}a server that receives the events can confirm it.", "See the server above.", ""
 
 
 def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
@@ -205,32 +207,35 @@ def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
             if "EXPOSABLE" in reason:
                 return says, _AGAIN, start
             if "known" in reason or "anew" in reason or "answered" in reason:
-                return says, "Newer versions may know it:", f"{python} -m pip install --upgrade rayscope"
+                return says, "A newer version may support it:", f"{python} -m pip install --upgrade rayscope"
             return says, "See dashboard_agent.log in the session's log directory there.", ""
         if env is None:
-            says = "no Rayscope in the Python that runs Ray there, or started with --no-fast-lane."
-            remedy = "On that node, before it is started anew with `rayscope start`:"
+            says = (
+                "Rayscope is not installed in the Python that runs Ray there, or the node was started "
+                "with --no-fast-lane."
+            )
+            remedy = "On that node, before you restart it with `rayscope start`:"
             return says, remedy, "python -m pip install rayscope"
         if not env.fast_lane:
-            return "started with --no-fast-lane, or not by `rayscope start`.", _AGAIN, start
-        says = "there is no Rayscope in the Python that runs Ray there."
-        return says, "Before the node is started anew:", f"{python} -m pip install rayscope"
+            return "started with --no-fast-lane, or without `rayscope start`.", _AGAIN, start
+        says = "Rayscope is not installed in the Python that runs Ray there."
+        return says, "Before you restart the node:", f"{python} -m pip install rayscope"
     if env is None:
-        says = "nothing has come, and why cannot be seen from here."
+        says = "nothing has arrived, and the reason cannot be determined from here."
         return says, "On that node:", f"rayscope doctor {facts.address} --server {facts.server.url}"
     if not env.ours:
-        where = f"its events go to {env.export_to}, not to us" if env.export_to else ""
+        where = f"its events go to {env.export_to}, not here" if env.export_to else ""
         return f"{where or 'started without recording'}.", _AGAIN, start
     if node.agent_pid is None:
-        says = "no dashboard agent runs there, and it is the agent that sends events."
-        return says, "Before the node is started anew:", f"{python} -m pip install 'ray[default]'"
+        says = "no dashboard agent is running there, and the agent is what sends events."
+        return says, "Before you restart the node:", f"{python} -m pip install 'ray[default]'"
     if facts.server.url and not same_place(env.export_to, facts.server.url):
-        says = f"its events go to {env.export_to}, not to the server asked."
-        return says, "Ask that one:", f"rayscope doctor {facts.address} --server {env.export_to}"
+        says = f"its events go to {env.export_to}, not to the server being checked."
+        return says, "Check that server instead:", f"rayscope doctor {facts.address} --server {env.export_to}"
     if env.key_fits is False:
         return "it was started with the key of another data directory.", _AGAIN, start
     says = "its agent has sent nothing yet."
-    return says, "If that stays so: see dashboard_agent.log in the session's log directory there.", ""
+    return says, "If it stays that way, see dashboard_agent.log in the session's log directory there.", ""
 
 
 def _start_of_head(facts: Facts) -> str:
@@ -245,7 +250,7 @@ def _tracer(facts: Facts) -> Finding:
     envs = [node.env for node in facts.nodes if node.env]
     start = _start_of_head(facts)
     if envs and not any(env.trace for env in envs):
-        says = "The nodes run without it: which objects moved and who waited for whom is not recorded."
+        says = "The nodes run without it, so object transfers and waits are not recorded."
         return Finding(TRACER, OFF, says, remedy=_AGAIN, command=start)
     without = sum(not env.trace for env in envs)
     if without:
@@ -253,26 +258,26 @@ def _tracer(facts: Facts) -> Finding:
         return Finding(TRACER, PARTLY, says, remedy=_AGAIN, command=start)
     if untraced:
         says = f"{untraced:,} of {_many(traced + untraced, 'worker')} that ran tasks are not traced: "
-        says += "their Python has no rayscope (a runtime environment of its own, uv run, a container)."
+        says += "their Python has no rayscope (a separate runtime environment, uv run, a container)."
         command = "pip install rayscope"
         return Finding(TRACER, PARTLY, says, remedy="In the environment of those workers:", command=command)
     if said:
-        says = f"A tracer says: {said[0]['text']}."
-        return Finding(TRACER, PARTLY, says, remedy="Report it, with the log of a worker that has it.")
+        says = f"A tracer reports: {said[0]['text']}."
+        return Finding(TRACER, PARTLY, says, remedy="Please report this, with the log of an affected worker.")
     silent = [driver for driver in facts.drivers if not driver.trace]
     if silent:
         whose = "its" if len(silent) == 1 else "their"
-        says = f"{_pids(silent)} without it: {whose} own calls are not traced."
-        remedy = "Start such drivers with:"
+        says = f"{_pids(silent)} without it, so {whose} own calls are not traced."
+        remedy = "Start drivers with:"
         return Finding(TRACER, PARTLY, says, remedy=remedy, command="rayscope run SCRIPT")
     if traced:
         says = f"Objects and waits are recorded in {_many(traced, 'worker')} that ran tasks."
         if told.get("summed_calls"):
-            says += f" {told['summed_calls']:,} calls were beyond Ray's limit and are told as sums."
+            says += f" {told['summed_calls']:,} calls exceeded Ray's limit and are recorded as totals."
         return Finding(TRACER, ON, says)
     if envs:
-        return Finding(TRACER, ON, "It is switched on; no worker has run a task yet.")
-    says = "No tracer has spoken, and no node's settings can be read from here."
+        return Finding(TRACER, ON, "It is enabled; no worker has run a task yet.")
+    says = "No tracer has reported, and no node's settings can be read from here."
     command = f"rayscope doctor {facts.address}"
     return Finding(TRACER, UNKNOWN, says, remedy="On the head node:", command=command)
 
@@ -284,12 +289,12 @@ def _without_events(facts: Facts) -> list[Finding]:
     if not count:
         return []
     classes = [one["class_name"] for one in told.get("without_events") or () if one["class_name"]]
-    says = f"{_many(count, 'task')} or more are not on record: enable_task_events=False is set for them"
+    says = f"At least {_many(count, 'task')} not recorded: enable_task_events=False is set for them"
     says += f" (methods of {', '.join(classes)})." if classes else "."
     if any(node.env and not node.env.serve_events for node in facts.nodes):
         remedy = f"Ray Serve sets it for its own actors unless {recording.SERVE_EVENTS}=1. {_AGAIN}"
         return [Finding(TASK_EVENTS, PARTLY, says, remedy=remedy, command=_start_of_head(facts))]
-    return [Finding(TASK_EVENTS, PARTLY, says, remedy="Remove it from your code to see them.")]
+    return [Finding(TASK_EVENTS, PARTLY, says, remedy="Remove it from your code to record them.")]
 
 
 def _spans(facts: Facts) -> Finding:
@@ -299,46 +304,46 @@ def _spans(facts: Facts) -> Finding:
     ended, spans = facts.measured.ended, facts.measured.spans
     cost = ""
     if ended and spans:
-        cost = f"{spans / ended:.1f} spans a task just now; their events are part of the export's cost."
+        cost = f"{spans / ended:.1f} spans per task right now; their events are part of the export's cost."
     start = _start_of_head(facts)
     if envs and len(with_it) < len(envs):
         says = "The nodes" if not with_it else f"{len(envs) - len(with_it)} of the {len(envs)} nodes here"
-        says += f" run without {recording.PROFILING}: ray.get, ray.put and ray.wait there are not seen."
+        says += f" run without {recording.PROFILING}: ray.get, ray.put, and ray.wait there are not recorded."
         state = PARTLY if with_it else OFF
         return Finding(SPANS, state, says, "" if state == OFF else cost, _AGAIN, start)
     if not envs and not seen:
-        says = "No spans have come, and no node's settings can be read from here."
+        says = "No spans have arrived, and no node's settings can be read from here."
         return Finding(SPANS, UNKNOWN, says, cost, "On the head node:", f"rayscope doctor {facts.address}")
-    says = (
-        f"ray.get, ray.put and ray.wait are on record ({seen:,} spans)." if seen else "They are switched on."
-    )
+    says = f"ray.get, ray.put, and ray.wait are recorded ({seen:,} spans)." if seen else "They are enabled."
     if dropped.get("spans"):
-        says += f" {dropped['spans']:,} more were beyond Ray's limit for one task."
+        says += f" {dropped['spans']:,} more exceeded Ray's limit per task."
     silent = [driver for driver in facts.drivers if not driver.profiling]
     if silent:
         whose = "its" if len(silent) == 1 else "their"
-        says += f" {_pids(silent)} without {recording.PROFILING}: {whose} own calls are not seen."
-        return Finding(SPANS, PARTLY, says, cost, "Start such drivers with:", "rayscope run SCRIPT")
+        says += f" {_pids(silent)} without {recording.PROFILING}, so {whose} own calls are not recorded."
+        return Finding(SPANS, PARTLY, says, cost, "Start drivers with:", "rayscope run SCRIPT")
     return Finding(SPANS, ON, says, cost)
 
 
 def _snapshot(facts: Facts) -> Finding:
     reading, server = facts.reading, facts.server.recording.get("snapshots") or {}
     if reading.seconds is None:
-        return Finding(SNAPSHOT, OFF, f"The GCS cannot be read whole: {reading.error}", remedy=reading.remedy)
+        return Finding(
+            SNAPSHOT, OFF, f"The GCS can only be read in part: {reading.error}", remedy=reading.remedy
+        )
     says = f"The GCS can be read: {_many(reading.attempts, 'task attempt')} and "
-    says += f"{_many(reading.entities, 'row')} about nodes, actors and the like."
+    says += f"{_many(reading.entities, 'row')} about nodes, actors, and so on."
     if reading.dropped:
         says += (
-            f" It has itself dropped {_many(reading.dropped, 'attempt')}; snapshots cannot bring them back."
+            f" The GCS itself has dropped {_many(reading.dropped, 'attempt')}; snapshots cannot recover them."
         )
-    cost = f"{_seconds(reading.seconds)} for one whole reading (Ray's answer and our conversion)"
+    cost = f"{_seconds(reading.seconds)} per full read (Ray's response and Rayscope's conversion)"
     if reading.attempts >= _ENOUGH:
         cost += f", {reading.seconds * 1e6 / reading.attempts:,.0f} µs a task"
     if server.get("interval_s") and "snapshot" in str(facts.server.recording.get("recording")):
         cost += f"; the server reads every {server['interval_s']:.0f} s"
     if facts.server.known and not server.get("ok") and server.get("error"):
-        says += f" But not by the server: {server['error']}"
+        says += f" The server cannot read it, however: {server['error']}"
         return Finding(SNAPSHOT, PARTLY, says, f"{cost}.", server.get("remedy") or "")
     return Finding(SNAPSHOT, ON, says, f"{cost}.")
 
@@ -364,9 +369,9 @@ def _export_cost(facts: Facts) -> str:
     received = sum(node.received or 0 for node in facts.nodes)
     if not parts:
         return ""
-    text = f"{', '.join(parts)} on this machine; all of it, so Ray's own work too."
+    text = f"{', '.join(parts)} on this machine, including Ray's own work."
     if facts.measured.ended_here and received:
-        text += f" {received / facts.measured.ended_here:.2g} events a task."
+        text += f" {received / facts.measured.ended_here:.2g} events per task."
     return text
 
 
@@ -374,9 +379,9 @@ def _lane_cost(lane: str, nodes: list[Node]) -> str:
     figures = sorted(node.us_an_event for node in nodes if node.us_an_event is not None)
     if lane == "fast" and figures:
         span = f"{figures[0]:.2g}" + (f" to {figures[-1]:.2g}" if len(figures) > 1 else "")
-        when = "on average since its start" if any(node.since_start for node in nodes) else "just now"
-        return f"{span} µs an event for our code in the agent, {when}."
-    return "Ray's own exporter; it is in the agents' CPU above." if lane == "json" else ""
+        when = "on average since it started" if any(node.since_start for node in nodes) else "right now"
+        return f"{span} µs per event for Rayscope's code in the agent, {when}."
+    return "Ray's own exporter; included in the agents' CPU above." if lane == "json" else ""
 
 
 def _targets(facts: Facts) -> list[str]:

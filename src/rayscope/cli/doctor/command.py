@@ -32,18 +32,22 @@ class Format(str, Enum):
 def doctor(
     address: Annotated[
         str,
-        typer.Argument(help="The head node's GCS as host:port, or `auto` for the one on this machine."),
+        typer.Argument(
+            help="GCS address of the head node (host:port), or `auto` for the cluster on this machine."
+        ),
     ] = "auto",
-    seconds: Annotated[float, typer.Option("--seconds", min=0.5, max=60, help="How long to measure.")] = 3,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.5, max=60, help="How long to measure, in seconds.")
+    ] = 3,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Run 1,000 no-op tasks in the cluster, to measure them.")
+        bool, typer.Option("--probe", help="Measure by running 1,000 no-op tasks in the cluster.")
     ] = False,
     server: ServerUrl = None,
     data_dir: DataDir = None,
     token: Token = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print what is found.")] = Format.text,
+    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.text,
 ) -> None:
-    """Say which parts of recording are on, what they cost here and now, and what to type for the rest.
+    """Check what is recorded, its overhead, and how to enable the rest.
 
     Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth mending.
     """
@@ -53,11 +57,11 @@ def doctor(
     from rayscope.ray.gcs.client import GcsError
 
     if server is not None and not server.startswith(("http://", "https://")):
-        fail(f"{server!r} is no URL.", "Give --server as http://HOST:PORT.")
+        fail(f"{server!r} is not a valid URL.", "Use http://HOST:PORT as --server.")
     settings = settings_from(data_dir, token=token)
     try:
         address = resolve(address)
-        with stderr().status(f"looking at {address} for some {seconds:g} s"):
+        with stderr().status(f"checking {address} for about {seconds:g} s"):
             facts = gather(address, settings, server, data_dir, seconds, probe)
     except (AddressError, GcsError) as error:
         fail(error.message, error.remedy)
@@ -98,9 +102,11 @@ def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
             console.print(Text(f"    {finding.command}", style="bold"), soft_wrap=True)
     wrong = sum(finding.state in ("partly", "off", "unknown") for finding in findings)
     if wrong:
-        console.print(Text(f"\nNot whole: see the {wrong} parts above that are not on.", style="yellow"))
+        console.print(
+            Text(f"\nRecording is incomplete: see the {wrong} parts above that are not on.", style="yellow")
+        )
     else:
-        console.print(Text("\nThe recording is whole.", style="green"))
+        console.print(Text("\nRecording is complete.", style="green"))
 
 
 def _indented(console: Console, text: Text) -> None:
@@ -115,8 +121,8 @@ def _measured(facts: Facts) -> str:
         return f"The probe failed: {measured.probe_error}"
     took = f"{measured.seconds:.1f} s"
     if measured.ended is None:
-        return f"Measured for {took}; how many tasks ended cannot be told."
+        return f"Measured for {took}; the number of tasks that ended is unknown."
     if measured.ended == 0 and not measured.probe:
-        return f"Nothing ran while we measured ({took}); --probe runs 1,000 no-op tasks."
+        return f"No tasks ran during the measurement ({took}); --probe runs 1,000 no-op tasks."
     ended = f"{measured.ended:,} task attempt{'' if measured.ended == 1 else 's'} ended"
-    return f"Measured for {took}, while {ended}{' (1,000 of them ours)' if measured.probe else ''}."
+    return f"Measured for {took}, while {ended}{' (1,000 probe tasks)' if measured.probe else ''}."

@@ -223,7 +223,7 @@ class Probe:
                 line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 self.error = (
-                    f"its tasks did not end within {_PROBE_S:.0f} s: the cluster may have no free CPU"
+                    f"its tasks did not end within {_PROBE_S:.0f} s; the cluster may have no free CPU"
                 )
                 return
             if line == word:

@@ -21,9 +21,9 @@ from rayscope.storage.sql import entities
 
 AtLeast = Annotated[
     str | None,
-    Query(max_length=500, description="NAME:NUMBER,...: nodes and workers by what they use at least."),
+    Query(max_length=500, description="NAME:NUMBER,...: min utilization of nodes and workers."),
 ]
-Internal = Annotated[bool, Query(description="What is Ray's own too: is_internal tells it apart.")]
+Internal = Annotated[bool, Query(description="Include Ray internals (is_internal).")]
 #: What is measured of each row of a list.
 _BESIDE: dict[str, Callable[[Services, str], entities.Beside]] = {
     "node": nodes_usage.beside_nodes,

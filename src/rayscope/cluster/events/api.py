@@ -22,7 +22,7 @@ def add_events(app: FastAPI, services: Services) -> None:
         request: Request,
         session: Session = None,
         severity: Annotated[str | None, Query(max_length=60, description="ERROR,WARNING,INFO")] = None,
-        kind: Annotated[str | None, Query(max_length=100, description="Several by comma.")] = None,
+        kind: Annotated[str | None, Query(max_length=100, description="Comma-separated.")] = None,
         node_id: Text = None,
         job_id: Text = None,
         q: Text = None,

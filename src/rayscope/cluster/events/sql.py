@@ -158,5 +158,5 @@ def _chosen(name: str, value: Any, allowed: tuple[str, ...]) -> list[str]:
     chosen = [part for part in str(value or "").split(",") if part]
     for part in chosen:
         if part not in allowed:
-            raise BadQuery(f"There is no {name} {part[:40]!r}.", f"It is one of: {', '.join(allowed)}.")
+            raise BadQuery(f"Unknown {name} {part[:40]!r}.", f"Use one of: {', '.join(allowed)}.")
     return chosen

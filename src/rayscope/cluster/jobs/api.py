@@ -31,7 +31,7 @@ def add_jobs(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/jobs/{job_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
     def job_progress(job_id: str, session: Session = None) -> Response:
-        """All attempts of a job by state, and by function: the 100 with the most, and the rest summed."""
+        """All attempts of a job by state, and by function: the top 100, and the total of the rest."""
         return answer(progress_of(services, services.records.resolve(session), "job", job_id))
 
     @app.get("/api/actors/{actor_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
@@ -45,9 +45,9 @@ def add_jobs(app: FastAPI, services: Services) -> None:
         working_dir = (request.runtime_env or {}).get("working_dir")
         if working_dir is not None and "://" not in str(working_dir):
             raise BadQuery(
-                "A working_dir here must be a URI: the server's own folders are not the cluster's.",
-                "Give a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or "
-                "`ray job submit` from where the folder is.",
+                "working_dir must be a URI here: the cluster cannot read the server's folders.",
+                "Use a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or `ray job "
+                "submit` from the machine with the folder.",
             )
         api, changed = services.clusters.job_api(services.records.resolve(session))
         submission_id = api.submit(request.model_dump(exclude_none=True))
@@ -58,14 +58,14 @@ def add_jobs(app: FastAPI, services: Services) -> None:
         "/api/jobs/{job_id}/stop", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Stopped}}
     )
     def stop(job_id: str, session: Session = None) -> Response:
-        """Ask a submitted job to stop: SIGTERM, and SIGKILL after some seconds (Ray's rule)."""
+        """Stop a submitted job. Ray sends SIGTERM and, after a few seconds, SIGKILL."""
         return answer({"stopped": _acted(session, job_id, JobApi.stop)})
 
     @app.delete(
         "/api/jobs/{entity_id}", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Deleted}}
     )
     def delete(entity_id: str, session: Session = None) -> Response:
-        """Make Ray forget a submitted job that has ended. The record here keeps it."""
+        """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
         return answer({"deleted": _acted(session, entity_id, JobApi.delete)})
 
     def _acted(session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
@@ -75,8 +75,8 @@ def add_jobs(app: FastAPI, services: Services) -> None:
         job = services.records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))
         if not job["submission_id"]:
             raise BadQuery(
-                "This job was not submitted: it is a driver that somebody started.",
-                "Stop the driver where it runs; Ray's job API knows submitted jobs alone.",
+                "This job was not submitted; it is a driver that was started directly.",
+                "Stop the driver where it runs. Ray's job API only knows submitted jobs.",
             )
         done = act(api, str(job["submission_id"]))
         changed()

@@ -45,7 +45,7 @@ def add_logs(app: FastAPI, services: Services) -> None:
         q: Text = None,
         limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
     ) -> Response:
-        """The nodes, and their log files: of one node, of few nodes, or those that the filters leave."""
+        """The nodes and their log files: of one node, of a few nodes, or those that match the filters."""
         chosen = services.records.resolve(session)
         kinds = _kinds(kind)
         nodes, found = _files(services, chosen, node_id, every=bool(q or kind))
@@ -128,7 +128,7 @@ def add_logs(app: FastAPI, services: Services) -> None:
         """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
         chosen = services.records.resolve(session)
         if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
-            raise BadQuery("Give one of task_id, actor_id, job_id and worker_id.")
+            raise BadQuery("Use one of task_id, actor_id, job_id, and worker_id.")
         owners = Owners(services, chosen)
         found: Owned
         if task_id is not None:
@@ -165,7 +165,7 @@ def add_logs(app: FastAPI, services: Services) -> None:
         until_ns: Nanoseconds = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 200,
     ) -> Response:
-        """Lines of all files that have a text, or match an expression (RE2); users' own files first."""
+        """Lines of all files that contain a text, or match a regular expression (RE2); user files first."""
         chosen = services.records.resolve(session)
         sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
         kinds = _kinds(kind)
@@ -183,7 +183,7 @@ def add_logs(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
     def download(node_id: NodeId, name: FileName, session: Session = None) -> Response:
-        """A whole file, as far as it can be had; where bytes are missing a line says how many."""
+        """A whole file, as far as it is available; a line marks where bytes are missing, and how many."""
         chosen = services.records.resolve(session)
         source = services.logs.source(chosen, node_id, name)
         return StreamingResponse(
@@ -212,7 +212,7 @@ class _File(NamedTuple):
 def _kinds(kind: str | None) -> set[str]:
     kinds = {part for part in (kind or "").split(",") if part}
     if unknown := kinds - set(KINDS):
-        raise BadQuery(f"There is no kind {min(unknown)[:60]!r}.", f"Kinds: {', '.join(KINDS)}.")
+        raise BadQuery(f"Unknown kind {min(unknown)[:60]!r}.", f"Kinds: {', '.join(KINDS)}.")
     return kinds
 
 

@@ -196,8 +196,8 @@ class Keeper:
         with contextlib.suppress(OSError):
             if shutil.disk_usage(self._catalog.folder).free < least + (64 << 20):
                 self.error = {
-                    "message": "The disk is nearly full: no logs are kept.",
-                    "remedy": "Free some space; keeping resumes by itself.",
+                    "message": "The disk is nearly full, so no logs are kept.",
+                    "remedy": "Free some space; keeping logs resumes automatically.",
                 }
                 return True
         self.error = None
@@ -243,7 +243,7 @@ class Keeper:
                 for file in node.files.values():
                     file.due = max(file.due, node.list_due)
                 self._logs.forget(*key)
-                log.debug("the logs of %s cannot be read: %s", key[1], error)
+                log.debug("the logs of could not read %s: %s", key[1], error)
             finally:
                 node.due = min((file.due for file in node.files.values()), default=node.list_due)
                 node.due = min(node.due, node.list_due)

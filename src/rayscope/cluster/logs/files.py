@@ -164,7 +164,7 @@ class Logs:
             live = self._records.is_live(session)
             raise BadQuery(
                 "The cluster is not connected." if live else "The cluster has ended.",
-                "Attach to it: rayscope attach HOST:PORT." if live else "Read what was kept of its logs.",
+                "Attach to it: rayscope attach HOST:PORT." if live else "Read the kept copy of its logs.",
             )
         key = (session, node_id)
         with self._lock:
@@ -249,7 +249,7 @@ class Logs:
     def source(self, session: str, node_id: str, name: str) -> Source:
         """A file to read. Raises NotFound for one that its node does not list and that is not kept."""
         if not _NODE.fullmatch(node_id) or not is_name(name):
-            raise NotFound("This is no name of a log file.", "GET /api/logs lists the files of each node.")
+            raise NotFound("Not a valid log file name.", "GET /api/logs lists the files of each node.")
         store = self.store(session)
         kept = store.file(node_id, name) if store else None
         problem: Problem | None = None
@@ -264,7 +264,7 @@ class Logs:
                     size = self.size(session, node_id, name, at_least, 0)  # it may be a second old
                     kept = kept if size >= kept.seen else None  # begun anew: what is kept is of before
                 return Source(node_id, name, kept, store, self.agent(session, node_id), None, size)
-            problem = Problem("gone", "The node has no such file any more.", "What was kept of it is shown.")
+            problem = Problem("gone", "The file no longer exists on the node.", "Showing the kept copy.")
         except (AgentError, GcsError, BadQuery) as error:
             problem = _problem(error)
         if kept is None:
@@ -274,7 +274,7 @@ class Logs:
                     "GET /api/logs lists the files of each node.",
                 )
             raise NotFound(
-                f"Of this file nothing was kept, and its node cannot be asked: {problem.message}",
+                f"Nothing was kept of this file, and its node cannot be reached: {problem.message}",
                 problem.remedy,
             )
         return Source(node_id, name, kept, store, None, problem)
@@ -291,7 +291,11 @@ class Logs:
             job = jobs.get(node)
             if job is None or not job.done():
                 known = self._names.get((session, node))
-                late = Problem("not_asked", "This node was not asked yet.", "Choose it to list its files.")
+                late = Problem(
+                    "not_asked",
+                    "This node's files have not been listed yet.",
+                    "Choose the node to list its files.",
+                )
                 found[node] = (known[1], None) if known else (None, late)
                 continue
             try:

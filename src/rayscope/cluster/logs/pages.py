@@ -30,7 +30,7 @@ class Matcher:
 
     def __init__(self, text: str, *, regex: bool = False, case: bool = False) -> None:
         if len(text) > MAX_PATTERN:
-            raise BadQuery(f"This text has more than {MAX_PATTERN} letters.", "Search for less.")
+            raise BadQuery(f"The text is longer than {MAX_PATTERN} characters.", "Shorten it.")
         self._text = text
         self._regex = regex
         self._case = case
@@ -50,7 +50,8 @@ class Matcher:
         except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError) as error:
             said = str(error).partition("\n")[0].removeprefix("Invalid regular expression: ")[:200]
             raise BadQuery(
-                f"This is no regular expression: {said}.", "RE2's syntax: no look-around, no back-references."
+                f"Invalid regular expression: {said}.",
+                "Use RE2 syntax, which has no look-around and no back-references.",
             ) from None
         return found
 

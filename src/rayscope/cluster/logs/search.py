@@ -40,7 +40,7 @@ class Searches:
     def search(self, session: str, files: Sequence[tuple[str, str]], sought: Sought) -> dict[str, Any]:
         """Search files (node, name) in their order. Raises StoreError (``busy``) while too many others do."""
         if not self._room.acquire(blocking=False):
-            raise StoreError("Others are searching.", "Try again in some seconds.", "busy")
+            raise StoreError("Too many searches are running.", "Try again in a few seconds.", "busy")
         try:
             run = _Run(self._logs, session, sought)
             with ThreadPoolExecutor(_AT_ONCE, "rayscope-log-search") as pool:

@@ -49,7 +49,7 @@ def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
         ).fetchall()
     if known is None and not rows:
         raise NotFound(
-            f"No actor {actor_id[:80]!r} in this session.",
+            f"Actor {actor_id[:80]!r} not found in this session.",
             "GET /api/actors lists the actors.",
             what="actor",
             id=actor_id[:80],
@@ -80,7 +80,7 @@ def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
             if row is not None:
                 return str(row[0])
     raise NotFound(
-        f"No worker {worker_id[:80]!r} in this session.",
+        f"Worker {worker_id[:80]!r} not found in this session.",
         "GET /api/workers lists the workers.",
         what="worker",
         id=worker_id[:80],
@@ -102,7 +102,7 @@ def job_places(file: SessionFile, job_id: str) -> list[Row]:
         )
     if not found:
         raise NotFound(
-            f"No job {job_id[:80]!r} in this session.",
+            f"Job {job_id[:80]!r} not found in this session.",
             "GET /api/jobs lists the jobs.",
             what="job",
             id=job_id[:80],

@@ -31,7 +31,7 @@ def add_nodes(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
     def cells(request: Request, session: Session = None) -> Response:
-        """Every node and every worker as compact columns, with what is measured of them."""
+        """Every node and worker as compact columns, with their utilization."""
         chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def add_nodes(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
     def status(request: Request, session: Session = None) -> Response:
-        """What the cluster has, who holds it, what waits for some and why, and the autoscaler."""
+        """The cluster's resources, what holds them, what is pending and why, and the autoscaler."""
         chosen = services.records.resolve(session)
         return answered(services, chosen, request, lambda file: cluster_status(services, file, chosen))
 

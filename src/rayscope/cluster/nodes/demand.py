@@ -52,19 +52,22 @@ def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mappin
     wanted = {name: amount for name, amount in wanted.items() if amount > _LEAST}
     in_group = next((name for name in wanted if "_group_" in name), None)
     if in_group is not None:
-        return Reason("in_group", False, "It waits for room in its placement group.", in_group)
+        return Reason("in_group", False, "Waiting for room in its placement group.", in_group)
     if not places:
-        return Reason("no_nodes", True, "The cluster has no node that lives.")
+        return Reason("no_nodes", True, "The cluster has no live nodes.")
     chosen = [place for place in places if not place.is_draining and _matches(place.labels, selectors)]
     if not chosen:
-        return Reason("labels", True, "No node that takes work has the labels that it asks for.")
+        return Reason("labels", True, "No available node has the labels it requires.")
     able = [place for place in chosen if not _short(wanted, place.total)]
     if not able:
         return _infeasible(wanted, chosen)
     ready = [place for place in able if not _short(wanted, place.available)]
     if ready:
         return Reason(
-            "fits", False, "There is room: it is being placed, or its worker starts.", nodes=len(able)
+            "fits",
+            False,
+            "There is room for it: it is being scheduled, or its worker is starting.",
+            nodes=len(able),
         )
     best = min(able, key=lambda place: _lack(wanted, place.available))
     name = _worst(wanted, best.available)
@@ -72,8 +75,9 @@ def explain(wanted: Amounts, places: Sequence[Place], selectors: Sequence[Mappin
     return Reason(
         "busy",
         False,
-        f"{_nodes(len(able))} could hold it, but all are taken: it needs {amount_of(wanted[name], name)} "
-        f"{name}, and the node with most room has {amount_of(free, name)} of {amount_of(most, name)} free.",
+        f"{_nodes(len(able))} could run it, but {'it is' if len(able) == 1 else 'all are'} busy. It needs "
+        f"{amount_of(wanted[name], name)} {name}; at most {amount_of(free, name)} of {amount_of(most, name)} "
+        "are free.",
         name,
         wanted[name],
         most,
@@ -100,19 +104,25 @@ def explain_group(strategy: str, bundles: Sequence[Amounts], places: Sequence[Pl
         return Reason(
             "few_nodes",
             True,
-            f"Each of its {len(bundles)} bundles needs a node of its own, and only "
-            f"{_nodes(len(taking))} can take any.",
+            f"Its {len(bundles)} bundles must be on different nodes, but only {_nodes(len(taking))} can "
+            "take any.",
             wanted=float(len(bundles)),
             total=float(len(taking)),
         )
     if not _placed(bundles, [dict(place.total) for place in taking], strategy):
-        return Reason("cluster_too_small", True, "Each bundle would fit, but not all of them at once.")
+        return Reason(
+            "cluster_too_small",
+            True,
+            "Each bundle fits on its own, but the cluster cannot hold all of them at once.",
+        )
     busy = next((reason for reason in reasons if reason.code == "busy"), None)
     if busy is not None:
         return busy
     if not _placed(bundles, [dict(place.available) for place in taking], strategy):
-        return Reason("busy", False, "Its bundles would fit, but too much is taken for all of them at once.")
-    return Reason("fits", False, "There is room: it is being placed.", nodes=len(taking))
+        return Reason(
+            "busy", False, "Its bundles would fit, but too much is in use to place all of them at once."
+        )
+    return Reason("fits", False, "There is room for it: it is being scheduled.", nodes=len(taking))
 
 
 def amount_of(value: float, name: str) -> str:
@@ -135,8 +145,8 @@ def _infeasible(wanted: Amounts, chosen: Sequence[Place]) -> Reason:
         return Reason(
             "together",
             True,
-            f"No node has all of it together; the nearest lacks {name}: it has "
-            f"{amount_of(best.total.get(name, 0.0), name)} of {amount_of(wanted[name], name)}.",
+            "No node has everything it needs at once; the closest has "
+            f"{amount_of(best.total.get(name, 0.0), name)} of {amount_of(wanted[name], name)} {name}.",
             name,
             wanted[name],
             best.total.get(name, 0.0),
@@ -150,7 +160,7 @@ def _infeasible(wanted: Amounts, chosen: Sequence[Place]) -> Reason:
     return Reason(
         "too_large",
         True,
-        f"It needs {amount_of(wanted[name], name)} {name} on one node; the largest has "
+        f"Needs {amount_of(wanted[name], name)} {name} on one node; the biggest node has "
         f"{amount_of(most[name], name)}.",
         name,
         wanted[name],

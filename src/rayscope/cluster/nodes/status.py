@@ -115,9 +115,9 @@ def pending_of(
                 shape = {**shape, "CPU": 1.0}
             common |= {"bundles": None, "strategy": None, "resources": dict(shape)}
             if wanted.group is not None or row["placement_group_id"]:
-                reason = Reason("in_group", False, "It waits for room in its placement group.")
+                reason = Reason("in_group", False, "Waiting for room in its placement group.")
             elif row["state"] == "DEPENDENCIES_UNREADY":
-                reason = Reason("arguments", False, "It waits for its arguments.")
+                reason = Reason("arguments", False, "Waiting for its arguments.")
             else:
                 reason = explain(shape, places, _selectors(row["label_selector"]))
                 if row["runtime_env"] and reason.code in ("fits", "busy"):
@@ -135,7 +135,7 @@ def _unbuilt(runtime_env: str, runtime_envs: Sequence[RuntimeEnv]) -> Reason | N
         return Reason(
             "runtime_env",
             False,
-            "Its runtime environment is being built.",
+            "Building its runtime environment.",
             node_id=building[0],
             nodes=len(building),
         )
@@ -144,7 +144,7 @@ def _unbuilt(runtime_env: str, runtime_envs: Sequence[RuntimeEnv]) -> Reason | N
         return None
     # The message of the error is at the end of its traceback.
     error = (failed.error or "").strip()[-_MAX_ERROR:]
-    message = f"Its runtime environment could not be built: {error}"
+    message = f"Building its runtime environment failed: {error}"
     return Reason("runtime_env_failed", False, message, node_id=failed.node_id, nodes=1, error=error)
 
 

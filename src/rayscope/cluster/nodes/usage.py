@@ -247,15 +247,16 @@ def missing(usage: Usage, state: Any) -> dict[str, Any]:
         why = usage.error, usage.remedy or "", usage.code, usage.params
     elif state == "DEAD":
         why = (
-            "It died before this server heard from it.",
-            "What it used is kept from when this server listens, as long as it runs.",
+            "The node died before this server received its utilization.",
+            "Utilization is kept only while this server is running and listening.",
             "usage_died",
             None,
         )
     else:
         why = (
-            "The node has told nothing yet.",
-            "Each node's agent tells every 5 s. Agents need ray[default]; see dashboard_agent.log there.",
+            "The node has not reported anything yet.",
+            "Each node's agent reports every 5 s. Agents need ray[default]; see dashboard_agent.log on "
+            "the node.",
             "usage_none_yet",
             None,
         )

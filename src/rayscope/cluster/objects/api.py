@@ -33,9 +33,9 @@ def add_memory(app: FastAPI, services: Services) -> None:
         job_id: Text = None,
         older_than_s: Annotated[float, Query(ge=0, le=10**7)] = 600,
     ) -> Response:
-        """Who holds how much, by function, reference type, call site, process, node or job."""
+        """What holds how much memory, by function, reference type, call site, process, node, or job."""
         if by not in GROUPINGS:
-            raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"It is one of: {', '.join(GROUPINGS)}.")
+            raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
         chosen = services.records.resolve(session)
         if services.objects.read(chosen, node_id, PATIENCE_S) is None:
             return answer(_gone(chosen, by))

@@ -147,7 +147,8 @@ def node_of(found: sql.Housed, node_id: str) -> dict[str, Any]:
     told = picture_on(found, node_id)
     if [node.id for node in told.nodes] != [node_id]:
         raise NotFound(
-            f"No node {node_id[:80]!r} at this time.", "GET /api/flow/physical lists the nodes of a time."
+            f"Node {node_id[:80]!r} not found at this time.",
+            "GET /api/flow/physical lists the nodes of a time.",
         )
     row = next(iter(found.nodes), {})
     running: dict[str, list[dict[str, Any]]] = {}

@@ -81,7 +81,7 @@ def add_sessions(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
     def health() -> Response:
-        """Whether the server lives, and how much waits to be merged."""
+        """Whether the server is healthy, and how much is waiting to be merged."""
         problem = services.recorder.problem()
         return answer(
             {
@@ -98,12 +98,14 @@ def add_sessions(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
     def sessions(limit: Limit = 100, cursor: Cursor = None) -> Response:
-        """The Ray sessions on record, newest sign of life first."""
+        """The recorded sessions, most recently updated first."""
         names = services.catalog.names()
         start = 0
         if cursor is not None:
             if cursor not in names:
-                raise BadQuery("This cursor belongs to a session that is gone.", "Begin with the first page.")
+                raise BadQuery(
+                    "This cursor belongs to a session that no longer exists.", "Start with the first page."
+                )
             start = names.index(cursor) + 1
         page = names[start : start + limit]
         following = page[-1] if len(names) > start + limit else None

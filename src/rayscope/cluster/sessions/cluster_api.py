@@ -17,7 +17,7 @@ def add_cluster(app: FastAPI, services: Services) -> None:
 
     @app.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
     def cluster(session: Session = None) -> Response:
-        """How many of everything, by state, and the resources of the nodes that are alive."""
+        """Counts of everything by state, and the resources of the live nodes."""
         name = services.records.resolve(session)
         tasks = services.records.cached(name, "counts", sql.counts)["tasks"]
         return answer({"session": name, "tasks": tasks, **glance(services, name)})

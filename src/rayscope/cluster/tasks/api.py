@@ -36,7 +36,7 @@ def add_tasks(app: FastAPI, services: Services) -> None:
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Response:
-        """Task attempts: filters, then the total, then a page in the order asked for."""
+        """Task attempts that match the filters, one page at a time, and their total."""
         chosen = services.records.resolve(session)
         page = services.records.read(
             chosen,

@@ -106,7 +106,7 @@ def failure_groups(
     ``filters`` are those of attempts; ``outcome``: only tasks that came to this. Raises BadQuery.
     """
     if outcome is not None and outcome not in OUTCOMES:
-        raise BadQuery(f"{outcome[:80]!r} is no outcome.", f"One of: {', '.join(OUTCOMES)}.")
+        raise BadQuery(f"Unknown outcome {outcome[:80]!r}.", f"One of: {', '.join(OUTCOMES)}.")
     where = attempt_filters(replace(filters, state="FAILED"))
     with file.reader() as reader:
         reader.execute(

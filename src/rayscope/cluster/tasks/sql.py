@@ -80,7 +80,7 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
     ).fetchall()
     if not found:
         raise NotFound(
-            f"No task {task_id[:80]!r} in this session.",
+            f"Task {task_id[:80]!r} not found in this session.",
             "GET /api/tasks lists the tasks.",
             what="task",
             id=task_id[:80],
@@ -89,8 +89,8 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
         candidates = ", ".join(f"{join_id(high, low)} ({name or '?'})" for high, low, name, _ in found)
         more = f" and {found[0][3] - len(found)} more" if found[0][3] > len(found) else ""
         raise BadQuery(
-            f"{task_id[:80]!r} is the id of {found[0][3]} tasks.",
-            f"Give more of the id: {candidates}{more}.",
+            f"{found[0][3]} tasks have an ID that starts with {task_id[:80]!r}.",
+            f"Use more of the ID: {candidates}{more}.",
         )
     return found[0][0], found[0][1]
 
@@ -133,7 +133,7 @@ def list_attempts(
                 cursor, sort, [str if name in _TEXT_SORTS else int, int, str, int, int]
             )
             if not (-1 <= last_ns < 2**63 and high >= 0 and 0 <= attempt < 2**31):
-                raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.")
+                raise BadQuery("Invalid cursor.", "Use `next` of the previous page, unchanged.")
             key = _SORTS[name].replace("$last", str(int(last_ns)))
             after.add(
                 f"({key}, task_hi, task_lo, attempt) {'<' if descending else '>'} "

@@ -27,10 +27,10 @@ class Tasks:
             yield sample("rayscope_task_attempts", count, state=state)
         for what in ("finished", "failed"):
             name = f"rayscope_task_attempts_{what}_total"
-            yield Family(name, "counter", f"Task attempts that have {what}.", "count")
+            yield Family(name, "counter", f"Task attempts that {what}.", "count")
             yield sample(name, counts.get(what.upper(), 0))
             name = f"rayscope_function_{what}_total"
-            yield Family(name, "counter", f"Task attempts of a function that have {what}.", "count")
+            yield Family(name, "counter", f"Task attempts of a function that {what}.", "count")
         ends, others = cluster.record("function_ends", lambda file: function_ends(file, _FUNCTIONS))
         for end in ends:
             yield sample("rayscope_function_finished_total", end.finished, func_name=end.func_name)
@@ -72,11 +72,13 @@ class ResourceUse:
         if resources is None:
             raise CollectorError(
                 "The cluster's GCS is not being read.",
-                "Name its address: rayscope attach ADDRESS",
+                "Give its address: rayscope attach ADDRESS",
                 "collector_no_gcs",
             )
-        yield Family("rayscope_resources_total", "gauge", "A resource of a node, in Ray's units.")
-        yield Family("rayscope_resources_available", "gauge", "What of a resource of a node is free.")
+        yield Family(
+            "rayscope_resources_total", "gauge", "Total amount of a resource of a node, in Ray's units."
+        )
+        yield Family("rayscope_resources_available", "gauge", "Free amount of a resource of a node.")
         hosts = {node.node_id: node.host for node in cluster.nodes()}
         for node_id, node in resources.nodes.items():
             where = {"node_id": node_id, "node_ip": hosts.get(node_id, "")}
@@ -115,20 +117,20 @@ class Rayscope:
 FIGURES = {
     family.name: family
     for family in (
-        Family("rayscope_events_received_total", "counter", "Events taken in for the session.", "count"),
-        Family("rayscope_batches_received_total", "counter", "Batches taken in for the session.", "count"),
-        Family("rayscope_events_dropped_total", "counter", "Events that Ray lost on the way.", "count"),
+        Family("rayscope_events_received_total", "counter", "Events ingested for the session.", "count"),
+        Family("rayscope_batches_received_total", "counter", "Batches ingested for the session.", "count"),
+        Family("rayscope_events_dropped_total", "counter", "Events that Ray dropped.", "count"),
         Family("rayscope_attempts", "gauge", "Task attempts on record.", "count"),
-        Family("rayscope_session_bytes", "gauge", "What the session takes on disk.", "bytes"),
+        Family("rayscope_session_bytes", "gauge", "Disk space of the session.", "bytes"),
         Family("rayscope_metrics_series", "gauge", "Series of metrics in memory.", "count"),
-        Family("rayscope_metrics_left_out", "gauge", "Series left out, as there are too many.", "count"),
-        Family("rayscope_spool_bytes", "gauge", "Events on disk that wait to be written.", "bytes"),
-        Family("rayscope_batches_waiting", "gauge", "Batches that wait to be written.", "count"),
+        Family("rayscope_metrics_left_out", "gauge", "Series dropped because of the limit.", "count"),
+        Family("rayscope_spool_bytes", "gauge", "Events on disk waiting to be written.", "bytes"),
+        Family("rayscope_batches_waiting", "gauge", "Batches waiting to be written.", "count"),
         Family("rayscope_batches_rejected_total", "counter", "Batches that could not be read.", "count"),
-        Family("rayscope_behind_seconds", "gauge", "Age of the oldest batch not written.", "s"),
+        Family("rayscope_behind_seconds", "gauge", "Age of the oldest batch not yet written.", "s"),
         Family("rayscope_store_failing", "gauge", "1 while the record cannot be written."),
-        Family("rayscope_process_cpu_seconds_total", "counter", "CPU time of the server.", "s"),
-        Family("rayscope_process_resident_bytes", "gauge", "Memory of the server.", "bytes"),
-        Family("rayscope_process_open_files", "gauge", "Files that the server has open.", "count"),
+        Family("rayscope_process_cpu_seconds_total", "counter", "CPU time used by the server.", "s"),
+        Family("rayscope_process_resident_bytes", "gauge", "Memory used by the server.", "bytes"),
+        Family("rayscope_process_open_files", "gauge", "Open files of the server.", "count"),
     )
 }

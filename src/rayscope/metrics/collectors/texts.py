@@ -16,8 +16,8 @@ _MAX_PROCESSES = 1000
 #: How long a node that failed is told of.
 _DEAD_NS = 600 * 10**9
 _NO_AGENT = (
-    "Ray's dashboard agent serves them on each node: check that it runs (dashboard_agent.log) and that "
-    "this machine reaches the nodes' metrics_export_port."
+    "They are served by Ray's dashboard agent on each node. Check that it is running "
+    "(dashboard_agent.log) and that this machine can reach the nodes' metrics_export_port."
 )
 
 
@@ -30,7 +30,7 @@ def _texts(cluster: Cluster) -> Texts:
     if texts.asked and all(told.error is not None for told in texts.asked):
         first = texts.asked[0]
         raise CollectorError(
-            f"No node's metrics can be read; {_said(first)}.",
+            f"No node's metrics could be read: {_said(first)}.",
             _NO_AGENT,
             "collector_no_node",
             said=_said(first),
@@ -96,7 +96,7 @@ class Ray(_Part):
             number, whole, said = len(failed), len(texts.asked), _said(failed[0])
             cluster.warnings.append(
                 CollectorError(
-                    f"{number} of {whole} nodes cannot be read; {said}.",
+                    f"{number} of {whole} nodes could not be read: {said}.",
                     _NO_AGENT,
                     "collector_some_nodes",
                     number=number,
@@ -113,7 +113,11 @@ class Node(_Part):
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """``rayscope_node_up`` even where no machine answers: then it matters most."""
-        yield Family("rayscope_node_up", "gauge", "1: alive by Ray's GCS; 0: died in the last 10 minutes.")
+        yield Family(
+            "rayscope_node_up",
+            "gauge",
+            "1 if the GCS considers the node alive, 0 if it died in the last 10 minutes.",
+        )
         for node in cluster.nodes():
             if node.alive or (node.failed and cluster.time_ns - node.ended_ns < _DEAD_NS):
                 yield sample("rayscope_node_up", node.alive, node_id=node.node_id, node_ip=node.host)
@@ -125,7 +129,9 @@ class Node(_Part):
 
 
 def _workers(cluster: Cluster) -> Iterator[Sample | Family]:
-    yield Family("rayscope_worker_cpu_percent", "gauge", "CPU of a worker, of one core.", "percent")
+    yield Family(
+        "rayscope_worker_cpu_percent", "gauge", "CPU of a worker, in percent of one core.", "percent"
+    )
     yield Family("rayscope_worker_memory_bytes", "gauge", "Resident memory of a worker.", "bytes")
     told = 0
     for node in _fresh(cluster):

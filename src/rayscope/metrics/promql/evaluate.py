@@ -60,11 +60,11 @@ def evaluate(
     """
     if end_ns < start_ns or (step_ns <= 0 and end_ns > start_ns):
         raise BadQuery(
-            "The range ends before it begins, or has no step.", "Give from, to and a step above 0."
+            "The range ends before it starts, or has no step.", "Give from, to, and a step above 0."
         )
     steps = 1 if end_ns == start_ns else (end_ns - start_ns) // step_ns + 1
     if steps > MAX_STEPS:
-        raise BadQuery(f"{steps} steps are more than {MAX_STEPS}.", "Take a longer step or a shorter range.")
+        raise BadQuery(f"{steps} steps are more than {MAX_STEPS}.", "Use a longer step or a shorter range.")
     tree = parsed(expr)
     context = Context(store, start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0))
     with np.errstate(all="ignore"):
@@ -131,8 +131,8 @@ def _check_bounds(expr: str) -> None:
         deepest = max(deepest, depth)
     if deepest > _MAX_DEPTH or len(_OPERATOR.findall(bare)) > _MAX_OPERATORS:
         raise BadQuery(
-            f"It has more than {_MAX_OPERATORS} operators, or is nested more than {_MAX_DEPTH} deep.",
-            "Split it in several.",
+            f"It has more than {_MAX_OPERATORS} operators, or is nested more than {_MAX_DEPTH} levels deep.",
+            "Split it into several expressions.",
         )
     if re.search(r"@\s*-", bare):
         raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
@@ -211,7 +211,8 @@ class _Evaluation:
                 return self._call(node)
             case parser.MatrixSelector():
                 raise BadQuery(
-                    "A range of samples is no value.", "Put it into rate(), avg_over_time() or the like."
+                    "A range of samples is not a value.",
+                    "Wrap it in rate(), avg_over_time(), or a similar function.",
                 )
             case parser.SubqueryExpr():
                 raise unsupported("A subquery, [range:step],")
@@ -230,25 +231,25 @@ class _Evaluation:
     def _number(self, node: parser.Expr) -> Vector | Scalar:
         value = self.value(node)
         if isinstance(value, str):
-            raise BadQuery("A text stands where a number is needed.", DOCS)
+            raise BadQuery("Expected a number, got a string.", DOCS)
         return value
 
     def _vector(self, node: parser.Expr) -> Vector:
         value = self.value(node)
         if not isinstance(value, Vector):
-            raise BadQuery("A number stands where series are needed.", "vector(...) makes one of it.")
+            raise BadQuery("Expected series, got a number.", "Convert it with vector(...).")
         return value
 
     def _scalar(self, node: parser.Expr) -> Scalar:
         value = self.value(node)
         if isinstance(value, (str, Vector)):
-            raise BadQuery("A number is needed here.", "scalar(...) makes one of a single series.")
+            raise BadQuery("Expected a number.", "Convert a single series with scalar(...).")
         return value
 
     def _text(self, node: parser.Expr) -> str:
         value = self.value(node)
         if not isinstance(value, str):
-            raise BadQuery("A text in quotes is needed here.", DOCS)
+            raise BadQuery("Expected a string in quotes.", DOCS)
         return value
 
     def _call(self, node: parser.Call) -> Value:

@@ -89,8 +89,8 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, pa
         ).to_pylist()
     except pa.ArrowInvalid as error:
         raise BadQuery(
-            f"label_replace's pattern {pattern[:100]!r} cannot be used: {str(error)[:200]}",
-            "Patterns are RE2's: https://github.com/google/re2/wiki/Syntax",
+            f"Invalid pattern {pattern[:100]!r} in label_replace: {str(error)[:200]}",
+            "Use RE2 syntax: https://github.com/google/re2/wiki/Syntax",
         ) from error
     new = {text: value for text, hit, value in zip(texts, hits, made, strict=True) if hit}
     labels = []
@@ -113,7 +113,7 @@ def label_join(vector: Vector, target: str, separator: str, sources: list[str]) 
 
 def _check_label(name: str) -> None:
     if not _LABEL.fullmatch(name):
-        raise BadQuery(f"{name[:100]!r} is no name of a label.", "Letters, digits and _ make one.")
+        raise BadQuery(f"{name[:100]!r} is not a valid label name.", "Use letters, digits, and underscores.")
 
 
 def _with(labels: Labels, name: str, value: str) -> Labels:

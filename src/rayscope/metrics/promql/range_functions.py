@@ -74,8 +74,8 @@ def apply(name: str, windows: Windows, argument: Floats) -> Vector:
     looked_at = sum(len(group.labels) * int((high - low).sum()) for group, low, high in windows.groups)
     if looked_at > MAX_SAMPLES:
         raise BadQuery(
-            f"The windows hold {looked_at} samples, and {MAX_SAMPLES} are the most.",
-            "Leave fewer series with matchers, or take a shorter range or a longer step.",
+            f"The windows hold {looked_at} samples; the maximum is {MAX_SAMPLES}.",
+            "Select fewer series with matchers, or use a shorter range or a longer step.",
         )
     parts = []
     for group, low, high in windows.groups:

@@ -97,7 +97,7 @@ class Context:
                 resolution_ns = max(resolution_ns, found.resolution_ns)
                 if found.left_out:
                     self.left_out += found.left_out
-                    self.warn(f"{one}: {found.left_out} series were left out, {told} are counted.")
+                    self.warn(f"{one}: {found.left_out} series were left out; {told} are counted.")
             bounded(count, self.steps)
             self._found[key] = blocks, resolution_ns
         return self._found[key]
@@ -111,8 +111,8 @@ class Context:
         ]
         if len(names) > _MAX_NAMES:
             raise BadQuery(
-                f"The selector takes {len(names)} metrics, and {_MAX_NAMES} are the most.",
-                "Begin it with the name of a metric.",
+                f"The selector matches {len(names)} metrics; the maximum is {_MAX_NAMES}.",
+                "Start it with the name of a metric.",
             )
         return names
 
@@ -158,7 +158,7 @@ def _ends(context: Context, selector: parser.VectorSelector) -> Times:
 
 def _length_ns(selector: parser.VectorSelector | parser.MatrixSelector, name: str) -> int:
     """A selector's ``offset`` or ``range``. Raises BadQuery for more than times can be reckoned with."""
-    too_long = BadQuery(f"The {name} is longer than {_LONGEST.days} days.", "Take a shorter one.")
+    too_long = BadQuery(f"The {name} is longer than {_LONGEST.days} days.", "Use a shorter one.")
     try:
         length: timedelta | None = getattr(selector, name)
     except ValueError as error:
@@ -180,7 +180,7 @@ def instant(context: Context, selector: parser.VectorSelector, *, stamps: bool =
     groups, resolution_ns = context.find(selector, int(ends[0]) - LOOKBACK_NS, int(ends[-1]))
     look_back_ns = max(LOOKBACK_NS, resolution_ns)
     if look_back_ns > LOOKBACK_NS:
-        context.warn(f"There is so much in this range that it is read every {resolution_ns // 10**9} s.")
+        context.warn(f"This range holds so much data that it is sampled every {resolution_ns // 10**9} s.")
         groups, resolution_ns = context.find(selector, int(ends[0]) - look_back_ns, int(ends[-1]))
         look_back_ns = max(look_back_ns, resolution_ns)
     parts = []
@@ -217,8 +217,8 @@ def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -
     if rolled and range_ns < 2 * resolution_ns:
         range_ns = 2 * resolution_ns
         context.warn(
-            f"What is this old is kept every {resolution_ns // 10**9} s: "
-            f"ranges were widened to {range_ns // 10**9} s."
+            f"Data this old is kept every {resolution_ns // 10**9} s; ranges were widened to "
+            f"{range_ns // 10**9} s."
         )
         groups, _ = context.find(selector, int(ends[0]) - range_ns, int(ends[-1]), take)
     found = []

@@ -87,7 +87,7 @@ def merged(vector: Vector) -> Vector:
             if (there[at] & vector.there[row]).any():
                 raise BadQuery(
                     f"The result would have two series with the labels {shown(labels)}.",
-                    "Keep more labels apart: aggregate by them, or match on one metric name only.",
+                    "Aggregate by more labels, or match on only one metric name.",
                 )
             values[at] = np.where(vector.there[row], vector.values[row], values[at])
             there[at] |= vector.there[row]
@@ -103,8 +103,8 @@ def bounded(series: int, steps: int) -> None:
     """Raises BadQuery for more values than an answer may be made of."""
     if series * steps > MAX_CELLS:
         raise BadQuery(
-            f"{series} series at {steps} steps are more than {MAX_CELLS} values.",
-            "Leave fewer series with matchers, or take a longer step or a shorter range.",
+            f"{series} series at {steps} steps exceed the limit of {MAX_CELLS} values.",
+            "Select fewer series with matchers, or use a longer step or a shorter range.",
         )
 
 

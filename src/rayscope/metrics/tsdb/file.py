@@ -369,8 +369,8 @@ class MetricsFile:
                 ((many,),) = cursor.execute(f"SELECT count(*) FROM ({rows})", values).fetchall()
             if many > MAX_POINTS:
                 raise BadQuery(
-                    f"The series have {many} samples in that time, and {MAX_POINTS} are the most.",
-                    "Leave fewer series with matchers, or take a shorter range.",
+                    f"The series have {many} samples in that time; the maximum is {MAX_POINTS}.",
+                    "Select fewer series with matchers, or use a shorter range.",
                 )
             return _by_series(cursor.sql(rows, params=values), many)._replace(step_ns=step_ns)
 

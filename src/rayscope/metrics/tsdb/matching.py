@@ -25,9 +25,7 @@ def matching(series: Iterable[Labels], matchers: Sequence[Matcher]) -> list[Labe
 
 def _accepting(matcher: Matcher, values: set[str]) -> Callable[[str], bool]:
     if matcher.op not in _OPERATORS:
-        raise BadQuery(
-            f"{matcher.op[:10]!r} is no way to match a label.", f"Use one of {', '.join(_OPERATORS)}."
-        )
+        raise BadQuery(f"Unknown label matcher {matcher.op[:10]!r}.", f"Use one of {', '.join(_OPERATORS)}.")
     if matcher.op in ("=", "!="):
         accepted = {matcher.value}
     else:
@@ -37,8 +35,8 @@ def _accepting(matcher: Matcher, values: set[str]) -> Callable[[str], bool]:
             hits = pc.match_substring_regex(pa.array(given, pa.string()), f"^(?s:{matcher.value})$")
         except (pa.ArrowInvalid, OSError) as error:
             raise BadQuery(
-                f"The pattern {matcher.value[:100]!r} cannot be read: {str(error)[:200]}",
-                "Patterns are RE2's: https://github.com/google/re2/wiki/Syntax",
+                f"Invalid pattern {matcher.value[:100]!r}: {str(error)[:200]}",
+                "Use RE2 syntax: https://github.com/google/re2/wiki/Syntax",
             ) from error
         accepted = {value for value, hit in zip(given, hits.to_pylist(), strict=True) if hit}
     if matcher.op in ("=", "=~"):

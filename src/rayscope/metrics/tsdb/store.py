@@ -124,7 +124,7 @@ class SeriesStore:
             if error.code != "corrupt" or self._read_only:
                 raise
             aside = set_aside(self.path)
-            self.note = f"The metrics file was damaged and is kept as {aside.name}; a new one has begun."
+            self.note = f"The metrics file was damaged and is kept as {aside.name}; a new one was started."
             log.warning("%s: %s", self.path, self.note)
             file = MetricsFile(self.path)
         try:
@@ -189,8 +189,8 @@ class SeriesStore:
         with contextlib.suppress(OSError):
             if shutil.disk_usage(self.path.parent).free < self._min_free_bytes:
                 raise StoreError(
-                    f"Less than {self._min_free_bytes >> 20} MiB are free where {self.path} is.",
-                    "Free some space; metrics are kept in memory meanwhile, and written again by themselves.",
+                    f"Less than {self._min_free_bytes >> 20} MiB free on the disk of {self.path}.",
+                    "Free some space. Until then, metrics are kept in memory; writing resumes automatically.",
                     "full",
                 )
 

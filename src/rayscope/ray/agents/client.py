@@ -16,8 +16,8 @@ _ADDRESS_KEY = "DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:"
 _HOST = re.compile(r"[0-9A-Za-z._%:-]{1,255}")
 _REFUSED_REMEDY = "Attach with Ray's token, or set RAY_AUTH_TOKEN for this server."
 _AGENT_REMEDY = (
-    "While the node starts: try again. Else see dashboard_agent.log there; agents need ray[default] "
-    '(`pip install "ray[default]"`), and this server must reach the ports of the node.'
+    "If the node is starting, try again. Otherwise, see dashboard_agent.log there. Agents need ray[default] "
+    '(`pip install "ray[default]"`), and this server must be able to reach the node\'s ports.'
 )
 
 
@@ -63,7 +63,9 @@ def agent_address(gcs: GcsClient, node_id: str) -> AgentAddress:
             if node.node_id.hex() == node_id and node.state == 0:  # GcsNodeState.ALIVE
                 host, port = node.node_manager_address, getattr(node, "metrics_agent_port", 0)
     if not isinstance(host, str) or not _HOST.fullmatch(host) or not _is_port(port):
-        raise AgentError("no_agent", "The node has no dashboard agent, or none yet.", _AGENT_REMEDY)
+        raise AgentError(
+            "no_agent", "The node has no dashboard agent, or it is not running yet.", _AGENT_REMEDY
+        )
     named = f"[{host}]" if ":" in host else host
     return AgentAddress(f"{named}:{port}", f"http://{named}:{http}" if _is_port(http) else None)
 
@@ -88,13 +90,13 @@ def explain_rpc(error: Any, timeout_s: float) -> AgentError:
     if code is codes.DEADLINE_EXCEEDED:
         return AgentError(
             "timeout",
-            f"The node's agent did not answer within {timeout_s:.0f} s.",
-            "The node is overloaded or unreachable: try again.",
+            f"The node's agent did not respond within {timeout_s:.0f} s.",
+            "The node is overloaded or unreachable. Try again.",
         )
     if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-        return AgentError("unauthenticated", "The node's agent refused our token.", _REFUSED_REMEDY)
+        return AgentError("unauthenticated", "The node's agent rejected the token.", _REFUSED_REMEDY)
     if code in (codes.UNAVAILABLE, codes.CANCELLED):
-        return AgentError("unreachable", "The node's agent cannot be reached.", _AGENT_REMEDY)
+        return AgentError("unreachable", "Could not reach the node's agent.", _AGENT_REMEDY)
     if code is codes.UNIMPLEMENTED:
-        return AgentError("no_agent", "What answers there is no agent of Ray's.", _AGENT_REMEDY)
+        return AgentError("no_agent", "The service at that port is not a Ray agent.", _AGENT_REMEDY)
     return AgentError("failed", f"The node's agent answered {code.name}.", _AGENT_REMEDY)

@@ -152,7 +152,7 @@ class LogAgent:
             stream = self._stub.StreamLog(request, timeout=timeout_s, metadata=self._metadata)
             if dict(stream.initial_metadata() or ()).get(_ERROR_KEY):
                 stream.cancel()
-                raise AgentError("gone", "The node has no such file any more.", "List the files again.")
+                raise AgentError("gone", "The file no longer exists on the node.", "List the files again.")
             parts = [bytes(reply.data) for reply in stream]
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None

@@ -13,14 +13,15 @@ from rayscope.ray.gcs.client import GcsClient
 
 #: A dump of a thousand threads is about 1 MB.
 _MAX_BYTES = 8 << 20
-_GONE_REMEDY = "Take the frames again."
+_GONE_REMEDY = "Take the stacks again."
 _PY_SPY_REMEDY = (
-    "py-spy comes with ray[default]. Install it there, and start Ray with the folder that py-spy is in on "
-    "PATH (activate the environment, or `rayscope start`)."
+    "py-spy is part of ray[default]. Install it there, and start Ray with py-spy's folder on PATH "
+    "(activate the environment, or use `rayscope start`)."
 )
 _PERMISSION_REMEDY = (
-    "There: `sudo chown root:root $(which py-spy) && sudo chmod u+s $(which py-spy)`. In a container: give "
-    "it SYS_PTRACE (docker run --cap-add=SYS_PTRACE; Kubernetes: securityContext.capabilities.add)."
+    "On the node, run: `sudo chown root:root $(which py-spy) && sudo chmod u+s $(which py-spy)`. In a "
+    "container, add SYS_PTRACE (docker run --cap-add=SYS_PTRACE; in Kubernetes, "
+    "securityContext.capabilities.add)."
 )
 
 
@@ -56,7 +57,7 @@ class Agent:
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
         except ValueError:
-            raise TracebackError("gone", f"{pid} is no process.", _GONE_REMEDY) from None
+            raise TracebackError("gone", f"{pid} is not a process.", _GONE_REMEDY) from None
         if not reply.success:
             raise explain(reply.output)
         return str(reply.output)
@@ -66,15 +67,17 @@ def explain(output: str) -> TracebackError:
     """What it means that py-spy failed, from what Ray's agent says of it."""
     said = output.lower()
     if "py-spy is not installed" in said:
-        return TracebackError("no_py_spy", "Ray found no py-spy on the node.", _PY_SPY_REMEDY)
+        return TracebackError("no_py_spy", "py-spy was not found on the node.", _PY_SPY_REMEDY)
     if "permission denied" in said or "operation not permitted" in said:
         return TracebackError(
-            "no_permission", "py-spy may not look into processes on the node.", _PERMISSION_REMEDY
+            "no_permission", "py-spy is not allowed to inspect processes on the node.", _PERMISSION_REMEDY
         )
     gone = ("no such file", "no such process", "is running", "failed to find a python")
     if any(words in said for words in gone):
-        return TracebackError("gone", "The process has ended meanwhile.", _GONE_REMEDY)
+        return TracebackError("gone", "The process has ended.", _GONE_REMEDY)
     line = next((line for line in output.splitlines() if line.startswith("Error: ")), "py-spy failed.")
     return TracebackError(
-        "failed", line.removeprefix("Error: ")[:200], "Take the frames again; see dashboard_agent.log there."
+        "failed",
+        line.removeprefix("Error: ")[:200],
+        "Take the stacks again, or see dashboard_agent.log there.",
     )

@@ -131,7 +131,7 @@ class GcsClient:
         session = self.internal_kv(b"session_name", b"session")
         if not session:
             raise GcsError(
-                f"The service at {self.address} answers like a GCS but names no Ray session.",
+                f"The service at {self.address} responds like a GCS but names no Ray session.",
                 "Wait until the head node has started, then try again.",
                 "not_gcs",
                 address=self.address,
@@ -273,13 +273,15 @@ class GcsClient:
         except self._grpc.RpcError as error:
             raise self.explain(error, method, time.monotonic() - started) from None
         except ValueError as error:  # a closed channel
-            raise GcsError(f"Cannot ask the GCS at {self.address}: {error}", "Open a new client.") from None
+            raise GcsError(
+                f"Could not query the GCS at {self.address}: {error}", "Open a new client."
+            ) from None
 
     def _check(self, status: Any, method: str) -> None:
         # 0 is OK; 17 is NotFound, which a missing key answers (``StatusCode`` in Ray's common/status.h).
         if status is not None and status.code not in (0, 17):
             raise GcsError(
-                f"The GCS at {self.address} refused {method}: {status.message or status.code}.",
+                f"The GCS at {self.address} rejected {method}: {status.message or status.code}.",
                 "See gcs_server.out in the session's log directory on the head node.",
             )
 
@@ -289,7 +291,7 @@ class GcsClient:
         details = (error.details() or "").strip()
         codes = self._grpc.StatusCode
         if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-            what = "refused our token" if self._has_token else "wants an authentication token"
+            what = "rejected the token" if self._has_token else "requires an authentication token"
             return GcsError(
                 f"The GCS at {self.address} {what}.",
                 _REFUSED_REMEDY,
@@ -298,15 +300,16 @@ class GcsClient:
             )
         if code is codes.UNIMPLEMENTED or (code is codes.UNKNOWN and "http" in details.lower()):
             return GcsError(
-                f"The service at {self.address} speaks gRPC but is no Ray GCS (it does not know {method}).",
-                "Give the GCS address of the head node, usually port 6379.",
+                f"The service at {self.address} speaks gRPC but is not a Ray GCS (it has no method "
+                f"{method}).",
+                "Use the GCS address of the head node (usually port 6379).",
                 "not_gcs",
                 address=self.address,
             )
         if code is codes.DEADLINE_EXCEEDED:
             return GcsError(
-                f"The GCS at {self.address} did not answer {method} within {elapsed_s:.0f} s.",
-                "It is overloaded, or a firewall drops the packets: try again, or from the head node.",
+                f"The GCS at {self.address} did not respond to {method} within {elapsed_s:.0f} s.",
+                "It is overloaded, or a firewall drops the packets. Try again, or run this on the head node.",
                 "deadline",
                 address=self.address,
                 seconds=round(elapsed_s),
@@ -314,15 +317,15 @@ class GcsClient:
         if code is codes.UNAVAILABLE and _not_http2(details):
             return GcsError(
                 f"The service at {self.address} is not a Ray GCS (it does not speak gRPC).",
-                "Give the GCS address of the head node, usually port 6379, not the dashboard's.",
+                "Use the GCS address of the head node (usually port 6379), not the dashboard's.",
                 "not_gcs",
                 address=self.address,
             )
         if code in (codes.UNAVAILABLE, codes.CANCELLED):
             return GcsError(
-                f"Cannot reach a Ray GCS at {self.address}: {_short(details)}.",
-                "Check that the cluster runs and that this is the address that `ray start --head` printed "
-                "(host:port, usually port 6379).",
+                f"Could not reach a Ray GCS at {self.address}: {_short(details)}.",
+                "Check that the cluster is running, and that this is the address that `ray start "
+                "--head` printed (host:port, usually port 6379).",
                 "unreachable",
                 address=self.address,
             )

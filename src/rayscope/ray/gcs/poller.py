@@ -144,7 +144,9 @@ class Poller:
                     failures += 1
                     pause_s = min(_MAX_BACK_OFF_S, 0.5 * 2 ** min(failures, 10))
                     _LOG.exception("a snapshot could not be handed on")
-                    self._fail(f"{type(error).__name__}: {error}", "See the log; it is tried again.")
+                    self._fail(
+                        f"{type(error).__name__}: {error}", "See the server's log. Rayscope keeps retrying."
+                    )
             waiting = [self._due["side"], self._due["entities"], self._due["tasks"]]
             self._stopping.wait(max(pause_s, min(waiting) - time.monotonic(), 0.05))
 
@@ -229,7 +231,7 @@ class Poller:
             self._job_api.close()
             self._job_api = None
         if url is None:
-            return None, "The cluster runs no dashboard, so submitted jobs without a driver are not seen."
+            return None, "The cluster has no dashboard, so submitted jobs without a driver are not recorded."
         if self._job_api is None:
             self._job_api = JobApi(url, self._token, session=session)
         try:

@@ -56,7 +56,7 @@ class Subscriber:
                 request, timeout=timeout_s, metadata=self._client.metadata
             )
         except ValueError as error:  # a closed channel
-            raise GcsError(f"Cannot listen to the GCS: {error}", "Open a new client.") from None
+            raise GcsError(f"Could not subscribe to the GCS: {error}", "Open a new client.") from None
 
     def take(self, call: Any) -> list[Any]:
         """The ``PubMessage`` that the call gave, in order; none if nothing came in its time."""
@@ -89,10 +89,10 @@ class Subscriber:
             elapsed_s = time.monotonic() - started
             raise self._client.explain(error, "GcsSubscriberCommandBatch", elapsed_s) from None
         except ValueError as error:
-            raise GcsError(f"Cannot listen to the GCS: {error}", "Open a new client.") from None
+            raise GcsError(f"Could not subscribe to the GCS: {error}", "Open a new client.") from None
 
     def _rpc(self, method: str) -> Any:
         for service in _SERVICES:
             with contextlib.suppress(AttributeError):
                 return self._client.rpc(service, method)
-        raise GcsError("The installed Ray has no service to listen to.", "Install Ray 2.50 or newer.")
+        raise GcsError("The installed Ray has no service to subscribe to.", "Install Ray 2.50 or newer.")

@@ -39,5 +39,5 @@ def add_realtime(app: FastAPI, services: Services) -> None:
         session: Annotated[str | None, Query(max_length=200)] = None,
         job_id: Annotated[str | None, Query(max_length=200)] = None,
     ) -> Response:
-        """A topic's state now, as the WebSocket tells it first."""
+        """The current state of a topic, as the WebSocket sends it first."""
         return Response(services.realtime.once(Wanted(topic, session, job_id)), media_type="application/json")

@@ -243,13 +243,13 @@ class Realtime:
 
     def _key(self, wanted: Wanted) -> FeedKey:
         if wanted.topic not in self._providers:
-            raise BadQuery(
-                f"There is no topic {wanted.topic[:60]!r}.", f"There are: {', '.join(self.topics)}."
-            )
+            raise BadQuery(f"Unknown topic {wanted.topic[:60]!r}.", f"Topics: {', '.join(self.topics)}.")
         if (wanted.topic == "job") != (wanted.job_id is not None):
-            raise BadQuery("The topic job, and that alone, needs a job_id.", "Give one job's id.")
+            raise BadQuery(
+                "Only the topic `job` takes a job_id, and it requires one.", "Give the ID of a job."
+            )
         if len(wanted.job_id or "") > 200 or len(wanted.session or "") > 200:
-            raise BadQuery("This id is too long.", "Give Ray's own.")
+            raise BadQuery("The ID is too long.", "Use an ID of Ray's.")
         session = self._resolve(wanted.session)
         return FeedKey(wanted.topic, session, tuple(sorted(wanted.params().items())))
 
@@ -309,7 +309,7 @@ class Realtime:
                 pause_s = min(_MOST_S, max(0.0, asked.interval_s))
                 client.interval_s = pause_s if pause_s > self.interval_s else 0.0
             if len(asked.subscribe) + len(asked.unsubscribe) > 2 * MAX_SUBSCRIPTIONS:
-                raise ValueError("That is too much at once.")
+                raise ValueError("Too many messages at once.")
             for wanted in asked.unsubscribe:
                 await self._change(client, wanted, self._unsubscribe)
             for wanted in asked.subscribe:
@@ -331,12 +331,15 @@ class Realtime:
             return
         if len(client.heard) >= MAX_SUBSCRIPTIONS:
             raise BadQuery(
-                f"A client can watch {MAX_SUBSCRIPTIONS} topics.",
-                "Unsubscribe from some, or open another one.",
+                f"A client can watch at most {MAX_SUBSCRIPTIONS} topics.",
+                "Unsubscribe from some, or open another connection.",
             )
         if feed is None:
             if len(self._feeds) >= MAX_FEEDS:
-                raise BadQuery("Too much is watched already.", "Ask by HTTP, or try again later.")
+                raise BadQuery(
+                    "The server's limit of watched topics is reached.",
+                    "Use HTTP requests, or try again later.",
+                )
             feed = self._feeds[key] = Feed(key)
         client.heard[feed] = 0
         feed.watchers.add(client)

@@ -169,7 +169,7 @@ def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
             least = math.nan
         if name not in columns or not math.isfinite(least):
             known = ", ".join(columns) or "none here"
-            raise BadQuery(f"Cannot filter by {part[:80]!r}.", f"at_least=NAME:NUMBER; names: {known}.")
+            raise BadQuery(f"Cannot filter by {part[:80]!r}.", f"Use at_least=NAME:NUMBER; names: {known}.")
         found.append((name, least))
     return found
 
@@ -199,7 +199,9 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
         )
     if not found:
         raise NotFound(
-            f"No {kind.replace('_', ' ')} {entity_id[:80]!r} in this session.", what=kind, id=entity_id[:80]
+            f"{kind.replace('_', ' ').capitalize()} {entity_id[:80]!r} not found in this session.",
+            what=kind,
+            id=entity_id[:80],
         )
     told = decode_entity(kind, entity_id, found[0]["history"])
     found[0]["history"] = [

@@ -58,5 +58,5 @@ LABELS = "LEFT JOIN node_rows n ON n.id = l.node_id LEFT JOIN actor_rows a ON a.
 def lanes_by(by: str) -> tuple[str, str, str]:
     """What :data:`LANES` says of ``by``. Raises BadQuery."""
     if by not in LANES:
-        raise BadQuery(f"Lanes by {by[:80]!r} are unknown.", f"by is one of: {', '.join(LANES)}.")
+        raise BadQuery(f"Unknown lanes: {by[:80]!r}.", f"Use one of: {', '.join(LANES)}.")
     return LANES[by]

@@ -59,7 +59,7 @@ def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
     try:
         values = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError as error:
-        raise BadQuery("This cursor cannot be read.", "Take `next` of the page before, unchanged.") from error
+        raise BadQuery("Invalid cursor.", "Use `next` of the previous page, unchanged.") from error
     if (
         not isinstance(values, list)
         or not values
@@ -67,7 +67,9 @@ def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
         or [type(value) for value in values[1:]] not in types
         or any(isinstance(value, int) and abs(value) >= 2**64 for value in values)
     ):
-        raise BadQuery("This cursor belongs to another list or sort.", "Take `next` of the page before.")
+        raise BadQuery(
+            "This cursor belongs to a different list or sort order.", "Use `next` of the previous page."
+        )
     return values
 
 

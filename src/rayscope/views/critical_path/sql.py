@@ -95,7 +95,7 @@ class PathReader:
                 "ORDER BY count(*) DESC, job_id LIMIT 1"
             ).fetchone()
             if most is None:
-                raise NotFound("No task is on record yet.", "GET /api/jobs lists the jobs.")
+                raise NotFound("No tasks recorded yet.", "GET /api/jobs lists the jobs.")
             job_id = most[0]
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
@@ -124,7 +124,7 @@ class PathReader:
         ).fetchall()[0]
         if begun is None:
             raise NotFound(
-                f"No task of job {(self.job_id or '')[:80]!r} is on record.", "GET /api/jobs lists the jobs."
+                f"No tasks recorded for job {(self.job_id or '')[:80]!r}.", "GET /api/jobs lists the jobs."
             )
         ended = driver_end if driver_end is not None else job_end
         if ended is not None:

@@ -65,14 +65,14 @@ def add_export(app: FastAPI, services: Services) -> None:
         format: Annotated[Format, Query(description="perfetto, chrome, speedscope or parquet (in a ZIP)")],
         session: Session = None,
     ) -> Response:
-        """A session's attempts, or those that the filters leave, in a format that other programs open."""
+        """A session's attempts, or those that match the filters, in a format for other programs."""
         chosen = services.records.resolve(session)
         if not room.acquire(blocking=False):
             return error(
                 503,
                 "busy",
-                f"{_AT_A_TIME} exports are being made already.",
-                "Try again when one is done.",
+                f"{_AT_A_TIME} exports are already running.",
+                "Try again when one has finished.",
                 {"Retry-After": "10"},
             )
         with contextlib.ExitStack() as stack:

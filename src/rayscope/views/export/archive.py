@@ -26,10 +26,10 @@ What Rayscope recorded of this Ray session: one Parquet file for each view that 
 
     duckdb -c "SELECT func_name, count(*), sum(duration_ns) / 1e9 AS seconds FROM 'tasks.parquet' GROUP BY 1"
 """
-_WHOLE = "All of the session is here."
+_WHOLE = "This is the whole session."
 _PART = (
-    "Only what belongs to a part of the attempts is here: {filters}. Nodes, workers, actors, jobs and "
-    "placement groups are all here."
+    "This covers only some of the attempts: {filters}. Nodes, workers, actors, jobs, and placement "
+    "groups are complete."
 )
 #: Of every file, in its metadata under the key ``rayscope``.
 _UNITS = {"*_ns": "ns since the epoch, or ns", "*bytes": "bytes"}

@@ -41,16 +41,16 @@ def add_flame(app: FastAPI, services: Services) -> None:
     ) -> Response:
         """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees."""
         if weight not in WEIGHTS:
-            raise BadQuery(f"There is no weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
+            raise BadQuery(f"Unknown weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
         baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
         if baseline_rest:
             if baseline:
                 raise BadQuery(
-                    "baseline_rest goes with no other baseline.", "Compare with one thing at a time."
+                    "baseline_rest cannot be combined with another baseline.", "Use only one baseline."
                 )
             baseline = _rest(filters)
         if of and (focus or baseline):
-            raise BadQuery("`of` goes with neither `focus` nor a baseline.", "Ask for them one by one.")
+            raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
         chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:
@@ -81,7 +81,8 @@ def add_flame(app: FastAPI, services: Services) -> None:
             graph = flame(rows, paths, weight, baseline=before, focus=focus)
             if graph is None:
                 raise NotFound(
-                    f"No frame {(focus or '')[:80]!r} in this session.", "/api/flow/flame lists the frames."
+                    f"Frame {(focus or '')[:80]!r} not found in this session.",
+                    "/api/flow/flame lists the frames.",
                 )
             return {
                 "session": chosen,
@@ -108,7 +109,7 @@ def _rest(filters: TaskFilters) -> list[dict[str, Any]]:
     if until is not None:
         found.append({"since_ns": until, "until_ns": None})
     if not found:
-        raise BadQuery("There is no rest of all the time.", "Give since_ns, until_ns or both.")
+        raise BadQuery("baseline_rest needs a time range.", "Give since_ns, until_ns or both.")
     return found
 
 

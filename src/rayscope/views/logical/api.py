@@ -18,7 +18,7 @@ from rayscope.views.logical.schemas import LogicalAnswer
 
 Expand = Annotated[
     list[Annotated[str, Query(max_length=500)]] | None,
-    Query(description="An actor class to unfold into its instances, or a function into its calls."),
+    Query(description="Actor class to expand into its instances, or function to expand into its calls."),
 ]
 
 

@@ -133,7 +133,8 @@ def logical_rows(
     """
     if len(expand) > MAX_EXPANDED:
         raise BadQuery(
-            f"At most {MAX_EXPANDED} classes and functions can be unfolded at once.", "Give fewer `expand`."
+            f"At most {MAX_EXPANDED} classes and functions can be expanded at once.",
+            "Use fewer `expand` parameters.",
         )
     where = attempts_where(filters)
     is_filtered = bool(filters.given())

@@ -32,7 +32,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
         annotation_name: Key = None,
         with_bytes: bool = False,
     ) -> Response:
-        """What ran and was reserved on which worker of which node at a time."""
+        """What ran, and what was reserved, on each worker of each node at a given time."""
         chosen = services.records.resolve(session)
         is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.given())
 
@@ -79,9 +79,9 @@ def add_physical(app: FastAPI, services: Services) -> None:
         at_ns: Nanoseconds = None,
         on_node: Annotated[str, Query(max_length=100)] = "",
     ) -> Response:
-        """One node at a time in full: its workers, what runs on each, and its bundles."""
+        """One node at a given time: its workers, what runs on each, and its bundles."""
         if not on_node:
-            raise BadQuery("Which node?", "Give on_node: an id from /api/flow/physical or /api/nodes.")
+            raise BadQuery("No node given.", "Set on_node to an ID from /api/flow/physical or /api/nodes.")
         chosen = services.records.resolve(session)
         live = services.records.is_live(chosen)
 
@@ -106,7 +106,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
         until_ns: Nanoseconds = None,
         span_ns: Span = None,
     ) -> Response:
-        """Which objects were taken on another node than they were made on, by pairs of nodes."""
+        """Objects consumed on another node than the one that produced them, by pairs of nodes."""
         chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:

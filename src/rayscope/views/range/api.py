@@ -27,7 +27,7 @@ def add_range(app: FastAPI, services: Services) -> None:
         by: By = "worker",
         levels: Levels = MAX_LEVELS,
     ) -> Response:
-        """Attempts, phases, functions and lanes between ``since_ns`` and ``until_ns``, cut to these."""
+        """Attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
         chosen = services.records.resolve(session)
 
         def find(file: SessionFile) -> dict[str, Any]:

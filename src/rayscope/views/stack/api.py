@@ -23,7 +23,7 @@ def add_stack(app: FastAPI, services: Services) -> None:
     def stack(
         request: Request, filters: Filters, session: Session = None, at_ns: Nanoseconds = None
     ) -> Response:
-        """What was in flight at a time, merged by callers, function and situation; and who waits for whom."""
+        """What was in flight at a given time, merged by callers, function, and situation; and the waits."""
         chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:

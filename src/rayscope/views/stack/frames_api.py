@@ -28,10 +28,10 @@ class Wanted(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    session: str | None = Field(None, max_length=200, description="Session name; the newest without it.")
+    session: str | None = Field(None, max_length=200, description="Session name (default: the newest).")
     node: str | None = Field(None, pattern=r"^[0-9a-f]{16}$", description="A node of /api/flow/stack.")
     workers: list[WorkerId] | None = Field(None, min_length=1, max_length=MAX_WORKERS)
-    whole: bool = Field(False, description="Also the frames of Ray itself, and idle threads.")
+    whole: bool = Field(False, description="Include Ray's own frames and idle threads.")
 
 
 def add_frames(app: FastAPI, services: Services) -> None:
@@ -40,15 +40,15 @@ def add_frames(app: FastAPI, services: Services) -> None:
 
     @app.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
     def frames(wanted: Wanted, filters: Filters) -> Response:
-        """The Python frames of the workers that run something now, merged by the stack's nodes."""
+        """The Python stacks of the workers that are running something now, merged by stack line."""
         session = services.records.resolve(wanted.session)
         if not services.records.is_live(session):
-            raise BadQuery(f"{session} has ended: its processes are gone.", "Choose a session that is live.")
+            raise BadQuery(f"{session} has ended, so its processes are gone.", "Choose a live session.")
         gcs = services.clusters.gcs_of(session)
         if gcs is None:
             raise BadQuery(
-                f"The cluster of {session} is not connected, so its nodes cannot be asked.",
-                "Wait some seconds, or attach: rayscope attach HOST:PORT.",
+                f"The cluster of {session} is not connected, so its workers cannot be sampled.",
+                "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
             )
         found = services.records.read(
             session,
@@ -59,7 +59,7 @@ def add_frames(app: FastAPI, services: Services) -> None:
         units = [unit_of(row) for row in found.units]
         tree = call_stack(units, (Wait(**row) for row in found.waits)).nodes
         if wanted.node is not None and all(node.id != wanted.node for node in tree):
-            raise BadQuery("Nothing of this node is in flight any more.", "Take a node of the stack of now.")
+            raise BadQuery("Nothing on this line is in flight any more.", "Use a node of the current stack.")
         asked = None if wanted.workers is None else set(wanted.workers)
         busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
         chosen, places, left_out = choose(tree, nodes_of(units), busy, wanted.node, MAX_WORKERS)

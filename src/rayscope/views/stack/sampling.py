@@ -42,15 +42,17 @@ class Problem(NamedTuple):
     of_node: bool = False
 
 
-_LATE = Problem("timeout", "There was no answer in time.", "Ask for fewer workers: those of one line.")
-_GONE = Problem("gone", "The process has ended meanwhile.", "Take the frames again.")
+_LATE = Problem("timeout", "Timed out.", "Sample fewer workers: those of one line.")
+_GONE = Problem("gone", "The process has ended.", "Take the stacks again.")
 MOVED_ON = Problem(
     "moved_on",
-    "The worker does something else by now: the record is some seconds behind.",
-    "Take the frames again.",
+    "The worker has moved on: the record is a few seconds behind.",
+    "Take the stacks again.",
 )
 NOT_RUNNING = Problem(
-    "not_running", "This worker runs no task now that the filters leave.", "Take the stack's lines of now."
+    "not_running",
+    "This worker is not running a task that matches the filters.",
+    "Use the lines of the current stack.",
 )
 
 Answer = Dump | Problem
@@ -89,7 +91,7 @@ class Dumps:
     @contextlib.contextmanager
     def _in_room(self) -> Iterator[None]:
         if not self._room.acquire(blocking=False):
-            raise StoreError("Others are taking frames.", "Try again in some seconds.", "busy")
+            raise StoreError("Too many stack samples are being taken.", "Try again in a few seconds.", "busy")
         try:
             yield
         finally:
@@ -163,7 +165,7 @@ class _Node:
         except GcsError as error:
             return Problem("gcs", error.message, error.remedy, True)
         except ValueError:
-            return Problem("failed", "py-spy said something else than frames.", "Take the frames again.")
+            return Problem("failed", "py-spy returned something other than stacks.", "Take the stacks again.")
         return dump if dump.title.startswith(_TITLE) else _GONE
 
     def leave(self) -> None:
