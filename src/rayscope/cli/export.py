@@ -21,6 +21,7 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
+from rayscope.files import replacing
 from rayscope.views.export.format import FILES, Format, squeezed
 
 if TYPE_CHECKING:
@@ -260,28 +261,13 @@ def _write(source: _Source, form: Format, target: Path, progress: Callable[[int]
     chunks, real = iter(source.chunks), _real(target)
     if target.suffix == ".gz":
         chunks = squeezed(chunks)
-    with tempfile.NamedTemporaryFile(
-        "w+b", dir=real.parent, prefix=f".{real.name}.", suffix=".part", delete=False
-    ) as part:
-        path = Path(part.name)
-        try:
-            size = _copy(chunks, part, progress)
-            if _is_folder(target, form):
-                part.flush()
-                _unpack(part, real)
-            else:
-                part.close()
-                path.chmod(0o666 & ~_umask())
-                path.replace(real)
-        finally:
-            path.unlink(missing_ok=True)
-    return size
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    if _is_folder(target, form):
+        with tempfile.TemporaryFile(dir=real.parent) as archive:
+            size = _copy(chunks, archive, progress)
+            _unpack(archive, real)
+        return size
+    with replacing(real) as file:
+        return _copy(chunks, file, progress)
 
 
 def _copy(chunks: Iterable[bytes], part: IO[bytes], progress: Callable[[int], None]) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 import msgspec
@@ -17,6 +15,7 @@ from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
 from rayscope.client.errors import RayscopeError
 from rayscope.client.rows import AsyncRows, Rows
 from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
+from rayscope.files import replacing
 from rayscope.version import __version__
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ class Client(_Http, SyncCaller):
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
         """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
-        with self.exporting(form, session, **filters) as response, _replacing(Path(path)) as file:
+        with self.exporting(form, session, **filters) as response, replacing(Path(path)) as file:
             for piece in response.iter_bytes():
                 file.write(piece)
         return Path(path)
@@ -252,25 +251,7 @@ class AsyncClient(_Http, AsyncCaller):
         """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
         call = self._export(form, session, filters)
         async with self.stream(call) as response:
-            with _replacing(Path(path)) as file:
+            with replacing(Path(path)) as file:
                 async for piece in response.aiter_bytes():
                     file.write(piece)
         return Path(path)
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` once it is whole."""
-    with tempfile.NamedTemporaryFile(
-        "wb", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-    ) as file:
-        part = Path(file.name)
-        try:
-            yield file
-            file.close()
-            mask = os.umask(0o077)
-            os.umask(mask)
-            part.chmod(0o666 & ~mask)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rayscope.files import replace_file
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
 NAME = "[a-z0-9][a-z0-9-]{0,63}"
@@ -82,7 +80,7 @@ class Dashboards:
                 raise BadQuery(f"There are {MAX_DASHBOARDS} dashboards already.", "Delete one first.")
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                _replace(path, body)
+                replace_file(path, body)
             except OSError as error:
                 raise StoreError(f"{path} cannot be written: {error}", "Free some disk space.") from error
         return {"name": name, **msgspec.to_builtins(dashboard)}
@@ -133,20 +131,6 @@ class Dashboards:
                 "Up to 64 small letters, digits and hyphens make one; the first is no hyphen.",
             )
         return self._folder / f"{name}.json"
-
-
-def _replace(path: Path, body: bytes) -> None:
-    handle, made = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(made).replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            Path(made).unlink()
-        raise
 
 
 def _missing(name: str) -> NotFound:

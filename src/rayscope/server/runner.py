@@ -18,6 +18,7 @@ from typing import IO
 import msgspec
 import uvicorn
 
+from rayscope.files import replace_file
 from rayscope.ray.auth import ray_token
 from rayscope.server.app import create_app
 from rayscope.server.http_protocol import HttpProtocol, max_connections
@@ -187,8 +188,7 @@ class Server:
         about = {"pid": os.getpid(), "url": self.url, "ingest_url": self.ingest_url}
         path = folder / "server.json"
         try:
-            path.touch(mode=0o600)
-            path.write_bytes(msgspec.json.encode(about))
+            replace_file(path, msgspec.json.encode(about), mode=0o600, sync=False)
         except OSError as error:  # only `rayscope` commands that look for a server here miss it
             log.warning("%s cannot be written: %s", path, error)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 
+from rayscope.files import replace_file, set_aside
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
@@ -30,8 +31,8 @@ log = logging.getLogger("rayscope.storage")
 
 _AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
 _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
-#: The files of a record: DuckDB's own, its log, and those of a checkpoint that a kill cut off.
-_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+#: The files beside a record: DuckDB's log, and those of a checkpoint that a kill cut off.
+_SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
@@ -206,11 +207,9 @@ class Catalog:
         self._save(session, "agents.json", msgspec.json.encode(dict(self.about(session).agents)))
 
     def _save(self, session: str, name: str, content: bytes) -> None:
-        path = self.folder / session / name
-        part = path.with_suffix(".part")
+        # Written each second, and made again from the record where a power cut damages it.
         with self._saving, contextlib.suppress(OSError):
-            part.write_bytes(content)
-            part.replace(path)
+            replace_file(self.folder / session / name, content, sync=False)
 
     def path(self, session: str) -> Path:
         """The record's file. Raises NotFound for an unknown session, so no path is built from a request."""
@@ -239,10 +238,7 @@ class Catalog:
         """Rename a damaged record, so that a new one can begin, and tell in the list of sessions."""
         self.reopen(session)
         path = self.path(session)
-        aside = path.with_name(f"record.damaged-{time.time_ns()}.duckdb")
-        for suffix in _SUFFIXES:
-            with contextlib.suppress(FileNotFoundError):
-                path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+        aside = set_aside(path, *_SUFFIXES)
         self.about(
             session
         ).note = f"The record was damaged and is kept as {aside.name}; what came later is recorded anew."

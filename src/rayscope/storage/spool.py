@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from rayscope.files import replace_file
 from rayscope.ray.events.batch import Format
 from rayscope.storage.errors import SpoolFull
 
@@ -98,21 +99,9 @@ class Spool:
         with self._lock:
             name = f"{next(self._numbers):020d}.{form.value}"
         path = self.folder / name
-        part = path.with_suffix(".part")
         try:
-            with open(part, "wb", buffering=0) as file:
-                written = 0
-                view = memoryview(body)
-                while written < len(body):
-                    written += file.write(view[written:])
-                if self._fsync:
-                    os.fdatasync(file.fileno())
-            os.rename(part, path)
-            if self._fsync:
-                self._sync_folder()
+            replace_file(path, body, sync=self._fsync)
         except OSError as error:
-            with contextlib.suppress(OSError):  # a file system that has become read-only
-                part.unlink()
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise self._full(f"The disk of {self.folder} is full.") from error
             raise SpoolFull(
@@ -123,14 +112,6 @@ class Spool:
         with self._lock:
             self._sizes[name] = len(body)
         return name
-
-    def _sync_folder(self) -> None:
-        """Make the rename itself survive a power cut."""
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     @staticmethod
     def form(name: str) -> Format:
