@@ -133,7 +133,10 @@ class AlertService:
                 log.info("alerts of %s: %s", name, problem.message)
             except Exception:
                 log.exception("alerts of %s", name)
-        self.notifier.tick(told, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
+        try:
+            self.notifier.tick(told, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
+        except StoreError as problem:
+            log.warning("notifications wait: %s", problem.message)
 
     def _of(self, name: str) -> Session:
         """The alerts of a session. Raises NotFound for a name that is none."""

@@ -254,6 +254,7 @@ def test_silences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damaged", [b'[{"id": 1}]', b'[{"id": "\xff"}]', b'[{"id": ' + b"[" * 5000, b"\0" * 50]
 )
-def test_a_damaged_file_is_begun_anew(tmp_path: Path, damaged: bytes) -> None:
+def test_damaged_silences_are_set_aside(tmp_path: Path, damaged: bytes) -> None:
     (tmp_path / "silences.json").write_bytes(damaged)
     assert Silences(tmp_path / "silences.json").listed(T0) == []
+    assert [path.read_bytes() for path in tmp_path.glob("silences.damaged-*.json")] == [damaged]

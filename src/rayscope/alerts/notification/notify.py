@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -48,11 +49,15 @@ class Notifier:
         self._link = link
         self._retry_s = retry_s
         self._lock = threading.RLock()
-        self._groups = load(self._state, dict[str, Group], {})
         self._deliveries: dict[str, Delivery] = {}
         self._stamp: float | None = -1
         self.config = Config()
         self.reload()
+
+    @cached_property
+    def _groups(self) -> dict[str, Group]:
+        """Read at first use, and again at the next while the file cannot be read."""
+        return load(self._state, dict[str, Group], {})
 
     def reload(self) -> None:
         """Read the file again if it has changed; what waits for a channel goes on to the one of its name."""
@@ -96,7 +101,7 @@ class Notifier:
         return error
 
     def tick(self, alerts: Mapping[str, Sequence[Alert]], silencing: Silencing, now_ns: int) -> None:
-        """``alerts``: of every session that lives, those that fire or are resolved."""
+        """``alerts``: of every session that lives, those that fire or are resolved. Raises StoreError."""
         with self._lock:
             changed = False
             seen: set[str] = set()
