@@ -54,7 +54,7 @@ def take_look(client: Client, sort: str) -> Look:
         what = (
             f"No session {client.session!r} is on record." if client.session else "No session is on record."
         )
-        raise RayscopeError("not_found", what, "Record one: rayscope run SCRIPT, or rayscope attach ADDRESS.")
+        raise RayscopeError(what, "Record one: rayscope run SCRIPT, or rayscope attach ADDRESS.", "not_found")
     name = about["session"]
     state = "ALIVE" if about["state"] == "live" else ""
     nodes = client.nodes(session=name, sort=SORTS[sort], limit=_NODES, state=state)

@@ -12,9 +12,9 @@ import msgspec
 
 from rayscope.client.api import Api
 from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
-from rayscope.client.errors import RayscopeError
 from rayscope.client.rows import AsyncRows, Rows
 from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
+from rayscope.errors import RayscopeError
 from rayscope.files import replacing
 from rayscope.version import __version__
 
@@ -94,31 +94,31 @@ class _Http(Api):
             yield
         except httpx.TimeoutException as error:
             raise RayscopeError(
-                "timeout",
                 f"The server at {self.url} did not answer {call.method} {call.path} in time.",
                 "Ask for less, or give the client a larger timeout_s.",
+                "timeout",
             ) from error
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.DecodingError) as error:
             raise RayscopeError(
-                "broke_off",
                 f"The server at {self.url} broke off: {str(error) or type(error).__name__}.",
                 "Try again; if it stays so, see the server's log.",
+                "broke_off",
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise RayscopeError(
-                "unreachable",
                 f"No Rayscope server answers at {self.url}: {str(error) or type(error).__name__}.",
                 "Start one: rayscope serve; or check the URL.",
+                "unreachable",
             ) from error
 
     def _read(self, call: Call[T], response: httpx.Response) -> T:
         """What is asked for, out of an answer. Raises RayscopeError for any other."""
         status, what = response.status_code, f"{call.method} {call.path}"
         odd = RayscopeError(
-            "not_rayscope",
             f"{self.url} answered {what} with {status}, not as a Rayscope server does.",
             "Check the URL, and that server and client are of one version.",
-            status,
+            "not_rayscope",
+            status=status,
         )
         try:
             body = {} if status == httpx.codes.NO_CONTENT else msgspec.json.decode(response.content)
@@ -145,7 +145,7 @@ class _Http(Api):
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
             code, message = "old_server", f"The server at {self.url} does not know {what}."
             remedy = f"Update Rayscope there: this client is of version {__version__}."
-        raise RayscopeError(code, message, remedy, status)
+        raise RayscopeError(message, remedy, code, status=status)
 
 
 class Client(_Http, SyncCaller):

@@ -153,8 +153,6 @@ def add_ingest(app: FastAPI, services: Services) -> None:
             return error(400, "malformed", f"The batch cannot be unpacked: {problem}.", "Send it again.")
         except MalformedBatch as problem:
             return error(400, "malformed", str(problem), "The batch is set aside in the folder `rejected`.")
-        except SpoolFull as problem:
-            return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "2"})
         return Response(status_code=204)
 
     @app.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)

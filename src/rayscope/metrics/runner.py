@@ -201,7 +201,7 @@ def _problem(error: Exception) -> _Problem:
     return _Problem(
         str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")[:500],
         str(getattr(error, "remedy", "") or "It is tried again by itself.")[:500],
-        ours.code if ours else None,
+        (ours.code or None) if ours else None,
         ours.params if ours else None,
     )
 

@@ -18,6 +18,7 @@ from typing import IO
 import msgspec
 import uvicorn
 
+from rayscope.errors import RayscopeError
 from rayscope.files import replace_file
 from rayscope.ray.auth import ray_token
 from rayscope.server.app import create_app
@@ -38,13 +39,8 @@ _FILES = 65_536
 log = logging.getLogger("rayscope.server")
 
 
-class StartError(Exception):
-    """The server cannot start; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
+class StartError(RayscopeError):
+    """The server cannot start."""
 
 
 class Server:

@@ -22,7 +22,7 @@ class FakeApi:
     def attach_cluster(self, address: str) -> str:
         self.asked.append(address)
         if self.refuse:
-            raise RayscopeError("gcs", "It wants a token.", "Set RAY_AUTH_TOKEN.")
+            raise RayscopeError("It wants a token.", "Set RAY_AUTH_TOKEN.", "gcs")
         return "session_a"
 
 

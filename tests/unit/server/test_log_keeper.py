@@ -26,7 +26,7 @@ def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any
         with lock:
             asked.append(node)
         go.wait(10)
-        raise AgentError("timeout", "It did not answer.", "Try again.")
+        raise AgentError("It did not answer.", "Try again.", "timeout")
 
     nodes = [{"node_id": f"{number:02x}", "state": "ALIVE"} for number in range(8)]
     catalog: Any = SimpleNamespace(folder=tmp_path, names=lambda: ["s"])

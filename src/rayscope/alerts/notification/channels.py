@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from rayscope.alerts.rules import duration_ns
 from rayscope.alerts.state import Alert
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
+from rayscope.errors import RayscopeError
 from rayscope.storage.errors import BadQuery, NotFound
 
 GROUP = "rayscope.channels"
@@ -27,7 +28,7 @@ _MAX_CHANNELS = 50
 _ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
 
 
-class ChannelError(Exception):
+class ChannelError(RayscopeError):
     """A notification could not be delivered; the text says why and holds no secrets."""
 
 
