@@ -21,6 +21,7 @@ from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_f
 from rayscope.alerts.state import Acknowledgement, Alert, Machine, State, shift_pending
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.periodic import PeriodicTask
 from rayscope.storage.errors import BadQuery, StoreError
 
 log = logging.getLogger("rayscope.alerts")
@@ -67,30 +68,20 @@ class AlertService:
         self.rules = RuleSet((), (), ())
         self.silences = Silences(folder / "silences.json")
         self.notifier = Notifier(folder, link, retry_s)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="rayscope-alerts", daemon=True)
+        self._task = PeriodicTask("rayscope-alerts", _TICK_S, lambda: self.turn(time.time_ns()))
         self.reload()
 
     def start(self) -> None:
         """Begin to evaluate."""
-        self._thread.start()
+        self._task.start()
 
     def stop(self) -> None:
         """Stop, and keep everything."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(5)
+        self._task.stop()
         self.notifier.stop()
         with self._lock:
             for name in self._saved_ns:
                 self._sessions[name].save()
-
-    def _run(self) -> None:
-        while not self._stopping.wait(_TICK_S):
-            try:
-                self.turn(time.time_ns())
-            except Exception:  # whatever it is, alerts go on
-                log.exception("evaluating alerts")
 
     def reload(self) -> None:
         """Read the rules again if a file has changed, come or gone."""

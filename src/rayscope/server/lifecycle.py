@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 from urllib.parse import quote
 
 from rayscope.alerts.service import AlertService
@@ -14,6 +13,7 @@ from rayscope.cluster.objects.references import HeldObjects
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.writer import Recorder
 from rayscope.metrics.service import Metrics
+from rayscope.periodic import PeriodicTask
 from rayscope.server.clusters import Clusters
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.push.topics import provide_topics
@@ -96,14 +96,14 @@ class Lifecycle:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._stopping = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
+        self._turns = itertools.count()
+        self._watch = PeriodicTask("rayscope-watch", _WATCH_S, self._look_for_clusters)
 
     def start(self) -> None:
         """Replay the spool, begin to write and to look for the clusters of live sessions."""
         services = self._services
         services.recorder.start()
-        self._watcher.start()
+        self._watch.start()
         services.log_keeper.start()
         services.metrics.start()
         services.alerts.start()
@@ -112,28 +112,23 @@ class Lifecycle:
     def stop(self) -> None:
         """Stop polling, flush and close."""
         services = self._services
-        self._stopping.set()
         services.sql.close()
         services.rollups.stop()
         services.alerts.stop()
         services.metrics.stop()
         services.log_keeper.stop()
         services.logs.stop()
-        if self._watcher.is_alive():
-            self._watcher.join(5)  # before the clusters end: it may just begin one
+        self._watch.stop()  # before the clusters end: it may just begin one
         services.objects.stop()
         services.clusters.stop()
         services.realtime.close()
         services.agent_reports.save()
         services.recorder.stop()
 
-    def _watch(self) -> None:
+    def _look_for_clusters(self) -> None:
         """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""
-        for turn in itertools.count():
-            if self._stopping.wait(_WATCH_S):
-                return
-            try:
-                self._services.agent_reports.save()
-                self._services.clusters.look(quiet_too=turn % _QUIET_TURNS == 0)
-            except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
-                log.info("looking for clusters: %s", error)
+        try:
+            self._services.agent_reports.save()
+            self._services.clusters.look(quiet_too=next(self._turns) % _QUIET_TURNS == 0)
+        except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
+            log.info("looking for clusters: %s", error)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rayscope.cluster.objects import sql
 from rayscope.model.reference import NodeObjects
+from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.objects import living_raylets, read_objects
 from rayscope.server.clusters import Clusters
@@ -55,14 +56,13 @@ class _Keeper:
         self._expected: list[str] = []
         self._version = 0
         self._lock = threading.Lock()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"rayscope-objects-{session}", daemon=True)
-        self._thread.start()
+        self._task = PeriodicTask(f"rayscope-objects-{session}", _HOLDS_S, self._make, at_once=True)
+        self._task.start()
 
     @property
     def lives(self) -> bool:
         """Whether accounts are still made."""
-        return self._thread.is_alive() and self.error is None
+        return self._task.is_alive and self.error is None
 
     def wait(self, patience_s: float) -> None:
         """Until there is a whole account; no longer than so long after the first question."""
@@ -70,7 +70,7 @@ class _Keeper:
 
     def stop(self) -> None:
         """Make no more."""
-        self._stopping.set()
+        self._task.stop(0)
 
     def account(self) -> Account:
         """What there is now."""
@@ -80,19 +80,21 @@ class _Keeper:
             version = self._version
         return Account(version, min((node.time_ns for node in nodes), default=None), nodes, waiting)
 
-    def _run(self) -> None:
-        while not self._stopping.is_set() and time.monotonic() - self.asked < ASKED_S:
-            began = time.monotonic()
-            try:
-                self._read()
-            except GcsError as error:
-                self.error = error
-                self.first.set()
-                return
-            except ValueError:  # the connection has been closed meanwhile
-                return
+    def _make(self) -> float | None:
+        began = time.monotonic()
+        if began - self.asked >= ASKED_S:
+            self._task.stop()
+            return None
+        try:
+            self._read()
             self.first.set()
-            self._stopping.wait(max(_HOLDS_S, _REST * (time.monotonic() - began)))
+        except GcsError as error:
+            self.error = error
+            self.first.set()
+            self._task.stop()
+        except ValueError:  # the connection has been closed meanwhile
+            self._task.stop()
+        return max(_HOLDS_S, _REST * (time.monotonic() - began))
 
     def _read(self) -> None:
         raylets = living_raylets(self.gcs)
