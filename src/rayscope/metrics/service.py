@@ -14,11 +14,13 @@ import psutil
 
 from rayscope.ingest.writer import Recorder
 from rayscope.metrics.collector import Cluster, Collector, load
+from rayscope.metrics.pool import CollectorPool
 from rayscope.metrics.ray_text import RayText, Texts
 from rayscope.metrics.runner import Runner
 from rayscope.metrics.tsdb.file import looks_damaged
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample
+from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.gcs.node_table import NodeAddress, read_node_addresses
 from rayscope.server.clusters import Clusters
@@ -57,11 +59,12 @@ class _Live:
         session: str,
         collectors: Sequence[Made],
         store: SeriesStore,
+        pool: CollectorPool,
     ) -> None:
         self.session = session
         self.store = store
         self.seen = time.monotonic()
-        self.runner = Runner(collectors, settings.metrics_interval_s, self._append)
+        self.runner = Runner(collectors, settings.metrics_interval_s, self._append, pool)
         self._catalog = catalog
         self._records = records
         self._clusters = clusters
@@ -163,10 +166,11 @@ class Metrics:
         self._running = False
         #: Held while the file of a session is opened or closed; the other lock is not held for that.
         self._opening: dict[str, threading.RLock] = {}
-        self._stopping = threading.Event()
         self._process = psutil.Process()
-        self._ticker = threading.Thread(target=self._tick_all, name="rayscope-metrics", daemon=True)
-        self._writer = threading.Thread(target=self._write_all, name="rayscope-metrics-write", daemon=True)
+        self._pool = CollectorPool()
+        self._next_ns = 0
+        self._ticker = PeriodicTask("rayscope-metrics", _CHECK_S, self._collect_due, at_once=True)
+        self._writer = PeriodicTask("rayscope-metrics-write", _WRITE_S, self._write_all)
 
     def register(self, name: str, make: Callable[[], Collector]) -> None:
         """One more collector beside those that are installed, for the clusters that come from now on."""
@@ -181,16 +185,15 @@ class Metrics:
 
     def stop(self) -> None:
         """Stop asking, write what there is, close every file."""
-        self._stopping.set()
         self._running = False
-        for thread in (self._ticker, self._writer):
-            if thread.is_alive():
-                thread.join(5)
+        self._ticker.stop()
+        self._writer.stop()
         deadline = time.monotonic() + _STOP_S
         with self._lock:
             lives = list(self._live.values())
         while any(live.runner.busy() for live in lives) and time.monotonic() < deadline:
             time.sleep(0.02)
+        self._pool.close()
         with self._lock:
             for live in lives:
                 live.close()
@@ -329,6 +332,7 @@ class Metrics:
                 session,
                 [*self._collectors, *self._extra],
                 store,
+                self._pool,
             )
             with self._lock:
                 if self._running:
@@ -337,25 +341,20 @@ class Metrics:
             live.close()  # the server stops
             return None
 
-    def _tick_all(self) -> None:
-        step_ns = int(self._settings.metrics_interval_s * 1e9)
-        next_ns = time.time_ns() // step_ns * step_ns + step_ns
-        while True:
-            now_ns = time.time_ns()
-            if not next_ns - step_ns <= now_ns + step_ns or now_ns >= next_ns + step_ns:
-                next_ns = now_ns // step_ns * step_ns + step_ns  # the clock was set, or the machine slept
-            if self._stopping.wait(min(_CHECK_S, max(0.0, (next_ns - now_ns) / 1e9))):
-                return
-            try:
-                if time.time_ns() >= next_ns:
-                    self._tick(next_ns)
-                    next_ns += step_ns
-                with self._lock:
-                    lives = list(self._live.values())
-                for live in lives:
-                    live.runner.check()
-            except Exception:  # whatever it is, the next step may do better
-                log.exception("metrics could not be collected")
+    def _collect_due(self) -> float:
+        """Begin the step that is due, if one is. Returns the seconds until the next look."""
+        step_ns, now_ns = int(self._settings.metrics_interval_s * 1e9), time.time_ns()
+        if not self._next_ns - 2 * step_ns <= now_ns < self._next_ns + step_ns:
+            # We begin, the clock was set, or the machine slept.
+            self._next_ns = now_ns // step_ns * step_ns + step_ns
+        if now_ns >= self._next_ns:
+            self._tick(self._next_ns)
+            self._next_ns += step_ns
+        with self._lock:
+            lives = list(self._live.values())
+        for live in lives:
+            live.runner.check()
+        return min(_CHECK_S, max(0.0, (self._next_ns - time.time_ns()) / 1e9))
 
     def _tick(self, time_ns: int) -> None:
         names = set(self._catalog.names())
@@ -392,9 +391,8 @@ class Metrics:
                 reader.close()
 
     def _write_all(self) -> None:
-        while not self._stopping.wait(_WRITE_S):
-            for store in self.live().values():
-                try:
-                    store.flush()
-                except Exception:
-                    log.exception("metrics could not be written")
+        for store in self.live().values():
+            try:
+                store.flush()
+            except Exception:
+                log.exception("metrics could not be written")
