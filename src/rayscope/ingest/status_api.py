@@ -11,8 +11,7 @@ from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.cluster.sessions.recording import cannot_see, dropped
 from rayscope.cluster.sessions.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
-from rayscope.ingest import transport
-from rayscope.server import schemas
+from rayscope.ingest import schemas, transport
 from rayscope.server.parameters import ERRORS, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile

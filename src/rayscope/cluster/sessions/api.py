@@ -7,11 +7,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions import sql
+from rayscope.cluster.sessions import schemas, sql
 from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
-from rayscope.server import schemas
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, StoreError

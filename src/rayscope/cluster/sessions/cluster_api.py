@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions import sql
-from rayscope.server import schemas
+from rayscope.cluster.sessions import schemas, sql
 from rayscope.server.parameters import ERRORS, Session, answer
 from rayscope.server.push.topics import glance
 from rayscope.server.services import Services

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.tasks import failures_sql, flow_sql, sql
-from rayscope.server import schemas
+from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
 from rayscope.server.parameters import (
     ERRORS,
     Cursor,
