@@ -7,7 +7,7 @@ import logging
 from urllib.parse import quote
 
 from rayscope.alerts.service import AlertService
-from rayscope.cluster.logs.archiver import Keeper
+from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.objects.references import HeldObjects
 from rayscope.ingest.agent_reports import AgentReports
@@ -75,7 +75,7 @@ def create_services(settings: Settings) -> Services:
         ),
         realtime=Realtime(settings.push_interval_s, records.resolve),
         logs=logs,
-        log_keeper=Keeper(settings, catalog, records, clusters, logs),
+        log_archiver=LogArchiver(settings, catalog, records, clusters, logs),
         objects=HeldObjects(records, clusters),
         metrics=metrics,
         alerts=AlertService(
@@ -104,7 +104,7 @@ class Lifecycle:
         services = self._services
         services.recorder.start()
         self._watch.start()
-        services.log_keeper.start()
+        services.log_archiver.start()
         services.metrics.start()
         services.alerts.start()
         services.rollups.start()
@@ -116,7 +116,7 @@ class Lifecycle:
         services.rollups.stop()
         services.alerts.stop()
         services.metrics.stop()
-        services.log_keeper.stop()
+        services.log_archiver.stop()
         services.logs.stop()
         self._watch.stop()  # before the clusters end: it may just begin one
         services.objects.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rayscope.alerts.service import AlertService
-from rayscope.cluster.logs.archiver import Keeper
+from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.objects.references import HeldObjects
 from rayscope.ingest.agent_reports import AgentReports
@@ -42,7 +42,7 @@ class Services:
     sql: SqlRunner
     realtime: Realtime
     logs: Logs
-    log_keeper: Keeper
+    log_archiver: LogArchiver
     objects: HeldObjects
     metrics: Metrics
     alerts: AlertService

@@ -73,10 +73,10 @@ def add_logs(app: FastAPI, services: Services) -> None:
                 "total": total,
                 "left_out": total - len(files),
                 "keeping": {
-                    "mode": services.log_keeper.mode,
+                    "mode": services.log_archiver.mode,
                     "bytes": store.disk_bytes if store else 0,
                     "max_bytes": services.settings.max_log_bytes,
-                    "error": services.log_keeper.error,
+                    "error": services.log_archiver.error,
                 },
             }
         )

@@ -74,7 +74,7 @@ class _Node:
     busy: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Keeper:
+class LogArchiver:
     """Keeps logs in a thread. ``error``: why it does not now, or None."""
 
     def __init__(
@@ -110,7 +110,7 @@ class Keeper:
         self._task.stop(_TURN_MOST_S + 1)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def catch_up(self, session: str, timeout_s: float) -> None:
+    def archive_now(self, session: str, timeout_s: float) -> None:
         """Take in what a cluster's files say by now: called before the cluster is stopped."""
         if self.mode == "none" or self._task.is_stopping or self._short_of_disk():
             return
