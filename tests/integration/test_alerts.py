@@ -96,8 +96,8 @@ class Alerting:
         self.services: Any = self.server.services
         told = Story()
         told.task("load", 0, 1, 5)
-        self.services.recorder.submit_records(told.batch, "events")
-        assert self.services.recorder.flush(60)
+        self.services.writer.submit_records(told.batch, "events")
+        assert self.services.writer.flush(60)
 
     def queue(self, length: float) -> None:
         store = self.services.metrics.store(SESSION)

@@ -135,7 +135,7 @@ def add_ingest(app: FastAPI, services: Services) -> None:
             async with bodies.read(request) as body, at_once:
                 if packing == "deflate":
                     body = await asyncio.to_thread(_unpack, body, limit)
-                await asyncio.to_thread(services.recorder.submit, body, form)
+                await asyncio.to_thread(services.writer.submit, body, form)
         except _TooLarge:
             return error(
                 413,

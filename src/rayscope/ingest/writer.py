@@ -106,7 +106,7 @@ class Recording(Protocol):
         """Write all that was submitted before the call. Returns whether that was done in time."""
 
 
-class Recorder:
+class Writer:
     """The spool, the writer thread and the sessions of one data directory. See :class:`Recording`."""
 
     def __init__(

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.metrics.collector import Cluster, Collector, load
 from rayscope.metrics.pool import CollectorPool
 from rayscope.metrics.ray_text import RayText, Texts
@@ -149,14 +149,14 @@ class Metrics:
         catalog: Catalog,
         records: Records,
         clusters: Clusters,
-        recorder: Recorder,
+        writer: Writer,
         spool: Spool,
     ) -> None:
         self._settings = settings
         self._catalog = catalog
         self._records = records
         self._clusters = clusters
-        self._recorder = recorder
+        self._writer = writer
         self._spool = spool
         self._lock = threading.RLock()
         self._live: dict[str, _Live] = {}
@@ -170,7 +170,7 @@ class Metrics:
         self._pool = CollectorPool()
         self._next_ns = 0
         self._ticker = PeriodicTask("rayscope-metrics", _CHECK_S, self._collect_due, at_once=True)
-        self._writer = PeriodicTask("rayscope-metrics-write", _WRITE_S, self._write_all)
+        self._flusher = PeriodicTask("rayscope-metrics-write", _WRITE_S, self._write_all)
 
     def register(self, name: str, make: Callable[[], Collector]) -> None:
         """One more collector beside those that are installed, for the clusters that come from now on."""
@@ -181,13 +181,13 @@ class Metrics:
         self._collectors = [(name, target, make) for name, (target, make) in load().items()]
         self._running = True
         self._ticker.start()
-        self._writer.start()
+        self._flusher.start()
 
     def stop(self) -> None:
         """Stop asking, write what there is, close every file."""
         self._running = False
         self._ticker.stop()
-        self._writer.stop()
+        self._flusher.stop()
         deadline = time.monotonic() + _STOP_S
         with self._lock:
             lives = list(self._live.values())
@@ -280,15 +280,15 @@ class Metrics:
 
     def server_figures(self) -> Mapping[str, float]:
         """Our own figures that are the same for all sessions (see ``FIGURES``)."""
-        recorder, process = self._recorder, self._process
+        writer, process = self._writer, self._process
         with process.oneshot():
             cpu, memory = process.cpu_times(), process.memory_info().rss
         return {
             "rayscope_spool_bytes": self._spool.pending_bytes,
-            "rayscope_batches_waiting": recorder.pending_batches,
-            "rayscope_batches_rejected_total": recorder.rejected,
-            "rayscope_behind_seconds": recorder.behind_ns() / 1e9,
-            "rayscope_store_failing": recorder.error is not None,
+            "rayscope_batches_waiting": writer.pending_batches,
+            "rayscope_batches_rejected_total": writer.rejected,
+            "rayscope_behind_seconds": writer.behind_ns() / 1e9,
+            "rayscope_store_failing": writer.error is not None,
             "rayscope_process_cpu_seconds_total": cpu.user + cpu.system,
             "rayscope_process_resident_bytes": memory,
             "rayscope_process_open_files": process.num_fds(),

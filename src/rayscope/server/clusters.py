@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rayscope.cluster.sessions import sql as sessions_sql
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
 from rayscope.ray.agents.runtime_envs import RuntimeEnv, read_runtime_envs
@@ -74,9 +74,9 @@ class _Cluster:
 class Clusters:
     """A poller, a feed of what machines use and a connection to the GCS for each cluster in reach."""
 
-    def __init__(self, catalog: Catalog, recorder: Recorder, records: Records) -> None:
+    def __init__(self, catalog: Catalog, writer: Writer, records: Records) -> None:
         self._catalog = catalog
-        self._recorder = recorder
+        self._writer = writer
         self._records = records
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
@@ -164,7 +164,7 @@ class Clusters:
             kept = [drop for drop in batch.drops if drop.reason not in _GCS_ONLY]
             cluster.gcs_lost = cluster.gcs_lost or len(kept) < len(batch.drops)
             batch.drops = kept
-        self._recorder.submit_records(batch, "snapshot" if snapshot else "gcs")
+        self._writer.submit_records(batch, "snapshot" if snapshot else "gcs")
 
     def _wants_tasks(self, cluster: _Cluster) -> bool:
         """With events at hand tasks are polled only to mend what the stream lost."""
@@ -333,7 +333,7 @@ class Clusters:
         except StoreError:
             self._unreadable.add(session)
             return
-        self._recorder.end_session(session, max(self._catalog.about(session).last_ns, last_ns))
+        self._writer.end_session(session, max(self._catalog.about(session).last_ns, last_ns))
 
     def _try_begin(self, session: str, address: str, token: str | None) -> bool:
         client = None

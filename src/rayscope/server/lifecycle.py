@@ -11,7 +11,7 @@ from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.objects.references import HeldObjects
 from rayscope.ingest.agent_reports import AgentReports
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
 from rayscope.server.clusters import Clusters
@@ -46,11 +46,11 @@ def create_services(settings: Settings) -> Services:
         fsync=settings.fsync,
     )
     retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
-    recorder = Recorder(catalog, spool, retention, in_use=lambda: clusters.in_use())
-    records = Records(catalog, recorder, lambda session: clusters.is_live(session))
-    clusters = Clusters(catalog, recorder, records)
+    writer = Writer(catalog, spool, retention, in_use=lambda: clusters.in_use())
+    records = Records(catalog, writer, lambda session: clusters.is_live(session))
+    clusters = Clusters(catalog, writer, records)
     logs = Logs(settings, catalog, records, clusters)
-    metrics = Metrics(settings, catalog, records, clusters, recorder, spool)
+    metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
     def link(session: str) -> str | None:
         return f"{services.url}/s/{quote(session)}/alerts" if services.url else None
@@ -62,10 +62,10 @@ def create_services(settings: Settings) -> Services:
         refused_bodies=RefusedBodies(),
         catalog=catalog,
         spool=spool,
-        recorder=recorder,
+        writer=writer,
         records=records,
         clusters=clusters,
-        agent_reports=AgentReports(catalog, recorder, clusters),
+        agent_reports=AgentReports(catalog, writer, clusters),
         rollups=Rollups(catalog, records),
         sql=SqlRunner(
             folder / "sql",
@@ -102,7 +102,7 @@ class Lifecycle:
     def start(self) -> None:
         """Replay the spool, begin to write and to look for the clusters of live sessions."""
         services = self._services
-        services.recorder.start()
+        services.writer.start()
         self._watch.start()
         services.log_archiver.start()
         services.metrics.start()
@@ -123,7 +123,7 @@ class Lifecycle:
         services.clusters.stop()
         services.realtime.close()
         services.agent_reports.save()
-        services.recorder.stop()
+        services.writer.stop()
 
     def _look_for_clusters(self) -> None:
         """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""

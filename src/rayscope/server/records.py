@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.server.response_cache import ResponseCache
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
@@ -20,9 +20,9 @@ class Records:
     just now.
     """
 
-    def __init__(self, catalog: Catalog, recorder: Recorder, is_live: Callable[[str], bool]) -> None:
+    def __init__(self, catalog: Catalog, writer: Writer, is_live: Callable[[str], bool]) -> None:
         self._catalog = catalog
-        self._recorder = recorder
+        self._writer = writer
         self.is_live = is_live
         self._cache = ResponseCache()
         #: Session -> its file's time of change when it was last found readable or not.
@@ -51,7 +51,7 @@ class Records:
         question is our own. Raises StoreError, also for what DuckDB says of a broken file.
         """
         if flush:
-            self._recorder.flush_for_reader()
+            self._writer.flush_for_reader()
         try:
             with self._catalog.reading(session) as file:
                 return function(file)
@@ -73,7 +73,7 @@ class Records:
     ) -> tuple[Any, float]:
         """The same, with the answer's age (s)."""
         if flush:
-            self._recorder.flush_for_reader()
+            self._writer.flush_for_reader()
         stamp = None
         if not self.is_live(session):
             stamp = self.read(session, lambda file: file.written, flush=False)

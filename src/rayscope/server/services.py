@@ -9,7 +9,7 @@ from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.objects.references import HeldObjects
 from rayscope.ingest.agent_reports import AgentReports
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import Metrics
 from rayscope.server.clusters import Clusters
 from rayscope.server.push.realtime import Realtime
@@ -33,7 +33,7 @@ class Services:
     refused_bodies: RefusedBodies
     catalog: Catalog
     spool: Spool
-    recorder: Recorder
+    writer: Writer
     records: Records
     clusters: Clusters
     agent_reports: AgentReports

@@ -81,15 +81,15 @@ def add_sessions(app: FastAPI, services: Services) -> None:
     @app.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
     def health() -> Response:
         """Whether the server lives, and how much waits to be merged."""
-        problem = services.recorder.problem()
+        problem = services.writer.problem()
         return answer(
             {
                 "status": "ok" if problem is None else "degraded",
                 "version": __version__,
                 "sessions": len(services.catalog.names()),
-                "pending_batches": services.recorder.pending_batches,
+                "pending_batches": services.writer.pending_batches,
                 "stalled_bodies": services.refused_bodies.stalled,
-                "rejected_batches": services.recorder.rejected,
+                "rejected_batches": services.writer.rejected,
                 "damaged": damaged_files(services),
                 "error": _said(problem),
             }
@@ -136,12 +136,12 @@ def add_sessions(app: FastAPI, services: Services) -> None:
                 "ingest": {
                     "events": about.events,
                     "batches": about.batches,
-                    "pending_batches": services.recorder.pending_batches,
-                    "rejected_batches": services.recorder.rejected,
+                    "pending_batches": services.writer.pending_batches,
+                    "rejected_batches": services.writer.rejected,
                     "unknown": about.unknown,
-                    "last_batch_ns": services.recorder.last_batch_ns or None,
-                    "behind_ns": services.recorder.behind_ns(),
-                    "error": _said(services.recorder.problem()),
+                    "last_batch_ns": services.writer.last_batch_ns or None,
+                    "behind_ns": services.writer.behind_ns(),
+                    "error": _said(services.writer.problem()),
                 },
                 "cannot_see": cannot_see(services, name),
             }

@@ -77,7 +77,7 @@ def add_export(app: FastAPI, services: Services) -> None:
             )
         with contextlib.ExitStack() as stack:
             stack.callback(room.release)
-            services.recorder.flush_for_reader()
+            services.writer.flush_for_reader()
             file = stack.enter_context(services.catalog.reading(chosen))
             made = stack.enter_context(
                 Export(
