@@ -21,7 +21,7 @@ _MAX_NODES = 1000
 
 def lane_summary(services: Services, session: str) -> dict[str, Any]:
     """How many nodes take each lane, for pages that many look at."""
-    found: dict[str, Any] = services.records.cached(
+    found: dict[str, Any] = services.records.read_cached(
         session,
         "lanes",
         lambda file: transport.summary(
@@ -48,7 +48,7 @@ def add_recording(app: FastAPI, services: Services) -> None:
         """How this session's events come, node by node, and what of them was lost and read again."""
         name = services.records.resolve(session)
         about = services.catalog.about(name)
-        figures = services.records.cached(name, "recording", _figures)
+        figures = services.records.read_cached(name, "recording", _figures)
         items = transport.lanes(figures["nodes"], about)
         return answer(
             {

@@ -219,7 +219,9 @@ class Clusters:
         cluster = self._living(session)
         if cluster is None:
             return None
-        found: Resources = self._records.shared(session, "resources", lambda: read_resources(cluster.client))
+        found: Resources = self._records.call_cached(
+            session, "resources", lambda: read_resources(cluster.client)
+        )
         return found
 
     def runtime_envs(self, session: str) -> list[RuntimeEnv]:
@@ -234,7 +236,7 @@ class Clusters:
             except GcsError:
                 return []
 
-        found: list[RuntimeEnv] = self._records.shared(session, "runtime_envs", read)
+        found: list[RuntimeEnv] = self._records.call_cached(session, "runtime_envs", read)
         return found
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
@@ -272,7 +274,7 @@ class Clusters:
         """Attempts of a session whose definition has not arrived."""
         try:
             return int(
-                self._records.cached(session, "dropped", sessions_sql.dropped, flush=False)[
+                self._records.read_cached(session, "dropped", sessions_sql.dropped, flush=False)[
                     "unresolved_attempts"
                 ]
             )
@@ -282,7 +284,7 @@ class Clusters:
     def _orphans(self, session: str) -> int:
         """Attempts whose end no event will tell, since who would have told it is gone."""
         try:
-            return int(self._records.cached(session, "orphans", sessions_sql.orphans, flush=False))
+            return int(self._records.read_cached(session, "orphans", sessions_sql.orphans, flush=False))
         except StoreError:
             return 0
 
@@ -329,7 +331,7 @@ class Clusters:
     def _conclude(self, session: str, last_ns: int = 0) -> None:
         """Take a session for ended since the last sign of life."""
         try:
-            self._records.cached(session, "nodes", sessions_sql.nodes, flush=False)
+            self._records.read_cached(session, "nodes", sessions_sql.nodes, flush=False)
         except StoreError:
             self._unreadable.add(session)
             return

@@ -87,7 +87,9 @@ def answered(
     Header ``Age`` (s): since it was made.
     """
     question = f"{request.url.path}?{request.url.query}"
-    body, age_s = services.records.dated(session, question, lambda file: msgspec.json.encode(function(file)))
+    body, age_s = services.records.read_with_age(
+        session, question, lambda file: msgspec.json.encode(function(file))
+    )
     return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 

@@ -62,13 +62,13 @@ class Records:
                 "unreadable",
             ) from error
 
-    def cached(
+    def read_cached(
         self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
     ) -> Any:
         """The same for a question that ``name`` names and that many ask: see :class:`ResponseCache`."""
-        return self.dated(session, name, function, flush=flush)[0]
+        return self.read_with_age(session, name, function, flush=flush)[0]
 
-    def dated(
+    def read_with_age(
         self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
     ) -> tuple[Any, float]:
         """The same, with the answer's age (s)."""
@@ -79,7 +79,7 @@ class Records:
             stamp = self.read(session, lambda file: file.written, flush=False)
         return self._cache.get(session, name, stamp, lambda: self.read(session, function, flush=False))
 
-    def shared(self, session: str, name: str, make: Callable[[], Any]) -> Any:
+    def call_cached(self, session: str, name: str, make: Callable[[], Any]) -> Any:
         """The same for what is not read from the record: an answer of the live cluster."""
         return self._cache.get(session, name, None, make)[0]
 

@@ -86,7 +86,9 @@ def usage_of(services: Services, session: str) -> Usage:
     usage = services.clusters.usage(session)
     if usage.nodes:
         return usage
-    nodes = services.records.cached(session, "usage_of_series", lambda _: _from_series(services, session))
+    nodes = services.records.read_cached(
+        session, "usage_of_series", lambda _: _from_series(services, session)
+    )
     return msgspec.structs.replace(usage, nodes=nodes)
 
 
@@ -192,7 +194,7 @@ def beside_nodes(services: Services, session: str) -> entities.Beside:
         return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
     return entities.Beside(
-        services.records.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
+        services.records.read_cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
     )
 
 
@@ -208,7 +210,7 @@ def beside_workers(services: Services, session: str) -> entities.Beside:
         return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
     return entities.Beside(
-        services.records.cached(session, "beside_workers", look),
+        services.records.read_cached(session, "beside_workers", look),
         WORKER_COLUMNS,
         "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
     )

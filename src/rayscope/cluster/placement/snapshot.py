@@ -41,7 +41,7 @@ def seen_now(services: Services, session: str, file: SessionFile) -> Seen:
 
     if not services.records.is_live(session):
         return look(file)
-    told: Seen = services.records.cached(session, "seen", look)
+    told: Seen = services.records.read_cached(session, "seen", look)
     return told
 
 

@@ -120,7 +120,7 @@ def add_sessions(app: FastAPI, services: Services) -> None:
         """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
         name = services.records.resolve(session)
         about = services.catalog.about(name)
-        figures = services.records.cached(
+        figures = services.records.read_cached(
             name, "summary", lambda file: _figures(file, services.records.last_ns(name))
         )
         return answer(

@@ -138,7 +138,7 @@ def _frame(
             return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
         frame = msgspec.json.decode(
-            services.records.cached(session, question, make, flush=False), type=_Frame
+            services.records.read_cached(session, question, make, flush=False), type=_Frame
         )
     if is_first:
         frame.lanes = frame.lanes[lanes_from : lanes_from + lanes]
