@@ -79,7 +79,7 @@ def answer(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
-def answered(
+def answer_from_record(
     services: Services, session: str, request: Request, function: Callable[[SessionFile], Any]
 ) -> Response:
     """The JSON of what ``function`` finds in a session's record; equal requests share it for a while.

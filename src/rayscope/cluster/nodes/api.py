@@ -16,7 +16,7 @@ from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
 from rayscope.cluster.placement.snapshot import groups_of, node_of, seen_now
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
-from rayscope.server.parameters import ERRORS, Session, answered
+from rayscope.server.parameters import ERRORS, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
@@ -68,13 +68,15 @@ def add_nodes(app: FastAPI, services: Services) -> None:
                 "workers_left_out": told.workers_total - len(told.workers.key),
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
     def status(request: Request, session: Session = None) -> Response:
         """What the cluster has, who holds it, what waits for some and why, and the autoscaler."""
         chosen = services.records.resolve(session)
-        return answered(services, chosen, request, lambda file: cluster_status(services, file, chosen))
+        return answer_from_record(
+            services, chosen, request, lambda file: cluster_status(services, file, chosen)
+        )
 
 
 def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:

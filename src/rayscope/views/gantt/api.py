@@ -9,7 +9,7 @@ import msgspec
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answered
+from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
@@ -72,7 +72,7 @@ def add_gantt(app: FastAPI, services: Services) -> None:
                 **drawn,
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)
 
 
 class _Frame(msgspec.Struct):

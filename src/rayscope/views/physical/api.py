@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from rayscope.cluster.nodes.usage import measured_columns, resources_of
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.snapshot import in_columns, node_of, seen, seen_now
-from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answered
+from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
@@ -69,7 +69,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
                 "measured": figures,
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
     def physical_node(
@@ -97,7 +97,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
             )
             return {"session": chosen, "at_ns": found.at_ns, "live": live, **node_of(found, on_node)}
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
     def transfers(
@@ -119,4 +119,4 @@ def add_physical(app: FastAPI, services: Services) -> None:
                 **transfers_sql.transfers(file, since or 0, until)._asdict(),
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)
