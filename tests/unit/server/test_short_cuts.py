@@ -154,7 +154,7 @@ def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.Mo
         frame = gantt_sql.frame(
             file, TaskFilters(), by="worker", lanes_from=0, lanes=500, last_ns=LAST_NS, levels=30
         )
-        found = gantt_sql.picture(
+        found = gantt_sql.window_bars(
             file,
             TaskFilters(since_ns=None if since is None else at(since)),
             by="worker",

@@ -51,7 +51,7 @@ def add_gantt(app: FastAPI, services: Services) -> None:
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
             frame = _frame(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
-            picture = sql.picture(
+            window = sql.window_bars(
                 file,
                 filters,
                 by=by,
@@ -62,14 +62,14 @@ def add_gantt(app: FastAPI, services: Services) -> None:
                 lanes_total=frame.lanes_total,
                 levels=levels,
             )
-            drawn = _drawn(frame, picture, by)
+            encoded = _encode_answer(frame, window, by)
             if not overview:
-                drawn["utilisation"] = None
+                encoded["utilisation"] = None
             return {
                 "session": chosen,
                 "by": by,
                 "lanes_from": lanes_from,
-                **drawn,
+                **encoded,
             }
 
         return answer_from_record(services, chosen, request, find)
@@ -145,18 +145,20 @@ def _frame(
     return frame
 
 
-def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:
+def _encode_answer(frame: _Frame, window: sql.WindowBars, by: str) -> dict[str, Any]:
     """The answer: rows packed, names told once, columns instead of objects."""
     lanes = frame.lanes
     of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
-    for at, bar in enumerate(picture.bars):
+    for at, bar in enumerate(window.bars):
         of_lane[bar["lane"]].append(at)
-    index, row = [0] * len(picture.bars), [0] * len(picture.bars)
+    index, row = [0] * len(window.bars), [0] * len(window.bars)
     shown = []
     for number, lane in enumerate(lanes):
         mine = of_lane[lane["lane"]]
         packed = pack(
-            [picture.bars[at]["begin"] for at in mine], [picture.bars[at]["end"] for at in mine], MAX_ROWS
+            [window.bars[at]["begin"] for at in mine],
+            [window.bars[at]["end"] for at in mine],
+            MAX_ROWS,
         )
         for at, placed in zip(mine, packed.row, strict=True):
             index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
@@ -173,18 +175,20 @@ def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:
         )
     names: dict[str, int] = {}
     columns: dict[str, list[Any]] = {
-        name: [bar[name] for bar in picture.bars]
+        name: [bar[name] for bar in window.bars]
         for name in ("begin", "end", "count", "busy", "failed", "task_id", "attempt")
     }
-    columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in picture.bars]
-    columns["state"] = [STATES.index(bar["state"]) for bar in picture.bars]
-    detailed = [at for at, bar in enumerate(picture.bars) if bar["count"] == 1 and bar["created"] is not None]
+    columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in window.bars]
+    columns["state"] = [STATES.index(bar["state"]) for bar in window.bars]
+    detailed = [
+        at for at, bar in enumerate(window.bars) if bar["count"] == 1 and bar["created"] is not None
+    ]
     return {
         "origin_ns": frame.origin_ns,
         "begin_ns": frame.origin_ns,
-        "end_ns": max(frame.end_ns, *(frame.origin_ns + bar["end"] for bar in picture.bars), 0),
-        "attempts": max(frame.attempts, picture.in_window),
-        "resolution_ns": picture.resolution_ns,
+        "end_ns": max(frame.end_ns, *(frame.origin_ns + bar["end"] for bar in window.bars), 0),
+        "attempts": max(frame.attempts, window.in_window),
+        "resolution_ns": window.resolution_ns,
         "lanes": shown,
         "lanes_total": frame.lanes_total,
         "names": list(names),
@@ -192,15 +196,15 @@ def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:
         "bars": {"lane": index, "row": row, **columns},
         "details": {
             "bar": detailed,
-            **{name: [picture.bars[at][name] for at in detailed] for name in _DETAILS},
+            **{name: [window.bars[at][name] for at in detailed] for name in _DETAILS},
         },
         "blocked": {
-            "bar": [span[0] for span in picture.spans],
-            "begin": [span[1] for span in picture.spans],
-            "end": [span[2] for span in picture.spans],
+            "bar": [span[0] for span in window.spans],
+            "begin": [span[1] for span in window.spans],
+            "end": [span[2] for span in window.spans],
         },
-        "in_window": picture.in_window,
-        "merged": sum(bar["count"] for bar in picture.bars if bar["count"] > 1),
-        "left_out": picture.left_out,
+        "in_window": window.in_window,
+        "merged": sum(bar["count"] for bar in window.bars if bar["count"] > 1),
+        "left_out": window.left_out,
         "utilisation": {"bucket_ns": frame.bucket_ns, "running": frame.running},
     }

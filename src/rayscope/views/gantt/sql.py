@@ -69,7 +69,7 @@ class Turns(NamedTuple):
     ends: list[tuple[int, int, int]]
 
 
-class Picture(NamedTuple):
+class WindowBars(NamedTuple):
     """What is on record of a window (docs/reference/api.md). Bars and spans are relative to the origin.
 
     ``spans``: (index of the bar, begin, end) of the stretches in which the longer ones were blocked.
@@ -122,7 +122,7 @@ def turns(file: SessionFile, filters: TaskFilters, origin: int, end: int, *, las
         return Turns(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
 
 
-def picture(
+def window_bars(
     file: SessionFile,
     filters: TaskFilters,
     *,
@@ -133,7 +133,7 @@ def picture(
     lanes: list[str],
     lanes_total: int,
     levels: int,
-) -> Picture:
+) -> WindowBars:
     """The bars of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery.
 
     ``extent``: origin and end of the frame; ``lanes``: the ids of its lanes.
@@ -145,7 +145,7 @@ def picture(
     begin, stop = origin if since is None else since, end if until is None else until
     grain = resolution(max(1, stop - begin), width)
     if not lanes:
-        return Picture(grain, [], [], 0, 0)
+        return WindowBars(grain, [], [], 0, 0)
     window = _Window(_base(filters, lanes_by(by)[0], last_ns), lanes, len(lanes) == lanes_total, since, until)
     with file.reader() as reader:
         if by == "path":
@@ -156,7 +156,7 @@ def picture(
         bars = _bars(reader, None if is_all_merged else window, lanes, origin, grain, step)
         spans = _blocked(reader, bars, origin, grain << step, last_ns)
     told = sum(row["count"] for row in bars)
-    return Picture(grain << step, bars, spans, in_window, in_window - told)
+    return WindowBars(grain << step, bars, spans, in_window, in_window - told)
 
 
 def _base(filters: TaskFilters, lane: str, last_ns: int) -> _Base:
