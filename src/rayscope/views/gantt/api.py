@@ -50,19 +50,19 @@ def add_gantt(app: FastAPI, services: Services) -> None:
 
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
-            frame = _frame(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
+            extent = _extent_of(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
             window = sql.window_bars(
                 file,
                 filters,
                 by=by,
                 width=width,
                 last_ns=services.records.last_ns(chosen),
-                extent=(frame.origin_ns, frame.end_ns),
-                lanes=[lane["lane"] for lane in frame.lanes],
-                lanes_total=frame.lanes_total,
+                extent=(extent.origin_ns, extent.end_ns),
+                lanes=[lane["lane"] for lane in extent.lanes],
+                lanes_total=extent.lanes_total,
                 levels=levels,
             )
-            encoded = _encode_answer(frame, window, by)
+            encoded = _encode_answer(extent, window, by)
             if not overview:
                 encoded["utilisation"] = None
             return {
@@ -75,7 +75,7 @@ def add_gantt(app: FastAPI, services: Services) -> None:
         return answer_from_record(services, chosen, request, find)
 
 
-class _Frame(msgspec.Struct):
+class _Extent(msgspec.Struct):
     """What stays when the window moves: the lanes, and how many attempts ran, on average, in each bucket."""
 
     origin_ns: int
@@ -96,8 +96,8 @@ def _lay_out(
     levels: int = MAX_LEVELS,
     lanes_from: int = 0,
     lanes: int = MAX_LANES,
-) -> _Frame:
-    found = sql.frame(
+) -> _Extent:
+    found = sql.extent(
         file,
         filters,
         by=by,
@@ -107,13 +107,13 @@ def _lay_out(
         levels=levels,
     )
     origin, end = found.origin_ns, found.end_ns
-    turns = sql.turns(file, filters, origin, end, last_ns=last_ns)
-    buckets = -(-max(1, end - origin) // turns.bucket_ns)
-    means = mean_running(turns.begins, turns.ends, buckets, turns.bucket_ns)
-    return _Frame(*found, turns.bucket_ns, [round(mean, 3) for mean in means])
+    events = sql.utilisation_events(file, filters, origin, end, last_ns=last_ns)
+    buckets = -(-max(1, end - origin) // events.bucket_ns)
+    means = mean_running(events.begins, events.ends, buckets, events.bucket_ns)
+    return _Extent(*found, events.bucket_ns, [round(mean, 3) for mean in means])
 
 
-def _frame(
+def _extent_of(
     services: Services,
     session: str,
     file: SessionFile,
@@ -122,32 +122,32 @@ def _frame(
     levels: int,
     lanes_from: int,
     lanes: int,
-) -> _Frame:
+) -> _Extent:
     """The frame with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
     is_first = lanes_from + lanes <= MAX_LANES
     page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
     chosen = filters.given()
-    frame = None
+    extent = None
     if is_first and not chosen and by in _ROLLED_UP:
-        frame = services.rollups.read(file, session, f"gantt by {by}", _Frame)
-    if frame is None:
+        extent = services.rollups.read(file, session, f"gantt by {by}", _Extent)
+    if extent is None:
         question = msgspec.json.encode(("gantt", by, levels, page, chosen)).decode()
 
         def make(file: SessionFile) -> bytes:
             last_ns = services.records.last_ns(session)
             return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
-        frame = msgspec.json.decode(
-            services.records.read_cached(session, question, make, flush=False), type=_Frame
+        extent = msgspec.json.decode(
+            services.records.read_cached(session, question, make, flush=False), type=_Extent
         )
     if is_first:
-        frame.lanes = frame.lanes[lanes_from : lanes_from + lanes]
-    return frame
+        extent.lanes = extent.lanes[lanes_from : lanes_from + lanes]
+    return extent
 
 
-def _encode_answer(frame: _Frame, window: sql.WindowBars, by: str) -> dict[str, Any]:
+def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str, Any]:
     """The answer: rows packed, names told once, columns instead of objects."""
-    lanes = frame.lanes
+    lanes = extent.lanes
     of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
     for at, bar in enumerate(window.bars):
         of_lane[bar["lane"]].append(at)
@@ -180,17 +180,15 @@ def _encode_answer(frame: _Frame, window: sql.WindowBars, by: str) -> dict[str, 
     }
     columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in window.bars]
     columns["state"] = [STATES.index(bar["state"]) for bar in window.bars]
-    detailed = [
-        at for at, bar in enumerate(window.bars) if bar["count"] == 1 and bar["created"] is not None
-    ]
+    detailed = [at for at, bar in enumerate(window.bars) if bar["count"] == 1 and bar["created"] is not None]
     return {
-        "origin_ns": frame.origin_ns,
-        "begin_ns": frame.origin_ns,
-        "end_ns": max(frame.end_ns, *(frame.origin_ns + bar["end"] for bar in window.bars), 0),
-        "attempts": max(frame.attempts, window.in_window),
+        "origin_ns": extent.origin_ns,
+        "begin_ns": extent.origin_ns,
+        "end_ns": max(extent.end_ns, *(extent.origin_ns + bar["end"] for bar in window.bars), 0),
+        "attempts": max(extent.attempts, window.in_window),
         "resolution_ns": window.resolution_ns,
         "lanes": shown,
-        "lanes_total": frame.lanes_total,
+        "lanes_total": extent.lanes_total,
         "names": list(names),
         "states": STATES,
         "bars": {"lane": index, "row": row, **columns},
@@ -206,5 +204,5 @@ def _encode_answer(frame: _Frame, window: sql.WindowBars, by: str) -> dict[str, 
         "in_window": window.in_window,
         "merged": sum(bar["count"] for bar in window.bars if bar["count"] > 1),
         "left_out": window.left_out,
-        "utilisation": {"bucket_ns": frame.bucket_ns, "running": frame.running},
+        "utilisation": {"bucket_ns": extent.bucket_ns, "running": extent.running},
     }

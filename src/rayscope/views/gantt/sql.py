@@ -51,7 +51,7 @@ _BEGINS = {
 }
 
 
-class Frame(NamedTuple):
+class Extent(NamedTuple):
     """What stays when the window moves: when all begins and ends, and some lanes."""
 
     origin_ns: int
@@ -61,7 +61,7 @@ class Frame(NamedTuple):
     lanes_total: int
 
 
-class Turns(NamedTuple):
+class UtilisationEvents(NamedTuple):
     """By ``bucket_ns``, how many attempts began and ended at their workers, and the sums of these times."""
 
     bucket_ns: int
@@ -87,7 +87,7 @@ def resolution(span: int, width: int) -> int:
     return 1 << max(0, -(-span // width) - 1).bit_length()
 
 
-def frame(
+def extent(
     file: SessionFile,
     filters: TaskFilters,
     *,
@@ -96,7 +96,7 @@ def frame(
     lanes: int,
     last_ns: int,
     levels: int,
-) -> Frame:
+) -> Extent:
     """The lanes of all attempts that the filters leave, whatever their window. Raises BadQuery.
 
     ``levels``: down to which depth lanes by call path are told apart.
@@ -108,18 +108,20 @@ def frame(
         extent, lanes_total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
         call_lanes.label(shown, calls)
     if extent is None:
-        return Frame(last_ns, last_ns, 0, [], 0)
-    return Frame(*extent, shown, lanes_total)
+        return Extent(last_ns, last_ns, 0, [], 0)
+    return Extent(*extent, shown, lanes_total)
 
 
-def turns(file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int) -> Turns:
+def utilisation_events(
+    file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int
+) -> UtilisationEvents:
     """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are.
 
     What has happened since the frame was made is as if it happened at its end.
     """
     bucket = max(1, -(-(end - origin) // BUCKETS))
     with file.reader() as reader:
-        return Turns(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
+        return UtilisationEvents(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
 
 
 def window_bars(
