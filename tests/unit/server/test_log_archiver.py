@@ -33,14 +33,14 @@ def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any
     records: Any = SimpleNamespace(read=lambda session, look, flush: nodes)
     clusters: Any = SimpleNamespace(gcs_of=lambda session: True)
     logs: Any = SimpleNamespace(names=names, store=lambda session: None, forget=lambda *key: None)
-    archiver = LogArchiver(SETTINGS, catalog, records, clusters, logs)
+    made = LogArchiver(SETTINGS, catalog, records, clusters, logs)
     for _ in range(4):  # there are four readers: half of the nodes wait for one
-        archiver._turn()
-    queued = archiver._pool._work_queue.qsize()
+        made._turn()
+    queued = made._pool._work_queue.qsize()
     go.set()
     with contextlib.suppress(RuntimeError):
-        archiver.stop()
-    archiver._pool.shutdown(wait=True)
+        made.stop()
+    made._pool.shutdown(wait=True)
     assert queued == 4
     assert len(asked) == len(set(asked))
 
@@ -74,14 +74,14 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
         homes=lambda *_: {"a" * 56: key[1]},
         forget=lambda *_: None,
     )
-    archiver = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, logs)
+    made = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, logs)
     node = archiver._Node()
 
     def look(data: bytes) -> list[str]:
         agent.data, agent.asked = data, []
         for file in node.files.values():
             file.due = 0.0
-        archiver._look(key, node, 4.0, 8)
+        made._look(key, node, 4.0, 8)
         return agent.asked
 
     assert look(b"") == ["size"]
@@ -94,24 +94,24 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
     assert look(b"new\n") == ["size", "read"]
     assert store.read(key[1], name, 0, 100) == [(0, b"new\n")]
     assert node.due == node.files[name].due
-    archiver.stop()
+    made.stop()
     store.close()
 
 
 def test_what_costs_more_than_its_share_is_looked_at_less_often() -> None:
-    archiver = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, NOTHING)
+    made = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, NOTHING)
 
     def after(share: float) -> float:
-        archiver._reckoned -= archiver._RECKON_S
-        archiver._cpu_s = share * archiver._RECKON_S
-        archiver._reckon()
-        return archiver._slow
+        made._reckoned -= archiver._RECKON_S
+        made._cpu_s = share * archiver._RECKON_S
+        made._reckon()
+        return made._slow
 
     assert after(archiver.LOAD / 2) == 1.0
     assert after(archiver.LOAD * 3) > 1.5
-    slower = archiver._slow
+    slower = made._slow
     assert after(archiver.LOAD * 3) > slower
     for _ in range(20):
         after(0.0)
-    assert archiver._slow == 1.0
-    archiver.stop()
+    assert made._slow == 1.0
+    made.stop()

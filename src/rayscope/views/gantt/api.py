@@ -20,7 +20,7 @@ from rayscope.views.gantt.sql import NOT_PLACED
 
 #: More attempts at a time than this share the last row of a lane.
 MAX_ROWS = 20
-#: Lanes of one answer, and of the frame that is kept of the first of them.
+#: Lanes of one answer, and of the extent that is kept of the first of them.
 MAX_LANES = 500
 #: The kinds of lanes of which large sessions have rollups.
 _ROLLED_UP = ("worker", "function", "node")
@@ -123,7 +123,7 @@ def _extent_of(
     lanes_from: int,
     lanes: int,
 ) -> _Extent:
-    """The frame with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
+    """The extent with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
     is_first = lanes_from + lanes <= MAX_LANES
     page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
     chosen = filters.given()

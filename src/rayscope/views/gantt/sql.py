@@ -115,9 +115,9 @@ def extent(
 def utilisation_events(
     file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int
 ) -> UtilisationEvents:
-    """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are.
+    """When the attempts of an extent from ``origin`` to ``end`` began and ended, whatever its lanes are.
 
-    What has happened since the frame was made is as if it happened at its end.
+    What has happened since the extent was made is as if it happened at its end.
     """
     bucket = max(1, -(-(end - origin) // BUCKETS))
     with file.reader() as reader:
@@ -138,7 +138,7 @@ def window_bars(
 ) -> WindowBars:
     """The bars of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery.
 
-    ``extent``: origin and end of the frame; ``lanes``: the ids of its lanes.
+    ``extent``: origin and end of the extent; ``lanes``: the ids of its lanes.
     """
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None and until <= since:
@@ -335,7 +335,7 @@ ORDER BY ended_at - began_at DESC, b.lane, began_at""",
             values,
         )
     )
-    known = set(lanes)  # others may have come since the frame was made
+    known = set(lanes)  # others may have come since the extent was made
     rows = [row for row in rows if row["lane"] in known]
     detailed = 0
     for row in rows:
