@@ -14,7 +14,7 @@ from rayscope.cluster.nodes.demand import Place
 from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
-from rayscope.cluster.placement.snapshot import groups_of, node_of, seen_now
+from rayscope.cluster.placement.snapshot import current_snapshot, groups_of, node_of
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
 from rayscope.server.parameters import ERRORS, Session, answer_from_record
 from rayscope.server.services import Services
@@ -22,7 +22,7 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
 
-#: Columns of a picture's workers that cells have.
+#: Columns of a placement's workers that cells have.
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
 
 
@@ -35,8 +35,8 @@ def add_nodes(app: FastAPI, services: Services) -> None:
         chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            found = seen_now(services, chosen, file)
-            told = found.picture
+            found = current_snapshot(services, chosen, file)
+            told = found.placement
             usage, (resources, _) = (
                 measured.usage_of(services, chosen),
                 measured.resources_of(services, chosen),
@@ -57,7 +57,7 @@ def add_nodes(app: FastAPI, services: Services) -> None:
                 "kinds": told.kinds,
                 "classes": told.classes,
                 "functions": told.functions,
-                "measured": measured.measured_columns(told, usage, resources),
+                "measured": measured.usage_columns(told, usage, resources),
                 "usage_error": usage.error,
                 "usage_remedy": usage.remedy,
                 "usage_code": usage.code,
@@ -100,7 +100,7 @@ def cluster_status(services: Services, file: SessionFile, session: str) -> dict[
     }
     if resources is None:
         return answer if answer["live"] else answer | never_placed(file, services.records.last_ns(session))
-    found = seen_now(services, session, file)
+    found = current_snapshot(services, session, file)
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
     waiting = sql.pending(file)
@@ -145,7 +145,7 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
     at_ns = max(0, end_ns - 1) if end_ns else None
 
     def look(file: SessionFile) -> dict[str, Any]:
-        found = placement_sql.housed(
+        found = placement_sql.read_placement(
             file,
             TaskFilters(),
             at_ns=at_ns,

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from rayscope.cluster.nodes import sql
-from rayscope.cluster.placement.compute import Picture
+from rayscope.cluster.placement.compute import Placement
 from rayscope.model.usage import DiskUse, NodeStats, ProcessUse, Resources, Usage, percent
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.services import Services
@@ -269,16 +269,18 @@ def is_agent(process: ProcessUse) -> bool:
     return process.cmdline.startswith(_AGENT_TITLES)
 
 
-def measured_columns(picture: Picture, usage: Usage, resources: Resources | None) -> dict[str, Any]:
-    """What is measured of the nodes and workers of a picture, by columns in its order; -1 is not known.
+def usage_columns(placement: Placement, usage: Usage, resources: Resources | None) -> dict[str, Any]:
+    """What is measured of the nodes and workers of a placement, by columns in its order; -1 is not known.
 
     Percentages are rounded to a tenth; memory of workers is bytes.
     """
-    stats = [usage.nodes.get(node.id) for node in picture.nodes]
-    figures = [node_figures(one, resources, node.id) for one, node in zip(stats, picture.nodes, strict=True)]
+    stats = [usage.nodes.get(node.id) for node in placement.nodes]
+    figures = [
+        node_figures(one, resources, node.id) for one, node in zip(stats, placement.nodes, strict=True)
+    ]
     by_pid = [{process.pid: process for process in one.workers} if one is not None else {} for one in stats]
     processes = [
-        by_pid[node].get(pid) for node, pid in zip(picture.workers.node, picture.workers.pid, strict=True)
+        by_pid[node].get(pid) for node, pid in zip(placement.workers.node, placement.workers.pid, strict=True)
     ]
     return {
         "nodes": {
