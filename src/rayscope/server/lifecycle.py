@@ -9,7 +9,7 @@ from urllib.parse import quote
 from rayscope.alerts.service import AlertService
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
-from rayscope.cluster.objects.references import HeldObjects
+from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import Metrics
@@ -76,7 +76,7 @@ def create_services(settings: Settings) -> Services:
         realtime=Realtime(settings.push_interval_s, records.resolve),
         logs=logs,
         log_archiver=LogArchiver(settings, catalog, records, clusters, logs),
-        objects=HeldObjects(records, clusters),
+        objects=ObjectReferences(records, clusters),
         metrics=metrics,
         alerts=AlertService(
             folder / "alerts",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rayscope.alerts.service import AlertService
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
-from rayscope.cluster.objects.references import HeldObjects
+from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import Metrics
@@ -43,7 +43,7 @@ class Services:
     realtime: Realtime
     logs: Logs
     log_archiver: LogArchiver
-    objects: HeldObjects
+    objects: ObjectReferences
     metrics: Metrics
     alerts: AlertService
     #: Where this server is reached, once it is known.

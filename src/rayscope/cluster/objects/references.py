@@ -43,7 +43,7 @@ class Account(NamedTuple):
     waiting: list[str]
 
 
-class _Keeper:
+class _ReferenceReader:
     """The account of one session. A thread of its own makes it anew as long as somebody asks."""
 
     def __init__(self, session: str, gcs: GcsClient) -> None:
@@ -114,13 +114,13 @@ def _held(node: NodeObjects) -> int:
     return len(node.references)
 
 
-class HeldObjects:
+class ObjectReferences:
     """The accounts of all sessions that somebody looks at."""
 
     def __init__(self, records: Records, clusters: Clusters) -> None:
         self._records = records
         self._clusters = clusters
-        self._keepers: dict[str, _Keeper] = {}
+        self._readers: dict[str, _ReferenceReader] = {}
         self._single: dict[tuple[str, str], NodeObjects] = {}
         self._makers: dict[str, tuple[tuple[int, int], Makers]] = {}
         self._lock = threading.Lock()
@@ -129,9 +129,9 @@ class HeldObjects:
     def stop(self) -> None:
         """Make no more accounts."""
         with self._lock:
-            keepers, self._keepers = list(self._keepers.values()), {}
-        for keeper in keepers:
-            keeper.stop()
+            readers, self._readers = list(self._readers.values()), {}
+        for reader in readers:
+            reader.stop()
 
     def read(self, session: str, node_id: str | None = None, patience_s: float = 0.0) -> Account | None:
         """What is known now: the first question waits up to ``patience_s`` for all of it.
@@ -141,11 +141,11 @@ class HeldObjects:
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
             return None
-        keeper = self._keeper(session, gcs)
-        keeper.wait(patience_s)
-        if keeper.error is not None:
-            raise keeper.error
-        account = keeper.account()
+        reader = self._reader(session, gcs)
+        reader.wait(patience_s)
+        if reader.error is not None:
+            raise reader.error
+        account = reader.account()
         mine = next((node for node in account.nodes if node.node_id == node_id), None)
         if mine is None or len(mine.references) >= mine.references_total:
             return account
@@ -163,16 +163,16 @@ class HeldObjects:
                 return found
         return known[1]
 
-    def _keeper(self, session: str, gcs: GcsClient) -> _Keeper:
+    def _reader(self, session: str, gcs: GcsClient) -> _ReferenceReader:
         with self._lock:
-            keeper = self._keepers.get(session)
-            if keeper is None or not keeper.lives or keeper.gcs is not gcs:
-                if keeper is not None:
-                    keeper.stop()
-                self._keepers = {name: one for name, one in self._keepers.items() if one.lives}
-                keeper = self._keepers[session] = _Keeper(session, gcs)
-            keeper.asked = time.monotonic()
-        return keeper
+            reader = self._readers.get(session)
+            if reader is None or not reader.lives or reader.gcs is not gcs:
+                if reader is not None:
+                    reader.stop()
+                self._readers = {name: one for name, one in self._readers.items() if one.lives}
+                reader = self._readers[session] = _ReferenceReader(session, gcs)
+            reader.asked = time.monotonic()
+        return reader
 
     def _whole(self, gcs: GcsClient, session: str, mine: NodeObjects) -> NodeObjects:
         """One node with more references than its share."""
