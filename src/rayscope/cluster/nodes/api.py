@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.nodes import schemas, sql
-from rayscope.cluster.nodes import usage as measured
+from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.nodes.demand import Place
 from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
 from rayscope.cluster.placement import sql as placement_sql
@@ -38,8 +38,8 @@ def add_nodes(app: FastAPI, services: Services) -> None:
             found = current_snapshot(services, chosen, file)
             told = found.placement
             usage, (resources, _) = (
-                measured.usage_of(services, chosen),
-                measured.resources_of(services, chosen),
+                node_usage.usage_of(services, chosen),
+                node_usage.resources_of(services, chosen),
             )
             living = {node.id for node in told.nodes}
             return {
@@ -57,7 +57,7 @@ def add_nodes(app: FastAPI, services: Services) -> None:
                 "kinds": told.kinds,
                 "classes": told.classes,
                 "functions": told.functions,
-                "measured": measured.usage_columns(told, usage, resources),
+                "measured": node_usage.usage_columns(told, usage, resources),
                 "usage_error": usage.error,
                 "usage_remedy": usage.remedy,
                 "usage_code": usage.code,
@@ -81,7 +81,7 @@ def add_nodes(app: FastAPI, services: Services) -> None:
 
 def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:
     """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
-    resources, error = measured.resources_of(services, session)
+    resources, error = node_usage.resources_of(services, session)
     answer: dict[str, Any] = {
         "session": session,
         "live": services.records.is_live(session),
@@ -176,22 +176,22 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
         }
 
     told = services.records.read(session, look)
-    usage, (resources, _) = measured.usage_of(services, session), measured.resources_of(services, session)
+    usage, (resources, _) = node_usage.usage_of(services, session), node_usage.resources_of(services, session)
     stats = usage.nodes.get(node_id)
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}
     for worker in told["workers"]:
-        worker.update(measured.process_figures(processes.get(worker["pid"])))
+        worker.update(node_usage.process_figures(processes.get(worker["pid"])))
         worker["job_id"] = worker["job_id"] or _job_of(worker)
     # What is at hand may be from before its death.
     free = resources.nodes if resources is not None and row.get("state") != "DEAD" else {}
     about = free.get(node_id)
     figures = {"node_id": node_id, "state": row.get("state"), "workers": None}
-    figures |= measured.node_figures(stats, resources, node_id)
-    folded = measured.folded(figures, usage)
+    figures |= node_usage.node_figures(stats, resources, node_id)
+    folded = node_usage.folded(figures, usage)
     return {
         "usage": folded["usage"],
-        **{name: folded[name] for name in measured.MISSING},
-        "measured": measured.whole(stats) if stats is not None else None,
+        **{name: folded[name] for name in node_usage.MISSING},
+        "measured": node_usage.whole(stats) if stats is not None else None,
         "gpus": _gpus(stats, told["workers"]),
         "processes": _processes(stats),
         "resources": amounts([(about.total, about.available)]) if about is not None else None,
@@ -236,10 +236,10 @@ def _processes(stats: NodeStats | None) -> list[dict[str, Any]]:
     named += [
         (process.cmdline.removeprefix("ray::").split()[0], process)
         for process in stats.workers
-        if measured.is_agent(process) and process.pid not in known
+        if node_usage.is_agent(process) and process.pid not in known
     ]
     return [
-        {"name": name, "pid": process.pid, **measured.process_figures(process)} for name, process in named
+        {"name": name, "pid": process.pid, **node_usage.process_figures(process)} for name, process in named
     ]
 
 
