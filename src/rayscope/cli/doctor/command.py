@@ -48,7 +48,7 @@ def doctor(
     Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth mending.
     """
     from rayscope.cli.doctor.checks import is_whole, judge
-    from rayscope.cli.doctor.collect import gather
+    from rayscope.cli.doctor.collect import collect
     from rayscope.ray.address import AddressError, resolve
     from rayscope.ray.gcs.client import GcsError
 
@@ -58,7 +58,7 @@ def doctor(
     try:
         address = resolve(address)
         with stderr().status(f"looking at {address} for some {seconds:g} s"):
-            facts = gather(address, settings, server, data_dir, seconds, probe)
+            facts = collect(address, settings, server, data_dir, seconds, probe)
     except (AddressError, GcsError) as error:
         fail(error.message, error.remedy)
     findings = judge(facts)
