@@ -19,7 +19,7 @@ NOTHING: Any = None
 
 
 def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any, tmp_path: Any) -> None:
-    monkeypatch.setattr(archiver, "_TURN_MOST_S", 0.05)
+    monkeypatch.setattr(archiver, "_MAX_TURN_S", 0.05)
     go, asked, lock = threading.Event(), [], threading.Lock()
 
     def names(session: str, node: str, age_s: float) -> list[str]:

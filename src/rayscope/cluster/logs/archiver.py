@@ -31,7 +31,7 @@ log = logging.getLogger("rayscope.server")
 
 #: The pause between turns, and what one waits for at most, s. The pause between lists of a node's files, s;
 #: lists of all nodes, and files that a node lists, a second.
-_TURN_S, _TURN_MOST_S = 1.0, 3.0
+_TURN_S, _MAX_TURN_S = 1.0, 3.0
 _LIST_S, _LISTS_A_SECOND, _FILES_A_SECOND = 4.0, 25.0, 500
 #: How long the nodes that live hold, and how long to wait for the record to know a worker's node, s.
 _NODES_S, _HOME_S = 3.0, 10.0
@@ -107,7 +107,7 @@ class LogArchiver:
 
     def stop(self) -> None:
         """Stop; what was read is kept."""
-        self._task.stop(_TURN_MOST_S + 1)
+        self._task.stop(_MAX_TURN_S + 1)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def archive_now(self, session: str, timeout_s: float) -> None:
@@ -153,7 +153,7 @@ class LogArchiver:
             if now >= node.due:
                 node.waits = True
                 jobs.append(self._pool.submit(self._look, key, node, list_s, _FILES_A_TURN))
-        wait(jobs, _TURN_MOST_S)
+        wait(jobs, _MAX_TURN_S)
         self._reckon()
 
     def _fill(self) -> None:

@@ -22,7 +22,7 @@ from rayscope.views.export.format import FILES, Format
 #: Exports at a time: each may take as much memory as a session's queries.
 _AT_A_TIME = 2
 #: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
-_MOST_PAUSE_S = 0.1
+_MAX_PAUSE_S = 0.1
 #: A download of which nothing is taken for so long is cut: its place is wanted by others, s.
 _STALLED_S = 60.0
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
@@ -107,5 +107,5 @@ def _paced(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:
         took = time.monotonic() - began
         yield piece
         if any(services.records.is_live(name) for name in services.catalog.names()[:1]):
-            time.sleep(min(_MOST_PAUSE_S, took))
+            time.sleep(min(_MAX_PAUSE_S, took))
         began = time.monotonic()

@@ -151,7 +151,7 @@ def _spread(of: str) -> str:
     """SQL of the durations of one kind, by bucket."""
     return (
         f"{_EDGE}, {of}_in AS bucket, coalesce(sum(n) FILTER ({of}_in IS NOT NULL), 0) AS took_n, "
-        f"min(least_{of}) AS least_took, max(most_{of}) AS most_took"
+        f"min(least_{of}) AS min_took, max(most_{of}) AS max_took"
     )
 
 
