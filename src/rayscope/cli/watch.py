@@ -14,7 +14,7 @@ from rayscope.periodic import PeriodicTask
 #: How often we look, s.
 PERIOD_S = 2.0
 #: How long a session of the program may be silent before it is taken for one without recording, s.
-PATIENCE_S = 3.0
+SILENT_TIMEOUT_S = 3.0
 
 #: How long the cluster of a program that has ended may take to go, s.
 _GOING_S = 3.0
@@ -98,8 +98,8 @@ class Watch:
             self.refused.append(f"Looking for clusters failed: {error}")
             self._task.stop()
 
-    def look(self, patience_s: float = PATIENCE_S) -> None:
-        """Look once; ``patience_s`` 0 attaches at once (the program is gone, all that came has come)."""
+    def look(self, timeout_s: float = SILENT_TIMEOUT_S) -> None:
+        """Look once; ``timeout_s`` 0 attaches at once (the program is gone, all that came has come)."""
         self._pids |= self._family()
         self.clusters.update(self._find_clusters())
         open_questions = {s: a for s, a in self.clusters.items() if s not in self._settled}
@@ -116,7 +116,7 @@ class Watch:
                 continue
             if not self._find_drivers(address, self._since_ms) & self._pids:
                 continue
-            if now - self._seen.setdefault(session, now) >= patience_s:
+            if now - self._seen.setdefault(session, now) >= timeout_s:
                 self._attach(session, address)
 
     def gone(self, pid: int, sessions: Iterable[str]) -> set[str]:

@@ -36,7 +36,7 @@ log = logging.getLogger("rayscope.server")
 _WRITE_S = 10.0
 _CHECK_S = 1.0
 #: So long after its last sign of life a session's file is closed, and opened again to be read.
-_LINGER_S = 60.0
+_IDLE_CLOSE_S = 60.0
 _OPEN_READERS = 4
 #: Collectors at work are waited for so long at the end.
 _STOP_S = 3.0
@@ -376,7 +376,7 @@ class Metrics:
             gone = [
                 live
                 for live in self._live.values()
-                if live.session not in names or now - live.seen > _LINGER_S
+                if live.session not in names or now - live.seen > _IDLE_CLOSE_S
             ]
             for live in gone:
                 del self._live[live.session]

@@ -42,7 +42,7 @@ def test_the_first_answer_is_whole_where_all_nodes_answer(attached: Callable[[An
 def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
     attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rayscope.cluster.objects.api.PATIENCE_S", 0.5)
+    monkeypatch.setattr("rayscope.cluster.objects.api.FIRST_ANSWER_TIMEOUT_S", 0.5)
     with raylets_of(False, True) as gcs:
         server = attached(gcs)
         told = server.get("/api/memory", by="node")

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from rayscope.cluster.objects import schemas
 from rayscope.cluster.objects.compute import GROUPINGS, summarize
-from rayscope.cluster.objects.references import PATIENCE_S
+from rayscope.cluster.objects.references import FIRST_ANSWER_TIMEOUT_S
 from rayscope.model.reference import NodeObjects
 from rayscope.server.parameters import ERRORS, Session, Text, answer, answer_from_record
 from rayscope.server.services import Services
@@ -37,7 +37,7 @@ def add_memory(app: FastAPI, services: Services) -> None:
         if by not in GROUPINGS:
             raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"It is one of: {', '.join(GROUPINGS)}.")
         chosen = services.records.resolve(session)
-        if services.objects.read(chosen, node_id, PATIENCE_S) is None:
+        if services.objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
             return answer(_gone(chosen, by))
 
         def look(_: SessionFile) -> dict[str, Any]:

@@ -27,7 +27,7 @@ OF_NODE, OF_ALL = 20_000, 100_000
 #: long as one took.
 ASKED_S, _HOLDS_S, _REST = 60.0, 5.0, 9
 #: How long the first question waits for a whole account, s.
-PATIENCE_S = 1.0
+FIRST_ANSWER_TIMEOUT_S = 1.0
 Makers = dict[str, sql.Maker]
 
 
@@ -64,9 +64,9 @@ class _ReferenceReader:
         """Whether accounts are still made."""
         return self._task.is_alive and self.error is None
 
-    def wait(self, patience_s: float) -> None:
+    def wait(self, timeout_s: float) -> None:
         """Until there is a whole account; no longer than so long after the first question."""
-        self.first.wait(max(0.0, self._begun + patience_s - time.monotonic()))
+        self.first.wait(max(0.0, self._begun + timeout_s - time.monotonic()))
 
     def stop(self) -> None:
         """Make no more."""
@@ -133,8 +133,8 @@ class ObjectReferences:
         for reader in readers:
             reader.stop()
 
-    def read(self, session: str, node_id: str | None = None, patience_s: float = 0.0) -> Account | None:
-        """What is known now: the first question waits up to ``patience_s`` for all of it.
+    def read(self, session: str, node_id: str | None = None, timeout_s: float = 0.0) -> Account | None:
+        """What is known now: the first question waits up to ``timeout_s`` for all of it.
 
         ``node_id``: of this node up to 20,000 references. None where the cluster is gone. Raises GcsError.
         """
@@ -142,7 +142,7 @@ class ObjectReferences:
         if gcs is None:
             return None
         reader = self._reader(session, gcs)
-        reader.wait(patience_s)
+        reader.wait(timeout_s)
         if reader.error is not None:
             raise reader.error
         account = reader.account()
