@@ -16,7 +16,7 @@ from rayscope.storage.session_file import SessionFile
 
 GROUP = "rayscope.collectors"
 #: What to do about a collector that cannot be loaded or made.
-BROKEN_REMEDY = "Mend or uninstall the package that brings it, then restart the server."
+BROKEN_REMEDY = "Fix or uninstall the package that brings it, then restart the server."
 
 __all__ = ["GROUP", "Cluster", "Collector", "CollectorError", "Family", "NotDue", "Sample", "load", "sample"]
 

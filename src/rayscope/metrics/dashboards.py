@@ -138,4 +138,4 @@ def _missing(name: str) -> NotFound:
 
 
 def _unreadable(path: Path, why: str) -> StoreError:
-    return StoreError(f"{path} is no dashboard: {why[:300]}", "Mend the file or delete it.", "unreadable")
+    return StoreError(f"{path} is no dashboard: {why[:300]}", "Fix the file or delete it.", "unreadable")

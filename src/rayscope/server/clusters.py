@@ -56,7 +56,7 @@ class _Cluster:
     poller: Poller
     client: GcsClient
     feed: UsageFeed
-    #: Polls tasks all the time (a cluster that sends no events), not only to mend gaps.
+    #: Polls tasks all the time (a cluster that sends no events), not only to fill gaps.
     snapshots: bool
     reconciled_drops: int = 0
     reconciled_orphans: int = 0
@@ -167,7 +167,7 @@ class Clusters:
         self._writer.submit_records(batch, "snapshot" if snapshot else "gcs")
 
     def _wants_tasks(self, cluster: _Cluster) -> bool:
-        """With events at hand tasks are polled only to mend what the stream lost."""
+        """With events at hand tasks are polled only to read again what the stream lost."""
         about = self._catalog.about(cluster.session)
         if "events" not in about.recording:
             return cluster.snapshots or time.monotonic() - cluster.started > 10

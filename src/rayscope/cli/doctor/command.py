@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rayscope.cli.doctor.checks import Finding
     from rayscope.cli.doctor.facts import Facts
 
-#: Exit status when something is missing or worth mending.
+#: Exit status when something is missing or worth fixing.
 NOT_WHOLE = 1
 _STYLES = {"on": "green", "partly": "yellow", "off": "red", "unknown": "yellow"}
 
@@ -45,7 +45,7 @@ def doctor(
 ) -> None:
     """Say which parts of recording are on, what they cost here and now, and what to type for the rest.
 
-    Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth mending.
+    Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth fixing.
     """
     from rayscope.cli.doctor.checks import is_whole, judge
     from rayscope.cli.doctor.collect import collect
