@@ -208,7 +208,7 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
         )
         assert "Queue q1 has 90 entries" in text
         assert "Queue q1 has 90 entries" in hook.told[0]  # type: ignore[attr-defined]
-        wait_for(lambda: made.services.alerts.notifier.told("both").sent == 1, "it is counted")
+        wait_for(lambda: made.services.alerts.notifier.status("both").sent == 1, "it is counted")
     finally:
         smtp.stop()
         hook.shutdown()

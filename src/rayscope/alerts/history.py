@@ -44,7 +44,7 @@ class Event(msgspec.Struct, frozen=True):
     values: list[float | None] = []
 
 
-class Kept(msgspec.Struct):
+class SavedState(msgspec.Struct):
     """Everything of a session that outlives the server: ``alerts`` by rule and fingerprint."""
 
     alerts: dict[str, Alerts] = {}
@@ -52,7 +52,7 @@ class Kept(msgspec.Struct):
     evaluated_ns: int = 0
 
 
-class Given(NamedTuple):
+class RuleValues(NamedTuple):
     """What a rule's expression gave at ``time_ns``; ``stamp``: of the metrics ``names`` just before."""
 
     vector: list[tuple[Mapping[str, str], float]]
@@ -65,7 +65,7 @@ class Session:
     """The alerts of one session, in memory and in its folder."""
 
     def __init__(self, path: Path) -> None:
-        kept = load(path, Kept, Kept())
+        kept = load(path, SavedState, SavedState())
         self._path = path
         self.alerts = kept.alerts
         self.events: deque[Event] = deque(kept.events, MAX_EVENTS)
@@ -76,12 +76,12 @@ class Session:
         self.cost_s: dict[str, float] = {}
         self.matched: dict[str, int] = {}
         #: Rule -> what its expression gave last.
-        self.given: dict[str, Given] = {}
+        self.given: dict[str, RuleValues] = {}
 
     def save(self) -> bool:
         """Keep it through a restart; not of a session that retention has dropped."""
         return self._path.parent.is_dir() and save(
-            self._path, Kept(self.alerts, list(self.events), self.evaluated_ns)
+            self._path, SavedState(self.alerts, list(self.events), self.evaluated_ns)
         )
 
     def of(self, *states: State) -> list[Alert]:
@@ -96,7 +96,7 @@ def _since(alert: Alert) -> int:
     return alert.resolved_ns or alert.fired_ns or alert.active_ns
 
 
-class Courses:
+class TransitionSeries:
     """The values that led to the transitions of one rule in one turn: like alerts share an evaluation."""
 
     def __init__(self, rule: Rule, store: SeriesStore) -> None:
@@ -143,10 +143,10 @@ class Courses:
         return made
 
 
-def event_of(rule: Rule, change: Transition, courses: Courses) -> Event:
+def event_of(rule: Rule, change: Transition, series: TransitionSeries) -> Event:
     """A transition with the series that caused it."""
     alert = change.alert
-    times, values = courses.of(alert, change.time_ns)
+    times, values = series.of(alert, change.time_ns)
     return Event(
         change.time_ns,
         rule.name,

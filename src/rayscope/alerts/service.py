@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rayscope.alerts.history import Courses, Given, Session, event_of
+from rayscope.alerts.history import RuleValues, Session, TransitionSeries, event_of
 from rayscope.alerts.notification.channels import Notification
 from rayscope.alerts.notification.delivery import RETRY_S
 from rayscope.alerts.notification.notify import Notifier
@@ -178,8 +178,8 @@ class AlertService:
                 changes = self._machine(rule).step(alerts, vector, now_ns)
                 session.errors.pop(rule.name, None)
                 session.matched[rule.name] = len(vector)
-            courses = Courses(rule, store)
-            events = [event_of(rule, change, courses) for change in changes]
+            series = TransitionSeries(rule, store)
+            events = [event_of(rule, change, series) for change in changes]
         except StoreError as problem:
             session.errors[rule.name] = f"{problem.message} {problem.remedy}"
             return False
@@ -285,7 +285,7 @@ def _vector(
     if last is not None and last.stamp == stamp is not None and 0 <= now_ns - last.time_ns < _HOLDS_NS:
         return last.vector
     names, vector = _evaluated(rule, store, now_ns)
-    session.given[rule.name] = Given(vector, now_ns, names, stamp)
+    session.given[rule.name] = RuleValues(vector, now_ns, names, stamp)
     return vector
 
 

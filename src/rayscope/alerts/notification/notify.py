@@ -15,8 +15,14 @@ from pathlib import Path
 import msgspec
 
 from rayscope.alerts.files import load, save
-from rayscope.alerts.notification.channels import Config, Configured, Notification, Route, load_channels
-from rayscope.alerts.notification.delivery import RETRY_S, Delivered, Delivery, attempt
+from rayscope.alerts.notification.channels import (
+    Config,
+    ConfiguredChannel,
+    Notification,
+    Route,
+    load_channels,
+)
+from rayscope.alerts.notification.delivery import RETRY_S, Delivery, DeliveryStatus, attempt
 from rayscope.alerts.state import Alert, State
 
 #: What was told of groups that nobody has heard of since is forgotten after so long.
@@ -31,8 +37,8 @@ class Group(msgspec.Struct):
 
     first_ns: int
     sent_ns: int = 0
-    #: The fingerprints that it was told of as firing.
-    told: list[str] = []
+    #: The fingerprints of the alerts that it was notified of as firing.
+    notified: list[str] = []
 
 
 class Notifier:
@@ -75,7 +81,7 @@ class Notifier:
             for channel in self.config.channels:
                 made = self._deliveries[channel.name] = Delivery(channel, self._given_up, self._retry_s)
                 if channel.name in before:
-                    made.told = before[channel.name].told
+                    made.status = before[channel.name].status
                     for notification in waiting[channel.name]:
                         made.put(notification)
 
@@ -85,19 +91,19 @@ class Notifier:
             for delivery in self._deliveries.values():
                 delivery.stop()
 
-    def told(self, channel: str) -> Delivered:
+    def status(self, channel: str) -> DeliveryStatus:
         """How a channel's deliveries go."""
         with self._lock:
             delivery = self._deliveries.get(channel)
-        return delivery.told if delivery else Delivered()
+        return delivery.status if delivery else DeliveryStatus()
 
     def test(self, name: str, notification: Notification) -> str | None:
         """Send a test through a channel now. What went wrong, or None. Raises NotFound."""
         channel = self.config.named(name)
         error = attempt(channel, notification)
-        told = self.told(name)
-        told.last_ns, told.last_ok, told.last_error = notification.now_ns, error is None, error
-        told.last_title, told.tries, told.next_try_ns = notification.title, 1, 0
+        status = self.status(name)
+        status.last_ns, status.last_ok, status.last_error = notification.now_ns, error is None, error
+        status.last_title, status.tries, status.next_try_ns = notification.title, 1, 0
         return error
 
     def tick(self, alerts: Mapping[str, Sequence[Alert]], silencing: Silencing, now_ns: int) -> None:
@@ -121,7 +127,7 @@ class Notifier:
 
     def _group(
         self,
-        channel: Configured,
+        channel: ConfiguredChannel,
         session: str,
         key: str,
         labels: Mapping[str, str],
@@ -132,9 +138,9 @@ class Notifier:
         """Tell of one group if it is time. Whether anything is to be saved."""
         loud = [alert for alert in members if not silencing({**alert.labels, "session": session})]
         group = self._groups.get(key)
-        told = set(group.told) if group else set()
+        notified = set(group.notified) if group else set()
         firing = [alert for alert in loud if alert.state is State.FIRING]
-        over = [alert for alert in loud if alert.state is State.RESOLVED and alert.fingerprint in told]
+        over = [alert for alert in loud if alert.state is State.RESOLVED and alert.fingerprint in notified]
         resolved = over if channel.send_resolved else []
         if group is None:
             if not firing or len(self._groups) >= _MAX_GROUPS:
@@ -146,7 +152,7 @@ class Notifier:
                 return True
             return False
         wanted = [alert for alert in firing if alert.ack is None]
-        fresh = [alert for alert in wanted if alert.fingerprint not in told]
+        fresh = [alert for alert in wanted if alert.fingerprint not in notified]
         if not self._is_due(group, channel.route, bool(fresh or over), bool(wanted), now_ns):
             return False
         if firing or resolved:
@@ -154,7 +160,7 @@ class Notifier:
             self._deliveries[channel.name].put(
                 Notification(session, dict(labels), firing, resolved, link, now_ns)
             )
-        group.sent_ns, group.told = now_ns, [alert.fingerprint for alert in firing]
+        group.sent_ns, group.notified = now_ns, [alert.fingerprint for alert in firing]
         if not firing:
             del self._groups[key]
         return True
@@ -174,11 +180,11 @@ class Notifier:
             for key, group in self._groups.items():
                 _, session, labels = msgspec.json.decode(key, type=tuple[str, str, dict[str, str]])
                 if session == notification.session and labels == notification.group:
-                    group.told = []
+                    group.notified = []
 
 
 def _grouped(
-    channel: Configured, session: str, alerts: Sequence[Alert]
+    channel: ConfiguredChannel, session: str, alerts: Sequence[Alert]
 ) -> list[tuple[str, dict[str, str], list[Alert]]]:
     """A channel's groups of a session: their key, their labels, and their alerts."""
     groups: dict[str, tuple[dict[str, str], list[Alert]]] = {}

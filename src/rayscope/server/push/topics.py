@@ -101,7 +101,7 @@ def alerts(services: Services, session: str) -> dict[str, Any]:
     live = services.records.is_live(session)
     active = services.alerts.active(session) if live else []
     now_ns = time.time_ns()
-    items = [told_alert(services, session, alert, now_ns) for alert in active[:_ALERTS]]
+    items = [alert_info(services, session, alert, now_ns) for alert in active[:_ALERTS]]
     count = {state: sum(each.state is state for each in active) for state in (State.FIRING, State.PENDING)}
     return {
         "live": live,
@@ -111,7 +111,7 @@ def alerts(services: Services, session: str) -> dict[str, Any]:
     }
 
 
-def told_alert(services: Services, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
+def alert_info(services: Services, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
     """An alert as the API tells it, with the silences that hold for it."""
     told: dict[str, Any] = msgspec.to_builtins(alert)
     told["severity"] = alert.labels.get("severity", "none")
