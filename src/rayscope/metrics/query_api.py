@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from rayscope.metrics import query_schemas
 from rayscope.metrics.charts import PAGES
-from rayscope.metrics.dashboards import NAME, Dashboards, Kept, KeptChart, KeptQuery, encoded
+from rayscope.metrics.dashboards import NAME, Dashboards, StoredChart, StoredDashboard, StoredQuery, encode
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
@@ -110,8 +110,8 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
     )
     def put(name: Name, given: query_schemas.DashboardGiven) -> Response:
         """Make or replace a dashboard. Every expression must be one that can be evaluated."""
-        kept = Kept(given.title, [_kept(chart) for chart in given.charts])
-        encoded(kept)  # before what is long is parsed
+        kept = StoredDashboard(given.title, [_kept(chart) for chart in given.charts])
+        encode(kept)  # before what is long is parsed
         for chart in kept.charts:
             _check(chart)
         return answer(dashboards.put(name, kept))
@@ -123,16 +123,16 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
         return Response(status_code=204)
 
 
-def _kept(chart: query_schemas.DashboardChart) -> KeptChart:
-    queries = [KeptQuery(each.expr, each.legend) for each in chart.queries]
+def _kept(chart: query_schemas.DashboardChart) -> StoredChart:
+    queries = [StoredQuery(each.expr, each.legend) for each in chart.queries]
     if chart.expr is not None:
-        queries.insert(0, KeptQuery(chart.expr))
+        queries.insert(0, StoredQuery(chart.expr))
     if not queries:
         raise BadQuery(f"The chart {chart.title[:80]!r} has no expression.", "Give it `expr` or `queries`.")
-    return KeptChart(chart.title, queries, chart.unit, chart.width, chart.stacked)
+    return StoredChart(chart.title, queries, chart.unit, chart.width, chart.stacked)
 
 
-def _check(chart: KeptChart) -> None:
+def _check(chart: StoredChart) -> None:
     for each in chart.queries:
         try:
             check(each.expr)

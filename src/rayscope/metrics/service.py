@@ -209,7 +209,7 @@ class Metrics:
         file of an ended session cannot be read.
         """
         self._catalog.about(session)
-        live = self._begun(session)
+        live = self._start_measuring(session)
         if live is not None:
             return live.store
         with self._lock:
@@ -225,7 +225,7 @@ class Metrics:
 
     def _reader(self, session: str) -> SeriesStore:
         """The series of an ended session, opened now. Raises StoreError."""
-        store = self._opened(session, read_only=True)
+        store = self._open_store(session, read_only=True)
         if store.problem is not None:
             store.close()
             raise store.problem
@@ -296,7 +296,7 @@ class Metrics:
 
     # What goes on behind.
 
-    def _opened(self, session: str, *, read_only: bool) -> SeriesStore:
+    def _open_store(self, session: str, *, read_only: bool) -> SeriesStore:
         settings = self._settings
         return SeriesStore(
             self._catalog.path(session).with_name(_FILE),
@@ -308,7 +308,7 @@ class Metrics:
             read_only=read_only,
         )
 
-    def _begun(self, session: str) -> _Live | None:
+    def _start_measuring(self, session: str) -> _Live | None:
         """The measuring of a session that lives; begun now if it has not been."""
         with self._lock:
             live = self._live.get(session)
@@ -322,7 +322,7 @@ class Metrics:
                 return live
             if reader is not None:
                 reader.close()
-            store = self._opened(session, read_only=False)
+            store = self._open_store(session, read_only=False)
             live = _Live(
                 self._settings,
                 self._catalog,
@@ -361,7 +361,7 @@ class Metrics:
         for name in names:
             try:
                 if self._records.is_live(name):
-                    live = self._begun(name)
+                    live = self._start_measuring(name)
                     if live is not None:
                         live.seen = time.monotonic()
                         live.tick(time_ns)
