@@ -111,7 +111,7 @@ class TransitionSeries:
         shared_ns = _BEFORE_NS
         while shared_ns < end_ns - since_ns:
             shared_ns *= 4
-        times, series = self._evaluated(end_ns - min(shared_ns, _LONGEST_NS), end_ns)
+        times, series = self._evaluate_range(end_ns - min(shared_ns, _LONGEST_NS), end_ns)
         mine = {name: text for name, text in alert.labels.items() if name not in self._rule.labels}
         found = series.get(frozenset((name, text) for name, text in mine.items() if name != "alertname"))
         if found is None:
@@ -122,7 +122,7 @@ class TransitionSeries:
         first = bisect_left(times, since_ns // 10**6)
         return ([], []) if found is None else (times[first:], [_finite(value) for value in found[first:]])
 
-    def _evaluated(self, since_ns: int, end_ns: int) -> tuple[list[int], dict[_Own, list[float | None]]]:
+    def _evaluate_range(self, since_ns: int, end_ns: int) -> tuple[list[int], dict[_Own, list[float | None]]]:
         made = self._made.get((since_ns, end_ns))
         if made is not None:
             return made

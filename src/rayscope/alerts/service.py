@@ -284,17 +284,17 @@ def _vector(
     stamp = None if last is None or last.names is None else store.stamp(last.names)
     if last is not None and last.stamp == stamp is not None and 0 <= now_ns - last.time_ns < _HOLDS_NS:
         return last.vector
-    names, vector = _evaluated(rule, store, now_ns)
+    names, vector = _evaluate_expr(rule, store, now_ns)
     session.given[rule.name] = RuleValues(vector, now_ns, names, stamp)
     return vector
 
 
 def vector_at(rule: Rule, store: SeriesStore, now_ns: int) -> list[tuple[Mapping[str, str], float]]:
     """What a rule's expression gives at a time. Raises StoreError."""
-    return _evaluated(rule, store, now_ns)[1]
+    return _evaluate_expr(rule, store, now_ns)[1]
 
 
-def _evaluated(
+def _evaluate_expr(
     rule: Rule, store: SeriesStore, now_ns: int
 ) -> tuple[frozenset[str] | None, list[tuple[Mapping[str, str], float]]]:
     """The metrics that it is made of (None where they are not all named), and what it gives."""

@@ -22,7 +22,7 @@ from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
 from rayscope.files import replacing
-from rayscope.views.export.format import FILES, Format, squeezed
+from rayscope.views.export.format import FILES, Format, gzip_chunks
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
@@ -101,7 +101,7 @@ def export(
     )
     with _progress() as progress, opened as source:
         target = output or _default(source.session, form, force)
-        with _explained(target):
+        with _explain_errors(target):
             size = _write(source, form, target, progress)
         for what, number in source.left_out.items():
             warn(f"not in it: {number:,} {_NOT_IN_IT.get(what, what)}")
@@ -235,7 +235,7 @@ def _from_files(
 
 
 @contextlib.contextmanager
-def _explained(target: Path) -> Iterator[None]:
+def _explain_errors(target: Path) -> Iterator[None]:
     """What goes wrong in writing, with what to do about it."""
     try:
         yield
@@ -260,7 +260,7 @@ def _write(source: _Source, form: Format, target: Path, progress: Callable[[int]
     """Write it beside ``target`` first, so that there is never half a file; how many bytes it has."""
     chunks, real = iter(source.chunks), _real(target)
     if target.suffix == ".gz":
-        chunks = squeezed(chunks)
+        chunks = gzip_chunks(chunks)
     if _is_folder(target, form):
         with tempfile.TemporaryFile(dir=real.parent) as archive:
             size = _copy(chunks, archive, progress)

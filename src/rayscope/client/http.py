@@ -88,7 +88,7 @@ class _Http(Api):
         return options
 
     @contextlib.contextmanager
-    def _explained(self, call: Call[Any]) -> Iterator[None]:
+    def _explain_errors(self, call: Call[Any]) -> Iterator[None]:
         """Turns what httpx raises into RayscopeError."""
         try:
             yield
@@ -166,7 +166,7 @@ class Client(_Http, SyncCaller):
 
     def ask(self, call: Call[T]) -> T:
         """Carry out a request. Raises RayscopeError."""
-        with self._explained(call):
+        with self._explain_errors(call):
             response = self._client.request(**self._request(call))
         return self._read(call, response)
 
@@ -177,7 +177,7 @@ class Client(_Http, SyncCaller):
     @contextlib.contextmanager
     def stream(self, call: Call[Any]) -> Iterator[httpx.Response]:
         """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
-        with self._explained(call), self._client.stream(**self._request(call)) as response:
+        with self._explain_errors(call), self._client.stream(**self._request(call)) as response:
             if not response.is_success:
                 response.read()
                 self._read(call, response)
@@ -227,7 +227,7 @@ class AsyncClient(_Http, AsyncCaller):
 
     async def ask(self, call: Call[T]) -> T:
         """Carry out a request. Raises RayscopeError."""
-        with self._explained(call):
+        with self._explain_errors(call):
             response = await self._client.request(**self._request(call))
         return self._read(call, response)
 
@@ -238,7 +238,7 @@ class AsyncClient(_Http, AsyncCaller):
     @contextlib.asynccontextmanager
     async def stream(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
         """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
-        with self._explained(call):
+        with self._explain_errors(call):
             async with self._client.stream(**self._request(call)) as response:
                 if not response.is_success:
                     await response.aread()

@@ -571,7 +571,7 @@ class Writer:
         for entry in self._unwritten:
             since, name, sessions = entry
             if all(since < oldest.get(session, float("inf")) for session in sessions):
-                self.spool.done(name)
+                self.spool.remove(name)
             else:
                 kept.append(entry)
         with self._wake:

@@ -49,7 +49,7 @@ def add_metrics_query(app: FastAPI, services: Services) -> None:
         chosen = services.records.resolve(session)
         parsed(expr)
         times = _times(services, chosen, from_ns, to_ns, step_ns)
-        source, result = _evaluated(services, chosen, expr, times, limit)
+        source, result = _evaluate(services, chosen, expr, times, limit)
         series, left_out = greatest(result.series, limit)
         return answer(
             {
@@ -110,7 +110,7 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
     )
     def put(name: Name, given: query_schemas.DashboardGiven) -> Response:
         """Make or replace a dashboard. Every expression must be one that can be evaluated."""
-        kept = StoredDashboard(given.title, [_kept(chart) for chart in given.charts])
+        kept = StoredDashboard(given.title, [_stored_chart(chart) for chart in given.charts])
         encode(kept)  # before what is long is parsed
         for chart in kept.charts:
             _check(chart)
@@ -123,7 +123,7 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
         return Response(status_code=204)
 
 
-def _kept(chart: query_schemas.DashboardChart) -> StoredChart:
+def _stored_chart(chart: query_schemas.DashboardChart) -> StoredChart:
     queries = [StoredQuery(each.expr, each.legend) for each in chart.queries]
     if chart.expr is not None:
         queries.insert(0, StoredQuery(chart.expr))
@@ -165,7 +165,7 @@ def _times(
     return range(start_ns, end_ns + 1, step_ns)
 
 
-def _evaluated(services: Services, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
+def _evaluate(services: Services, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
     """The values, and whose they are: the record's (``limit`` series), or the configured Prometheus'."""
     url = services.settings.prometheus_url
     warnings = []

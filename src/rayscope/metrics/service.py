@@ -259,7 +259,7 @@ class Metrics:
 
     def damage(self, session: str) -> str | None:
         """What has happened to a session's file of metrics, None if nothing is known."""
-        if aside := [name for name in self._catalog.damaged(session) if name.startswith("metrics.")]:
+        if aside := [name for name in self._catalog.damaged_files(session) if name.startswith("metrics.")]:
             return f"The metrics were damaged and are kept as {aside[-1]}; what came later is kept anew."
         if (problem := self.problem(session)) is not None:
             return f"{problem['message']} {problem['remedy']}"

@@ -42,7 +42,7 @@ from rayscope.views.stack.api import add_stack
 from rayscope.views.stack.frames_api import add_frames
 
 
-def _refused(_: Request, problem: Exception) -> Response:
+def _answer_error(_: Request, problem: Exception) -> Response:
     """What cannot be done, as docs/reference/api.md describes it."""
     if not isinstance(problem, RayscopeError):
         raise problem
@@ -62,7 +62,7 @@ def _invalid(_: Request, problem: Exception) -> Response:
 
 def add_errors(app: FastAPI) -> None:
     """Answer what routes raise."""
-    app.add_exception_handler(RayscopeError, _refused)
+    app.add_exception_handler(RayscopeError, _answer_error)
     app.add_exception_handler(RequestValidationError, _invalid)
 
 

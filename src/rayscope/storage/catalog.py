@@ -78,13 +78,13 @@ class About(msgspec.Struct):
 _CHECK = b',"check":'
 
 
-def _sealed(content: bytes) -> bytes:
+def _seal(content: bytes) -> bytes:
     """A JSON object with a check sum as its last field."""
     return content[:-1] + _CHECK + b"%d}" % zlib.crc32(content)
 
 
-def _unsealed(content: bytes) -> bytes:
-    """The JSON object of :func:`_sealed`, or one without a check sum. Raises ValueError if it was changed."""
+def _unseal(content: bytes) -> bytes:
+    """The JSON object of :func:`_seal`, or one without a check sum. Raises ValueError if it was changed."""
     head, _, check = content.rpartition(_CHECK)
     if not head:
         return content
@@ -138,7 +138,7 @@ class Catalog:
     def _load_about(self, folder: Path) -> About:
         """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
         try:
-            about = msgspec.json.decode(_unsealed((folder / "about.json").read_bytes()), type=About)
+            about = msgspec.json.decode(_unseal((folder / "about.json").read_bytes()), type=About)
             # A clock that went back must not keep a session the newest for ever.
             about.last_ns = min(about.last_ns, time.time_ns())
             return about
@@ -200,7 +200,7 @@ class Catalog:
         # The agents have a file of their own: there may be thousands, and this is written each second.
         about = msgspec.structs.replace(self.about(session), agents={})
         # One flipped bit can make a session look years old, and retention would drop it.
-        self._save(session, "about.json", _sealed(msgspec.json.encode(about)))
+        self._save(session, "about.json", _seal(msgspec.json.encode(about)))
 
     def save_agents(self, session: str) -> None:
         """Write a session's ``agents.json``."""
@@ -222,7 +222,7 @@ class Catalog:
             self.path(session).parent.mkdir(parents=True, exist_ok=True)
         try:
             with self._lock:
-                file = self._opened(session)
+                file = self._open_file(session)
                 self._pinned.add(session)
                 return file
         except StoreError as error:
@@ -230,7 +230,7 @@ class Catalog:
                 raise
             self.set_aside(session)
             with self._lock:
-                file = self._opened(session)
+                file = self._open_file(session)
                 self._pinned.add(session)
                 return file
 
@@ -260,7 +260,7 @@ class Catalog:
     def reading(self, session: str) -> Iterator[SessionFile]:
         """The session's file for one query. Raises NotFound or StoreError."""
         with self._lock:
-            file = self._opened(session)
+            file = self._open_file(session)
             self._users[session] = self._users.get(session, 0) + 1
         try:
             yield file
@@ -269,7 +269,7 @@ class Catalog:
                 self._users[session] -= 1
                 self._close_some()
 
-    def _opened(self, session: str) -> SessionFile:
+    def _open_file(self, session: str) -> SessionFile:
         file = self._open.get(session)
         if file is None:
             path = self.path(session)
@@ -303,7 +303,7 @@ class Catalog:
         for name in idle[: max(0, len(idle) - _OPEN_READERS)]:
             self._open.pop(name).close()
 
-    def damaged(self, session: str) -> list[str]:
+    def damaged_files(self, session: str) -> list[str]:
         """Names of files of the session that were damaged and set aside."""
         try:
             return sorted(name for name in os.listdir(self.folder / session) if ".damaged-" in name)

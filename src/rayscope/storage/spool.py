@@ -78,7 +78,7 @@ class Spool:
         The name's suffix tells its form. Raises :class:`SpoolFull`.
         """
         try:
-            name = self._put(body, form)
+            name = self._write(body, form)
         except SpoolFull as error:
             self._refused = error
             raise
@@ -94,7 +94,7 @@ class Spool:
         # That there is no room is found out anew; what else it was shows at the next batch.
         return self._refused if self._refused is not None and self._refused.code != "full" else None
 
-    def _put(self, body: bytes, form: Format) -> str:
+    def _write(self, body: bytes, form: Format) -> str:
         self._check_room(len(body))
         with self._lock:
             name = f"{next(self._numbers):020d}.{form.value}"
@@ -122,7 +122,7 @@ class Spool:
         """A waiting batch's body."""
         return (self.folder / name).read_bytes()
 
-    def done(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """The batch's records are in the store."""
         (self.folder / name).unlink(missing_ok=True)
         with self._lock:

@@ -71,7 +71,7 @@ def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
     }
 
 
-def _said(error: StoreError | None) -> dict[str, str] | None:
+def _error_info(error: StoreError | None) -> dict[str, str] | None:
     return None if error is None else {"message": error.message, "remedy": error.remedy}
 
 
@@ -91,7 +91,7 @@ def add_sessions(app: FastAPI, services: Services) -> None:
                 "stalled_bodies": services.refused_bodies.stalled,
                 "rejected_batches": services.writer.rejected,
                 "damaged": damaged_files(services),
-                "error": _said(problem),
+                "error": _error_info(problem),
             }
         )
 
@@ -141,7 +141,7 @@ def add_sessions(app: FastAPI, services: Services) -> None:
                     "unknown": about.unknown,
                     "last_batch_ns": services.writer.last_batch_ns or None,
                     "behind_ns": services.writer.behind_ns(),
-                    "error": _said(services.writer.problem()),
+                    "error": _error_info(services.writer.problem()),
                 },
                 "cannot_see": cannot_see(services, name),
             }

@@ -95,12 +95,12 @@ def add_export(app: FastAPI, services: Services) -> None:
                 "Cache-Control": "no-store",
                 "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
             }
-            pieces = _paced(made.chunks, services)
+            pieces = _pace(made.chunks, services)
             return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
         raise AssertionError  # no context above swallows an error
 
 
-def _paced(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:
+def _pace(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:
     """The same; while something is recorded, never more than half of the time."""
     began = time.monotonic()
     for piece in pieces:

@@ -65,7 +65,7 @@ class Export:
             Format.parquet: self._parquet,
         }
         try:
-            self.chunks = self._explained(make[form]())
+            self.chunks = self._explain_errors(make[form]())
         except BaseException:
             self._open.close()
             raise
@@ -81,7 +81,7 @@ class Export:
         self.chunks.close()
         self._open.close()
 
-    def _explained(self, chunks: Iterator[bytes]) -> Any:
+    def _explain_errors(self, chunks: Iterator[bytes]) -> Any:
         """The same, with what DuckDB says told as StoreError."""
         try:
             first = next(chunks, b"")

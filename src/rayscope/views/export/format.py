@@ -25,7 +25,7 @@ FILES: Mapping[Format, tuple[str, str]] = {
 }
 
 
-def squeezed(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def gzip_chunks(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The same as one gzip file."""
     squeeze = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     for chunk in chunks:

@@ -34,7 +34,7 @@ def add_range(app: FastAPI, services: Services) -> None:
             return {
                 "session": chosen,
                 "by": by,
-                **_told(
+                **_describe_range(
                     sql.range_sums(
                         file, filters, by=by, levels=levels, last_ns=services.records.last_ns(chosen)
                     ),
@@ -45,7 +45,7 @@ def add_range(app: FastAPI, services: Services) -> None:
         return answer_from_record(services, chosen, request, find)
 
 
-def _told(sums: RangeSums, by: str) -> dict[str, Any]:
+def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:
     """The answer: sums as they are, and set against the length of the range."""
     length = sums.until_ns - sums.since_ns
     return {
