@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 EXPORT_ERROR = 1
 _OPEN_WITH: Mapping[Format, str] = {
     Format.perfetto: "open it at https://ui.perfetto.dev",
-    Format.chrome: "open it in chrome://tracing or at https://ui.perfetto.dev",
     Format.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
     Format.parquet: "see its README.md",
 }
@@ -82,7 +81,7 @@ def export(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Write a session as a file for Perfetto, chrome://tracing, speedscope, or as Parquet tables."""
+    """Write a session as a file for Perfetto or speedscope, or as Parquet tables."""
     settings = settings_from(data_dir, token=token)
     filters: dict[str, Any] = {
         "job_id": job,

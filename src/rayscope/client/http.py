@@ -192,7 +192,7 @@ class Client(_Http, SyncCaller):
     def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        """Write a session to ``path``: ``perfetto``, ``speedscope`` or ``parquet`` (a ZIP)."""
         with self.exporting(form, session, **filters) as response, replacing(Path(path)) as file:
             for piece in response.iter_bytes():
                 file.write(piece)
@@ -248,7 +248,7 @@ class AsyncClient(_Http, AsyncCaller):
     async def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        """Write a session to ``path``: ``perfetto``, ``speedscope`` or ``parquet`` (a ZIP)."""
         call = self._export(form, session, filters)
         async with self.stream(call) as response:
             with replacing(Path(path)) as file:

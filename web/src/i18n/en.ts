@@ -960,8 +960,6 @@ export const en = {
     filtered: 'Save what the filters leave, for another program',
     perfetto: 'Perfetto trace',
     perfettoHint: 'Every attempt on a timeline, with who called whom. Opens at ui.perfetto.dev',
-    chrome: 'Chrome trace (JSON)',
-    chromeHint: 'The same for chrome://tracing',
     speedscope: 'speedscope profile',
     speedscopeHint: 'Time by call path, and each worker. Opens at speedscope.app',
     parquet: 'Parquet tables (ZIP)',

@@ -924,8 +924,6 @@ export const zh: Translation = {
     filtered: '将筛选结果保存为其他程序的文件',
     perfetto: 'Perfetto 跟踪文件',
     perfettoHint: '时间线上的每次尝试及调用关系，可在 ui.perfetto.dev 打开',
-    chrome: 'Chrome 跟踪文件（JSON）',
-    chromeHint: '内容相同，供 chrome://tracing 使用',
     speedscope: 'speedscope 性能剖析',
     speedscopeHint: '按调用路径的时间及各 Worker，可在 speedscope.app 打开',
     parquet: 'Parquet 表（ZIP）',

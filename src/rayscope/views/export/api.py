@@ -62,7 +62,7 @@ def add_export(app: FastAPI, services: Services) -> None:
     )
     def export(
         filters: Filters,
-        format: Annotated[Format, Query(description="perfetto, chrome, speedscope or parquet (in a ZIP)")],
+        format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
         session: Session = None,
     ) -> Response:
         """A session's attempts, or those that the filters leave, in a format that other programs open."""
