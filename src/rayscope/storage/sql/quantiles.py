@@ -1,4 +1,7 @@
-"""SQL of quantiles of durations that are estimated from counts: much cheaper than sorting all of them."""
+"""SQL of quantiles of durations that are estimated from counts: much cheaper than sorting all of them.
+
+Exact ones of each call path took as long as all its sums (docs/explanation/decisions/0008-views-in-sql.md).
+"""
 
 from __future__ import annotations
 
