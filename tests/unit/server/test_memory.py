@@ -72,11 +72,11 @@ def test_an_account_is_kept_while_somebody_looks(
         objects = attached(gcs).server.services.objects
         first = objects.read(SESSION, None, 30.0)
         wait_until(lambda: objects.read(SESSION).time_ns > first.time_ns, "a later account")
-        keeper = objects._keepers[SESSION]
-        wait_until(lambda: not keeper.lives, "its end, since nobody asks")
+        reader = objects._readers[SESSION]
+        wait_until(lambda: not reader.lives, "its end, since nobody asks")
         again = objects.read(SESSION, None, 30.0)
         assert again.nodes[0].references_total == HELD
-        assert objects._keepers[SESSION] is not keeper
+        assert objects._readers[SESSION] is not reader
 
 
 def test_a_gcs_that_cannot_be_read_is_told(attached: Callable[[Any], Any]) -> None:
