@@ -42,7 +42,7 @@ def grow():
         for number in range(100):
             told.task(f"f{number % 20}", now - 50, now - 40, now, failed=number == 7)
         made = told._made
-        server.services.recorder.submit_records(told.batch, "events")
+        server.services.writer.submit_records(told.batch, "events")
         time.sleep(0.5)
 threading.Thread(target=grow, daemon=True).start()
 time.sleep(3)

@@ -18,7 +18,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.server import runner
 from rayscope.server.app import create_app
 from rayscope.server.runner import Server
@@ -247,12 +247,12 @@ def wait_for_fixture() -> Callable[..., Any]:
 
 
 @pytest.fixture
-def recorder(tmp_path: Path) -> Iterator[Callable[..., Recorder]]:
-    """Starts recorders; ``recorder(folder)`` on a data directory (again, after ``stop``)."""
+def start_writer(tmp_path: Path) -> Iterator[Callable[..., Writer]]:
+    """Starts writers; ``start_writer(folder)`` on a data directory (again, after ``stop``)."""
     with ExitStack() as stack:
 
-        def start(folder: Path = tmp_path, *, retention: Retention | None = None, **spool: Any) -> Recorder:
-            made = Recorder(Catalog(folder), Spool(folder / "spool", **spool), retention or Retention())
+        def start(folder: Path = tmp_path, *, retention: Retention | None = None, **spool: Any) -> Writer:
+            made = Writer(Catalog(folder), Spool(folder / "spool", **spool), retention or Retention())
             made.start()
             stack.callback(made.stop)
             return made
@@ -261,13 +261,13 @@ def recorder(tmp_path: Path) -> Iterator[Callable[..., Recorder]]:
 
 
 @pytest.fixture
-def record(recorder: Callable[..., Recorder], tmp_path: Path) -> Callable[..., Path]:
-    """``record(bodies)`` puts batches through a recorder; returns the session's file, closed."""
+def record(start_writer: Callable[..., Writer], tmp_path: Path) -> Callable[..., Path]:
+    """``record(bodies)`` puts batches through a writer; returns the session's file, closed."""
     count = iter(range(1000))
 
     def put(batches: Sequence[bytes], *, flush_after: Callable[[int], bool] = lambda _: False) -> Path:
         folder = tmp_path / f"record-{next(count)}"
-        made = recorder(folder)
+        made = start_writer(folder)
         for number, batch in enumerate(batches):
             made.submit(batch)
             if flush_after(number):

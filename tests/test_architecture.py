@@ -108,7 +108,7 @@ def data_dir(served: Server, sample) -> Path:
         httpx.post(served.ingest_url, json=batch).raise_for_status()
     services = served.services
     assert services is not None
-    assert services.recorder.flush()
+    assert services.writer.flush()
     folder = served.settings.folder
     served.stop()
     return folder

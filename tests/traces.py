@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
@@ -110,55 +108,4 @@ def read_perfetto(content: bytes) -> Trace:
             if flow in flows:
                 trace.arrows.append((flows.pop(flow), one))
     assert not any(open_slices.values())
-    return trace
-
-
-def read_chrome(content: bytes) -> Trace:
-    """As chrome://tracing: complete events that contain each other, arrows to the slice around their ends."""
-    told = json.loads(content, parse_float=Decimal)
-    origin = int(told["otherData"]["origin_ns"])
-    trace = Trace()
-    processes: dict[int, str] = {}
-    ends: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
-
-    def ns(value: Decimal) -> int:
-        exact = Decimal(value) * 1000
-        assert exact == int(exact)
-        return int(exact)
-
-    for event in told["traceEvents"]:
-        kind = event["ph"]
-        at = origin + ns(event.get("ts", 0))
-        if event["name"] == "process_name":
-            processes[event["pid"]] = event["args"]["name"]
-        elif event["name"] == "thread_name":
-            trace.tracks[event["tid"]] = (processes[event["pid"]], event["args"]["name"])
-        elif kind in "Xi":
-            assert trace.tracks[event["tid"]][0] == processes[event["pid"]]
-            end = at + ns(event.get("dur", 0))
-            one = Slice(event["tid"], event["name"], event["cat"], at, end, 0, event["args"])
-            (trace.slices if kind == "X" else trace.instants).append(one)
-        elif kind == "C":
-            trace.counters[processes[event["pid"]], event["name"]].append((at, float(event["args"]["value"])))
-        elif kind in "sf":
-            assert kind not in ends[event["id"]]
-            ends[event["id"]][kind] = (event["tid"], at)
-    for lane in {one.track for one in trace.slices}:
-        around: list[Slice] = []
-        for one in sorted((s for s in trace.slices if s.track == lane), key=lambda s: (s.begin, -s.end)):
-            while around and around[-1].end <= one.begin:
-                around.pop()
-            assert not around or one.end <= around[-1].end, "slices of a track cross"
-            one.depth = len(around)
-            around.append(one)
-
-    def around_it(track: int, at: int) -> Slice | None:
-        inside = [s for s in trace.slices if s.track == track and s.begin <= at < max(s.end, s.begin + 1)]
-        return max(inside, key=lambda s: s.depth, default=None)
-
-    for pair in ends.values():
-        assert set(pair) == {"s", "f"}
-        source, target = around_it(*pair["s"]), around_it(*pair["f"])
-        if source is not None and target is not None:
-            trace.arrows.append((source, target))
     return trace

@@ -87,7 +87,7 @@ def _record(server: Server) -> None:
     for batch in json.loads(EVENTS.read_text()):
         httpx.post(server.ingest_url, json=batch).raise_for_status()
     if server.services is not None:
-        server.services.recorder.flush()
+        server.services.writer.flush()
 
 
 def _examples(client: httpx.Client) -> list[str]:

@@ -54,8 +54,8 @@ class Alerting:
             if number % 10 == 0:  # so that the session lives
                 told = Story(_made=number)
                 told.task("load", number, number + 1, number + 5)
-                self.services.recorder.submit_records(told.batch, "events")
-                self.services.recorder.flush(30)
+                self.services.writer.submit_records(told.batch, "events")
+                self.services.writer.flush(30)
             number += 1
             store = self.services.metrics.store(SESSION)
             store.append(time.time_ns(), [sample("my_queue", self.length, queue="q1")])

@@ -36,8 +36,8 @@ class Measured:
         self.services = services
         told = Story()
         told.task("load", 0, 1, 5)
-        services.recorder.submit_records(told.batch, "events")
-        assert services.recorder.flush(30)
+        services.writer.submit_records(told.batch, "events")
+        assert services.writer.flush(30)
         self.end_ns = time.time_ns() // _STEP_NS * _STEP_NS
         for number in range(_SAMPLES):
             self.tell(self.end_ns - (_SAMPLES - 1 - number) * _STEP_NS, number % 5)

@@ -353,7 +353,7 @@ def test_100_000_tasks_stay_smooth(recorded: Recorded, page: Page) -> None:
             assert client.post(recorded.server.ingest_url, content=body).status_code == 204
     services = recorded.server.services
     assert services is not None
-    assert services.recorder.flush(60)
+    assert services.writer.flush(60)
     page.goto(f"{recorded.url}/s/{session}?sort=created_ns")
     page.get_by_test_id("task-row").first.wait_for()
     expect(page.get_by_test_id("table-count").first).to_contain_text("100,000")

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Recorded
-from tests.traces import Trace, read_chrome, read_perfetto
+from tests.traces import Trace, read_perfetto
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 SPEEDSCOPE = Path(__file__).parents[2] / "web" / "node_modules" / "speedscope" / "dist" / "release"
@@ -59,7 +59,6 @@ def test_what_is_saved_opens_elsewhere(
 
     traces: list[Trace] = [
         read_perfetto(save(page, "perfetto", tmp_path).read_bytes()),
-        read_chrome(save(page, "chrome", tmp_path).read_bytes()),
     ]
     for trace in traces:
         shown = [
@@ -69,7 +68,6 @@ def test_what_is_saved_opens_elsewhere(
         assert set(shown) == ran
         # The driver's tasks ran while it did, and a branch got what its leaves had made.
         (driver,) = [s for s in trace.slices if s.category == "driver"]
-        # (In a Chrome trace an arrow is bound to the innermost slice that begins there, which may be a phase.)
         begun = defaultdict(set)
         for one in trace.slices:
             begun[one.track, one.begin].add(one.name)

@@ -25,7 +25,7 @@ from typing import Any
 from google.protobuf import json_format
 from ray.core.generated import events_event_aggregator_service_pb2 as service
 
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.ray.events import batch as events_batch
 from rayscope.ray.events import from_json
 from rayscope.ray.events.batch import Format, MalformedBatch
@@ -139,10 +139,10 @@ class Campaign:
         self.counts: Counter[str] = Counter()
         self.problems: Counter[str] = Counter()
         self.expected = 0
-        self.recorder = Recorder(
+        self.writer = Writer(
             Catalog(folder), Spool(folder / "spool", min_free_bytes=0, max_rejected=10), Retention()
         )
-        self.recorder.start()
+        self.writer.start()
         events = load_events()
         definition = json.loads(json.dumps(next(event for event in events if "taskDefinitionEvent" in event)))
         self._placeholder = b"\x07" * 8 + DRIVER_TAIL
@@ -177,7 +177,7 @@ class Campaign:
                 self.counts["of another session, only read"] += 1
                 events_batch.parse(body, form).convert()
                 return
-            self.recorder.submit(body, form)
+            self.writer.submit(body, form)
             self.expected += 2
         except MalformedBatch:
             self.counts["refused"] += 1
@@ -194,10 +194,10 @@ class Campaign:
 
     def check(self) -> None:
         """Write all of it, and compare with what is on record."""
-        if not self.recorder.flush(300):
-            self.problems[f"not written: {self.recorder.error}"] += 1
+        if not self.writer.flush(300):
+            self.problems[f"not written: {self.writer.error}"] += 1
             return
-        with self.recorder.catalog.reading(SESSION) as file, file.reader() as cursor:
+        with self.writer.catalog.reading(SESSION) as file, file.reader() as cursor:
             row = cursor.execute(
                 "SELECT count(DISTINCT task_id) FROM tasks WHERE name = 'neighbour'"
             ).fetchone()
@@ -227,8 +227,8 @@ def main() -> int:
                 if number % (25 * FLUSH_EVERY) == 25 * FLUSH_EVERY - 1:
                     print(f"{number + 1} bodies, {time.monotonic() - start:.0f} s", flush=True)
         campaign.check()
-        campaign.counts["events of no session, set aside"] = campaign.recorder.rejected
-        campaign.recorder.stop()
+        campaign.counts["events of no session, set aside"] = campaign.writer.rejected
+        campaign.writer.stop()
     campaign.problems.update({f"fault in the log: {what}": n for what, n in faults.found.items()})
     for what, number in sorted(campaign.counts.items()):
         print(f"{number:>10,}  {what}")

@@ -96,8 +96,8 @@ class Alerting:
         self.services: Any = self.server.services
         told = Story()
         told.task("load", 0, 1, 5)
-        self.services.recorder.submit_records(told.batch, "events")
-        assert self.services.recorder.flush(60)
+        self.services.writer.submit_records(told.batch, "events")
+        assert self.services.writer.flush(60)
 
     def queue(self, length: float) -> None:
         store = self.services.metrics.store(SESSION)
@@ -208,7 +208,7 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
         )
         assert "Queue q1 has 90 entries" in text
         assert "Queue q1 has 90 entries" in hook.told[0]  # type: ignore[attr-defined]
-        wait_for(lambda: made.services.alerts.notifier.told("both").sent == 1, "it is counted")
+        wait_for(lambda: made.services.alerts.notifier.status("both").sent == 1, "it is counted")
     finally:
         smtp.stop()
         hook.shutdown()

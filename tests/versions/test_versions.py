@@ -152,7 +152,7 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
 
         def read() -> dict[tuple[str, int], Row]:
             assert server.services is not None
-            server.services.recorder.flush()
+            server.services.writer.flush()
             rows = sql_rows(server.url, "FROM tasks", said["session"])
             return {(row["task_id"], row["attempt"]): row for row in rows if row["type"] != "DRIVER_TASK"}
 
@@ -179,7 +179,7 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     assert server.services is not None
-    server.services.recorder.flush()
+    server.services.writer.flush()
     (session,) = server.services.catalog.names()
     rows = [list(row.values()) for row in sql_rows(server.url, dataflow.QUERY, session)]
     tracers = [

@@ -34,7 +34,7 @@ INTERVAL_S = 0.25
 MAX_BODY_BYTES = 4 << 20
 TIMEOUT_S = 15.0
 _BACKOFF_S = (0.05, 5.0)
-#: Answers which say that the server does not read what we send: a fault that trying again does not mend.
+#: Answers which say that the server does not read what we send: a fault that trying again does not fix.
 _NOT_UNDERSTOOD = frozenset({400, 405, 406, 415, 422, 501})
 _TOO_LARGE = 413
 _MAX_BARE_BYTES = 1 << 20

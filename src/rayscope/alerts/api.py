@@ -12,13 +12,13 @@ from fastapi.responses import Response
 from rayscope.alerts import schemas
 from rayscope.alerts.backtest import backtest
 from rayscope.alerts.history import MAX_EVENTS, newest_first
-from rayscope.alerts.notification.channels import Configured, kinds
+from rayscope.alerts.notification.channels import ConfiguredChannel, kinds
 from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.model.metric import Matcher
 from rayscope.server.parameters import ERRORS, Limit, Session, Text, answer
-from rayscope.server.push.topics import told_alert
+from rayscope.server.push.topics import alert_info
 from rayscope.server.services import Services
 from rayscope.server.write_access import operator_only
 from rayscope.storage.errors import BadQuery
@@ -48,9 +48,9 @@ def _add_looking(app: FastAPI, services: Services) -> None:
                 "evaluated_ns": services.alerts.evaluated_ns(chosen) or None,
                 "firing": states.count("firing"),
                 "pending": states.count("pending"),
-                "items": [told_alert(services, chosen, alert, now_ns) for alert in active[:_ALERTS]],
+                "items": [alert_info(services, chosen, alert, now_ns) for alert in active[:_ALERTS]],
                 "left_out": max(0, len(active) - _ALERTS),
-                "resolved": [told_alert(services, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
+                "resolved": [alert_info(services, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
                 "resolved_left_out": max(0, len(resolved) - _ALERTS),
             }
         )
@@ -65,8 +65,8 @@ def _add_looking(app: FastAPI, services: Services) -> None:
             {
                 "session": chosen,
                 "items": [
-                    *({**_told_rule(rule), "enabled": True, **states[rule.name]} for rule in found.rules),
-                    *({**_told_rule(rule), "enabled": False, **_OFF} for rule in found.disabled),
+                    *({**_rule_info(rule), "enabled": True, **states[rule.name]} for rule in found.rules),
+                    *({**_rule_info(rule), "enabled": False, **_OFF} for rule in found.disabled),
                 ],
                 "problems": [problem._asdict() for problem in found.problems],
                 "folder": str(services.alerts.folder),
@@ -92,7 +92,7 @@ def _add_looking(app: FastAPI, services: Services) -> None:
         """Active and scheduled silences, and those that expired within five days."""
         now_ns = time.time_ns()
         return answer(
-            {"items": [_told_silence(each, now_ns) for each in services.alerts.silences.listed(now_ns)]}
+            {"items": [_silence_info(each, now_ns) for each in services.alerts.silences.listed(now_ns)]}
         )
 
     @app.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
@@ -101,7 +101,7 @@ def _add_looking(app: FastAPI, services: Services) -> None:
         config = services.alerts.notifier.config
         return answer(
             {
-                "items": [_told_channel(services, each) for each in config.channels],
+                "items": [_channel_info(services, each) for each in config.channels],
                 "kinds": kinds(),
                 "file": str(services.alerts.folder / "channels.yml"),
                 "problem": config.problem,
@@ -120,12 +120,12 @@ def _add_looking(app: FastAPI, services: Services) -> None:
     def tested(given: schemas.TestBody) -> Response:
         """Test a rule against the record: when would it have fired? Changes nothing."""
         chosen = services.records.resolve(given.session)
-        rule = _given_rule(services, given)
-        first_ns, _ = services.records.cached(chosen, "time_range", sessions_sql.time_range)
+        rule = _parse_rule(services, given)
+        first_ns, _ = services.records.read_cached(chosen, "time_range", sessions_sql.time_range)
         to_ns = given.to_ns if given.to_ns is not None else services.records.last_ns(chosen)
         from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
         found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns)
-        told = {"session": chosen, "rule": _told_rule(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
+        told = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
         return answer(told)
 
 
@@ -149,7 +149,7 @@ def _add_acting(app: FastAPI, services: Services) -> None:
             given.comment,
             now_ns=now_ns,
         )
-        return answer(_told_silence(made, now_ns))
+        return answer(_silence_info(made, now_ns))
 
     @app.delete(
         "/api/alerts/silences/{silence_id}",
@@ -159,14 +159,14 @@ def _add_acting(app: FastAPI, services: Services) -> None:
     def unsilence(silence_id: str) -> Response:
         """End a silence now."""
         now_ns = time.time_ns()
-        return answer(_told_silence(services.alerts.silences.end(silence_id, now_ns), now_ns))
+        return answer(_silence_info(services.alerts.silences.end(silence_id, now_ns), now_ns))
 
     @app.post("/api/alerts/ack", dependencies=acting, responses={**ERRORS, 200: {"model": schemas.AlertInfo}})
     def acknowledge(given: schemas.AckBody) -> Response:
         """Acknowledge an alert: no reminders are sent until it fires again."""
         chosen, now_ns = services.records.resolve(given.session), time.time_ns()
         alert = services.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
-        return answer(told_alert(services, chosen, alert, now_ns))
+        return answer(alert_info(services, chosen, alert, now_ns))
 
     @app.post(
         "/api/alerts/channels/{name}/test",
@@ -183,7 +183,7 @@ def _add_acting(app: FastAPI, services: Services) -> None:
 _OFF: dict[str, Any] = {"state": "inactive", "alerts": 0, "error": None, "cost_s": None}
 
 
-def _given_rule(services: Services, given: schemas.TestBody) -> Rule:
+def _parse_rule(services: Services, given: schemas.TestBody) -> Rule:
     if (given.rule is None) == (given.yaml is None):
         raise BadQuery("No rule given.", "Give the name of a rule, or the YAML of one.")
     if given.yaml is None:
@@ -195,21 +195,21 @@ def _given_rule(services: Services, given: schemas.TestBody) -> Rule:
     return rules[0]
 
 
-def _told_rule(rule: Rule) -> dict[str, Any]:
+def _rule_info(rule: Rule) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(rule)
     for name, unit in (("interval", "interval"), ("for", "for"), ("keep_firing", "keep_firing_for")):
         told[f"{unit}_s"] = told.pop(f"{name}_ns") / 1e9
     return {**told, "severity": rule.severity}
 
 
-def _told_silence(silence: Silence, now_ns: int) -> dict[str, Any]:
+def _silence_info(silence: Silence, now_ns: int) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(silence)
     told["matchers"] = [each._asdict() for each in silence.matchers]
     return {**told, "state": silence.state(now_ns)}
 
 
-def _told_channel(services: Services, channel: Configured) -> dict[str, Any]:
-    delivered = msgspec.to_builtins(services.alerts.notifier.told(channel.name))
+def _channel_info(services: Services, channel: ConfiguredChannel) -> dict[str, Any]:
+    delivered = msgspec.to_builtins(services.alerts.notifier.status(channel.name))
     route = channel.route
     return {
         "name": channel.name,

@@ -1,4 +1,4 @@
-"""Small documents of ours on disk: written whole or not at all."""
+"""The state of alerts on disk: JSON documents."""
 
 from __future__ import annotations
 
@@ -8,29 +8,47 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rayscope.files import replace_file, set_aside
+from rayscope.storage.errors import StoreError
+
 log = logging.getLogger("rayscope.alerts")
 T = TypeVar("T")
 
 
 def save(path: Path, document: Any) -> bool:
-    """Write a document; who reads meanwhile finds the old one. Returns whether that went well."""
-    part = path.with_suffix(".part")
+    """Write a document. Returns whether that went well."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(msgspec.json.encode(document))
-        part.replace(path)
+        replace_file(path, msgspec.json.encode(document))
     except OSError as error:
         log.warning("could not write %s: %s", path, error)
         return False
     return True
 
 
-def load(path: Path, kind: type[T], otherwise: T) -> T:
-    """Read it back; ``otherwise`` if there is none or it is damaged."""
+def load(path: Path, kind: type[T], new: T) -> T:
+    """Read a document; ``new`` if there is none. A damaged one is set aside first.
+
+    Raises StoreError for one that cannot be read now: who went on with ``new`` would soon overwrite it.
+    """
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
-        return otherwise
-    except (OSError, ValueError, RecursionError) as error:
-        log.warning("could not read %s, starting with an empty one: %s", path, error)
-        return otherwise
+        return new
+    except (IsADirectoryError, ValueError, RecursionError) as error:
+        damage = error
+    except OSError as error:
+        raise StoreError(
+            f"Could not read {path}: {error.strerror or error}.", "Make the file readable.", "unreadable"
+        ) from error
+    try:
+        log.warning(
+            "%s was damaged (%s) and is kept as %s; starting with an empty one", path, damage, set_aside(path)
+        )
+    except OSError as error:
+        raise StoreError(
+            f"{path} is damaged and could not be renamed: {error.strerror or error}.",
+            "Remove it.",
+            "unreadable",
+        ) from error
+    return new

@@ -44,7 +44,7 @@ class Event(msgspec.Struct, frozen=True):
     values: list[float | None] = []
 
 
-class Kept(msgspec.Struct):
+class SavedState(msgspec.Struct):
     """Everything of a session that outlives the server: ``alerts`` by rule and fingerprint."""
 
     alerts: dict[str, Alerts] = {}
@@ -52,7 +52,7 @@ class Kept(msgspec.Struct):
     evaluated_ns: int = 0
 
 
-class Given(NamedTuple):
+class RuleValues(NamedTuple):
     """What a rule's expression gave at ``time_ns``; ``stamp``: of the metrics ``names`` just before."""
 
     vector: list[tuple[Mapping[str, str], float]]
@@ -65,7 +65,7 @@ class Session:
     """The alerts of one session, in memory and in its folder."""
 
     def __init__(self, path: Path) -> None:
-        kept = load(path, Kept, Kept())
+        kept = load(path, SavedState, SavedState())
         self._path = path
         self.alerts = kept.alerts
         self.events: deque[Event] = deque(kept.events, MAX_EVENTS)
@@ -76,12 +76,12 @@ class Session:
         self.cost_s: dict[str, float] = {}
         self.matched: dict[str, int] = {}
         #: Rule -> what its expression gave last.
-        self.given: dict[str, Given] = {}
+        self.given: dict[str, RuleValues] = {}
 
     def save(self) -> bool:
         """Keep it through a restart; not of a session that retention has dropped."""
         return self._path.parent.is_dir() and save(
-            self._path, Kept(self.alerts, list(self.events), self.evaluated_ns)
+            self._path, SavedState(self.alerts, list(self.events), self.evaluated_ns)
         )
 
     def of(self, *states: State) -> list[Alert]:
@@ -96,7 +96,7 @@ def _since(alert: Alert) -> int:
     return alert.resolved_ns or alert.fired_ns or alert.active_ns
 
 
-class Courses:
+class TransitionSeries:
     """The values that led to the transitions of one rule in one turn: like alerts share an evaluation."""
 
     def __init__(self, rule: Rule, store: SeriesStore) -> None:
@@ -111,7 +111,7 @@ class Courses:
         shared_ns = _BEFORE_NS
         while shared_ns < end_ns - since_ns:
             shared_ns *= 4
-        times, series = self._evaluated(end_ns - min(shared_ns, _LONGEST_NS), end_ns)
+        times, series = self._evaluate_range(end_ns - min(shared_ns, _LONGEST_NS), end_ns)
         mine = {name: text for name, text in alert.labels.items() if name not in self._rule.labels}
         found = series.get(frozenset((name, text) for name, text in mine.items() if name != "alertname"))
         if found is None:
@@ -122,7 +122,7 @@ class Courses:
         first = bisect_left(times, since_ns // 10**6)
         return ([], []) if found is None else (times[first:], [_finite(value) for value in found[first:]])
 
-    def _evaluated(self, since_ns: int, end_ns: int) -> tuple[list[int], dict[_Own, list[float | None]]]:
+    def _evaluate_range(self, since_ns: int, end_ns: int) -> tuple[list[int], dict[_Own, list[float | None]]]:
         made = self._made.get((since_ns, end_ns))
         if made is not None:
             return made
@@ -143,10 +143,10 @@ class Courses:
         return made
 
 
-def event_of(rule: Rule, change: Transition, courses: Courses) -> Event:
+def event_of(rule: Rule, change: Transition, series: TransitionSeries) -> Event:
     """A transition with the series that caused it."""
     alert = change.alert
-    times, values = courses.of(alert, change.time_ns)
+    times, values = series.of(alert, change.time_ns)
     return Event(
         change.time_ns,
         rule.name,

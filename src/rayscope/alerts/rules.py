@@ -29,7 +29,7 @@ _MAX_NAME = 200
 _LONGEST_S = 366 * 86400
 #: How often rules are evaluated whose group does not say so, and how often at most.
 INTERVAL_NS = 10 * 10**9
-_LEAST_NS = 10**9
+_MIN_INTERVAL_NS = 10**9
 _FILE_KEYS = ("groups", "disable", "enable")
 _RULE_KEYS = {
     "alert",
@@ -143,7 +143,7 @@ def parse_rules(text: str, source: str) -> RuleFile:
             )
         interval_ns = duration_ns(group["interval"]) if "interval" in group else INTERVAL_NS
         for given in group.get("rules") or []:
-            rules.append(_rule(given, name, source, max(_LEAST_NS, interval_ns)))
+            rules.append(_rule(given, name, source, max(_MIN_INTERVAL_NS, interval_ns)))
             if len(rules) > _MAX_RULES:
                 raise BadQuery(f"There are more than {_MAX_RULES} rules.", "Remove some.")
     return RuleFile(rules, disable, enable)

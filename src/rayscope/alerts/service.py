@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rayscope.alerts.history import Courses, Given, Session, event_of
+from rayscope.alerts.history import RuleValues, Session, TransitionSeries, event_of
 from rayscope.alerts.notification.channels import Notification
 from rayscope.alerts.notification.delivery import RETRY_S
 from rayscope.alerts.notification.notify import Notifier
@@ -21,6 +21,7 @@ from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_f
 from rayscope.alerts.state import Acknowledgement, Alert, Machine, State, shift_pending
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.periodic import PeriodicTask
 from rayscope.storage.errors import BadQuery, StoreError
 
 log = logging.getLogger("rayscope.alerts")
@@ -67,30 +68,20 @@ class AlertService:
         self.rules = RuleSet((), (), ())
         self.silences = Silences(folder / "silences.json")
         self.notifier = Notifier(folder, link, retry_s)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="rayscope-alerts", daemon=True)
+        self._task = PeriodicTask("rayscope-alerts", _TICK_S, lambda: self.turn(time.time_ns()))
         self.reload()
 
     def start(self) -> None:
         """Begin to evaluate."""
-        self._thread.start()
+        self._task.start()
 
     def stop(self) -> None:
         """Stop, and keep everything."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(5)
+        self._task.stop()
         self.notifier.stop()
         with self._lock:
             for name in self._saved_ns:
                 self._sessions[name].save()
-
-    def _run(self) -> None:
-        while not self._stopping.wait(_TICK_S):
-            try:
-                self.turn(time.time_ns())
-            except Exception:  # whatever it is, alerts go on
-                log.exception("evaluating alerts")
 
     def reload(self) -> None:
         """Read the rules again if a file has changed, come or gone."""
@@ -133,7 +124,10 @@ class AlertService:
                 log.info("alerts of %s: %s", name, problem.message)
             except Exception:
                 log.exception("alerts of %s", name)
-        self.notifier.tick(told, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
+        try:
+            self.notifier.tick(told, lambda labels: self.silences.silencing(labels, now_ns), now_ns)
+        except StoreError as problem:
+            log.warning("notifications wait: %s", problem.message)
 
     def _of(self, name: str) -> Session:
         """The alerts of a session. Raises NotFound for a name that is none."""
@@ -184,8 +178,8 @@ class AlertService:
                 changes = self._machine(rule).step(alerts, vector, now_ns)
                 session.errors.pop(rule.name, None)
                 session.matched[rule.name] = len(vector)
-            courses = Courses(rule, store)
-            events = [event_of(rule, change, courses) for change in changes]
+            series = TransitionSeries(rule, store)
+            events = [event_of(rule, change, series) for change in changes]
         except StoreError as problem:
             session.errors[rule.name] = f"{problem.message} {problem.remedy}"
             return False
@@ -290,17 +284,17 @@ def _vector(
     stamp = None if last is None or last.names is None else store.stamp(last.names)
     if last is not None and last.stamp == stamp is not None and 0 <= now_ns - last.time_ns < _HOLDS_NS:
         return last.vector
-    names, vector = _evaluated(rule, store, now_ns)
-    session.given[rule.name] = Given(vector, now_ns, names, stamp)
+    names, vector = _evaluate_expr(rule, store, now_ns)
+    session.given[rule.name] = RuleValues(vector, now_ns, names, stamp)
     return vector
 
 
 def vector_at(rule: Rule, store: SeriesStore, now_ns: int) -> list[tuple[Mapping[str, str], float]]:
     """What a rule's expression gives at a time. Raises StoreError."""
-    return _evaluated(rule, store, now_ns)[1]
+    return _evaluate_expr(rule, store, now_ns)[1]
 
 
-def _evaluated(
+def _evaluate_expr(
     rule: Rule, store: SeriesStore, now_ns: int
 ) -> tuple[frozenset[str] | None, list[tuple[Mapping[str, str], float]]]:
     """The metrics that it is made of (None where they are not all named), and what it gives."""

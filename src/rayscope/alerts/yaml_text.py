@@ -7,13 +7,15 @@ from typing import Any
 
 import yaml
 
+from rayscope.errors import RayscopeError
+
 MAX_BYTES = 256 << 10
 #: A file of 500 rules has some 15,000 nodes, and is nested eight deep.
 _MAX_NODES = 40_000
 _MAX_DEPTH = 20
 
 
-class BadYaml(Exception):
+class BadYaml(RayscopeError):
     """A text cannot be read as YAML; says why, which may quote the text."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 #: The signal that kills a program which the ones before did not end.
-_PATIENCE = 3
+_KILL_AT = 3
 
 
 def exit_status(returncode: int) -> int:
@@ -54,7 +54,7 @@ class Child:
         self._signals += 1
         self.terminated = self.terminated or number != signal.SIGINT
         with contextlib.suppress(ProcessLookupError):
-            if self._signals >= _PATIENCE:
+            if self._signals >= _KILL_AT:
                 self._process.kill()
             elif number in self._passed_on:
                 self._process.send_signal(number)

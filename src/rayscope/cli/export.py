@@ -21,7 +21,8 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
 from rayscope.cli.serving import running_server
-from rayscope.views.export.format import FILES, Format, squeezed
+from rayscope.files import replacing
+from rayscope.views.export.format import FILES, Format, gzip_chunks
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 EXPORT_ERROR = 1
 _OPEN_WITH: Mapping[Format, str] = {
     Format.perfetto: "open it at https://ui.perfetto.dev",
-    Format.chrome: "open it in chrome://tracing or at https://ui.perfetto.dev",
     Format.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
     Format.parquet: "see its README.md",
 }
@@ -83,7 +83,7 @@ def export(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Write a session as a file for Perfetto, chrome://tracing, speedscope, or as Parquet tables."""
+    """Write a session as a file for Perfetto or speedscope, or as Parquet tables."""
     settings = settings_from(data_dir, token=token)
     filters: dict[str, Any] = {
         "job_id": job,
@@ -102,7 +102,7 @@ def export(
     )
     with _progress() as progress, opened as source:
         target = output or _default(source.session, form, force)
-        with _explained(target):
+        with _explain_errors(target):
             size = _write(source, form, target, progress)
         for what, number in source.left_out.items():
             warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
@@ -240,7 +240,7 @@ def _from_files(
 
 
 @contextlib.contextmanager
-def _explained(target: Path) -> Iterator[None]:
+def _explain_errors(target: Path) -> Iterator[None]:
     """What goes wrong in writing, with what to do about it."""
     try:
         yield
@@ -267,29 +267,14 @@ def _write(source: _Source, form: Format, target: Path, progress: Callable[[int]
     """Write it beside ``target`` first, so that there is never half a file; how many bytes it has."""
     chunks, real = iter(source.chunks), _real(target)
     if target.suffix == ".gz":
-        chunks = squeezed(chunks)
-    with tempfile.NamedTemporaryFile(
-        "w+b", dir=real.parent, prefix=f".{real.name}.", suffix=".part", delete=False
-    ) as part:
-        path = Path(part.name)
-        try:
-            size = _copy(chunks, part, progress)
-            if _is_folder(target, form):
-                part.flush()
-                _unpack(part, real)
-            else:
-                part.close()
-                path.chmod(0o666 & ~_umask())
-                path.replace(real)
-        finally:
-            path.unlink(missing_ok=True)
-    return size
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+        chunks = gzip_chunks(chunks)
+    if _is_folder(target, form):
+        with tempfile.TemporaryFile(dir=real.parent) as archive:
+            size = _copy(chunks, archive, progress)
+            _unpack(archive, real)
+        return size
+    with replacing(real) as file:
+        return _copy(chunks, file, progress)
 
 
 def _copy(chunks: Iterable[bytes], part: IO[bytes], progress: Callable[[int], None]) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayscope.cli.console import fail, say
-from rayscope.client.errors import RayscopeError
 from rayscope.client.server_url import server_token
+from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings

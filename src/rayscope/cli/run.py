@@ -113,7 +113,7 @@ def _conclude(
     ``end``: how the program ended, which is recorded with the jobs that it was the driver of.
     """
     _drain(api, serving, clusters_in_reach())
-    watch.look(patience_s=0)
+    watch.look(timeout_s=0)
     if watch.attached:
         _drain(api, serving, watch.attached)
     _await_merge(api)

@@ -9,16 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rayscope.errors import RayscopeError
+
 _PROBE = "import rayscope.tracer.hook"
 
 
-class TargetError(ValueError):
-    """The arguments name nothing that can be run. ``remedy`` says what to give."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
+class TargetError(RayscopeError):
+    """The arguments name nothing that can be run."""
 
 
 def command_for(args: Sequence[str]) -> list[str]:

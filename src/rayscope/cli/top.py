@@ -54,7 +54,7 @@ def take_look(client: Client, sort: str) -> Look:
     about = next((one for one in sessions if client.session in (None, one["session"])), None)
     if about is None:
         what = f"Session {client.session!r} not found." if client.session else "No sessions recorded yet."
-        raise RayscopeError("not_found", what, "Record one: rayscope run SCRIPT, or rayscope attach ADDRESS.")
+        raise RayscopeError(what, "Record one: rayscope run SCRIPT, or rayscope attach ADDRESS.", "not_found")
     name = about["session"]
     state = "ALIVE" if about["state"] == "live" else ""
     nodes = client.nodes(session=name, sort=SORTS[sort], limit=_NODES, state=state)

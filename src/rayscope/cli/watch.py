@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import say, warn
+from rayscope.periodic import PeriodicTask
 
 #: How often we look, s.
 PERIOD_S = 2.0
 #: How long a session of the program may be silent before it is taken for one without recording, s.
-PATIENCE_S = 3.0
+SILENT_TIMEOUT_S = 3.0
 
 #: How long the cluster of a program that has ended may take to go, s.
 _GOING_S = 3.0
@@ -76,8 +76,7 @@ class Watch:
         self._seen: dict[str, float] = {}
         self._pids: set[int] = set()
         self._settled: set[str] = set()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="rayscope-watch", daemon=True)
+        self._task = PeriodicTask("rayscope-watch", PERIOD_S, self._look_or_end)
         #: session -> GCS address, of every cluster seen while the program ran
         self.clusters: dict[str, str] = {}
         #: sessions that we attached to: they were started without recording
@@ -86,23 +85,21 @@ class Watch:
         self.refused: list[str] = []
 
     def __enter__(self) -> Watch:
-        self._thread.start()
+        self._task.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join(timeout=10)
+        self._task.stop(10)
 
-    def _run(self) -> None:
-        while not self._stop.wait(PERIOD_S):
-            try:
-                self.look()
-            except Exception as error:  # the watch must not end because of one odd process or answer
-                self.refused.append(f"Looking for clusters failed: {error}")
-                return
+    def _look_or_end(self) -> None:
+        try:
+            self.look()
+        except Exception as error:  # the program goes on without it
+            self.refused.append(f"Looking for clusters failed: {error}")
+            self._task.stop()
 
-    def look(self, patience_s: float = PATIENCE_S) -> None:
-        """Look once; ``patience_s`` 0 attaches at once (the program is gone, all that came has come)."""
+    def look(self, timeout_s: float = SILENT_TIMEOUT_S) -> None:
+        """Look once; ``timeout_s`` 0 attaches at once (the program is gone, all that came has come)."""
         self._pids |= self._family()
         self.clusters.update(self._find_clusters())
         open_questions = {s: a for s, a in self.clusters.items() if s not in self._settled}
@@ -119,7 +116,7 @@ class Watch:
                 continue
             if not self._find_drivers(address, self._since_ms) & self._pids:
                 continue
-            if now - self._seen.setdefault(session, now) >= patience_s:
+            if now - self._seen.setdefault(session, now) >= timeout_s:
                 self._attach(session, address)
 
     def gone(self, pid: int, sessions: Iterable[str]) -> set[str]:

@@ -1,7 +1,7 @@
 """A client of the server's HTTP API, plain and async, with typed answers; see docs/reference/client.md."""
 
-from rayscope.client.errors import RayscopeError
 from rayscope.client.http import AsyncClient, Client
 from rayscope.client.rows import AsyncRows, Rows
+from rayscope.errors import RayscopeError
 
 __all__ = ["AsyncClient", "AsyncRows", "Client", "RayscopeError", "Rows"]

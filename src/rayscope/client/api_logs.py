@@ -6,8 +6,8 @@ from typing import Any
 
 from rayscope.client import types as t
 from rayscope.client.calls import Call, Time, params
-from rayscope.client.errors import RayscopeError
 from rayscope.client.methods import asked
+from rayscope.errors import RayscopeError
 
 #: The owners of log lines.
 _OWNERS = ("task_id", "actor_id", "job_id", "worker_id")
@@ -82,7 +82,7 @@ class LogsApi:
         owner: dict[str, Any] = dict(zip(_OWNERS, (task_id, actor_id, job_id, worker_id), strict=True))
         if sum(identity is not None for identity in owner.values()) != 1:
             raise RayscopeError(
-                "bad_request", "No owner of the logs given.", f"Use one of {', '.join(_OWNERS)}."
+                "No owner of the logs given.", f"Use one of {', '.join(_OWNERS)}.", "bad_request"
             )
         given = params(session=self._of(session), attempt=attempt, limit=limit, **owner)
         return Call("GET", "/api/logs/of", given, timeout_s=60)

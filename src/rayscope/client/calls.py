@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from rayscope.client.errors import RayscopeError
+from rayscope.errors import RayscopeError
 
 T = TypeVar("T")
 #: ns since the epoch, or a datetime (of this machine's zone, if it has none).
@@ -88,5 +88,5 @@ def _plain(value: Any) -> Any:
 def part(identity: str) -> str:
     """An id as one part of a path. Raises RayscopeError for what would lead elsewhere."""
     if not isinstance(identity, str) or identity.strip() in ("", ".", "..") or "/" in identity:
-        raise RayscopeError("bad_request", f"{identity!r} is not an ID.", "Copy one from a list.")
+        raise RayscopeError(f"{identity!r} is not an ID.", "Copy one from a list.", "bad_request")
     return quote(identity, safe="")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 import msgspec
 
 from rayscope.client.api import Api
 from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
-from rayscope.client.errors import RayscopeError
 from rayscope.client.rows import AsyncRows, Rows
 from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
+from rayscope.errors import RayscopeError
+from rayscope.files import replacing
 from rayscope.version import __version__
 
 if TYPE_CHECKING:
@@ -89,37 +88,37 @@ class _Http(Api):
         return options
 
     @contextlib.contextmanager
-    def _explained(self, call: Call[Any]) -> Iterator[None]:
+    def _explain_errors(self, call: Call[Any]) -> Iterator[None]:
         """Turns what httpx raises into RayscopeError."""
         try:
             yield
         except httpx.TimeoutException as error:
             raise RayscopeError(
-                "timeout",
                 f"The server at {self.url} did not respond to {call.method} {call.path} in time.",
                 "Request less, or use a larger timeout_s.",
+                "timeout",
             ) from error
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.DecodingError) as error:
             raise RayscopeError(
-                "broke_off",
                 f"The server at {self.url} closed the connection: {str(error) or type(error).__name__}.",
                 "Try again. If it keeps failing, see the server's log.",
+                "broke_off",
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise RayscopeError(
-                "unreachable",
                 f"Could not reach a Rayscope server at {self.url}: {str(error) or type(error).__name__}.",
                 "Check the URL, or start a server: rayscope serve",
+                "unreachable",
             ) from error
 
     def _read(self, call: Call[T], response: httpx.Response) -> T:
         """What is asked for, out of an answer. Raises RayscopeError for any other."""
         status, what = response.status_code, f"{call.method} {call.path}"
         odd = RayscopeError(
-            "not_rayscope",
             f"{self.url} responded to {what} with {status}; this does not look like a Rayscope server.",
             "Check the URL, and that the server and the client have the same version.",
-            status,
+            "not_rayscope",
+            status=status,
         )
         try:
             body = {} if status == httpx.codes.NO_CONTENT else msgspec.json.decode(response.content)
@@ -146,7 +145,7 @@ class _Http(Api):
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
             code, message = "old_server", f"The server at {self.url} does not support {what}."
             remedy = f"Upgrade Rayscope there: this client has version {__version__}."
-        raise RayscopeError(code, message, remedy, status)
+        raise RayscopeError(message, remedy, code, status=status)
 
 
 class Client(_Http, SyncCaller):
@@ -167,7 +166,7 @@ class Client(_Http, SyncCaller):
 
     def ask(self, call: Call[T]) -> T:
         """Carry out a request. Raises RayscopeError."""
-        with self._explained(call):
+        with self._explain_errors(call):
             response = self._client.request(**self._request(call))
         return self._read(call, response)
 
@@ -178,7 +177,7 @@ class Client(_Http, SyncCaller):
     @contextlib.contextmanager
     def stream(self, call: Call[Any]) -> Iterator[httpx.Response]:
         """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
-        with self._explained(call), self._client.stream(**self._request(call)) as response:
+        with self._explain_errors(call), self._client.stream(**self._request(call)) as response:
             if not response.is_success:
                 response.read()
                 self._read(call, response)
@@ -193,8 +192,8 @@ class Client(_Http, SyncCaller):
     def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
-        with self.exporting(form, session, **filters) as response, _replacing(Path(path)) as file:
+        """Write a session to ``path``: ``perfetto``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        with self.exporting(form, session, **filters) as response, replacing(Path(path)) as file:
             for piece in response.iter_bytes():
                 file.write(piece)
         return Path(path)
@@ -228,7 +227,7 @@ class AsyncClient(_Http, AsyncCaller):
 
     async def ask(self, call: Call[T]) -> T:
         """Carry out a request. Raises RayscopeError."""
-        with self._explained(call):
+        with self._explain_errors(call):
             response = await self._client.request(**self._request(call))
         return self._read(call, response)
 
@@ -239,7 +238,7 @@ class AsyncClient(_Http, AsyncCaller):
     @contextlib.asynccontextmanager
     async def stream(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
         """An answer whose body is read piece by piece, inside the block. Raises RayscopeError."""
-        with self._explained(call):
+        with self._explain_errors(call):
             async with self._client.stream(**self._request(call)) as response:
                 if not response.is_success:
                     await response.aread()
@@ -249,28 +248,10 @@ class AsyncClient(_Http, AsyncCaller):
     async def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path``: ``perfetto``, ``chrome``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        """Write a session to ``path``: ``perfetto``, ``speedscope`` or ``parquet`` (a ZIP)."""
         call = self._export(form, session, filters)
         async with self.stream(call) as response:
-            with _replacing(Path(path)) as file:
+            with replacing(Path(path)) as file:
                 async for piece in response.aiter_bytes():
                     file.write(piece)
         return Path(path)
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` once it is whole."""
-    with tempfile.NamedTemporaryFile(
-        "wb", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-    ) as file:
-        part = Path(file.name)
-        try:
-            yield file
-            file.close()
-            mask = os.umask(0o077)
-            os.umask(mask)
-            part.chmod(0o666 & ~mask)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)

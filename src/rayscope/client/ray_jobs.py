@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from rayscope.client.errors import RayscopeError
 from rayscope.client.types import SessionItem
+from rayscope.errors import RayscopeError
 from rayscope.ray.auth import bearer, ray_token
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
     url = address or found
     if url is None:
         raise RayscopeError(
-            "no_job_api",
             f"The cluster of {wanted} is gone, or not reachable from here.",
             "Pass the address of its dashboard: job_client(address='http://HOST:8265').",
+            "no_job_api",
         )
     api = JobApi(url, token, session=wanted)
     try:
         api.check()
         return JobSubmissionClient(url, headers=bearer(token))
     except JobApiError as error:
-        raise RayscopeError(error.code, error.message, error.remedy) from error
+        raise RayscopeError(error.message, error.remedy, error.code) from error
     except (ConnectionError, RuntimeError) as error:
         raise RayscopeError(
-            "job_api",
             f"Ray's job API at {url} is not responding: {error}",
             "See dashboard.log on the head node.",
+            "job_api",
         ) from error
     finally:
         api.close()
@@ -55,7 +55,7 @@ def _dashboard(list_sessions: ListSessions, session: str | None, token: str | No
     chosen = next((one for one in sessions if session in (None, one["session"])), None)
     if chosen is None:
         what = f"Session {session!r} not found." if session else "No sessions recorded yet."
-        raise RayscopeError("not_found", what, "See Client.sessions().", 404)
+        raise RayscopeError(what, "See Client.sessions().", "not_found", status=404)
     if not chosen["gcs_address"]:
         return chosen["session"], None
     try:

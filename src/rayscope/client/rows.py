@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
-from rayscope.client.errors import RayscopeError
 from rayscope.client.tables import arrow_table, data_frame
 from rayscope.client.types import Dropped
+from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,13 +52,13 @@ class _Paging(Generic[T]):
             told.total, told.dropped = answer["total"], answer.get("dropped")
         except (KeyError, TypeError) as error:
             raise RayscopeError(
-                "not_rayscope",
                 f"The response to {self._listing.path} is not a page of a list.",
                 "Check that the server and the client have the same version.",
+                "not_rayscope",
             ) from error
         if following is not None and following == self._cursor:
             raise RayscopeError(
-                "not_rayscope", f"The pages of {self._listing.path} never end.", "Please report this."
+                f"The pages of {self._listing.path} never end.", "Please report this.", "not_rayscope"
             )
         self._cursor, self._ended = following, following is None
         if self._left is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from rayscope.client.errors import RayscopeError
+from rayscope.errors import RayscopeError
 
 
 class Known(NamedTuple):
@@ -47,9 +47,9 @@ def server_url(given: str | None, folder: Path) -> str:
         known = known_server(folder)
         if known is None:
             raise RayscopeError(
-                "no_server",
                 f"No Rayscope server is running on {folder}.",
                 "Start one with `rayscope serve`, or pass its URL (--server, RAYSCOPE_URL, Client(url)).",
+                "no_server",
             )
         return known.url
     try:
@@ -58,7 +58,7 @@ def server_url(given: str | None, folder: Path) -> str:
     except ValueError:
         fits = False
     if not fits:
-        raise RayscopeError("bad_request", f"{url!r} is not the URL of a server.", "Use http://HOST:PORT.")
+        raise RayscopeError(f"{url!r} is not the URL of a server.", "Use http://HOST:PORT.", "bad_request")
     # As `rayscope env` prints it.
     return url.partition("/api/ingest/")[0].rstrip("/")
 
@@ -77,10 +77,10 @@ def server_token(given: str | None) -> str | None:
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise RayscopeError(
-            "bad_request", f"Could not read the token from {token[1:]}: {problem}.", "Check the file."
+            f"Could not read the token from {token[1:]}: {problem}.", "Check the file.", "bad_request"
         ) from error
     if not token:
-        raise RayscopeError("bad_request", "The token file is empty.", "Write the token into it.")
+        raise RayscopeError("The token file is empty.", "Write the token into it.", "bad_request")
     return token
 
 

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rayscope.client.errors import RayscopeError
+from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,9 +46,9 @@ def data_frame(table: pa.Table) -> Any:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
         raise RayscopeError(
-            "no_pandas",
             "pandas is not installed.",
             "Run pip install pandas, or use to_arrow(), which needs nothing else.",
+            "no_pandas",
         ) from error
     import pyarrow as pa
 

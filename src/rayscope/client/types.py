@@ -538,7 +538,7 @@ class FlameTree(TypedDict):
     folded: int
 
 
-Format: TypeAlias = Literal["perfetto", "chrome", "speedscope", "parquet"]
+Format: TypeAlias = Literal["perfetto", "speedscope", "parquet"]
 
 
 class FramesWorker(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 
-from rayscope.ingest.writer import MAX_AGENTS, Recorder
+from rayscope.ingest.writer import MAX_AGENTS, Writer
 from rayscope.model import AgentReport, RecordBatch
 from rayscope.server.clusters import Clusters
 from rayscope.storage.catalog import Catalog
@@ -15,9 +15,9 @@ from rayscope.storage.errors import StoreError
 class AgentReports:
     """The agents' reports of all sessions."""
 
-    def __init__(self, catalog: Catalog, recorder: Recorder, clusters: Clusters) -> None:
+    def __init__(self, catalog: Catalog, writer: Writer, clusters: Clusters) -> None:
         self._catalog = catalog
-        self._recorder = recorder
+        self._writer = writer
         self._clusters = clusters
         self._lock = threading.Lock()
         #: Sessions whose agents are to be saved; and by (session, node) what was recorded as lost.
@@ -41,12 +41,12 @@ class AgentReports:
         drops = report.drops()
         counts = {drop.key: drop.count for drop in drops}
         place = (report.session, report.node_id)
-        if not drops or self._losses.get(place) == counts or self._recorder.error is not None:
+        if not drops or self._losses.get(place) == counts or self._writer.error is not None:
             return
         if len(self._losses) > MAX_AGENTS:
             self._losses.clear()  # told again is told the same
         self._losses[place] = counts
-        self._recorder.submit_records(RecordBatch(report.session, drops=drops), "events")
+        self._writer.submit_records(RecordBatch(report.session, drops=drops), "events")
         self._clusters.note_loss(report.session)
 
     def save(self) -> None:

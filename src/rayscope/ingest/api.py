@@ -135,7 +135,7 @@ def add_ingest(app: FastAPI, services: Services) -> None:
             async with bodies.read(request) as body, at_once:
                 if packing == "deflate":
                     body = await asyncio.to_thread(_unpack, body, limit)
-                await asyncio.to_thread(services.recorder.submit, body, form)
+                await asyncio.to_thread(services.writer.submit, body, form)
         except _TooLarge:
             return error(
                 413,
@@ -151,8 +151,6 @@ def add_ingest(app: FastAPI, services: Services) -> None:
             return error(400, "malformed", f"Could not decompress the batch: {problem}.", "Send it again.")
         except MalformedBatch as problem:
             return error(400, "malformed", str(problem), "The batch was moved to the folder `rejected`.")
-        except SpoolFull as problem:
-            return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "2"})
         return Response(status_code=204)
 
     @app.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)

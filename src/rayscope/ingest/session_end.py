@@ -21,18 +21,18 @@ def drain(services: Services, session: str, timeout_s: float) -> bool:
     """
     deadline = time.monotonic() + timeout_s
     found = services.clusters.find(session)
-    quiet_since, seen = time.monotonic(), services.recorder.last_batch_ns
+    quiet_since, seen = time.monotonic(), services.writer.last_batch_ns
     while time.monotonic() < deadline:
-        if services.recorder.last_batch_ns != seen:
-            seen, quiet_since = services.recorder.last_batch_ns, time.monotonic()
+        if services.writer.last_batch_ns != seen:
+            seen, quiet_since = services.writer.last_batch_ns, time.monotonic()
         if time.monotonic() - quiet_since > 0.5:
             break
         time.sleep(0.05)
     complete = services.clusters.poll_now(session)
-    flushed = services.recorder.flush(max(1.0, deadline - time.monotonic()))
+    flushed = services.writer.flush(max(1.0, deadline - time.monotonic()))
     services.records.forget(session)  # who asks next wants the end of it
     if found:
-        services.log_keeper.catch_up(session, min(2.0, max(0.5, deadline - time.monotonic())))
+        services.log_archiver.archive_now(session, min(2.0, max(0.5, deadline - time.monotonic())))
     return flushed and complete
 
 
@@ -50,13 +50,13 @@ def program_ended(
 
     ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
     """
-    services.recorder.flush(_END_S)
+    services.writer.flush(_END_S)
     session = services.records.resolve(session)
     jobs = services.records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))
-    services.recorder.submit_records(
+    services.writer.submit_records(
         RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
     )
     if cluster_is_gone:
-        services.recorder.end_session(session, ended_ns)
-    services.recorder.flush(_END_S)
+        services.writer.end_session(session, ended_ns)
+    services.writer.flush(_END_S)
     services.records.forget(session)

@@ -11,8 +11,7 @@ from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.cluster.sessions.recording import cannot_see, dropped
 from rayscope.cluster.sessions.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
-from rayscope.ingest import transport
-from rayscope.server import schemas
+from rayscope.ingest import schemas, transport
 from rayscope.server.parameters import ERRORS, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
@@ -22,7 +21,7 @@ _MAX_NODES = 1000
 
 def lane_summary(services: Services, session: str) -> dict[str, Any]:
     """How many nodes take each lane, for pages that many look at."""
-    found: dict[str, Any] = services.records.cached(
+    found: dict[str, Any] = services.records.read_cached(
         session,
         "lanes",
         lambda file: transport.summary(
@@ -49,7 +48,7 @@ def add_recording(app: FastAPI, services: Services) -> None:
         """How each node of the session sends its events, and which were dropped and recovered."""
         name = services.records.resolve(session)
         about = services.catalog.about(name)
-        figures = services.records.cached(name, "recording", _figures)
+        figures = services.records.read_cached(name, "recording", _figures)
         items = transport.lanes(figures["nodes"], about)
         return answer(
             {

@@ -106,7 +106,7 @@ class Recording(Protocol):
         """Write all that was submitted before the call. Returns whether that was done in time."""
 
 
-class Recorder:
+class Writer:
     """The spool, the writer thread and the sessions of one data directory. See :class:`Recording`."""
 
     def __init__(
@@ -576,7 +576,7 @@ class Recorder:
         for entry in self._unwritten:
             since, name, sessions = entry
             if all(since < oldest.get(session, float("inf")) for session in sessions):
-                self.spool.done(name)
+                self.spool.remove(name)
             else:
                 kept.append(entry)
         with self._wake:

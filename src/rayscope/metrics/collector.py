@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
+from rayscope.errors import RayscopeError
 from rayscope.metrics.ray_text import Texts
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import Resources, Usage
@@ -20,24 +21,14 @@ BROKEN_REMEDY = "Fix or uninstall the package that provides it, then restart the
 __all__ = ["GROUP", "Cluster", "Collector", "CollectorError", "Family", "NotDue", "Sample", "load", "sample"]
 
 
-class CollectorError(Exception):
-    """A collector cannot tell its figures now; ``remedy`` says what to do.
+class CollectorError(RayscopeError):
+    """A collector cannot tell its figures now.
 
     ``code`` and ``params``, which the built-in ones give: the kind of error, and what ``message`` names.
     """
 
-    def __init__(
-        self,
-        message: str,
-        remedy: str = "Rayscope keeps retrying.",
-        code: str | None = None,
-        **params: str | int,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
-        self.code = code
-        self.params = params
+    remedy = "Rayscope keeps retrying."
+    code = ""
 
 
 class NotDue(Exception):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rayscope.files import replace_file
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
 NAME = "[a-z0-9][a-z0-9-]{0,63}"
@@ -19,27 +17,27 @@ MAX_DASHBOARDS = 200
 _MAX_BYTES = 256 << 10
 
 
-class KeptQuery(msgspec.Struct):
+class StoredQuery(msgspec.Struct):
     expr: str
     legend: str | None = None
 
 
-class KeptChart(msgspec.Struct):
+class StoredChart(msgspec.Struct):
     title: str
-    queries: list[KeptQuery]
+    queries: list[StoredQuery]
     unit: str = ""
     width: int = 1
     stacked: bool = False
 
 
-class Kept(msgspec.Struct):
+class StoredDashboard(msgspec.Struct):
     """What a file holds."""
 
     title: str
-    charts: list[KeptChart]
+    charts: list[StoredChart]
 
 
-def encoded(dashboard: Kept) -> bytes:
+def encode(dashboard: StoredDashboard) -> bytes:
     """A dashboard as its file has it. Raises BadQuery for one that is too large."""
     body = msgspec.json.format(msgspec.json.encode(dashboard), indent=2)
     if len(body) > _MAX_BYTES:
@@ -73,16 +71,16 @@ class Dashboards:
         """One of them. Raises NotFound, and StoreError for a file that is none."""
         return {"name": name, **msgspec.to_builtins(self._read(name)[0])}
 
-    def put(self, name: str, dashboard: Kept) -> dict[str, Any]:
+    def put(self, name: str, dashboard: StoredDashboard) -> dict[str, Any]:
         """Keep a dashboard: the file is replaced whole, or stays as it was. Raises BadQuery, StoreError."""
         path = self._path(name)
-        body = encoded(dashboard)
+        body = encode(dashboard)
         with self._lock:
             if not path.exists() and len(self._names()) >= MAX_DASHBOARDS:
                 raise BadQuery(f"There are already {MAX_DASHBOARDS} dashboards.", "Delete one first.")
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                _replace(path, body)
+                replace_file(path, body)
             except OSError as error:
                 raise StoreError(f"Could not write {path}: {error}", "Free some disk space.") from error
         return {"name": name, **msgspec.to_builtins(dashboard)}
@@ -106,14 +104,14 @@ class Dashboards:
             "changed_ns": changed_ns,
         }
 
-    def _read(self, name: str) -> tuple[Kept, int]:
+    def _read(self, name: str) -> tuple[StoredDashboard, int]:
         """A dashboard and when its file was written (ns). Raises NotFound, StoreError."""
         path = self._path(name)
         try:
             about = path.stat()
             if about.st_size > _MAX_BYTES:
                 raise _unreadable(path, f"it is larger than {_MAX_BYTES} bytes")
-            return msgspec.json.decode(path.read_bytes(), type=Kept), about.st_mtime_ns
+            return msgspec.json.decode(path.read_bytes(), type=StoredDashboard), about.st_mtime_ns
         except FileNotFoundError:
             raise _missing(name) from None
         except (OSError, ValueError, RecursionError) as error:
@@ -133,20 +131,6 @@ class Dashboards:
                 "Use up to 64 lowercase letters, digits, and hyphens, not starting with a hyphen.",
             )
         return self._folder / f"{name}.json"
-
-
-def _replace(path: Path, body: bytes) -> None:
-    handle, made = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(made).replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            Path(made).unlink()
-        raise
 
 
 def _missing(name: str) -> NotFound:

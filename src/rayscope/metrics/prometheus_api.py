@@ -8,18 +8,16 @@ import time
 import httpx
 import msgspec
 
+from rayscope.errors import RayscopeError
+
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 #: For the whole answer, s: a server that sends a byte now and then keeps no timeout.
 _DEADLINE_S = 20.0
 _MAX_BYTES = 32 << 20
 
 
-class PromqlError(Exception):
-    """It could not be asked, or would not answer. ``message`` says so in one sentence."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+class PromqlError(RayscopeError):
+    """The PromQL server could not be asked, or would not answer."""
 
 
 class _Series(msgspec.Struct):

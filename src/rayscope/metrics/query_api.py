@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from rayscope.metrics import query_schemas
 from rayscope.metrics.charts import PAGES
-from rayscope.metrics.dashboards import NAME, Dashboards, Kept, KeptChart, KeptQuery, encoded
+from rayscope.metrics.dashboards import NAME, Dashboards, StoredChart, StoredDashboard, StoredQuery, encode
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
@@ -49,7 +49,7 @@ def add_metrics_query(app: FastAPI, services: Services) -> None:
         chosen = services.records.resolve(session)
         parsed(expr)
         times = _times(services, chosen, from_ns, to_ns, step_ns)
-        source, result = _evaluated(services, chosen, expr, times, limit)
+        source, result = _evaluate(services, chosen, expr, times, limit)
         series, left_out = greatest(result.series, limit)
         return answer(
             {
@@ -110,8 +110,8 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
     )
     def put(name: Name, given: query_schemas.DashboardGiven) -> Response:
         """Create or replace a dashboard. Every expression must be valid."""
-        kept = Kept(given.title, [_kept(chart) for chart in given.charts])
-        encoded(kept)  # before what is long is parsed
+        kept = StoredDashboard(given.title, [_stored_chart(chart) for chart in given.charts])
+        encode(kept)  # before what is long is parsed
         for chart in kept.charts:
             _check(chart)
         return answer(dashboards.put(name, kept))
@@ -123,16 +123,16 @@ def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) ->
         return Response(status_code=204)
 
 
-def _kept(chart: query_schemas.DashboardChart) -> KeptChart:
-    queries = [KeptQuery(each.expr, each.legend) for each in chart.queries]
+def _stored_chart(chart: query_schemas.DashboardChart) -> StoredChart:
+    queries = [StoredQuery(each.expr, each.legend) for each in chart.queries]
     if chart.expr is not None:
-        queries.insert(0, KeptQuery(chart.expr))
+        queries.insert(0, StoredQuery(chart.expr))
     if not queries:
         raise BadQuery(f"The chart {chart.title[:80]!r} has no expression.", "Add `expr` or `queries`.")
-    return KeptChart(chart.title, queries, chart.unit, chart.width, chart.stacked)
+    return StoredChart(chart.title, queries, chart.unit, chart.width, chart.stacked)
 
 
-def _check(chart: KeptChart) -> None:
+def _check(chart: StoredChart) -> None:
     for each in chart.queries:
         try:
             check(each.expr)
@@ -165,7 +165,7 @@ def _times(
     return range(start_ns, end_ns + 1, step_ns)
 
 
-def _evaluated(services: Services, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
+def _evaluate(services: Services, session: str, expr: str, times: range, limit: int) -> tuple[str, Result]:
     """The values, and whose they are: the record's (``limit`` series), or the configured Prometheus'."""
     url = services.settings.prometheus_url
     warnings = []

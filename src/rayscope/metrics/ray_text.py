@@ -15,7 +15,7 @@ from rayscope.ray.gcs.node_table import NodeAddress
 LOAD = 0.1
 #: Share of a session's series that the nodes' own may take, and what a node has in any case.
 _SHARE = 0.8
-_LEAST_SERIES = 12
+_MIN_SERIES = 12
 #: How far apart nodes are asked, s: in a burst of 1,000 texts nothing else would be answered.
 _APART_S = 0.002
 #: Which collector tells the names with a beginning; ``ray`` tells the rest.
@@ -76,7 +76,7 @@ class RayText:
             endpoints = [
                 Endpoint(node.node_id, node.host, node.port) for node in nodes if node.alive and node.port > 0
             ]
-            each = max(_LEAST_SERIES, int(self._max_series * _SHARE / max(1, len(endpoints))))
+            each = max(_MIN_SERIES, int(self._max_series * _SHARE / max(1, len(endpoints))))
             spread_s = min(len(endpoints) * _APART_S, self._step_ns / 2e9)
             asked = self._scraper.scrape(endpoints, each, deadline_s=8.0, spread_s=spread_s)
             self._texts, self._time_ns = self._sorted(asked), time_ns

@@ -1,4 +1,4 @@
-"""Runs the collectors of one session, each in a thread of its own, so that none waits for another."""
+"""Runs the collectors of one session, so that none waits for another that hangs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from rayscope.metrics.collector import BROKEN_REMEDY, Cluster, Collector, CollectorError, NotDue
+from rayscope.metrics.pool import CollectorPool
 from rayscope.model.metric import Family, Labels, Sample
 from rayscope.ray.gcs.client import GcsError
 from rayscope.storage.errors import StoreError
@@ -20,6 +22,8 @@ log = logging.getLogger(__name__)
 #: A collector may take this share of the time; one that costs more is asked less often.
 LOAD = 0.1
 _MAX_SAMPLES = 200_000
+#: A collector that is at work for longer does not keep a thread from the others.
+_SLOW_S = 1.0
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,99}")
 _MAX_VALUE = 1000
@@ -63,8 +67,13 @@ class Runner:
     """The collectors of one session. :meth:`tick` at each step, :meth:`check` between."""
 
     def __init__(
-        self, collectors: Iterable[tuple[str, str, Callable[[], Collector]]], step_s: float, append: Append
+        self,
+        collectors: Iterable[tuple[str, str, Callable[[], Collector]]],
+        step_s: float,
+        append: Append,
+        pool: CollectorPool,
     ) -> None:
+        self._pool = pool
         self._step_s = step_s
         self._append = append
         self._lock = threading.Lock()
@@ -86,21 +95,20 @@ class Runner:
             with self._lock:
                 if state.run is not None or time_ns < state.due_ns:
                     continue
-                state.run, state.began, state.late = object(), time.monotonic(), False
+                run = state.run = object()
+                state.began, state.late = float("inf"), False
                 state.asked_ns = time_ns
-            threading.Thread(
-                target=self._collect,
-                args=(state, state.run, cluster(), time_ns),
-                name=f"rayscope-collect-{state.name}"[:60],
-                daemon=True,
-            ).start()
+            self._pool.submit(run, state.name, partial(self._collect, state, run, cluster(), time_ns))
 
     def check(self) -> None:
-        """Give up on collectors that take too long. Their threads end when they end; until then they rest."""
+        """Give up on collectors that take too long; they are not asked again until they have ended."""
         for state in self._states:
             with self._lock:
                 took_s = time.monotonic() - state.began
-                if state.run is None or took_s < state.collector.timeout_s:
+                if state.run is None or took_s < min(_SLOW_S, state.collector.timeout_s):
+                    continue
+                self._pool.release(state.run)
+                if took_s < state.collector.timeout_s:
                     continue
                 newly, state.late = not state.late, True
                 state.ok, state.took_s = False, took_s
@@ -124,6 +132,8 @@ class Runner:
         samples: list[Sample] = []
         families: list[Family] = []
         began, cpu = time.monotonic(), time.thread_time()
+        with self._lock:
+            state.began = began
         problem, skipped = _Problem(), False
         try:
             for item in state.collector.collect(cluster):
@@ -201,7 +211,7 @@ def _problem(error: Exception) -> _Problem:
     return _Problem(
         str(getattr(error, "message", "") or f"{type(error).__name__}: {error}")[:500],
         str(getattr(error, "remedy", "") or "Rayscope keeps retrying.")[:500],
-        ours.code if ours else None,
+        (ours.code or None) if ours else None,
         ours.params if ours else None,
     )
 

@@ -12,13 +12,15 @@ from typing import Any
 
 import psutil
 
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.metrics.collector import Cluster, Collector, load
+from rayscope.metrics.pool import CollectorPool
 from rayscope.metrics.ray_text import RayText, Texts
 from rayscope.metrics.runner import Runner
 from rayscope.metrics.tsdb.file import looks_damaged
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample
+from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsError
 from rayscope.ray.gcs.node_table import NodeAddress, read_node_addresses
 from rayscope.server.clusters import Clusters
@@ -34,7 +36,7 @@ log = logging.getLogger("rayscope.server")
 _WRITE_S = 10.0
 _CHECK_S = 1.0
 #: So long after its last sign of life a session's file is closed, and opened again to be read.
-_LINGER_S = 60.0
+_IDLE_CLOSE_S = 60.0
 _OPEN_READERS = 4
 #: Collectors at work are waited for so long at the end.
 _STOP_S = 3.0
@@ -57,11 +59,12 @@ class _Live:
         session: str,
         collectors: Sequence[Made],
         store: SeriesStore,
+        pool: CollectorPool,
     ) -> None:
         self.session = session
         self.store = store
         self.seen = time.monotonic()
-        self.runner = Runner(collectors, settings.metrics_interval_s, self._append)
+        self.runner = Runner(collectors, settings.metrics_interval_s, self._append, pool)
         self._catalog = catalog
         self._records = records
         self._clusters = clusters
@@ -93,7 +96,7 @@ class _Live:
             usage=lambda: clusters.usage(session),
             resources=lambda: clusters.resources(session),
             text=text,
-            record=lambda name, look: records.cached(session, name, look, flush=False),
+            record=lambda name, look: records.read_cached(session, name, look, flush=False),
             figures=self.figures,
         )
 
@@ -146,14 +149,14 @@ class Metrics:
         catalog: Catalog,
         records: Records,
         clusters: Clusters,
-        recorder: Recorder,
+        writer: Writer,
         spool: Spool,
     ) -> None:
         self._settings = settings
         self._catalog = catalog
         self._records = records
         self._clusters = clusters
-        self._recorder = recorder
+        self._writer = writer
         self._spool = spool
         self._lock = threading.RLock()
         self._live: dict[str, _Live] = {}
@@ -163,10 +166,11 @@ class Metrics:
         self._running = False
         #: Held while the file of a session is opened or closed; the other lock is not held for that.
         self._opening: dict[str, threading.RLock] = {}
-        self._stopping = threading.Event()
         self._process = psutil.Process()
-        self._ticker = threading.Thread(target=self._tick_all, name="rayscope-metrics", daemon=True)
-        self._writer = threading.Thread(target=self._write_all, name="rayscope-metrics-write", daemon=True)
+        self._pool = CollectorPool()
+        self._next_ns = 0
+        self._ticker = PeriodicTask("rayscope-metrics", _CHECK_S, self._collect_due, at_once=True)
+        self._flusher = PeriodicTask("rayscope-metrics-write", _WRITE_S, self._write_all)
 
     def register(self, name: str, make: Callable[[], Collector]) -> None:
         """One more collector beside those that are installed, for the clusters that come from now on."""
@@ -177,20 +181,19 @@ class Metrics:
         self._collectors = [(name, target, make) for name, (target, make) in load().items()]
         self._running = True
         self._ticker.start()
-        self._writer.start()
+        self._flusher.start()
 
     def stop(self) -> None:
         """Stop asking, write what there is, close every file."""
-        self._stopping.set()
         self._running = False
-        for thread in (self._ticker, self._writer):
-            if thread.is_alive():
-                thread.join(5)
+        self._ticker.stop()
+        self._flusher.stop()
         deadline = time.monotonic() + _STOP_S
         with self._lock:
             lives = list(self._live.values())
         while any(live.runner.busy() for live in lives) and time.monotonic() < deadline:
             time.sleep(0.02)
+        self._pool.close()
         with self._lock:
             for live in lives:
                 live.close()
@@ -206,7 +209,7 @@ class Metrics:
         file of an ended session cannot be read.
         """
         self._catalog.about(session)
-        live = self._begun(session)
+        live = self._start_measuring(session)
         if live is not None:
             return live.store
         with self._lock:
@@ -222,7 +225,7 @@ class Metrics:
 
     def _reader(self, session: str) -> SeriesStore:
         """The series of an ended session, opened now. Raises StoreError."""
-        store = self._opened(session, read_only=True)
+        store = self._open_store(session, read_only=True)
         if store.problem is not None:
             store.close()
             raise store.problem
@@ -256,7 +259,7 @@ class Metrics:
 
     def damage(self, session: str) -> str | None:
         """What has happened to a session's file of metrics, None if nothing is known."""
-        if aside := [name for name in self._catalog.damaged(session) if name.startswith("metrics.")]:
+        if aside := [name for name in self._catalog.damaged_files(session) if name.startswith("metrics.")]:
             return f"The metrics were damaged and are kept as {aside[-1]}; a new file continues from there."
         if (problem := self.problem(session)) is not None:
             return f"{problem['message']} {problem['remedy']}"
@@ -277,15 +280,15 @@ class Metrics:
 
     def server_figures(self) -> Mapping[str, float]:
         """Our own figures that are the same for all sessions (see ``FIGURES``)."""
-        recorder, process = self._recorder, self._process
+        writer, process = self._writer, self._process
         with process.oneshot():
             cpu, memory = process.cpu_times(), process.memory_info().rss
         return {
             "rayscope_spool_bytes": self._spool.pending_bytes,
-            "rayscope_batches_waiting": recorder.pending_batches,
-            "rayscope_batches_rejected_total": recorder.rejected,
-            "rayscope_behind_seconds": recorder.behind_ns() / 1e9,
-            "rayscope_store_failing": recorder.error is not None,
+            "rayscope_batches_waiting": writer.pending_batches,
+            "rayscope_batches_rejected_total": writer.rejected,
+            "rayscope_behind_seconds": writer.behind_ns() / 1e9,
+            "rayscope_store_failing": writer.error is not None,
             "rayscope_process_cpu_seconds_total": cpu.user + cpu.system,
             "rayscope_process_resident_bytes": memory,
             "rayscope_process_open_files": process.num_fds(),
@@ -293,7 +296,7 @@ class Metrics:
 
     # What goes on behind.
 
-    def _opened(self, session: str, *, read_only: bool) -> SeriesStore:
+    def _open_store(self, session: str, *, read_only: bool) -> SeriesStore:
         settings = self._settings
         return SeriesStore(
             self._catalog.path(session).with_name(_FILE),
@@ -305,7 +308,7 @@ class Metrics:
             read_only=read_only,
         )
 
-    def _begun(self, session: str) -> _Live | None:
+    def _start_measuring(self, session: str) -> _Live | None:
         """The measuring of a session that lives; begun now if it has not been."""
         with self._lock:
             live = self._live.get(session)
@@ -319,7 +322,7 @@ class Metrics:
                 return live
             if reader is not None:
                 reader.close()
-            store = self._opened(session, read_only=False)
+            store = self._open_store(session, read_only=False)
             live = _Live(
                 self._settings,
                 self._catalog,
@@ -329,6 +332,7 @@ class Metrics:
                 session,
                 [*self._collectors, *self._extra],
                 store,
+                self._pool,
             )
             with self._lock:
                 if self._running:
@@ -337,32 +341,27 @@ class Metrics:
             live.close()  # the server stops
             return None
 
-    def _tick_all(self) -> None:
-        step_ns = int(self._settings.metrics_interval_s * 1e9)
-        next_ns = time.time_ns() // step_ns * step_ns + step_ns
-        while True:
-            now_ns = time.time_ns()
-            if not next_ns - step_ns <= now_ns + step_ns or now_ns >= next_ns + step_ns:
-                next_ns = now_ns // step_ns * step_ns + step_ns  # the clock was set, or the machine slept
-            if self._stopping.wait(min(_CHECK_S, max(0.0, (next_ns - now_ns) / 1e9))):
-                return
-            try:
-                if time.time_ns() >= next_ns:
-                    self._tick(next_ns)
-                    next_ns += step_ns
-                with self._lock:
-                    lives = list(self._live.values())
-                for live in lives:
-                    live.runner.check()
-            except Exception:  # whatever it is, the next step may do better
-                log.exception("metrics could not be collected")
+    def _collect_due(self) -> float:
+        """Begin the step that is due, if one is. Returns the seconds until the next look."""
+        step_ns, now_ns = int(self._settings.metrics_interval_s * 1e9), time.time_ns()
+        if not self._next_ns - 2 * step_ns <= now_ns < self._next_ns + step_ns:
+            # We begin, the clock was set, or the machine slept.
+            self._next_ns = now_ns // step_ns * step_ns + step_ns
+        if now_ns >= self._next_ns:
+            self._tick(self._next_ns)
+            self._next_ns += step_ns
+        with self._lock:
+            lives = list(self._live.values())
+        for live in lives:
+            live.runner.check()
+        return min(_CHECK_S, max(0.0, (self._next_ns - time.time_ns()) / 1e9))
 
     def _tick(self, time_ns: int) -> None:
         names = set(self._catalog.names())
         for name in names:
             try:
                 if self._records.is_live(name):
-                    live = self._begun(name)
+                    live = self._start_measuring(name)
                     if live is not None:
                         live.seen = time.monotonic()
                         live.tick(time_ns)
@@ -377,7 +376,7 @@ class Metrics:
             gone = [
                 live
                 for live in self._live.values()
-                if live.session not in names or now - live.seen > _LINGER_S
+                if live.session not in names or now - live.seen > _IDLE_CLOSE_S
             ]
             for live in gone:
                 del self._live[live.session]
@@ -392,9 +391,8 @@ class Metrics:
                 reader.close()
 
     def _write_all(self) -> None:
-        while not self._stopping.wait(_WRITE_S):
-            for store in self.live().values():
-                try:
-                    store.flush()
-                except Exception:
-                    log.exception("metrics could not be written")
+        for store in self.live().values():
+            try:
+                store.flush()
+            except Exception:
+                log.exception("metrics could not be written")

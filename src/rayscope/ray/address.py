@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import re
 
+from rayscope.errors import RayscopeError
 from rayscope.ray.discovery import local_gcs_addresses
 
 _HOST_PORT = re.compile(r"^(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):(\d{1,5})$")
 _REMEDY = "Use the GCS address of the head node as host:port, for example 10.0.0.1:6379, or `auto`."
 
 
-class AddressError(ValueError):
-    """The text cannot be a GCS address. ``message`` says why, ``remedy`` what to give instead."""
+class AddressError(RayscopeError):
+    """The text cannot be a GCS address."""
 
-    def __init__(self, message: str, remedy: str = _REMEDY) -> None:
-        super().__init__(f"{message} {remedy}")
-        self.message = message
-        self.remedy = remedy
+    remedy = _REMEDY
 
 
 def resolve(address: str) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
+from rayscope.errors import RayscopeError
 from rayscope.model import Entity
 from rayscope.model.entity import Value
 from rayscope.ray.auth import bearer
@@ -24,17 +25,11 @@ _ACT_TIMEOUT_S = 60.0
 _SIGNALLED = 128
 
 
-class JobApiError(Exception):
-    """The job API could not be asked. ``message`` says what happened, ``remedy`` what to do about it.
+class JobApiError(RayscopeError):
+    """Ray's job API could not be asked, or would not do it (``code`` ``refused``)."""
 
-    ``code``: ``job_api``, or ``refused`` for what Ray would not do.
-    """
-
-    def __init__(self, message: str, remedy: str, code: str = "job_api") -> None:
-        super().__init__(f"{message} {remedy}")
-        self.message = message
-        self.remedy = remedy
-        self.code = code
+    code = "job_api"
+    status = 502
 
 
 class JobApi:
@@ -126,6 +121,7 @@ class JobApi:
             f"Ray rejected the request: {redact_text(lines[-1])[:500] if lines else response.status_code}",
             "Fix the problem it names, or see dashboard.log on the head node.",
             "refused",
+            status=409,
         )
 
     def _get(self, path: str) -> Any:

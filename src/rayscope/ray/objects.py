@@ -15,7 +15,7 @@ from rayscope.model.reference import NodeObjects, Reference
 from rayscope.ray.common import is_nil
 from rayscope.ray.gcs.client import GcsClient
 
-_AT_ONCE, _TIMEOUT_S, _MAX_BYTES, _LEAST = 16, 10.0, 256 * 2**20, 100
+_AT_ONCE, _TIMEOUT_S, _MAX_BYTES, _MIN_SHARE = 16, 10.0, 256 * 2**20, 100
 _DRIVER = 1  # WorkerType.DRIVER
 _ACTOR_RANDOM = slice(16, 40)
 
@@ -61,7 +61,7 @@ def read_objects(
     raylets = living_raylets(gcs) if raylets is None else raylets
     if not raylets:
         return []
-    share = min(of_node, max(_LEAST, of_all // len(raylets)))
+    share = min(of_node, max(_MIN_SHARE, of_all // len(raylets)))
     until = time.monotonic() + deadline_s
 
     def read(raylet: Raylet) -> NodeObjects:

@@ -18,12 +18,11 @@ from rayscope.cluster.objects.api import add_memory
 from rayscope.cluster.sessions.api import add_sessions
 from rayscope.cluster.sessions.cluster_api import add_cluster
 from rayscope.cluster.tasks.api import add_tasks
+from rayscope.errors import RayscopeError
 from rayscope.ingest.api import add_ingest
 from rayscope.ingest.status_api import add_recording
 from rayscope.metrics.api import add_metrics
 from rayscope.metrics.query_api import add_metrics_query
-from rayscope.ray.gcs.client import GcsError
-from rayscope.ray.jobs_api import JobApiError
 from rayscope.server import ui
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.control import add_control
@@ -32,7 +31,6 @@ from rayscope.server.push.api import add_realtime
 from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
 from rayscope.server.write_access import add_operator
-from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.interruption import Abandoned
 from rayscope.version import __version__
 from rayscope.views.critical_path.api import add_critical_path
@@ -46,26 +44,16 @@ from rayscope.views.stack.api import add_stack
 from rayscope.views.stack.frames_api import add_frames
 
 
-def _store_error(_: Request, problem: Exception) -> Response:
-    if isinstance(problem, NotFound):
-        return error(404, problem.code, problem.message, problem.remedy, params=problem.params)
-    if isinstance(problem, BadQuery):
-        return error(400, problem.code, problem.message, problem.remedy)
-    if isinstance(problem, JobApiError):
-        return error(409 if problem.code == "refused" else 502, problem.code, problem.message, problem.remedy)
-    if isinstance(problem, (StoreError, GcsError)):
-        status = 503 if isinstance(problem, StoreError) else 502
-        return error(
-            status, problem.code, problem.message, problem.remedy, {"Retry-After": "2"}, problem.params
-        )
-    raise problem
-
-
-def _body_refused(_: Request, problem: Exception) -> Response:
-    if not isinstance(problem, BodyRefused):
+def _answer_error(_: Request, problem: Exception) -> Response:
+    """What cannot be done, as docs/reference/api.md describes it."""
+    if not isinstance(problem, RayscopeError):
         raise problem
-    headers = dict(problem.headers or {})
-    return error(problem.status_code, problem.code, problem.detail, problem.remedy, headers)
+    headers = {"Retry-After": str(problem.retry_after_s)} if problem.retry_after_s else {}
+    if isinstance(problem, BodyRefused):
+        headers["Connection"] = "close"  # the rest of the body may never come
+    return error(
+        problem.status or 500, problem.code, problem.message, problem.remedy, headers, problem.params
+    )
 
 
 def _abandoned(_: Request, problem: Exception) -> Response:
@@ -76,6 +64,13 @@ def _invalid(_: Request, problem: Exception) -> Response:
     problems = problem.errors() if isinstance(problem, RequestValidationError) else []
     said = "; ".join(f"{'.'.join(map(str, p['loc'][1:]))}: {p['msg']}" for p in problems)[:500]
     return error(422, "invalid_parameter", said or "Invalid parameter.", "See /openapi.json.")
+
+
+def add_errors(app: FastAPI) -> None:
+    """Answer what routes raise."""
+    app.add_exception_handler(RayscopeError, _answer_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Abandoned, _abandoned)
 
 
 def _add_description(app: FastAPI) -> None:
@@ -99,11 +94,7 @@ def create_app(services: Services) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for kind in (StoreError, GcsError, JobApiError):
-        app.add_exception_handler(kind, _store_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(BodyRefused, _body_refused)
-    app.add_exception_handler(Abandoned, _abandoned)
+    add_errors(app)
     for add in (
         add_ingest,
         add_sessions,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rayscope.cluster.sessions import sql as sessions_sql
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
 from rayscope.ray.agents.runtime_envs import RuntimeEnv, read_runtime_envs
@@ -56,7 +56,7 @@ class _Cluster:
     poller: Poller
     client: GcsClient
     feed: UsageFeed
-    #: Polls tasks all the time (a cluster that sends no events), not only to mend gaps.
+    #: Polls tasks all the time (a cluster that sends no events), not only to fill gaps.
     snapshots: bool
     reconciled_drops: int = 0
     reconciled_orphans: int = 0
@@ -74,9 +74,9 @@ class _Cluster:
 class Clusters:
     """A poller, a feed of what machines use and a connection to the GCS for each cluster in reach."""
 
-    def __init__(self, catalog: Catalog, recorder: Recorder, records: Records) -> None:
+    def __init__(self, catalog: Catalog, writer: Writer, records: Records) -> None:
         self._catalog = catalog
-        self._recorder = recorder
+        self._writer = writer
         self._records = records
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
@@ -164,10 +164,10 @@ class Clusters:
             kept = [drop for drop in batch.drops if drop.reason not in _GCS_ONLY]
             cluster.gcs_lost = cluster.gcs_lost or len(kept) < len(batch.drops)
             batch.drops = kept
-        self._recorder.submit_records(batch, "snapshot" if snapshot else "gcs")
+        self._writer.submit_records(batch, "snapshot" if snapshot else "gcs")
 
     def _wants_tasks(self, cluster: _Cluster) -> bool:
-        """With events at hand tasks are polled only to mend what the stream lost."""
+        """With events at hand tasks are polled only to read again what the stream lost."""
         about = self._catalog.about(cluster.session)
         if "events" not in about.recording:
             return cluster.snapshots or time.monotonic() - cluster.started > 10
@@ -219,7 +219,9 @@ class Clusters:
         cluster = self._living(session)
         if cluster is None:
             return None
-        found: Resources = self._records.shared(session, "resources", lambda: read_resources(cluster.client))
+        found: Resources = self._records.call_cached(
+            session, "resources", lambda: read_resources(cluster.client)
+        )
         return found
 
     def runtime_envs(self, session: str) -> list[RuntimeEnv]:
@@ -234,7 +236,7 @@ class Clusters:
             except GcsError:
                 return []
 
-        found: list[RuntimeEnv] = self._records.shared(session, "runtime_envs", read)
+        found: list[RuntimeEnv] = self._records.call_cached(session, "runtime_envs", read)
         return found
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
@@ -274,7 +276,7 @@ class Clusters:
         """Attempts of a session whose definition has not arrived."""
         try:
             return int(
-                self._records.cached(session, "dropped", sessions_sql.dropped, flush=False)[
+                self._records.read_cached(session, "dropped", sessions_sql.dropped, flush=False)[
                     "unresolved_attempts"
                 ]
             )
@@ -284,7 +286,7 @@ class Clusters:
     def _orphans(self, session: str) -> int:
         """Attempts whose end no event will tell, since who would have told it is gone."""
         try:
-            return int(self._records.cached(session, "orphans", sessions_sql.orphans, flush=False))
+            return int(self._records.read_cached(session, "orphans", sessions_sql.orphans, flush=False))
         except StoreError:
             return 0
 
@@ -331,11 +333,11 @@ class Clusters:
     def _conclude(self, session: str, last_ns: int = 0) -> None:
         """Take a session for ended since the last sign of life."""
         try:
-            self._records.cached(session, "nodes", sessions_sql.nodes, flush=False)
+            self._records.read_cached(session, "nodes", sessions_sql.nodes, flush=False)
         except StoreError:
             self._unreadable.add(session)
             return
-        self._recorder.end_session(session, max(self._catalog.about(session).last_ns, last_ns))
+        self._writer.end_session(session, max(self._catalog.about(session).last_ns, last_ns))
 
     def _try_begin(self, session: str, address: str, token: str | None) -> bool:
         client = None

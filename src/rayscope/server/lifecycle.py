@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 from urllib.parse import quote
 
 from rayscope.alerts.service import AlertService
-from rayscope.cluster.logs.archiver import Keeper
+from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
-from rayscope.cluster.objects.references import HeldObjects
+from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import Metrics
+from rayscope.periodic import PeriodicTask
 from rayscope.server.clusters import Clusters
 from rayscope.server.push.realtime import Realtime
 from rayscope.server.push.topics import provide_topics
@@ -46,11 +46,11 @@ def create_services(settings: Settings) -> Services:
         fsync=settings.fsync,
     )
     retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
-    recorder = Recorder(catalog, spool, retention, in_use=lambda: clusters.in_use())
-    records = Records(catalog, recorder, lambda session: clusters.is_live(session))
-    clusters = Clusters(catalog, recorder, records)
+    writer = Writer(catalog, spool, retention, in_use=lambda: clusters.in_use())
+    records = Records(catalog, writer, lambda session: clusters.is_live(session))
+    clusters = Clusters(catalog, writer, records)
     logs = Logs(settings, catalog, records, clusters)
-    metrics = Metrics(settings, catalog, records, clusters, recorder, spool)
+    metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
     def link(session: str) -> str | None:
         return f"{services.url}/s/{quote(session)}/alerts" if services.url else None
@@ -62,10 +62,10 @@ def create_services(settings: Settings) -> Services:
         refused_bodies=RefusedBodies(),
         catalog=catalog,
         spool=spool,
-        recorder=recorder,
+        writer=writer,
         records=records,
         clusters=clusters,
-        agent_reports=AgentReports(catalog, recorder, clusters),
+        agent_reports=AgentReports(catalog, writer, clusters),
         rollups=Rollups(catalog, records),
         sql=SqlRunner(
             folder / "sql",
@@ -75,8 +75,8 @@ def create_services(settings: Settings) -> Services:
         ),
         realtime=Realtime(settings.push_interval_s, records.resolve),
         logs=logs,
-        log_keeper=Keeper(settings, catalog, records, clusters, logs),
-        objects=HeldObjects(records, clusters),
+        log_archiver=LogArchiver(settings, catalog, records, clusters, logs),
+        objects=ObjectReferences(records, clusters),
         metrics=metrics,
         alerts=AlertService(
             folder / "alerts",
@@ -96,15 +96,15 @@ class Lifecycle:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._stopping = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="rayscope-watch", daemon=True)
+        self._turns = itertools.count()
+        self._watch = PeriodicTask("rayscope-watch", _WATCH_S, self._look_for_clusters)
 
     def start(self) -> None:
         """Replay the spool, begin to write and to look for the clusters of live sessions."""
         services = self._services
-        services.recorder.start()
-        self._watcher.start()
-        services.log_keeper.start()
+        services.writer.start()
+        self._watch.start()
+        services.log_archiver.start()
         services.metrics.start()
         services.alerts.start()
         services.rollups.start()
@@ -112,28 +112,23 @@ class Lifecycle:
     def stop(self) -> None:
         """Stop polling, flush and close."""
         services = self._services
-        self._stopping.set()
         services.sql.close()
         services.rollups.stop()
         services.alerts.stop()
         services.metrics.stop()
-        services.log_keeper.stop()
+        services.log_archiver.stop()
         services.logs.stop()
-        if self._watcher.is_alive():
-            self._watcher.join(5)  # before the clusters end: it may just begin one
+        self._watch.stop()  # before the clusters end: it may just begin one
         services.objects.stop()
         services.clusters.stop()
         services.realtime.close()
         services.agent_reports.save()
-        services.recorder.stop()
+        services.writer.stop()
 
-    def _watch(self) -> None:
+    def _look_for_clusters(self) -> None:
         """Find the GCS of sessions that send events; end the pollers of clusters that are gone."""
-        for turn in itertools.count():
-            if self._stopping.wait(_WATCH_S):
-                return
-            try:
-                self._services.agent_reports.save()
-                self._services.clusters.look(quiet_too=turn % _QUIET_TURNS == 0)
-            except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
-                log.info("looking for clusters: %s", error)
+        try:
+            self._services.agent_reports.save()
+            self._services.clusters.look(quiet_too=next(self._turns) % _QUIET_TURNS == 0)
+        except (OSError, StoreError) as error:  # a session that retention has just dropped, for one
+            log.info("looking for clusters: %s", error)

@@ -79,7 +79,7 @@ def answer(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
-def answered(
+def answer_from_record(
     services: Services, session: str, request: Request, function: Callable[[SessionFile], Any]
 ) -> Response:
     """The JSON of what ``function`` finds in a session's record; equal requests share it for a while.
@@ -87,7 +87,9 @@ def answered(
     Header ``Age`` (s): since it was made.
     """
     question = f"{request.url.path}?{request.url.query}"
-    body, age_s = services.records.dated(session, question, lambda file: msgspec.json.encode(function(file)))
+    body, age_s = services.records.read_with_age(
+        session, question, lambda file: msgspec.json.encode(function(file))
+    )
     return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
 
 

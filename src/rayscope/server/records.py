@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.server.response_cache import ResponseCache
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
@@ -20,9 +20,9 @@ class Records:
     just now.
     """
 
-    def __init__(self, catalog: Catalog, recorder: Recorder, is_live: Callable[[str], bool]) -> None:
+    def __init__(self, catalog: Catalog, writer: Writer, is_live: Callable[[str], bool]) -> None:
         self._catalog = catalog
-        self._recorder = recorder
+        self._writer = writer
         self.is_live = is_live
         self._cache = ResponseCache()
         #: Session -> its file's time of change when it was last found readable or not.
@@ -51,7 +51,7 @@ class Records:
         question is our own. Raises StoreError, also for what DuckDB says of a broken file.
         """
         if flush:
-            self._recorder.flush_for_reader()
+            self._writer.flush_for_reader()
         try:
             with self._catalog.reading(session) as file:
                 return function(file)
@@ -62,24 +62,24 @@ class Records:
                 "unreadable",
             ) from error
 
-    def cached(
+    def read_cached(
         self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
     ) -> Any:
         """The same for a question that ``name`` names and that many ask: see :class:`ResponseCache`."""
-        return self.dated(session, name, function, flush=flush)[0]
+        return self.read_with_age(session, name, function, flush=flush)[0]
 
-    def dated(
+    def read_with_age(
         self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
     ) -> tuple[Any, float]:
         """The same, with the answer's age (s)."""
         if flush:
-            self._recorder.flush_for_reader()
+            self._writer.flush_for_reader()
         stamp = None
         if not self.is_live(session):
             stamp = self.read(session, lambda file: file.written, flush=False)
         return self._cache.get(session, name, stamp, lambda: self.read(session, function, flush=False))
 
-    def shared(self, session: str, name: str, make: Callable[[], Any]) -> Any:
+    def call_cached(self, session: str, name: str, make: Callable[[], Any]) -> Any:
         """The same for what is not read from the record: an answer of the live cluster."""
         return self._cache.get(session, name, None, make)[0]
 

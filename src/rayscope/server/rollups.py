@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import queue
-import threading
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
+from rayscope.periodic import PeriodicTask
 from rayscope.server.records import Records
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
@@ -38,8 +37,7 @@ class Rollups:
         self._makers: dict[str, Make] = {}
         self._live: set[str] = set()
         self._requested: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="rayscope-rollups", daemon=True)
+        self._task = PeriodicTask("rayscope-rollups", _LOOK_S, self._make_due, at_once=True)
         #: What our thread reads now.
         self._reading: SessionFile | None = None
 
@@ -49,16 +47,15 @@ class Rollups:
 
     def start(self) -> None:
         """Begin to make them."""
-        self._thread.start()
+        self._task.start()
 
     def stop(self) -> None:
         """End that, in the midst of it."""
-        self._stopping.set()
-        deadline = time.monotonic() + _STOP_S
-        while self._thread.is_alive() and time.monotonic() < deadline:
-            if (file := self._reading) is not None:
-                file.interrupt()
-            self._thread.join(0.05)
+        self._task.stop(_STOP_S, self._interrupt)
+
+    def _interrupt(self) -> None:
+        if (file := self._reading) is not None:
+            file.interrupt()
 
     def read(self, file: SessionFile, session: str, name: str, kind: type[T]) -> T | None:
         """The sums of a whole session that has ended, or None; then they are made if the session is large."""
@@ -82,7 +79,7 @@ class Rollups:
             self._reading = file
             try:
                 for name, make in self._makers.items():
-                    if not self._stopping.is_set() and read_rollup(file, name, last_ns) is None:
+                    if not self._task.is_stopping and read_rollup(file, name, last_ns) is None:
                         writes = file.writes
                         write_rollup(file, name, last_ns, writes, msgspec.json.encode(make(file, last_ns)))
             finally:
@@ -90,16 +87,14 @@ class Rollups:
 
         self._records.read(session, make, flush=False)
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            for session in self._due():
-                try:
-                    self.make_missing(session)
-                except StoreError as error:  # a session that retention has just dropped, for one
-                    log.info("no rollups of %s: %s", session, error)
-                except Exception:  # who asks is told
-                    log.exception("no rollups of %s", session)
-            self._stopping.wait(_LOOK_S)
+    def _make_due(self) -> None:
+        for session in self._due():
+            try:
+                self.make_missing(session)
+            except StoreError as error:  # a session that retention has just dropped, for one
+                log.info("no rollups of %s: %s", session, error)
+            except Exception:  # who asks is told
+                log.exception("no rollups of %s", session)
 
     def _due(self) -> set[str]:
         """The sessions that have ended since the last look, and those that were asked for."""

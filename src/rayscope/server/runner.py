@@ -18,6 +18,8 @@ from typing import IO
 import msgspec
 import uvicorn
 
+from rayscope.errors import RayscopeError
+from rayscope.files import replace_file
 from rayscope.ray.auth import ray_token
 from rayscope.server.app import create_app
 from rayscope.server.http_protocol import HttpProtocol, max_connections
@@ -37,13 +39,8 @@ _FILES = 65_536
 log = logging.getLogger("rayscope.server")
 
 
-class StartError(Exception):
-    """The server cannot start; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
+class StartError(RayscopeError):
+    """The server cannot start."""
 
 
 class Server:
@@ -188,8 +185,7 @@ class Server:
         about = {"pid": os.getpid(), "url": self.url, "ingest_url": self.ingest_url}
         path = folder / "server.json"
         try:
-            path.touch(mode=0o600)
-            path.write_bytes(msgspec.json.encode(about))
+            replace_file(path, msgspec.json.encode(about), mode=0o600, sync=False)
         except OSError as error:  # only `rayscope` commands that look for a server here miss it
             log.warning("could not write %s: %s", path, error)
 

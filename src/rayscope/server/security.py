@@ -26,6 +26,8 @@ from urllib.parse import urlsplit
 import msgspec
 from starlette.exceptions import HTTPException
 
+from rayscope.errors import RayscopeError
+
 COOKIE = "rayscope_token"
 _OPEN_PATHS = ("/api/health", "/api/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
@@ -78,14 +80,15 @@ def cookie_value(token: str) -> str:
     return hmac.digest(token.encode(), b"rayscope: cookie of a reader", "sha256").hex()
 
 
-class BodyRefused(HTTPException):
-    """A body that is too large or comes too slowly. Raised where a route reads it."""
+class BodyRefused(RayscopeError, HTTPException):
+    """A body that is too large or comes too slowly. Raised where a route reads it.
+
+    FastAPI would take any error but its own that comes while it reads a body for a malformed body.
+    """
 
     def __init__(self, status: int, code: str, message: str, remedy: str) -> None:
-        # Close: the rest of the body may never come.
-        super().__init__(status, message, {"Connection": "close"})
-        self.code = code
-        self.remedy = remedy
+        HTTPException.__init__(self, status, message)
+        RayscopeError.__init__(self, message, remedy, code, status=status)
 
 
 @dataclass

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rayscope.alerts.service import AlertService
-from rayscope.cluster.logs.archiver import Keeper
+from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
-from rayscope.cluster.objects.references import HeldObjects
+from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import Metrics
 from rayscope.server.clusters import Clusters
 from rayscope.server.push.realtime import Realtime
@@ -33,7 +33,7 @@ class Services:
     refused_bodies: RefusedBodies
     catalog: Catalog
     spool: Spool
-    recorder: Recorder
+    writer: Writer
     records: Records
     clusters: Clusters
     agent_reports: AgentReports
@@ -42,8 +42,8 @@ class Services:
     sql: SqlRunner
     realtime: Realtime
     logs: Logs
-    log_keeper: Keeper
-    objects: HeldObjects
+    log_archiver: LogArchiver
+    objects: ObjectReferences
     metrics: Metrics
     alerts: AlertService
     #: Where this server is reached, once it is known.

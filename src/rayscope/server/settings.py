@@ -5,12 +5,13 @@ from __future__ import annotations
 import ipaddress
 import logging
 import secrets
-import time
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from rayscope.files import replace_file, set_aside
 
 DEFAULT_PORT = 8700
 _MAX_KEY_CHARS = 1000
@@ -105,12 +106,10 @@ def _secret(path: Path) -> str:
     except (OSError, UnicodeDecodeError):
         is_damaged = True
     if is_damaged:
-        aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
-        path.rename(aside)
+        aside = set_aside(path)
         log.warning(
             "%s was damaged and is kept as %s; anyone who used its content needs the new one", path, aside
         )
     key = secrets.token_urlsafe(18)
-    path.touch(mode=0o600)
-    path.write_text(key + "\n")
+    replace_file(path, f"{key}\n".encode(), mode=0o600)
     return key

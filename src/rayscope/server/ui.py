@@ -56,7 +56,7 @@ class _Assets(StaticFiles):
         )
         if accepted is None or "range" in request.headers or request.method != "GET":
             return found
-        body = await run_in_threadpool(_packed, str(found.path), found.headers["etag"])
+        body = await run_in_threadpool(_gzip_file, str(found.path), found.headers["etag"])
         kept = {
             name: found.headers[name] for name in ("etag", "cache-control", "vary") if name in found.headers
         }
@@ -64,7 +64,7 @@ class _Assets(StaticFiles):
 
 
 @lru_cache(maxsize=256)
-def _packed(path: str, _etag: str) -> bytes:
+def _gzip_file(path: str, _etag: str) -> bytes:
     """A file as gzip, made once for each content."""
     return gzip.compress(Path(path).read_bytes(), mtime=0)
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import FastAPI, Header, Request
+from fastapi import FastAPI, Header
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from rayscope.errors import RayscopeError
 from rayscope.server.parameters import ERRORS, error
 from rayscope.server.security import matches
 from rayscope.server.services import Services
@@ -23,8 +24,12 @@ HEADER = "X-Rayscope-Operator"
 _REMEDY = f"Run `rayscope operator` on the server to get it, and send it as the header {HEADER}."
 
 
-class NotOperator(Exception):
+class NotOperator(RayscopeError):
     """Somebody who may look wants to act."""
+
+    remedy = _REMEDY
+    code = "needs_operator"
+    status = 403
 
 
 class OperatorLogin(BaseModel):
@@ -34,21 +39,17 @@ class OperatorLogin(BaseModel):
 
 
 def operator_only(services: Services) -> Callable[..., None]:
-    """A dependency for routes that act. Raises NotOperator (answered 403, ``needs_operator``)."""
+    """A dependency for routes that act. Raises NotOperator."""
 
     def check(given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None) -> None:
         if given is None or not matches(given, services.operator_token):
-            raise NotOperator
+            raise NotOperator("This needs the operator token.")
 
     return check
 
 
 def add_operator(app: FastAPI, services: Services) -> None:
-    """Where a token can be tried, and the answer to who is no operator."""
-
-    @app.exception_handler(NotOperator)
-    async def refuse(_: Request, __: Exception) -> Response:
-        return error(403, "needs_operator", "This needs the operator token.", _REMEDY)
+    """Where a token can be tried."""
 
     @app.post("/api/operator", status_code=204, responses=ERRORS)
     def operator(given: OperatorLogin) -> Response:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 
+from rayscope.files import replace_file, set_aside
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
@@ -30,8 +31,8 @@ log = logging.getLogger("rayscope.storage")
 
 _AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
 _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
-#: The files of a record: DuckDB's own, its log, and those of a checkpoint that a kill cut off.
-_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+#: The files beside a record: DuckDB's log, and those of a checkpoint that a kill cut off.
+_SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 #: Ended sessions kept open for readers; each costs a few MB.
 _OPEN_READERS = 8
@@ -77,13 +78,13 @@ class About(msgspec.Struct):
 _CHECK = b',"check":'
 
 
-def _sealed(content: bytes) -> bytes:
+def _seal(content: bytes) -> bytes:
     """A JSON object with a check sum as its last field."""
     return content[:-1] + _CHECK + b"%d}" % zlib.crc32(content)
 
 
-def _unsealed(content: bytes) -> bytes:
-    """The JSON object of :func:`_sealed`, or one without a check sum. Raises ValueError if it was changed."""
+def _unseal(content: bytes) -> bytes:
+    """The JSON object of :func:`_seal`, or one without a check sum. Raises ValueError if it was changed."""
     head, _, check = content.rpartition(_CHECK)
     if not head:
         return content
@@ -137,7 +138,7 @@ class Catalog:
     def _load_about(self, folder: Path) -> About:
         """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
         try:
-            about = msgspec.json.decode(_unsealed((folder / "about.json").read_bytes()), type=About)
+            about = msgspec.json.decode(_unseal((folder / "about.json").read_bytes()), type=About)
             # A clock that went back must not keep a session the newest for ever.
             about.last_ns = min(about.last_ns, time.time_ns())
             return about
@@ -200,18 +201,16 @@ class Catalog:
         # The agents have a file of their own: there may be thousands, and this is written each second.
         about = msgspec.structs.replace(self.about(session), agents={})
         # One flipped bit can make a session look years old, and retention would drop it.
-        self._save(session, "about.json", _sealed(msgspec.json.encode(about)))
+        self._save(session, "about.json", _seal(msgspec.json.encode(about)))
 
     def save_agents(self, session: str) -> None:
         """Write a session's ``agents.json``."""
         self._save(session, "agents.json", msgspec.json.encode(dict(self.about(session).agents)))
 
     def _save(self, session: str, name: str, content: bytes) -> None:
-        path = self.folder / session / name
-        part = path.with_suffix(".part")
+        # Written each second, and made again from the record where a power cut damages it.
         with self._saving, contextlib.suppress(OSError):
-            part.write_bytes(content)
-            part.replace(path)
+            replace_file(self.folder / session / name, content, sync=False)
 
     def path(self, session: str) -> Path:
         """The record's file. Raises NotFound for an unknown session, so no path is built from a request."""
@@ -224,7 +223,7 @@ class Catalog:
             self.path(session).parent.mkdir(parents=True, exist_ok=True)
         try:
             with self._lock:
-                file = self._opened(session)
+                file = self._open_file(session)
                 self._pinned.add(session)
                 return file
         except StoreError as error:
@@ -232,7 +231,7 @@ class Catalog:
                 raise
             self.set_aside(session)
             with self._lock:
-                file = self._opened(session)
+                file = self._open_file(session)
                 self._pinned.add(session)
                 return file
 
@@ -240,10 +239,7 @@ class Catalog:
         """Rename a damaged record, so that a new one can begin, and tell in the list of sessions."""
         self.reopen(session)
         path = self.path(session)
-        aside = path.with_name(f"record.damaged-{time.time_ns()}.duckdb")
-        for suffix in _SUFFIXES:
-            with contextlib.suppress(FileNotFoundError):
-                path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+        aside = set_aside(path, *_SUFFIXES)
         self.about(
             session
         ).note = f"The record was damaged and is kept as {aside.name}; a new record continues from there."
@@ -265,7 +261,7 @@ class Catalog:
     def reading(self, session: str) -> Iterator[SessionFile]:
         """The session's file for one query. Raises NotFound or StoreError."""
         with self._lock:
-            file = self._opened(session)
+            file = self._open_file(session)
             self._users[session] = self._users.get(session, 0) + 1
         try:
             yield file
@@ -274,7 +270,7 @@ class Catalog:
                 self._users[session] -= 1
                 self._close_some()
 
-    def _opened(self, session: str) -> SessionFile:
+    def _open_file(self, session: str) -> SessionFile:
         file = self._open.get(session)
         if file is None:
             path = self.path(session)
@@ -308,7 +304,7 @@ class Catalog:
         for name in idle[: max(0, len(idle) - _OPEN_READERS)]:
             self._open.pop(name).close()
 
-    def damaged(self, session: str) -> list[str]:
+    def damaged_files(self, session: str) -> list[str]:
         """Names of files of the session that were damaged and set aside."""
         try:
             return sorted(name for name in os.listdir(self.folder / session) if ".damaged-" in name)

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from rayscope.errors import RayscopeError
 
-class StoreError(Exception):
-    """A record cannot be read or written now. ``remedy`` says what to do about it.
 
-    ``params`` are what ``message`` names besides what ``code`` says, for whoever says it in other words.
-    """
+class StoreError(RayscopeError):
+    """A record cannot be read or written now."""
 
-    def __init__(self, message: str, remedy: str, code: str = "store_error", **params: str | int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
-        self.code = code
-        self.params = params
+    code = "store_error"
+    status = 503
+    retry_after_s = 2
 
 
 class NotFound(StoreError):
     """The session or the id asked for is not in the record. ``params``: ``what`` (its kind) and ``id``."""
 
-    def __init__(
-        self, message: str, remedy: str = "GET /api/sessions lists what is recorded.", **params: str | int
-    ) -> None:
-        super().__init__(message, remedy, "not_found", **params)
+    remedy = "GET /api/sessions lists what is recorded."
+    code = "not_found"
+    status = 404
+    retry_after_s = 0
 
 
 class BadQuery(StoreError):
     """A filter, sort, cursor or SQL text that cannot be answered."""
 
-    def __init__(self, message: str, remedy: str = "See docs/reference/api.md for the parameters.") -> None:
-        super().__init__(message, remedy, "bad_query")
+    remedy = "See docs/reference/api.md for the parameters."
+    code = "bad_query"
+    status = 400
+    retry_after_s = 0
 
 
 class SpoolFull(StoreError):

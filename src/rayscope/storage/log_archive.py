@@ -142,7 +142,7 @@ class LogStore:
             'SELECT id, begin, "end", data FROM frames WHERE file = ? ORDER BY begin DESC LIMIT 1', (file,)
         ).fetchone()
         if last is not None and last[2] == begin and last[2] - last[1] < _GROWS:
-            data = self._unpacked(last[3], last[2] - last[1]) + data
+            data = self._unpack(last[3], last[2] - last[1]) + data
             begin = last[1]
             self._db.execute("DELETE FROM frames WHERE id = ?", (last[0],))
             grown -= len(last[3])
@@ -210,7 +210,7 @@ class LogStore:
         )
         found: list[tuple[int, list[bytes], int]] = []
         for first, last, packed in rows:
-            whole = self._unpacked(packed, last - first)
+            whole = self._unpack(packed, last - first)
             part = whole[max(0, begin - first) : end - first]
             at = max(begin, first)
             if found and found[-1][2] == at:
@@ -231,7 +231,7 @@ class LogStore:
         )
         return int(rows[0][0]) if rows else None
 
-    def _unpacked(self, packed: bytes, size: int) -> bytes:
+    def _unpack(self, packed: bytes, size: int) -> bytes:
         try:
             return bytes(self._codec.decompress(packed, decompressed_size=size, asbytes=True))
         except (OSError, ValueError) as error:

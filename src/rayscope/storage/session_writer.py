@@ -29,7 +29,7 @@ from rayscope.storage.rows import TaskKey
 from rayscope.storage.session_file import SessionFile
 
 #: How long an attempt that is not settled may wait for its other parts, when there are many.
-LINGER_S = 2.0
+UNSETTLED_WAIT_S = 2.0
 #: With fewer changed attempts than this everything is written at each flush: fresher, and cheap.
 EAGER_BELOW = 500
 #: Unfinished attempts that stay in memory after they are written, so that their end needs no look-up.
@@ -304,7 +304,7 @@ class SessionWriter:
     def _due(self, now: float, everything: bool) -> dict[TaskKey, _Held]:
         if everything or len(self._dirty) < EAGER_BELOW:
             return dict(self._dirty)
-        limit = now - LINGER_S
+        limit = now - UNSETTLED_WAIT_S
         return {
             key: entry
             for key, entry in self._dirty.items()

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from rayscope.files import replace_file
 from rayscope.ray.events.batch import Format
 from rayscope.storage.errors import SpoolFull
 
@@ -77,7 +78,7 @@ class Spool:
         The name's suffix tells its form. Raises :class:`SpoolFull`.
         """
         try:
-            name = self._put(body, form)
+            name = self._write(body, form)
         except SpoolFull as error:
             self._refused = error
             raise
@@ -93,26 +94,14 @@ class Spool:
         # That there is no room is found out anew; what else it was shows at the next batch.
         return self._refused if self._refused is not None and self._refused.code != "full" else None
 
-    def _put(self, body: bytes, form: Format) -> str:
+    def _write(self, body: bytes, form: Format) -> str:
         self._check_room(len(body))
         with self._lock:
             name = f"{next(self._numbers):020d}.{form.value}"
         path = self.folder / name
-        part = path.with_suffix(".part")
         try:
-            with open(part, "wb", buffering=0) as file:
-                written = 0
-                view = memoryview(body)
-                while written < len(body):
-                    written += file.write(view[written:])
-                if self._fsync:
-                    os.fdatasync(file.fileno())
-            os.rename(part, path)
-            if self._fsync:
-                self._sync_folder()
+            replace_file(path, body, sync=self._fsync)
         except OSError as error:
-            with contextlib.suppress(OSError):  # a file system that has become read-only
-                part.unlink()
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise self._full(f"The disk of {self.folder} is full.") from error
             raise SpoolFull(
@@ -124,14 +113,6 @@ class Spool:
             self._sizes[name] = len(body)
         return name
 
-    def _sync_folder(self) -> None:
-        """Make the rename itself survive a power cut."""
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
     @staticmethod
     def form(name: str) -> Format:
         """The form of a waiting batch."""
@@ -141,7 +122,7 @@ class Spool:
         """A waiting batch's body."""
         return (self.folder / name).read_bytes()
 
-    def done(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """The batch's records are in the store."""
         (self.folder / name).unlink(missing_ok=True)
         with self._lock:

@@ -156,13 +156,13 @@ def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(
     notifier.tick({"s": [alert("a")]}, quiet, T0)
     notifier.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
     told(wait_for, 1)
-    wait_for(lambda: notifier.told("k").sent == 1, "it is counted")
-    state = notifier.told("k")
+    wait_for(lambda: notifier.status("k").sent == 1, "it is counted")
+    state = notifier.status("k")
     assert (state.tries, state.last_ok, state.last_error, state.failed) == (3, True, None, 0)
     Keeper.failures[0] = 3
     notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 80 * S)
-    wait_for(lambda: notifier.told("k").failed == 1, "it is given up")
-    assert notifier.told("k").last_error == "not now"
+    wait_for(lambda: notifier.status("k").failed == 1, "it is given up")
+    assert notifier.status("k").last_error == "not now"
     notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 150 * S)
     assert told(wait_for, 2)[1] == (["a", "b"], [])
 
@@ -174,7 +174,7 @@ def test_what_waits_survives_a_change_of_the_file(
     Keeper.failures[0] = 1
     notifier.tick({"s": [alert("a")]}, quiet, T0)
     notifier.tick({"s": [alert("a")]}, quiet, T0 + 10 * S)
-    wait_for(lambda: notifier.told("k").last_ok is False, "it failed")
+    wait_for(lambda: notifier.status("k").last_ok is False, "it failed")
     notifier.tick({"s": [alert("a"), alert("b")]}, quiet, T0 + 80 * S)
     (tmp_path / "channels.yml").write_text(ONE + "# changed")
     notifier.reload()
@@ -254,6 +254,7 @@ def test_silences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damaged", [b'[{"id": 1}]', b'[{"id": "\xff"}]', b'[{"id": ' + b"[" * 5000, b"\0" * 50]
 )
-def test_a_damaged_file_is_begun_anew(tmp_path: Path, damaged: bytes) -> None:
+def test_damaged_silences_are_set_aside(tmp_path: Path, damaged: bytes) -> None:
     (tmp_path / "silences.json").write_bytes(damaged)
     assert Silences(tmp_path / "silences.json").listed(T0) == []
+    assert [path.read_bytes() for path in tmp_path.glob("silences.damaged-*.json")] == [damaged]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from rayscope.alerts.state import State
 from rayscope.metrics.promql.evaluate import Result, evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import sample
-from rayscope.storage.errors import BadQuery
+from rayscope.storage.errors import BadQuery, StoreError
 
 S = 10**9
 T0 = 1_760_000_000 * S
@@ -199,3 +200,42 @@ def test_what_has_no_newer_sample_is_not_evaluated_again(
     assert world.states() == {"Hot": State.FIRING}
     monkeypatch.setattr(world.store, "append", lambda *_: None)
     assert evaluations(10).count(hot) == 2  # it is looked at all the same now and then
+
+
+def test_a_file_that_cannot_be_read_now_is_not_overwritten(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.pass_time(100, 90)
+    assert world.states() == {"Hot": State.FIRING}
+    world.service.stop()
+    before = (world.folder / "s" / "alerts.json").read_bytes()
+    read = Path.read_bytes
+
+    def no_descriptors(path: Path) -> bytes:
+        if path.suffix == ".json":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", no_descriptors)
+        world.service = world.start()
+        world.pass_time(10, 90)
+        with pytest.raises(StoreError, match="Too many open files"):
+            world.states()
+        assert read(world.folder / "s" / "alerts.json") == before
+    world.pass_time(10, 90)
+    assert world.states() == {"Hot": State.FIRING}
+    assert [event.after for event in world.service.events("s")] == [State.PENDING, State.FIRING]
+
+
+def test_a_damaged_file_is_set_aside(world: World) -> None:
+    world.pass_time(100, 90)
+    world.service.stop()
+    kept = world.folder / "s" / "alerts.json"
+    damaged = kept.read_bytes()[:-20]
+    kept.write_bytes(damaged)
+    world.service = world.start()
+    world.pass_time(100, 90)
+    assert world.states() == {"Hot": State.FIRING}
+    aside = list(kept.parent.glob("alerts.damaged-*.json"))
+    assert [path.read_bytes() for path in aside] == [damaged]

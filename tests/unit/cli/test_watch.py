@@ -22,7 +22,7 @@ class FakeApi:
     def attach_cluster(self, address: str) -> str:
         self.asked.append(address)
         if self.refuse:
-            raise RayscopeError("gcs", "It wants a token.", "Set RAY_AUTH_TOKEN.")
+            raise RayscopeError("It wants a token.", "Set RAY_AUTH_TOKEN.", "gcs")
         return "session_a"
 
 
@@ -41,8 +41,8 @@ def test_a_silent_cluster_of_the_program_is_attached_once() -> None:
     watch = _watch(api, {11})
     watch.look()
     assert api.asked == []  # its first events may be under way
-    watch.look(patience_s=0)
-    watch.look(patience_s=0)
+    watch.look(timeout_s=0)
+    watch.look(timeout_s=0)
     assert api.asked == ["10.0.0.1:6379"]
     assert watch.attached == {"session_a"}
 
@@ -50,7 +50,7 @@ def test_a_silent_cluster_of_the_program_is_attached_once() -> None:
 def test_a_recorded_cluster_is_left_alone() -> None:
     api = FakeApi({"session_a": {"last_ns": 1}})
     watch = _watch(api, {11})
-    watch.look(patience_s=0)
+    watch.look(timeout_s=0)
     assert api.asked == []
 
 
@@ -63,20 +63,20 @@ def test_a_recorded_cluster_from_before_is_left_alone() -> None:
         find_clusters=lambda: {"session_a": "10.0.0.1:6379"},
         find_drivers=lambda _address, _since_ms: {10},
     )
-    watch.look(patience_s=0)
+    watch.look(timeout_s=0)
     assert api.asked == []
 
 
 def test_a_cluster_of_somebody_else_is_left_alone() -> None:
     api = FakeApi({})
-    _watch(api, {99}).look(patience_s=0)
+    _watch(api, {99}).look(timeout_s=0)
     assert api.asked == []
 
 
 def test_a_refusal_is_kept_for_the_end() -> None:
     api = FakeApi({}, refuse=True)
     watch = _watch(api, {10})
-    watch.look(patience_s=0)
+    watch.look(timeout_s=0)
     assert watch.refused == ["It wants a token. Set RAY_AUTH_TOKEN."]
 
 

@@ -15,6 +15,7 @@ from tests.cluster import wait_until
 
 from rayscope.metrics.collector import Cluster, Collector, CollectorError, NotDue, load
 from rayscope.metrics.collectors import texts
+from rayscope.metrics.pool import CollectorPool
 from rayscope.metrics.ray_text import RayText
 from rayscope.metrics.runner import Runner
 from rayscope.metrics.tsdb.store import SeriesStore
@@ -54,6 +55,7 @@ def run(store: SeriesStore, *whats: tuple[str, Collector], steps: int = 1, step_
         [(name, "test", lambda made=made: made) for name, made in whats],
         step_s,
         lambda at, samples, source, families: store.append(at, samples, source=source, families=families),
+        CollectorPool(),
     )
     for step in range(steps):
         runner.tick(lambda: context(), T0 + step * step_s * S)

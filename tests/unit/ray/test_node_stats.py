@@ -104,9 +104,9 @@ def test_nobody_there_is_told_and_ends_at_once() -> None:
         for _ in range(60):
             if (usage := feed.usage()).error:
                 break
-            feed._stopping.wait(0.1)
+            feed._task.wait(0.1)
         assert usage.error is not None
         assert usage.remedy
     finally:
         feed.stop()
-    assert not feed._thread.is_alive()
+    assert not feed._task.is_alive

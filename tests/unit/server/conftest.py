@@ -38,13 +38,13 @@ class Running:
         for batch in batches:
             assert self.client.post(self.server.ingest_url, content=batch).status_code == 204
         assert self.server.services is not None
-        assert self.server.services.recorder.flush(60)
+        assert self.server.services.writer.flush(60)
 
     def record(self, story: Story) -> None:
         """Put a story on record."""
         assert self.server.services is not None
-        self.server.services.recorder.submit_records(story.batch, "events")
-        assert self.server.services.recorder.flush(60)
+        self.server.services.writer.submit_records(story.batch, "events")
+        assert self.server.services.writer.flush(60)
 
 
 def start(folder: Path, batches: list[bytes]) -> Iterator[Running]:

@@ -36,7 +36,7 @@ def test_both_forms_leave_the_same_record(
             answer = httpx.post(server.ingest_url, content=form(body), headers=headers)
             assert answer.status_code == 204, answer.text
         assert server.services is not None
-        assert server.services.recorder.flush()
+        assert server.services.writer.flush()
         (session,) = server.services.catalog.names()
         path = server.services.catalog.path(session)
         server.stop()
@@ -151,11 +151,11 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     assert {(by["first_ns"], by["last_ns"]) for by in dropped["by"] if by["event_type"]} == {(1000, 2000)}
     assert (dropped["repaired_total"], dropped["repaired_ns"]) == (0, None)
     # Told again, it is nothing to write.
-    put = fresh.server.services.recorder._put
+    put = fresh.server.services.writer._put
     tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=40))
-    assert fresh.server.services.recorder._put == put
+    assert fresh.server.services.writer._put == put
     tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
-    assert fresh.server.services.recorder._put == put + 1
+    assert fresh.server.services.writer._put == put + 1
 
 
 def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
@@ -184,7 +184,7 @@ def test_ids_and_files_that_are_none_cost_nothing_else(
         odd = [event | {"nodeId": "AAAA"} for event in batch]
         httpx.post(server.ingest_url, json=odd).raise_for_status()
     assert server.services is not None
-    assert server.services.recorder.flush()
+    assert server.services.writer.flush()
     (session,) = server.services.catalog.names()
     assert server.services.catalog.about(session).agents == {}
     tasks = httpx.get(f"{server.url}/api/summary").json()["tasks"]
@@ -199,7 +199,7 @@ def test_what_agents_said_outlives_the_server(serve: Callable[..., Server], bodi
     for body in bodies:
         httpx.post(server.ingest_url, content=body).raise_for_status()
     assert server.services is not None
-    assert server.services.recorder.flush()
+    assert server.services.writer.flush()
     (session,) = server.services.catalog.names()
     (node,) = httpx.get(f"{server.url}/api/nodes").json()["items"]
     url = server.ingest_url.replace("/ray-events", "/agent")

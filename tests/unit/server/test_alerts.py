@@ -41,8 +41,7 @@ def alerting(fresh: Any) -> Any:
     told.task("load", 0, 1, 5)
     fresh.record(told)
     services = fresh.server.services
-    services.alerts._stopping.set()  # time is the test's
-    services.alerts._thread.join()
+    services.alerts._task.stop()  # time is the test's
     store = services.metrics.store(SESSION)
     now_ns = time.time_ns()
     for ago in range(60, -1, -5):

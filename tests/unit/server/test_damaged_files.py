@@ -59,7 +59,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, bodies: list[bytes]) -> P
         for session in (b"session_one", b"session_two"):
             answer = httpx.post(server.ingest_url, content=_renamed(body, session))
             assert answer.status_code == 204
-    assert server.services.recorder.flush(60)
+    assert server.services.writer.flush(60)
     server.services.catalog.save_agents("session_one")
     server.stop()
     return home
@@ -123,7 +123,7 @@ def test_a_record_that_is_missing_is_begun_anew_with_a_note(
     server = serve(home)
     assert server.services is not None
     assert httpx.post(server.ingest_url, content=_renamed(bodies[0], b"session_one")).status_code == 204
-    assert server.services.recorder.flush(60)
+    assert server.services.writer.flush(60)
     rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
     assert "missing" in rows["session_one"]["error"]
     assert rows["session_two"]["error"] is None
@@ -178,7 +178,7 @@ def test_a_record_that_is_none_is_named_and_what_comes_is_recorded_anew(
     for session in (b"session_one", b"session_two"):
         for body in bodies:
             assert httpx.post(server.ingest_url, content=_renamed(body, session)).status_code == 204
-    assert server.services.recorder.flush(60)
+    assert server.services.writer.flush(60)
     found = rows()
     assert "record.damaged-" in found["session_one"]["error"]
     assert found["session_two"]["error"] is None

@@ -108,11 +108,11 @@ def test_a_jobs_progress_counts_all_its_attempts(told: Any) -> None:
 
 
 def test_a_submissions_progress_is_its_drivers(told: Any) -> None:
-    told.server.services.recorder.submit_records(
+    told.server.services.writer.submit_records(
         RecordBatch(SESSION, entities=[entity("job", "sub_1", {"submission_id": "sub_1", "alias_of": JOB})]),
         "gcs",
     )
-    assert told.server.services.recorder.flush(60)
+    assert told.server.services.writer.flush(60)
     states = told.get("/api/jobs/sub_1/progress")["states"]
     assert states == told.get(f"/api/jobs/{JOB}/progress")["states"] != {}
 

@@ -17,7 +17,7 @@ import jsonschema
 import pyarrow.parquet as pq
 import pytest
 from tests.story import DRIVER, JOB, ORIGIN_NS, SESSION, Story, at
-from tests.traces import Slice, Trace, read_chrome, read_perfetto
+from tests.traces import Slice, Trace, read_perfetto
 from tests.unit.server.conftest import Running
 
 from rayscope.model import Edge
@@ -25,7 +25,6 @@ from rayscope.views.export.tables_sql import VIEWS
 from rayscope.views.export.timeline_sql import WAIT_ROWS
 
 ROOT = Path(__file__).parents[3]
-READ = {"perfetto": read_perfetto, "chrome": read_chrome}
 ACTOR = "5" * 24
 
 
@@ -59,12 +58,11 @@ def ms(one: Slice) -> tuple[float, float]:
     return ((one.begin - ORIGIN_NS) / 1e6, (one.end - ORIGIN_NS) / 1e6)
 
 
-@pytest.mark.parametrize("form", READ)
-def test_a_trace_shows_every_attempt_with_its_times_and_arrows(fresh: Running, form: str) -> None:
+def test_a_trace_shows_every_attempt_with_its_times_and_arrows(fresh: Running) -> None:
     told, ids = story()
     fresh.record(told)
-    content, left_out = fetch(fresh, form)
-    trace: Trace = READ[form](content)
+    content, left_out = fetch(fresh, "perfetto")
+    trace: Trace = read_perfetto(content)
     root, leaf, bad = trace.named("root"), trace.named("leaf"), trace.named("bad", "failed")
     # The worker's own account of the end (98), not its owner's (100).
     assert ms(root) == (10, 98)
@@ -98,13 +96,8 @@ def test_a_trace_shows_every_attempt_with_its_times_and_arrows(fresh: Running, f
     (failed,) = [s for s in trace.instants if s.category == "failed"]
     assert (failed.name, ms(failed)) == ("FAILED TASK_EXECUTION_EXCEPTION", (60, 60))
     arrows = {(a.name, b.name) for a, b in trace.arrows}
-    if form == "perfetto":
-        assert {("call leaf", "leaf"), ("call bad", "bad"), ("call root", "root")} <= arrows
-        assert ("leaf", "ray.get") in arrows
-    else:
-        # An arrow of this format ends at what begins then, the innermost.
-        assert {("executing", "leaf"), ("executing", "bad"), ("driver", "fetching")} <= arrows
-        assert ("leaf", "ray.get") in arrows
+    assert {("call leaf", "leaf"), ("call bad", "bad"), ("call root", "root")} <= arrows
+    assert ("leaf", "ray.get") in arrows
     assert ("leaf", "bad") in arrows
     assert trace.counters["node aaaaaaaa", "loss, worker 100"] == [(at(40), 0.5)]
     # The one that has not run is in flight to this day.
@@ -120,36 +113,34 @@ def test_a_trace_names_the_caller_and_the_parent_that_ray_names(fresh: Running) 
     step = told.task("step", 10, 11, 50, parent=init)
     told.batch.edges.append(Edge(step, -1, "caller", run, 0, None, at(10), at(10)))
     fresh.record(told)
-    args = read_chrome(fetch(fresh, "chrome")[0]).named("step").args
+    args = read_perfetto(fetch(fresh, "perfetto")[0]).named("step").args
     assert (args["caller_task_id"], args["parent_task_id"]) == (run, init)
 
 
-@pytest.mark.parametrize("form", READ)
-def test_filters_and_what_is_left_out(fresh: Running, form: str) -> None:
+def test_filters_and_what_is_left_out(fresh: Running) -> None:
     told, ids = story()
     for number in range(WAIT_ROWS + 5):
         told.task(f"many_{number}", 200, 300, 301, worker=f"{number:056x}")
     fresh.record(told)
-    content, left_out = fetch(fresh, form, func_name="leaf")
-    trace = READ[form](content)
+    content, left_out = fetch(fresh, "perfetto", func_name="leaf")
+    trace = read_perfetto(content)
     assert [s.name for s in trace.slices if s.category in ("task", "failed", "driver")] == ["leaf"]
     assert left_out == {"call_arrows": 1}
-    content, left_out = fetch(fresh, form)
-    trace = READ[form](content)
+    content, left_out = fetch(fresh, "perfetto")
+    trace = read_perfetto(content)
     # One of the rows is taken by the task that never ran.
     assert left_out == {"waits": 6}
     assert sum(s.category in ("task", "failed") for s in trace.slices) == len(ids) - 1 + WAIT_ROWS + 5
-    content, _ = fetch(fresh, form, until_ns=at(5))
-    assert [s.name for s in READ[form](content).slices if s.category == "task"] == ["root"]
+    content, _ = fetch(fresh, "perfetto", until_ns=at(5))
+    assert [s.name for s in read_perfetto(content).slices if s.category == "task"] == ["root"]
 
 
 def test_an_empty_session_is_a_trace_too(fresh: Running) -> None:
     told = Story()
     told.task("waits", 0)
     fresh.record(told)
-    for form, read in READ.items():
-        content, _ = fetch(fresh, form, func_name="nothing")
-        assert read(content).slices == []
+    content, _ = fetch(fresh, "perfetto", func_name="nothing")
+    assert read_perfetto(content).slices == []
     speedscope, _ = fetch(fresh, "speedscope", func_name="nothing")
     assert json.loads(speedscope)["profiles"][0]["weights"] == []
     archive, _ = fetch(fresh, "parquet", func_name="nothing")
@@ -234,9 +225,9 @@ def test_a_stalled_download_is_cut_and_its_place_is_free_again(
         at = urlsplit(fresh.server.url)
         for _ in range(2):
             client = stack.enter_context(socket.create_connection((at.hostname, at.port)))
-            client.sendall(f"GET /api/export?format=chrome HTTP/1.1\r\nHost: {at.netloc}\r\n\r\n".encode())
+            client.sendall(f"GET /api/export?format=perfetto HTTP/1.1\r\nHost: {at.netloc}\r\n\r\n".encode())
             assert client.recv(12) == b"HTTP/1.1 200"
-        fresh.error(fresh.client.get("/api/export", params={"format": "chrome"}), 503)
+        fresh.error(fresh.client.get("/api/export", params={"format": "perfetto"}), 503)
         patched.undo()
         until = time.monotonic() + 20
         while fresh.client.get("/api/export", params={"format": "parquet"}).status_code == 503:
@@ -279,8 +270,8 @@ def test_bad_requests_say_what_to_do(fresh: Running) -> None:
     told, _ = story()
     fresh.record(told)
     assert fresh.client.get("/api/export", params={"format": "exe"}).status_code == 422
-    fresh.error(fresh.client.get("/api/export", params={"format": "chrome", "parent_task_id": "x"}), 400)
-    fresh.error(fresh.client.get("/api/export", params={"format": "chrome", "session": "other"}), 404)
+    fresh.error(fresh.client.get("/api/export", params={"format": "perfetto", "parent_task_id": "x"}), 400)
+    fresh.error(fresh.client.get("/api/export", params={"format": "perfetto", "session": "other"}), 404)
     # None of these keeps a place.
     for _ in range(3):
         fetch(fresh, "perfetto", job_id=JOB)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from httpx import Response
 from tests.story import SESSION, at
-from tests.traces import read_chrome, read_perfetto
+from tests.traces import read_perfetto
 from tests.unit.server.conftest import Running
 from tests.unit.server.test_export import story
 from typer.testing import CliRunner
@@ -55,8 +55,8 @@ def test_each_format_comes_as_a_file(place: Path) -> None:
     assert "ui.perfetto.dev" in run()
     trace = read_perfetto((place / f"{SESSION}.perfetto-trace").read_bytes())
     assert trace.named("leaf").begin == at(30)
-    run(SESSION, "--format", "chrome", "-o", "t.json.gz", "--job", "01000000", "--until", str(at(5)))
-    trace = read_chrome(gzip.decompress((place / "t.json.gz").read_bytes()))
+    run(SESSION, "--format", "perfetto", "-o", "t.trace.gz", "--job", "01000000", "--until", str(at(5)))
+    trace = read_perfetto(gzip.decompress((place / "t.trace.gz").read_bytes()))
     assert [s.name for s in trace.slices if s.category == "task"] == ["root"]
     said = run("--format", "speedscope", "-o", "s.json", said="speedscope")
     assert "not included: 1 attempts that never reached a worker" in said
@@ -67,7 +67,7 @@ def test_each_format_comes_as_a_file(place: Path) -> None:
     run("--format", "parquet", "-o", "t.zip")
     assert zipfile.ZipFile(place / "t.zip").testzip() is None
     assert sorted(path.name for path in place.iterdir()) == [
-        "s.json", f"{SESSION}.perfetto-trace", "t.json.gz", "t.zip", "tables",
+        "s.json", f"{SESSION}.perfetto-trace", "t.trace.gz", "t.zip", "tables",
     ]  # fmt: skip
 
 

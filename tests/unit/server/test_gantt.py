@@ -176,7 +176,7 @@ def test_what_has_happened_since_the_lanes_were_laid_out_does_not_show_as_use(fr
     assert fresh.server.services is not None
     told = fresh.server.services.records.read(
         fresh.server.services.records.resolve(None),
-        lambda file: gantt_sql.turns(file, TaskFilters(), at(0), at(400), last_ns=at(10_000)),
+        lambda file: gantt_sql.utilisation_events(file, TaskFilters(), at(0), at(400), last_ns=at(10_000)),
     )
     assert told.bucket_ns == MS
     assert mean_running(told.begins, told.ends, 400, MS) == [1.0] * 100 + [2.0] * 100 + [3.0] * 200

@@ -42,7 +42,7 @@ def test_the_first_answer_is_whole_where_all_nodes_answer(attached: Callable[[An
 def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
     attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rayscope.cluster.objects.api.PATIENCE_S", 0.5)
+    monkeypatch.setattr("rayscope.cluster.objects.api.FIRST_ANSWER_TIMEOUT_S", 0.5)
     with raylets_of(False, True) as gcs:
         server = attached(gcs)
         told = server.get("/api/memory", by="node")
@@ -72,11 +72,11 @@ def test_an_account_is_kept_while_somebody_looks(
         objects = attached(gcs).server.services.objects
         first = objects.read(SESSION, None, 30.0)
         wait_until(lambda: objects.read(SESSION).time_ns > first.time_ns, "a later account")
-        keeper = objects._keepers[SESSION]
-        wait_until(lambda: not keeper.lives, "its end, since nobody asks")
+        reader = objects._readers[SESSION]
+        wait_until(lambda: not reader.lives, "its end, since nobody asks")
         again = objects.read(SESSION, None, 30.0)
         assert again.nodes[0].references_total == HELD
-        assert objects._keepers[SESSION] is not keeper
+        assert objects._readers[SESSION] is not reader
 
 
 def test_a_gcs_that_cannot_be_read_is_told(attached: Callable[[Any], Any]) -> None:

@@ -184,7 +184,7 @@ def test_a_file_that_opens_slowly_holds_up_no_other_session(monkeypatch: pytest.
             go.wait(30)
         return SimpleNamespace(problem=None, path=None, session=session, close=lambda: None)
 
-    monkeypatch.setattr(metrics, "_opened", open_it)
+    monkeypatch.setattr(metrics, "_open_store", open_it)
     with ThreadPoolExecutor(3) as pool:
         slow = [pool.submit(metrics.store, "slow") for _ in range(2)]
         wait_until(lambda: opened == ["slow"], "the slow one")

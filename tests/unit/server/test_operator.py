@@ -15,6 +15,7 @@ from fastapi import Depends, FastAPI
 from typer.testing import CliRunner
 
 from rayscope.cli.main import app as cli
+from rayscope.server.app import add_errors
 from rayscope.server.settings import operator_token
 from rayscope.server.write_access import HEADER, add_operator, operator_only
 
@@ -25,6 +26,7 @@ class Client:
     def __init__(self, folder: Path) -> None:
         services: Any = SimpleNamespace(operator_token=operator_token(folder))
         self.app = FastAPI()
+        add_errors(self.app)
         add_operator(self.app, services)
 
         @self.app.post("/act", dependencies=[Depends(operator_only(services))])

@@ -287,18 +287,18 @@ def test_a_thousand_nodes_fit(fresh: Any) -> None:
     assert {told["amounts"][used]["CPU"] for used in told["nodes"]["used"]} == {16.0}
 
 
-def test_the_picture_of_now_is_made_once_and_equals_the_single_answers(
+def test_the_snapshot_of_now_is_made_once_and_equals_the_single_answers(
     fresh: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.record(_story())
     fresh.server.services.catalog.about(SESSION).last_ns = time.time_ns()
     looked: list[Any] = []
 
-    def housed(*args: Any, **more: Any) -> Any:
+    def read_placement(*args: Any, **more: Any) -> Any:
         looked.append(more)
-        return placement_sql.housed(*args, **more)
+        return placement_sql.read_placement(*args, **more)
 
-    monkeypatch.setattr(snapshot, "sql", SimpleNamespace(housed=housed))
+    monkeypatch.setattr(snapshot, "sql", SimpleNamespace(read_placement=read_placement))
     cells = fresh.get("/api/nodes/cells")
     shared = fresh.get("/api/flow/physical")
     assert len(looked) == 1

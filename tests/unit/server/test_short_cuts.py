@@ -151,28 +151,28 @@ def test_bars_are_merged_as_if_one_by_one(fresh: Running, monkeypatch: pytest.Mo
                 f"SELECT {lane}, {begin}, greatest(coalesce({END}, {LAST_NS}), {begin}) AS ended, "
                 f"failed_ns IS NOT NULL FROM attempts WHERE ended >= {at(since or 0)}"
             ).fetchall()
-        frame = gantt_sql.frame(
+        extent = gantt_sql.extent(
             file, TaskFilters(), by="worker", lanes_from=0, lanes=500, last_ns=LAST_NS, levels=30
         )
-        found = gantt_sql.picture(
+        found = gantt_sql.window_bars(
             file,
             TaskFilters(since_ns=None if since is None else at(since)),
             by="worker",
             width=1600,
             last_ns=LAST_NS,
-            extent=(frame.origin_ns, frame.end_ns),
-            lanes=[one["lane"] for one in frame.lanes],
-            lanes_total=frame.lanes_total,
+            extent=(extent.origin_ns, extent.end_ns),
+            lanes=[one["lane"] for one in extent.lanes],
+            lanes_total=extent.lanes_total,
             levels=30,
         )
-        begin_ns = frame.origin_ns if since is None else at(since)
-        grain, bars = _expected(rows, gantt_sql.resolution(frame.end_ns - begin_ns, 1600), most)
+        begin_ns = extent.origin_ns if since is None else at(since)
+        grain, bars = _expected(rows, gantt_sql.resolution(extent.end_ns - begin_ns, 1600), most)
         assert found.resolution_ns == grain
         assert {
             (
                 bar["lane"],
-                bar["begin"] + frame.origin_ns,
-                bar["end"] + frame.origin_ns,
+                bar["begin"] + extent.origin_ns,
+                bar["end"] + extent.origin_ns,
                 *(bar[name] for name in ("count", "busy", "failed")),
             )
             for bar in found.bars

@@ -13,12 +13,12 @@ from rayscope.ray.events.from_json import ParsedBatch
 
 
 def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
-    bodies: list[bytes], recorder: Any, wait_for: Any, monkeypatch: pytest.MonkeyPatch
+    bodies: list[bytes], start_writer: Any, wait_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "UNREAD_FLUSH_S", 3600.0)
-    made = recorder()
+    made = start_writer()
     made.submit(bodies[0])
-    wait_for(lambda: made.pending_batches == 0, "the first flush, that of a new recorder")
+    wait_for(lambda: made.pending_batches == 0, "the first flush, that of a new writer")
     for body in bodies[1:]:
         made.submit(body)
     time.sleep(2 * writer.FLUSH_S)
@@ -34,9 +34,9 @@ def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
 
 
 def test_a_batch_waits_until_it_is_written_also_while_it_is_merged(
-    bodies: list[bytes], recorder: Any, monkeypatch: pytest.MonkeyPatch
+    bodies: list[bytes], start_writer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = recorder()
+    made = start_writer()
     waiting: list[int] = []
     convert = ParsedBatch.convert
 

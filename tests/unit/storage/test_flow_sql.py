@@ -106,7 +106,7 @@ def test_each_phase_of_a_plain_task_and_of_an_actors() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_objects_of_returns_generators_retries_and_puts(
-    order: int, recorder: Callable[..., Any], tmp_path: Path
+    order: int, start_writer: Callable[..., Any], tmp_path: Path
 ) -> None:
     put = ("01" + TASK[2:], execution.FIRST_PUT)  # of the second attempt
     value = ("00" + "77" * 23, execution.FIRST_PUT)  # of a thread, with a large argument of a call
@@ -146,7 +146,7 @@ def test_objects_of_returns_generators_retries_and_puts(
         Edge(DRIVER, 0, "get", generator, 3, 8, 140, 141),
         Edge(DRIVER, 0, "wait", TASK, 1, None, 100, 130),
     ]
-    recording = recorder(tmp_path / "data")
+    recording = start_writer(tmp_path / "data")
     session = "session_2026-01-01_00-00-00_000000_1"
     for edge in edges[::order]:
         recording.submit_records(RecordBatch(session, edges=[edge]), "events")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rayscope.ingest import writer
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.ray.events.batch import Format, MalformedBatch
 from rayscope.ray.events.from_json import ParsedBatch
@@ -24,7 +24,7 @@ from rayscope.storage.spool import Spool
 Dump = Callable[[Path], dict[str, list[tuple[Any, ...]]]]
 
 
-def record_of(made: Recorder) -> Path:
+def record_of(made: Writer) -> Path:
     (session,) = made.catalog.names()
     return made.catalog.path(session)
 
@@ -34,7 +34,7 @@ def test_what_no_decoder_foresaw_costs_one_event(
     form: Format,
     make_batches: Any,
     to_binary: Any,
-    recorder: Any,
+    start_writer: Any,
     dump: Dump,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -49,16 +49,16 @@ def test_what_no_decoder_foresaw_costs_one_event(
     }
     unlucky = next(event for event in events if "taskDefinitionEvent" in event)
     unlucky["taskDefinitionEvent"]["taskName"] = "unlucky"
-    merge = Recorder._merge
+    merge = Writer._merge
 
-    def fails(self: Recorder, batch: RecordBatch, recording: str, now: float) -> None:
+    def fails(self: Writer, batch: RecordBatch, recording: str, now: float) -> None:
         if any(attempt.name == "unlucky" for attempt in batch.attempts):
             raise SystemError("unforeseen")
         merge(self, batch, recording, now)
 
-    monkeypatch.setattr(Recorder, "_merge", fails)
+    monkeypatch.setattr(Writer, "_merge", fails)
     body = json.dumps(events).encode()
-    made = recorder()
+    made = start_writer()
     made.submit(body if form is Format.JSON else to_binary(body), form)
     assert made.flush()
     assert made.rejected == 1
@@ -67,18 +67,18 @@ def test_what_no_decoder_foresaw_costs_one_event(
     assert len(dump(record_of(made))["attempts"]) == len(tasks)  # the unlucky one by its other events
 
 
-def test_a_batch_of_many_sessions_is_refused(bodies: list[bytes], recorder: Any) -> None:
+def test_a_batch_of_many_sessions_is_refused(bodies: list[bytes], start_writer: Any) -> None:
     (event, *_) = json.loads(bodies[0])
-    made = recorder()
+    made = start_writer()
     with pytest.raises(MalformedBatch, match="3000 sessions"):
         made.submit(json.dumps([event | {"sessionName": f"session_{n}"} for n in range(3000)]).encode())
     assert made.catalog.names() == []
 
 
 def test_a_flood_of_sessions_is_bounded_and_the_honest_one_goes_on(
-    bodies: list[bytes], recorder: Any
+    bodies: list[bytes], start_writer: Any
 ) -> None:
-    made = recorder()
+    made = start_writer()
     made.submit(bodies[0])
     (event, *_) = json.loads(bodies[0])
     refused = 0
@@ -95,11 +95,11 @@ def test_a_flood_of_sessions_is_bounded_and_the_honest_one_goes_on(
 
 
 def test_sessions_that_are_recorded_come_before_new_ones(
-    bodies: list[bytes], recorder: Any, monkeypatch: pytest.MonkeyPatch
+    bodies: list[bytes], start_writer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it takes long to begin records, one that is open is written in between."""
     monkeypatch.setattr(writer, "_FLUSH_TURN_S", 0.0)  # one new record in each turn
-    made = recorder()
+    made = start_writer()
     made.submit(bodies[0])
     assert made.flush()
     honest = json.loads(bodies[0])[0]["sessionName"]
@@ -122,7 +122,7 @@ def test_sessions_that_are_recorded_come_before_new_ones(
 
 
 def test_want_of_memory_is_told_and_passes(
-    make_batches: Any, recorder: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
+    make_batches: Any, start_writer: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
     written: list[int] = []
     write = SessionFile.write
@@ -134,7 +134,7 @@ def test_want_of_memory_is_told_and_passes(
         write(self, **parts)
 
     monkeypatch.setattr(SessionFile, "write", short_of_memory)
-    made = recorder()
+    made = start_writer()
     for body in make_batches(3000):
         made.submit(body)
     made.flush(0.5)
@@ -151,7 +151,7 @@ def test_want_of_memory_is_told_and_passes(
 def test_a_batch_that_memory_does_not_suffice_for_is_merged_later(
     bodies: list[bytes],
     record: Any,
-    recorder: Any,
+    start_writer: Any,
     dump: Dump,
     monkeypatch: pytest.MonkeyPatch,
     wait_for: Any,
@@ -167,7 +167,7 @@ def test_a_batch_that_memory_does_not_suffice_for_is_merged_later(
 
     monkeypatch.setattr(writer, "_TRY_AGAIN_S", 0.1)
     monkeypatch.setattr(ParsedBatch, "convert", fails_at_first)
-    made = recorder()
+    made = start_writer()
     for body in bodies:
         made.submit(body)
     wait_for(lambda: len(calls) > len(bodies) and not made.spool.waiting(), "the batch to be merged")
@@ -207,10 +207,10 @@ def test_names_come_from_folders(tmp_path: Path) -> None:
 
 
 def test_an_event_of_no_session_costs_itself_alone(
-    bodies: list[bytes], recorder: Any, dump: Dump, record: Any
+    bodies: list[bytes], start_writer: Any, dump: Dump, record: Any
 ) -> None:
     expected = dump(record(bodies))
-    made = recorder()
+    made = start_writer()
     for body in bodies:
         stray = json.loads(body)[0] | {"sessionName": "../elsewhere"}
         made.submit(b"[" + json.dumps(stray).encode() + b"," + body.strip()[1:])

@@ -67,12 +67,12 @@ def test_shuffled_split_and_twice(
 def test_all_of_it_again_after_a_restart(
     bodies: list[bytes],
     expected: Tables,
-    recorder: Callable[..., Any],
+    start_writer: Callable[..., Any],
     tmp_path: Path,
     dump: Callable[[Path], Tables],
 ) -> None:
     for batches in (bodies[: len(bodies) // 2], bodies[::-1], bodies):
-        made = recorder(tmp_path / "data")
+        made = start_writer(tmp_path / "data")
         for batch in batches:
             made.submit(batch)
         made.stop()
@@ -83,7 +83,7 @@ def test_all_of_it_again_after_a_restart(
 def test_a_stop_in_a_hurry_leaves_the_rest_to_the_next_start(
     bodies: list[bytes],
     expected: Tables,
-    recorder: Callable[..., Any],
+    start_writer: Callable[..., Any],
     tmp_path: Path,
     dump: Callable[[Path], Tables],
     monkeypatch: pytest.MonkeyPatch,
@@ -91,13 +91,13 @@ def test_a_stop_in_a_hurry_leaves_the_rest_to_the_next_start(
     folder = tmp_path / "hurry"
     with monkeypatch.context() as patch:
         patch.setattr("rayscope.ingest.writer._STOP_S", 0)
-        patch.setattr("rayscope.ingest.writer.Recorder._drain_queue", lambda *_, **__: None)
-        first = recorder(folder)
+        patch.setattr("rayscope.ingest.writer.Writer._drain_queue", lambda *_, **__: None)
+        first = start_writer(folder)
         for body in bodies:
             first.submit(body)
         first.stop()
         assert len(first.spool.waiting()) == len(bodies)
-    second = recorder(folder)
+    second = start_writer(folder)
     second.stop()
     assert second.spool.waiting() == []
     (session,) = second.catalog.names()
@@ -138,21 +138,21 @@ def _calls_of_a_coroutine() -> list[RecordBatch]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_whoever_really_called_is_the_caller_whenever_that_is_told(
-    seed: int, recorder: Callable[..., Any], tmp_path: Path
+    seed: int, start_writer: Callable[..., Any], tmp_path: Path
 ) -> None:
     rng = random.Random(seed)
     parts = _calls_of_a_coroutine()
     rng.shuffle(parts)
     parts += rng.sample(parts, 3)
     stopped_after = rng.randrange(len(parts))
-    made = recorder(tmp_path)
+    made = start_writer(tmp_path)
     for number, part in enumerate(parts):
         made.submit_records(part, "events")
         if rng.random() < 0.6:
             assert made.flush()
         if number == stopped_after:
             made.stop()
-            made = recorder(tmp_path)
+            made = start_writer(tmp_path)
     made.stop()
     rows = run_sql(
         tmp_path,

@@ -24,7 +24,7 @@ def test_keeps_the_order_across_processes(tmp_path: Path) -> None:
     assert [second.get(name) for name in names] == [b"\0" * 1000, b"\1" * 1000, b"\2" * 1000, b"later"]
     assert second.pending_bytes == 3005
     for name in names[:2]:
-        second.done(name)
+        second.remove(name)
     assert second.waiting() == names[2:]
     assert second.pending_bytes == 1005
 
@@ -47,7 +47,7 @@ def test_too_much_waiting_is_refused_until_there_is_room(tmp_path: Path) -> None
         spool.put(b"y" * 21)
     assert refused.value.remedy
     spool.put(b"y" * 20)
-    spool.done(name)
+    spool.remove(name)
     spool.put(b"z" * 80)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from rayscope.ingest.writer import Recorder
+from rayscope.ingest.writer import Writer
 from rayscope.model import Drop, RecordBatch
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
@@ -39,11 +39,11 @@ def only_record(folder: Path) -> Path:
 
 
 def test_a_locked_record_is_written_once_it_is_free(
-    bodies: list[bytes], record: Any, recorder: Any, dump: Dump, tmp_path: Path, wait_for: Any
+    bodies: list[bytes], record: Any, start_writer: Any, dump: Dump, tmp_path: Path, wait_for: Any
 ) -> None:
     expected = dump(record(bodies))
     folder = tmp_path / "locked"
-    first = recorder(folder)
+    first = start_writer(folder)
     first.submit(bodies[0])
     first.stop()
     holder = subprocess.Popen(
@@ -54,7 +54,7 @@ def test_a_locked_record_is_written_once_it_is_free(
     )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    second = recorder(folder)
+    second = start_writer(folder)
     for body in bodies[1:]:
         second.submit(body)
     wait_for(lambda: second.error, "the writer to find the record locked")
@@ -75,14 +75,14 @@ def overwrite(path: Path, offset: int, count: int) -> None:
 
 @pytest.mark.parametrize(("offset", "count"), [(0, 20_000), (4096, 8192), (12_288, 1 << 20)])
 def test_a_damaged_record_is_set_aside_and_recording_goes_on(
-    offset: int, count: int, bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path
+    offset: int, count: int, bodies: list[bytes], start_writer: Any, dump: Dump, tmp_path: Path
 ) -> None:
-    first = recorder(tmp_path)
+    first = start_writer(tmp_path)
     first.submit(bodies[0])
     first.stop()
     path = only_record(tmp_path)
     overwrite(path, offset, count)
-    second = recorder(tmp_path)
+    second = start_writer(tmp_path)
     for body in bodies:
         second.submit(body)
     second.flush()
@@ -96,14 +96,14 @@ def test_a_damaged_record_is_set_aside_and_recording_goes_on(
 
 
 def test_a_full_disk_loses_nothing(
-    make_batches: Any, record: Any, recorder: Any, dump: Dump, tmp_path: Path, wait_for: Any
+    make_batches: Any, record: Any, start_writer: Any, dump: Dump, tmp_path: Path, wait_for: Any
 ) -> None:
     """No file may grow beyond 200 kB for a while: batches still fit, the record does not."""
     bodies = make_batches(3000, size=100)
     assert max(map(len, bodies)) < 200_000
     expected = dump(record(bodies))
     folder = tmp_path / "full"
-    made = recorder(folder)
+    made = start_writer(folder)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
     try:
@@ -122,13 +122,13 @@ def test_a_full_disk_loses_nothing(
 
 
 def test_a_record_of_a_later_version_is_left_alone(
-    bodies: list[bytes], record: Any, recorder: Any, wait_for: Any
+    bodies: list[bytes], record: Any, start_writer: Any, wait_for: Any
 ) -> None:
     path = record(bodies[:1])
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE meta SET value = '999' WHERE key = 'format'")
     before = path.read_bytes()
-    made = recorder(path.parents[2])
+    made = start_writer(path.parents[2])
     made.submit(bodies[1])
     wait_for(lambda: made.error, "the writer to find the record too new")
     assert (made.error.code, made.error.remedy) == ("newer", "Upgrade: pip install -U rayscope")
@@ -138,7 +138,7 @@ def test_a_record_of_a_later_version_is_left_alone(
 
 
 def test_an_older_record_is_refused_with_the_way_out(
-    bodies: list[bytes], record: Any, recorder: Any, wait_for: Any
+    bodies: list[bytes], record: Any, start_writer: Any, wait_for: Any
 ) -> None:
     path = record(bodies[:1])
     with duckdb.connect(str(path)) as connection:
@@ -147,7 +147,7 @@ def test_an_older_record_is_refused_with_the_way_out(
     with pytest.raises(StoreError, match="older Rayscope") as refused:
         SessionFile(path)
     assert (refused.value.code, "remove its folder" in refused.value.remedy) == ("older", True)
-    made = recorder(path.parents[2])
+    made = start_writer(path.parents[2])
     made.submit(bodies[1])
     wait_for(lambda: made.error, "the writer to find the record too old")
     made.stop()
@@ -196,10 +196,10 @@ def test_a_session_being_read_is_not_dropped(catalog: Catalog) -> None:
 
 
 def test_a_removed_folder_does_not_end_recording(
-    bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bodies: list[bytes], start_writer: Any, dump: Dump, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the remedy for a damaged record says, done while the server runs; retention comes next."""
-    made = recorder(tmp_path)
+    made = start_writer(tmp_path)
     made.submit(bodies[0])
     assert made.flush()
     shutil.rmtree(only_record(tmp_path).parent)
@@ -215,9 +215,9 @@ def test_a_removed_folder_does_not_end_recording(
 
 
 def test_losses_that_come_alone_are_on_record(
-    bodies: list[bytes], recorder: Any, dump: Dump, tmp_path: Path
+    bodies: list[bytes], start_writer: Any, dump: Dump, tmp_path: Path
 ) -> None:
-    made = recorder(tmp_path)
+    made = start_writer(tmp_path)
     made.submit(bodies[0])
     assert made.flush()
     (session,) = made.catalog.names()
@@ -230,12 +230,12 @@ def test_losses_that_come_alone_are_on_record(
 
 
 def test_one_session_that_cannot_be_written_does_not_hold_up_the_others(
-    bodies: list[bytes], record: Any, recorder: Any, wait_for: Any
+    bodies: list[bytes], record: Any, start_writer: Any, wait_for: Any
 ) -> None:
     path = record(bodies[:1])
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE meta SET value = '999' WHERE key = 'format'")
-    made = recorder(path.parents[2])
+    made = start_writer(path.parents[2])
     other = path.parent.name + "_other"
     for body in bodies:
         made.submit(body.replace(path.parent.name.encode(), other.encode()))
@@ -258,7 +258,7 @@ def test_a_batch_that_cannot_be_read_again_keeps_its_place(
     spool = Spool(folder / "spool")
     for body in bodies:
         spool.put(body)
-    made = Recorder(catalog, spool, Retention())
+    made = Writer(catalog, spool, Retention())
     unreadable = folder / "spool" / spool.waiting()[3]
     unreadable.rename(unreadable.with_suffix(".away"))
     unreadable.mkdir()  # reading it is an error that may pass

@@ -1,11 +1,11 @@
-"""Reservations, and how the picture of nodes and workers is cut."""
+"""Reservations, and how the placement of nodes and workers is cut."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.cluster.placement.compute import NodeRow, WorkerRow, picture
+from rayscope.cluster.placement.compute import NodeRow, WorkerRow, build_placement
 from rayscope.cluster.placement.reservations import Group, group_at, reservation, total_of
 
 GROUP = "ab" * 18
@@ -59,7 +59,7 @@ def test_sums_are_of_all_whatever_is_cut(
         )
         for number, (node, running, cpus) in enumerate(rows)
     ]
-    told = picture([NodeRow("n0")], workers, [], max_nodes=max_nodes, max_workers=max_workers)
+    told = build_placement([NodeRow("n0")], workers, [], max_nodes=max_nodes, max_workers=max_workers)
     assert told.workers_total == len(rows)
     assert told.nodes_total == len({"n0"} | {f"n{node}" for node, _, _ in rows})
     assert len(told.nodes) == min(max_nodes, told.nodes_total)
@@ -71,14 +71,14 @@ def test_sums_are_of_all_whatever_is_cut(
         assert told.workers.node.count(at) or not mine
     if len(told.nodes) <= max_workers:
         assert len(told.workers.key) <= max_workers
-    again = picture([NodeRow("n0")], workers[::-1], [], max_nodes=max_nodes, max_workers=max_workers)
+    again = build_placement([NodeRow("n0")], workers[::-1], [], max_nodes=max_nodes, max_workers=max_workers)
     assert again == told
 
 
 def test_who_asked_for_no_bundle_is_in_the_first_of_the_group() -> None:
     group = Group(GROUP, "g", ((0, "n", None), (1, "n", None)))
     text = f'{{"CPU_group_{GROUP}":1}}'
-    told = picture([], [WorkerRow("0" * 56, "n", actor_resources=text)], [group])
+    told = build_placement([], [WorkerRow("0" * 56, "n", actor_resources=text)], [group])
     assert [told.bundles[at].index for at in told.workers.bundle] == [0]
     # Nobody told how large the bundles are: what is used of them is reserved.
     assert told.nodes[0].used == {"CPU": 1.0}
@@ -86,6 +86,6 @@ def test_who_asked_for_no_bundle_is_in_the_first_of_the_group() -> None:
 
 def test_bundles_of_a_node_that_has_ended_are_nowhere() -> None:
     group = Group(GROUP, "g", ((0, "n", {"CPU": 1.0}), (1, "ended", {"CPU": 2.0}), (2, "untold", None)))
-    told = picture([NodeRow("n")], [], [group], gone={"ended"})
+    told = build_placement([NodeRow("n")], [], [group], gone={"ended"})
     assert [(node.id, node.is_known) for node in told.nodes] == [("n", True), ("untold", False)]
     assert ([bundle.index for bundle in told.bundles], told.bundles_total) == ([0, 2], 2)

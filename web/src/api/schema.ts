@@ -6,7 +6,7 @@
 /**
  * What an export is written as.
  */
-export type Format = 'perfetto' | 'chrome' | 'speedscope' | 'parquet';
+export type Format = 'perfetto' | 'speedscope' | 'parquet';
 
 /**
  * Take an alert on.

@@ -964,8 +964,6 @@ export const en = {
     filtered: 'Export the filtered attempts for another program',
     perfetto: 'Perfetto trace',
     perfettoHint: 'Every attempt and its caller on a timeline. Opens in ui.perfetto.dev',
-    chrome: 'Chrome trace (JSON)',
-    chromeHint: 'The same for chrome://tracing',
     speedscope: 'speedscope profile',
     speedscopeHint: 'Time by call path and by worker. Opens in speedscope.app',
     parquet: 'Parquet tables (ZIP)',

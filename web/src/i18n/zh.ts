@@ -925,8 +925,6 @@ export const zh: Translation = {
     filtered: '导出筛选后的尝试，供其他程序使用',
     perfetto: 'Perfetto trace',
     perfettoHint: '时间线上的每次尝试及其调用方，可在 ui.perfetto.dev 打开',
-    chrome: 'Chrome trace（JSON）',
-    chromeHint: '内容相同，供 chrome://tracing 使用',
     speedscope: 'speedscope 性能剖析',
     speedscopeHint: '按调用路径和 Worker 的时间，可在 speedscope.app 打开',
     parquet: 'Parquet 表（ZIP）',

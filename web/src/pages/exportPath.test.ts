@@ -10,8 +10,8 @@ const url: SessionUrl = {
 };
 
 test('the filters of tasks go along, those of other lists do not', () => {
-  expect(exportPath(url, 'chrome')).toBe(
-    '/api/export?format=chrome&session=session_1&job_id=01000000&q=a%26b',
+  expect(exportPath(url, 'speedscope')).toBe(
+    '/api/export?format=speedscope&session=session_1&job_id=01000000&q=a%26b',
   );
   expect(exportPath({ ...url, view: 'nodes' }, 'parquet')).toBe(
     '/api/export?format=parquet&session=session_1',

@@ -1,7 +1,7 @@
 import { apiPath } from '../api/client';
 import { isFlow, type SessionUrl } from '../app/url';
 
-export const FORMATS = ['perfetto', 'chrome', 'speedscope', 'parquet'] as const;
+export const FORMATS = ['perfetto', 'speedscope', 'parquet'] as const;
 export type ExportFormat = (typeof FORMATS)[number];
 
 /** Where the file is to be had; filters count where they are those of tasks. */

@@ -47,7 +47,7 @@ class AlertmanagerChannel:
 
     def send(self, notification: Notification) -> None:
         """Post all alerts at once. Raises ChannelError."""
-        alerts = [_told(alert, notification) for alert in notification.firing + notification.resolved]
+        alerts = [_payload(alert, notification) for alert in notification.firing + notification.resolved]
         try:
             answer = self._client.post(
                 self._url,
@@ -60,7 +60,7 @@ class AlertmanagerChannel:
             raise ChannelError(f"{self._host} answered {answer.status_code}: {answer.text[:200]}")
 
 
-def _told(alert: Alert, notification: Notification) -> dict[str, Any]:
+def _payload(alert: Alert, notification: Notification) -> dict[str, Any]:
     ends_ns = alert.resolved_ns or notification.now_ns + _HOLDS_NS
     return {
         "labels": {**alert.labels, "session": notification.session},

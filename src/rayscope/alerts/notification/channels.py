@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from rayscope.alerts.rules import duration_ns
 from rayscope.alerts.state import Alert
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
+from rayscope.errors import RayscopeError
 from rayscope.storage.errors import BadQuery, NotFound
 
 GROUP = "rayscope.channels"
@@ -27,7 +28,7 @@ _MAX_CHANNELS = 50
 _ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
 
 
-class ChannelError(Exception):
+class ChannelError(RayscopeError):
     """A notification could not be delivered; the text says why and holds no secrets."""
 
 
@@ -94,7 +95,7 @@ class Channel(Protocol):
         """Where it sends to, for people; no secrets."""
 
 
-class Configured(NamedTuple):
+class ConfiguredChannel(NamedTuple):
     """A channel of the file. ``match``: labels that an alert must have. ``channel``: None if unusable."""
 
     name: str
@@ -110,11 +111,11 @@ class Configured(NamedTuple):
 class Config(NamedTuple):
     """All of ``channels.yml``; ``problem`` and ``remedy`` if it cannot be read."""
 
-    channels: tuple[Configured, ...] = ()
+    channels: tuple[ConfiguredChannel, ...] = ()
     problem: str | None = None
     remedy: str | None = None
 
-    def named(self, name: str) -> Configured:
+    def named(self, name: str) -> ConfiguredChannel:
         """The channel of that name. Raises NotFound."""
         for each in self.channels:
             if each.name == name:
@@ -174,7 +175,7 @@ def load_channels(path: Path) -> Config:
     return Config(channels)
 
 
-def _configured(given: Any, number: int, route: Route) -> Configured:
+def _configured(given: Any, number: int, route: Route) -> ConfiguredChannel:
     name, kind = f"channel-{number + 1}", ""
     match: dict[str, str] = {}
     resolved = True
@@ -190,12 +191,14 @@ def _configured(given: Any, number: int, route: Route) -> Configured:
         resolved = bool(given.get("send_resolved", True))
         channel: Channel = _kind(kind)(given)
         route = channel.route or _route(given, route)
-        return Configured(name, kind, match, resolved, route, channel, None, None)
+        return ConfiguredChannel(name, kind, match, resolved, route, channel, None, None)
     except BadQuery as problem:
-        return Configured(name, kind, match, resolved, route, None, problem.message, problem.remedy)
+        return ConfiguredChannel(name, kind, match, resolved, route, None, problem.message, problem.remedy)
     except Exception as error:  # a plug-in's; its text could hold a secret
         said = f"Could not create the channel: {type(error).__name__}."
-        return Configured(name, kind, match, resolved, route, None, said, "See the plugin's documentation.")
+        return ConfiguredChannel(
+            name, kind, match, resolved, route, None, said, "See the plugin's documentation."
+        )
 
 
 def _route(given: Mapping[str, Any], base: Route) -> Route:

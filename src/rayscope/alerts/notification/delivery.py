@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from rayscope.alerts.notification.channels import ChannelError, Configured, Notification
+from rayscope.alerts.notification.channels import ChannelError, ConfiguredChannel, Notification
 
 log = logging.getLogger("rayscope.alerts")
 
@@ -19,7 +19,7 @@ MAX_WAITING = 100
 RETRY_S = (1.0, 5.0, 20.0, 60.0)
 
 
-class Delivered(msgspec.Struct):
+class DeliveryStatus(msgspec.Struct):
     """How the deliveries of a channel go. ``last_*`` are of the last try; times in ns, 0 before the first."""
 
     sent: int = 0
@@ -39,12 +39,12 @@ class Delivery:
 
     def __init__(
         self,
-        channel: Configured,
+        channel: ConfiguredChannel,
         given_up: Callable[[Notification], None],
         retry_s: tuple[float, ...] = RETRY_S,
     ) -> None:
         self.channel = channel
-        self.told = Delivered()
+        self.status = DeliveryStatus()
         self._given_up = given_up
         self._retry_s = retry_s
         self._waiting: deque[Notification] = deque()
@@ -60,9 +60,9 @@ class Delivery:
         with self._wake:
             if len(self._waiting) >= MAX_WAITING:
                 self._waiting.popleft()
-                self.told.dropped += 1
+                self.status.dropped += 1
             self._waiting.append(notification)
-            self.told.waiting = len(self._waiting)
+            self.status.waiting = len(self._waiting)
             self._wake.notify()
 
     def stop(self) -> list[Notification]:
@@ -81,7 +81,7 @@ class Delivery:
                 if self._stopping:
                     return
                 notification = self._waiting.popleft()
-                self.told.waiting = len(self._waiting)
+                self.status.waiting = len(self._waiting)
             if not self._deliver(notification):
                 return
 
@@ -90,11 +90,11 @@ class Delivery:
         for number, pause in enumerate((*self._retry_s, None), 1):
             error = attempt(self.channel, notification)
             now_ns = time.time_ns()
-            self.told.tries, self.told.last_ns, self.told.last_ok = number, now_ns, error is None
-            self.told.last_error, self.told.last_title = error, notification.title
-            self.told.next_try_ns = 0 if error is None or pause is None else now_ns + int(pause * 1e9)
+            self.status.tries, self.status.last_ns, self.status.last_ok = number, now_ns, error is None
+            self.status.last_error, self.status.last_title = error, notification.title
+            self.status.next_try_ns = 0 if error is None or pause is None else now_ns + int(pause * 1e9)
             if error is None:
-                self.told.sent += 1
+                self.status.sent += 1
                 return True
             log.warning("channel %s, try %d: %s", self.channel.name, number, error)
             if pause is None:
@@ -104,12 +104,12 @@ class Delivery:
                 if self._wake.wait_for(lambda: self._stopping, pause):
                     return False
                 self._again = None
-        self.told.failed += 1
+        self.status.failed += 1
         self._given_up(notification)
         return True
 
 
-def attempt(channel: Configured, notification: Notification) -> str | None:
+def attempt(channel: ConfiguredChannel, notification: Notification) -> str | None:
     """Send once. What went wrong, or None."""
     if channel.channel is None:
         return channel.problem or "The channel is not usable."

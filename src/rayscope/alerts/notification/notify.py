@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from rayscope.alerts.files import load, save
-from rayscope.alerts.notification.channels import Config, Configured, Notification, Route, load_channels
-from rayscope.alerts.notification.delivery import RETRY_S, Delivered, Delivery, attempt
+from rayscope.alerts.notification.channels import (
+    Config,
+    ConfiguredChannel,
+    Notification,
+    Route,
+    load_channels,
+)
+from rayscope.alerts.notification.delivery import RETRY_S, Delivery, DeliveryStatus, attempt
 from rayscope.alerts.state import Alert, State
 
 #: What was told of groups that nobody has heard of since is forgotten after so long.
@@ -30,8 +37,8 @@ class Group(msgspec.Struct):
 
     first_ns: int
     sent_ns: int = 0
-    #: The fingerprints that it was told of as firing.
-    told: list[str] = []
+    #: The fingerprints of the alerts that it was notified of as firing.
+    notified: list[str] = []
 
 
 class Notifier:
@@ -48,11 +55,15 @@ class Notifier:
         self._link = link
         self._retry_s = retry_s
         self._lock = threading.RLock()
-        self._groups = load(self._state, dict[str, Group], {})
         self._deliveries: dict[str, Delivery] = {}
         self._stamp: float | None = -1
         self.config = Config()
         self.reload()
+
+    @cached_property
+    def _groups(self) -> dict[str, Group]:
+        """Read at first use, and again at the next while the file cannot be read."""
+        return load(self._state, dict[str, Group], {})
 
     def reload(self) -> None:
         """Read the file again if it has changed; what waits for a channel goes on to the one of its name."""
@@ -70,7 +81,7 @@ class Notifier:
             for channel in self.config.channels:
                 made = self._deliveries[channel.name] = Delivery(channel, self._given_up, self._retry_s)
                 if channel.name in before:
-                    made.told = before[channel.name].told
+                    made.status = before[channel.name].status
                     for notification in waiting[channel.name]:
                         made.put(notification)
 
@@ -80,23 +91,23 @@ class Notifier:
             for delivery in self._deliveries.values():
                 delivery.stop()
 
-    def told(self, channel: str) -> Delivered:
+    def status(self, channel: str) -> DeliveryStatus:
         """How a channel's deliveries go."""
         with self._lock:
             delivery = self._deliveries.get(channel)
-        return delivery.told if delivery else Delivered()
+        return delivery.status if delivery else DeliveryStatus()
 
     def test(self, name: str, notification: Notification) -> str | None:
         """Send a test through a channel now. What went wrong, or None. Raises NotFound."""
         channel = self.config.named(name)
         error = attempt(channel, notification)
-        told = self.told(name)
-        told.last_ns, told.last_ok, told.last_error = notification.now_ns, error is None, error
-        told.last_title, told.tries, told.next_try_ns = notification.title, 1, 0
+        status = self.status(name)
+        status.last_ns, status.last_ok, status.last_error = notification.now_ns, error is None, error
+        status.last_title, status.tries, status.next_try_ns = notification.title, 1, 0
         return error
 
     def tick(self, alerts: Mapping[str, Sequence[Alert]], silencing: Silencing, now_ns: int) -> None:
-        """``alerts``: of every session that lives, those that fire or are resolved."""
+        """``alerts``: of every session that lives, those that fire or are resolved. Raises StoreError."""
         with self._lock:
             changed = False
             seen: set[str] = set()
@@ -116,7 +127,7 @@ class Notifier:
 
     def _group(
         self,
-        channel: Configured,
+        channel: ConfiguredChannel,
         session: str,
         key: str,
         labels: Mapping[str, str],
@@ -127,9 +138,9 @@ class Notifier:
         """Tell of one group if it is time. Whether anything is to be saved."""
         loud = [alert for alert in members if not silencing({**alert.labels, "session": session})]
         group = self._groups.get(key)
-        told = set(group.told) if group else set()
+        notified = set(group.notified) if group else set()
         firing = [alert for alert in loud if alert.state is State.FIRING]
-        over = [alert for alert in loud if alert.state is State.RESOLVED and alert.fingerprint in told]
+        over = [alert for alert in loud if alert.state is State.RESOLVED and alert.fingerprint in notified]
         resolved = over if channel.send_resolved else []
         if group is None:
             if not firing or len(self._groups) >= _MAX_GROUPS:
@@ -141,7 +152,7 @@ class Notifier:
                 return True
             return False
         wanted = [alert for alert in firing if alert.ack is None]
-        fresh = [alert for alert in wanted if alert.fingerprint not in told]
+        fresh = [alert for alert in wanted if alert.fingerprint not in notified]
         if not self._is_due(group, channel.route, bool(fresh or over), bool(wanted), now_ns):
             return False
         if firing or resolved:
@@ -149,7 +160,7 @@ class Notifier:
             self._deliveries[channel.name].put(
                 Notification(session, dict(labels), firing, resolved, link, now_ns)
             )
-        group.sent_ns, group.told = now_ns, [alert.fingerprint for alert in firing]
+        group.sent_ns, group.notified = now_ns, [alert.fingerprint for alert in firing]
         if not firing:
             del self._groups[key]
         return True
@@ -169,11 +180,11 @@ class Notifier:
             for key, group in self._groups.items():
                 _, session, labels = msgspec.json.decode(key, type=tuple[str, str, dict[str, str]])
                 if session == notification.session and labels == notification.group:
-                    group.told = []
+                    group.notified = []
 
 
 def _grouped(
-    channel: Configured, session: str, alerts: Sequence[Alert]
+    channel: ConfiguredChannel, session: str, alerts: Sequence[Alert]
 ) -> list[tuple[str, dict[str, str], list[Alert]]]:
     """A channel's groups of a session: their key, their labels, and their alerts."""
     groups: dict[str, tuple[dict[str, str], list[Alert]]] = {}

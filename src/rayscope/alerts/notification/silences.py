@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -49,7 +50,11 @@ class Silences:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._all = {silence.id: silence for silence in load(path, list[Silence], [])}
+
+    @cached_property
+    def _all(self) -> dict[str, Silence]:
+        """Read at first use, and again at the next while the file cannot be read."""
+        return {silence.id: silence for silence in load(self._path, list[Silence], [])}
 
     def add(
         self,
@@ -61,7 +66,7 @@ class Silences:
         *,
         now_ns: int,
     ) -> Silence:
-        """A new silence. Raises BadQuery for what cannot be."""
+        """A new silence. Raises BadQuery for what cannot be, StoreError while the file cannot be read."""
         ends_ns = min(ends_ns, starts_ns + _LONGEST_NS)
         if not matchers or len(matchers) > _MAX_MATCHERS:
             raise BadQuery(f"A silence must have 1 to {_MAX_MATCHERS} matchers.", "Give the labels to match.")

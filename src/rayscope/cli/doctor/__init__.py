@@ -1,1 +1,1 @@
-"""``rayscope doctor``: asking (``gather``, ``host``), judging (``judging``), printing (``command``)."""
+"""``rayscope doctor``: ``collect`` and ``host`` find facts, ``checks`` judges them, ``command`` prints."""

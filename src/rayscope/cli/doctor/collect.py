@@ -27,7 +27,7 @@ _API_S = 5.0
 _REPORT_S = 6.0
 
 
-def gather(
+def collect(
     address: str, settings: Settings, server: str | None, data_dir: Path | None, seconds: float, probe: bool
 ) -> Facts:
     """Ask and measure. Raises GcsError if the cluster cannot be reached, and for nothing else."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rayscope.cli.doctor.checks import Finding
     from rayscope.cli.doctor.facts import Facts
 
-#: Exit status when something is missing or worth mending.
+#: Exit status when something is missing or worth fixing.
 NOT_WHOLE = 1
 _STYLES = {"on": "green", "partly": "yellow", "off": "red", "unknown": "yellow"}
 
@@ -49,10 +49,10 @@ def doctor(
 ) -> None:
     """Check what is recorded, its overhead, and how to enable the rest.
 
-    Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth mending.
+    Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth fixing.
     """
     from rayscope.cli.doctor.checks import is_whole, judge
-    from rayscope.cli.doctor.collect import gather
+    from rayscope.cli.doctor.collect import collect
     from rayscope.ray.address import AddressError, resolve
     from rayscope.ray.gcs.client import GcsError
 
@@ -62,7 +62,7 @@ def doctor(
     try:
         address = resolve(address)
         with stderr().status(f"checking {address} for about {seconds:g} s"):
-            facts = gather(address, settings, server, data_dir, seconds, probe)
+            facts = collect(address, settings, server, data_dir, seconds, probe)
     except (AddressError, GcsError) as error:
         fail(error.message, error.remedy)
     findings = judge(facts)

@@ -20,7 +20,7 @@ from rayscope.cli.doctor.facts import Driver, is_here, node_env
 from rayscope.ray.agents.drops import PREFIX, parse_drops, read_agent_counters
 
 _METRICS_S = 2.0
-_MOST_AGENTS = 4
+_MAX_AGENTS = 4
 _PROBE_S = 30.0
 PROBE_TASKS = 1000
 _COUNTERS = {"events_received": "received", "published_events": "published"}
@@ -145,7 +145,7 @@ def drivers(jobs: Iterable[Any]) -> Iterator[Driver]:
 def counters(ports: Mapping[str, tuple[str, int]]) -> dict[str, dict[str, int]]:
     """Node id -> what the agents of this machine count: events received, published and lost."""
     found = {}
-    for node_id, place in list(ports.items())[:_MOST_AGENTS]:
+    for node_id, place in list(ports.items())[:_MAX_AGENTS]:
         lines = read_agent_counters(*place, _METRICS_S)
         if lines is not None:
             found[node_id] = parse_counters(lines)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from rayscope.cluster.nodes.schemas import NodeDetailParts, NodeUsage, ProcessFigures
-from rayscope.server.schemas import Answer, Dropped, Lane
+from rayscope.ingest.schemas import Dropped, Lane
+from rayscope.server.schemas import Answer
 
 
 class EntityPage(Answer):

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from rayscope.cluster.events import schemas, sql
 from rayscope.cluster.sessions.recording import dropped
-from rayscope.server.parameters import ERRORS, Cursor, Limit, Nanoseconds, Session, Text, answered
+from rayscope.server.parameters import ERRORS, Cursor, Limit, Nanoseconds, Session, Text, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 
@@ -53,4 +53,4 @@ def add_events(app: FastAPI, services: Services) -> None:
                 "dropped": dropped(services, chosen),
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)

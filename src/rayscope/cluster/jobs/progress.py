@@ -20,7 +20,7 @@ def progress_of(
     Of a submission with a driver it is the driver's. Raises NotFound for what is not on record.
     """
     owner = _owner(services, session, of, entity_id)
-    functions, rest = services.records.cached(
+    functions, rest = services.records.read_cached(
         session,
         f"progress {of} {owner}",
         lambda file: sql.functions_of(file, of, owner, services.records.last_ns(session)),
@@ -43,7 +43,9 @@ def _owner(services: Services, session: str, of: Literal["job", "actor"], entity
         known = services.records.read(session, lambda file: entities.get_entity(file, of, entity_id))
     except NotFound:
         # Its tasks may be told before the job itself is.
-        if of == "job" and entity_id in services.records.cached(session, "tasks_by_job", sql.tasks_by_job):
+        if of == "job" and entity_id in services.records.read_cached(
+            session, "tasks_by_job", sql.tasks_by_job
+        ):
             return entity_id
         raise
     return str(known.get("alias_of") or entity_id)

@@ -73,10 +73,10 @@ def add_logs(app: FastAPI, services: Services) -> None:
                 "total": total,
                 "left_out": total - len(files),
                 "keeping": {
-                    "mode": services.log_keeper.mode,
+                    "mode": services.log_archiver.mode,
                     "bytes": store.disk_bytes if store else 0,
                     "max_bytes": services.settings.max_log_bytes,
-                    "error": services.log_keeper.error,
+                    "error": services.log_archiver.error,
                 },
             }
         )
@@ -220,7 +220,7 @@ def _files(
     services: Services, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[dict[str, Any]], list[_File]]:
     """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
-    rows: list[dict[str, Any]] = services.records.cached(session, "log_nodes", sql.log_nodes)
+    rows: list[dict[str, Any]] = services.records.read_cached(session, "log_nodes", sql.log_nodes)
     store = services.logs.store(session)
     counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}
@@ -246,7 +246,7 @@ def _files(
             files += [_File(node, name, read_name(name), mine.get(name), name in now) for name in every_name]
             count = len(every_name)
         told = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
-        nodes.append({**told, "files": count, "problem": _told(problem)})
+        nodes.append({**told, "files": count, "problem": _describe_problem(problem)})
     return nodes, files
 
 
@@ -294,7 +294,7 @@ def _page(
         "name": source.name,
         "kind": describe(source.name)["kind"],
         "live": source.live,
-        "problem": _told(source.problem),
+        "problem": _describe_problem(source.problem),
         "kept": source.kept.kept if source.kept else 0,
         **found,
     }
@@ -306,13 +306,13 @@ def _of_part(services: Services, session: str, part: Part, limit: int, with_line
     try:
         source = services.logs.source(session, part.node_id, part.name)
     except NotFound as error:
-        return {"page": None, "problem": _told(Problem(error.code, error.message, error.remedy))}
+        return {"page": None, "problem": _describe_problem(Problem(error.code, error.message, error.remedy))}
     end = source.size if part.end is None else min(part.end, source.size)
     wanted = Wanted(min(part.begin, end), end, limit)
     return {"page": _page(session, source, wanted, None, None), "problem": None}
 
 
-def _told(problem: Problem | None) -> dict[str, str] | None:
+def _describe_problem(problem: Problem | None) -> dict[str, str] | None:
     return None if problem is None else problem._asdict()
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.files import Logs
+from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import USER_KINDS, read_name
 from rayscope.ray.gcs.client import GcsError
@@ -30,7 +31,7 @@ log = logging.getLogger("rayscope.server")
 
 #: The pause between turns, and what one waits for at most, s. The pause between lists of a node's files, s;
 #: lists of all nodes, and files that a node lists, a second.
-_TURN_S, _TURN_MOST_S = 1.0, 3.0
+_TURN_S, _MAX_TURN_S = 1.0, 3.0
 _LIST_S, _LISTS_A_SECOND, _FILES_A_SECOND = 4.0, 25.0, 500
 #: How long the nodes that live hold, and how long to wait for the record to know a worker's node, s.
 _NODES_S, _HOME_S = 3.0, 10.0
@@ -73,7 +74,7 @@ class _Node:
     busy: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Keeper:
+class LogArchiver:
     """Keeps logs in a thread. ``error``: why it does not now, or None."""
 
     def __init__(
@@ -86,8 +87,7 @@ class Keeper:
         self._logs = logs
         self._nodes: dict[tuple[str, str], _Node] = {}
         self._alive_nodes: dict[str, tuple[float, list[str]]] = {}
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="rayscope-log-keeper", daemon=True)
+        self._task = PeriodicTask("rayscope-log-archiver", _TURN_S, self._turn_or_say_why_not)
         self._pool = ThreadPoolExecutor(4, "rayscope-log-reader")
         self._counting = threading.Lock()
         self._cpu_s, self._reckoned, self._slow = 0.0, time.monotonic(), 1.0
@@ -103,18 +103,16 @@ class Keeper:
     def start(self) -> None:
         """Begin, unless nothing is to be kept."""
         if self.mode != "none":
-            self._thread.start()
+            self._task.start()
 
     def stop(self) -> None:
         """Stop; what was read is kept."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(_TURN_MOST_S + 1)
+        self._task.stop(_MAX_TURN_S + 1)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def catch_up(self, session: str, timeout_s: float) -> None:
+    def archive_now(self, session: str, timeout_s: float) -> None:
         """Take in what a cluster's files say by now: called before the cluster is stopped."""
-        if self.mode == "none" or self._stopping.is_set() or self._short_of_disk():
+        if self.mode == "none" or self._task.is_stopping or self._short_of_disk():
             return
         end = time.monotonic() + timeout_s
         jobs = [
@@ -124,13 +122,12 @@ class Keeper:
         ]
         wait(jobs, timeout_s)
 
-    def _run(self) -> None:
-        while not self._stopping.wait(_TURN_S):
-            try:
-                self._turn()
-            except Exception as error:  # whatever one cluster says, the others' logs are kept
-                log.exception("keeping logs")
-                self.error = {"message": f"Keeping logs failed: {error}", "remedy": "See the server's log."}
+    def _turn_or_say_why_not(self) -> None:
+        try:
+            self._turn()
+        except Exception as error:
+            self.error = {"message": f"Keeping logs failed: {error}", "remedy": "See the server's log."}
+            raise
 
     def _turn(self) -> None:
         if self._short_of_disk():
@@ -156,7 +153,7 @@ class Keeper:
             if now >= node.due:
                 node.waits = True
                 jobs.append(self._pool.submit(self._look, key, node, list_s, _FILES_A_TURN))
-        wait(jobs, _TURN_MOST_S)
+        wait(jobs, _MAX_TURN_S)
         self._reckon()
 
     def _fill(self) -> None:
@@ -229,7 +226,7 @@ class Keeper:
                 now = time.monotonic()
                 due = sorted((file.due, name) for name, file in node.files.items() if file.due <= now)
                 for _, name in due[:most]:
-                    if self._stopping.is_set() or time.monotonic() > end:
+                    if self._task.is_stopping or time.monotonic() > end:
                         return
                     if self._purse <= 0 and end == float("inf"):
                         break

@@ -280,11 +280,11 @@ def _page(
         "prev": begin if begin > wanted.begin else None,
         "more": more or end < wanted.end - (lines[-1].length if lines and not lines[-1].is_whole else 0),
         "missing": [{"begin": first, "end": last} for first, last in merged],
-        "lines": [told(line) for line in lines],
+        "lines": [line_item(line) for line in lines],
     }
 
 
-def told(line: Line) -> dict[str, Any]:
+def line_item(line: Line) -> dict[str, Any]:
     """A line as answers have it."""
     return {
         "offset": line.offset,

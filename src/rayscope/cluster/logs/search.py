@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.lines import at_least, read_lines, split_lines
-from rayscope.cluster.logs.pages import Matcher, chunks, told
+from rayscope.cluster.logs.pages import Matcher, chunks, line_item
 from rayscope.storage.errors import NotFound, StoreError
 
 #: How long a search lasts, s; the last bytes of a file that are searched, and of all files.
@@ -45,7 +45,7 @@ class Searches:
             run = _Run(self._logs, session, sought)
             with ThreadPoolExecutor(_AT_ONCE, "rayscope-log-search") as pool:
                 wait([pool.submit(run.search, at, *file) for at, file in enumerate(files)])
-            return run.told(len(files))
+            return run.answer(len(files))
         finally:
             self._room.release()
 
@@ -107,7 +107,7 @@ class _Run:
         lines = list(read_lines(split_lines(data, offset)))
         matched = sought.matcher.matches([line.text for line in lines])
         return [
-            {"node_id": node_id, "name": name, **told(line)}
+            {"node_id": node_id, "name": name, **line_item(line)}
             for line, is_match in zip(lines, matched, strict=True)
             if is_match
             and not line.is_mark
@@ -120,7 +120,7 @@ class _Run:
         with self._lock:
             self._cut.append({"node_id": node_id, "name": name, "why": why, "bytes": size})
 
-    def told(self, files: int) -> dict[str, Any]:
+    def answer(self, files: int) -> dict[str, Any]:
         hits = [hit for at in sorted(self._hits) for hit in self._hits[at]]
         return {
             "items": hits[: self._sought.limit],

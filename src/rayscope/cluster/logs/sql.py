@@ -9,7 +9,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Nodes and workers that one answer looks at.
-_MOST = 10_000
+_MAX_ROWS = 10_000
 
 
 def log_nodes(file: SessionFile) -> list[Row]:
@@ -19,7 +19,7 @@ def log_nodes(file: SessionFile) -> list[Row]:
             reader.execute(
                 "SELECT id AS node_id, state, node_ip, hostname, coalesce(is_head, false) AS is_head, end_ns "
                 "FROM node_rows ORDER BY is_head DESC, state = 'ALIVE' DESC, start_ns, id "
-                f"LIMIT {_MOST}"
+                f"LIMIT {_MAX_ROWS}"
             )
         )
 
@@ -44,7 +44,7 @@ def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
         ).fetchone()
         rows = reader.execute(
             "SELECT worker_id, node_id FROM attempts WHERE actor_id = ? AND worker_id IS NOT NULL "
-            f"AND node_id IS NOT NULL GROUP BY ALL ORDER BY max(running_ns) DESC LIMIT {_MOST}",
+            f"AND node_id IS NOT NULL GROUP BY ALL ORDER BY max(running_ns) DESC LIMIT {_MAX_ROWS}",
             [actor_id],
         ).fetchall()
     if known is None and not rows:
@@ -115,6 +115,6 @@ def workers_of_job(file: SessionFile, job_id: str) -> list[tuple[str, str]]:
     with file.reader() as reader:
         return reader.execute(
             "SELECT worker_id, node_id FROM attempts WHERE job_id = ? AND worker_id IS NOT NULL "
-            f"AND node_id IS NOT NULL GROUP BY ALL ORDER BY max(running_ns) DESC LIMIT {_MOST}",
+            f"AND node_id IS NOT NULL GROUP BY ALL ORDER BY max(running_ns) DESC LIMIT {_MAX_ROWS}",
             [job_id],
         ).fetchall()

@@ -9,20 +9,20 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.nodes import schemas, sql
-from rayscope.cluster.nodes import usage as measured
+from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.nodes.demand import Place
 from rayscope.cluster.nodes.status import amounts, holders, pending_of, places_of
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
-from rayscope.cluster.placement.snapshot import groups_of, node_of, seen_now
+from rayscope.cluster.placement.snapshot import current_snapshot, groups_of, node_of
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
-from rayscope.server.parameters import ERRORS, Session, answered
+from rayscope.server.parameters import ERRORS, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
 
-#: Columns of a picture's workers that cells have.
+#: Columns of a placement's workers that cells have.
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
 
 
@@ -35,11 +35,11 @@ def add_nodes(app: FastAPI, services: Services) -> None:
         chosen = services.records.resolve(session)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            found = seen_now(services, chosen, file)
-            told = found.picture
+            found = current_snapshot(services, chosen, file)
+            told = found.placement
             usage, (resources, _) = (
-                measured.usage_of(services, chosen),
-                measured.resources_of(services, chosen),
+                node_usage.usage_of(services, chosen),
+                node_usage.resources_of(services, chosen),
             )
             living = {node.id for node in told.nodes}
             return {
@@ -57,7 +57,7 @@ def add_nodes(app: FastAPI, services: Services) -> None:
                 "kinds": told.kinds,
                 "classes": told.classes,
                 "functions": told.functions,
-                "measured": measured.measured_columns(told, usage, resources),
+                "measured": node_usage.usage_columns(told, usage, resources),
                 "usage_error": usage.error,
                 "usage_remedy": usage.remedy,
                 "usage_code": usage.code,
@@ -68,18 +68,20 @@ def add_nodes(app: FastAPI, services: Services) -> None:
                 "workers_left_out": told.workers_total - len(told.workers.key),
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
     def status(request: Request, session: Session = None) -> Response:
         """The cluster's resources, what holds them, what is pending and why, and the autoscaler."""
         chosen = services.records.resolve(session)
-        return answered(services, chosen, request, lambda file: cluster_status(services, file, chosen))
+        return answer_from_record(
+            services, chosen, request, lambda file: cluster_status(services, file, chosen)
+        )
 
 
 def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:
     """As ``GET /api/cluster/status`` answers. Of a session that is over: what could never be placed in it."""
-    resources, error = measured.resources_of(services, session)
+    resources, error = node_usage.resources_of(services, session)
     answer: dict[str, Any] = {
         "session": session,
         "live": services.records.is_live(session),
@@ -98,7 +100,7 @@ def cluster_status(services: Services, file: SessionFile, session: str) -> dict[
     }
     if resources is None:
         return answer if answer["live"] else answer | never_placed(file, services.records.last_ns(session))
-    found = seen_now(services, session, file)
+    found = current_snapshot(services, session, file)
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
     waiting = sql.pending(file)
@@ -143,7 +145,7 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
     at_ns = max(0, end_ns - 1) if end_ns else None
 
     def look(file: SessionFile) -> dict[str, Any]:
-        found = placement_sql.housed(
+        found = placement_sql.read_placement(
             file,
             TaskFilters(),
             at_ns=at_ns,
@@ -174,22 +176,22 @@ def node_detail(services: Services, session: str, row: dict[str, Any]) -> dict[s
         }
 
     told = services.records.read(session, look)
-    usage, (resources, _) = measured.usage_of(services, session), measured.resources_of(services, session)
+    usage, (resources, _) = node_usage.usage_of(services, session), node_usage.resources_of(services, session)
     stats = usage.nodes.get(node_id)
     processes = {process.pid: process for process in stats.workers} if stats is not None else {}
     for worker in told["workers"]:
-        worker.update(measured.process_figures(processes.get(worker["pid"])))
+        worker.update(node_usage.process_figures(processes.get(worker["pid"])))
         worker["job_id"] = worker["job_id"] or _job_of(worker)
     # What is at hand may be from before its death.
     free = resources.nodes if resources is not None and row.get("state") != "DEAD" else {}
     about = free.get(node_id)
     figures = {"node_id": node_id, "state": row.get("state"), "workers": None}
-    figures |= measured.node_figures(stats, resources, node_id)
-    folded = measured.folded(figures, usage)
+    figures |= node_usage.node_figures(stats, resources, node_id)
+    folded = node_usage.folded(figures, usage)
     return {
         "usage": folded["usage"],
-        **{name: folded[name] for name in measured.MISSING},
-        "measured": measured.whole(stats) if stats is not None else None,
+        **{name: folded[name] for name in node_usage.MISSING},
+        "measured": node_usage.whole(stats) if stats is not None else None,
         "gpus": _gpus(stats, told["workers"]),
         "processes": _processes(stats),
         "resources": amounts([(about.total, about.available)]) if about is not None else None,
@@ -234,10 +236,10 @@ def _processes(stats: NodeStats | None) -> list[dict[str, Any]]:
     named += [
         (process.cmdline.removeprefix("ray::").split()[0], process)
         for process in stats.workers
-        if measured.is_agent(process) and process.pid not in known
+        if node_usage.is_agent(process) and process.pid not in known
     ]
     return [
-        {"name": name, "pid": process.pid, **measured.process_figures(process)} for name, process in named
+        {"name": name, "pid": process.pid, **node_usage.process_figures(process)} for name, process in named
     ]
 
 

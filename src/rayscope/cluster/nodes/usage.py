@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from rayscope.cluster.nodes import sql
-from rayscope.cluster.placement.compute import Picture
+from rayscope.cluster.placement.compute import Placement
 from rayscope.model.usage import DiskUse, NodeStats, ProcessUse, Resources, Usage, percent
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.services import Services
@@ -86,7 +86,9 @@ def usage_of(services: Services, session: str) -> Usage:
     usage = services.clusters.usage(session)
     if usage.nodes:
         return usage
-    nodes = services.records.cached(session, "usage_of_series", lambda _: _from_series(services, session))
+    nodes = services.records.read_cached(
+        session, "usage_of_series", lambda _: _from_series(services, session)
+    )
     return msgspec.structs.replace(usage, nodes=nodes)
 
 
@@ -192,7 +194,7 @@ def beside_nodes(services: Services, session: str) -> entities.Beside:
         return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
     return entities.Beside(
-        services.records.cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
+        services.records.read_cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
     )
 
 
@@ -208,7 +210,7 @@ def beside_workers(services: Services, session: str) -> entities.Beside:
         return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
     return entities.Beside(
-        services.records.cached(session, "beside_workers", look),
+        services.records.read_cached(session, "beside_workers", look),
         WORKER_COLUMNS,
         "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
     )
@@ -268,16 +270,18 @@ def is_agent(process: ProcessUse) -> bool:
     return process.cmdline.startswith(_AGENT_TITLES)
 
 
-def measured_columns(picture: Picture, usage: Usage, resources: Resources | None) -> dict[str, Any]:
-    """What is measured of the nodes and workers of a picture, by columns in its order; -1 is not known.
+def usage_columns(placement: Placement, usage: Usage, resources: Resources | None) -> dict[str, Any]:
+    """What is measured of the nodes and workers of a placement, by columns in its order; -1 is not known.
 
     Percentages are rounded to a tenth; memory of workers is bytes.
     """
-    stats = [usage.nodes.get(node.id) for node in picture.nodes]
-    figures = [node_figures(one, resources, node.id) for one, node in zip(stats, picture.nodes, strict=True)]
+    stats = [usage.nodes.get(node.id) for node in placement.nodes]
+    figures = [
+        node_figures(one, resources, node.id) for one, node in zip(stats, placement.nodes, strict=True)
+    ]
     by_pid = [{process.pid: process for process in one.workers} if one is not None else {} for one in stats]
     processes = [
-        by_pid[node].get(pid) for node, pid in zip(picture.workers.node, picture.workers.pid, strict=True)
+        by_pid[node].get(pid) for node, pid in zip(placement.workers.node, placement.workers.pid, strict=True)
     ]
     return {
         "nodes": {

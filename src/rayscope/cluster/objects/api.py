@@ -10,9 +10,9 @@ from fastapi.responses import Response
 
 from rayscope.cluster.objects import schemas
 from rayscope.cluster.objects.compute import GROUPINGS, summarize
-from rayscope.cluster.objects.references import PATIENCE_S
+from rayscope.cluster.objects.references import FIRST_ANSWER_TIMEOUT_S
 from rayscope.model.reference import NodeObjects
-from rayscope.server.parameters import ERRORS, Session, Text, answer, answered
+from rayscope.server.parameters import ERRORS, Session, Text, answer, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
@@ -37,7 +37,7 @@ def add_memory(app: FastAPI, services: Services) -> None:
         if by not in GROUPINGS:
             raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
         chosen = services.records.resolve(session)
-        if services.objects.read(chosen, node_id, PATIENCE_S) is None:
+        if services.objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
             return answer(_gone(chosen, by))
 
         def look(_: SessionFile) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def add_memory(app: FastAPI, services: Services) -> None:
                 **summarize(references, makers, by, now_ns=now_ns, older_than_ns=older_ns),
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
 
 def _gone(session: str, by: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rayscope.cluster.objects import sql
 from rayscope.model.reference import NodeObjects
+from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.objects import living_raylets, read_objects
 from rayscope.server.clusters import Clusters
@@ -26,7 +27,7 @@ OF_NODE, OF_ALL = 20_000, 100_000
 #: long as one took.
 ASKED_S, _HOLDS_S, _REST = 60.0, 5.0, 9
 #: How long the first question waits for a whole account, s.
-PATIENCE_S = 1.0
+FIRST_ANSWER_TIMEOUT_S = 1.0
 Makers = dict[str, sql.Maker]
 
 
@@ -42,7 +43,7 @@ class Account(NamedTuple):
     waiting: list[str]
 
 
-class _Keeper:
+class _ReferenceReader:
     """The account of one session. A thread of its own makes it anew as long as somebody asks."""
 
     def __init__(self, session: str, gcs: GcsClient) -> None:
@@ -55,22 +56,21 @@ class _Keeper:
         self._expected: list[str] = []
         self._version = 0
         self._lock = threading.Lock()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"rayscope-objects-{session}", daemon=True)
-        self._thread.start()
+        self._task = PeriodicTask(f"rayscope-objects-{session}", _HOLDS_S, self._make, at_once=True)
+        self._task.start()
 
     @property
     def lives(self) -> bool:
         """Whether accounts are still made."""
-        return self._thread.is_alive() and self.error is None
+        return self._task.is_alive and self.error is None
 
-    def wait(self, patience_s: float) -> None:
+    def wait(self, timeout_s: float) -> None:
         """Until there is a whole account; no longer than so long after the first question."""
-        self.first.wait(max(0.0, self._begun + patience_s - time.monotonic()))
+        self.first.wait(max(0.0, self._begun + timeout_s - time.monotonic()))
 
     def stop(self) -> None:
         """Make no more."""
-        self._stopping.set()
+        self._task.stop(0)
 
     def account(self) -> Account:
         """What there is now."""
@@ -80,19 +80,21 @@ class _Keeper:
             version = self._version
         return Account(version, min((node.time_ns for node in nodes), default=None), nodes, waiting)
 
-    def _run(self) -> None:
-        while not self._stopping.is_set() and time.monotonic() - self.asked < ASKED_S:
-            began = time.monotonic()
-            try:
-                self._read()
-            except GcsError as error:
-                self.error = error
-                self.first.set()
-                return
-            except ValueError:  # the connection has been closed meanwhile
-                return
+    def _make(self) -> float | None:
+        began = time.monotonic()
+        if began - self.asked >= ASKED_S:
+            self._task.stop()
+            return None
+        try:
+            self._read()
             self.first.set()
-            self._stopping.wait(max(_HOLDS_S, _REST * (time.monotonic() - began)))
+        except GcsError as error:
+            self.error = error
+            self.first.set()
+            self._task.stop()
+        except ValueError:  # the connection has been closed meanwhile
+            self._task.stop()
+        return max(_HOLDS_S, _REST * (time.monotonic() - began))
 
     def _read(self) -> None:
         raylets = living_raylets(self.gcs)
@@ -112,13 +114,13 @@ def _held(node: NodeObjects) -> int:
     return len(node.references)
 
 
-class HeldObjects:
+class ObjectReferences:
     """The accounts of all sessions that somebody looks at."""
 
     def __init__(self, records: Records, clusters: Clusters) -> None:
         self._records = records
         self._clusters = clusters
-        self._keepers: dict[str, _Keeper] = {}
+        self._readers: dict[str, _ReferenceReader] = {}
         self._single: dict[tuple[str, str], NodeObjects] = {}
         self._makers: dict[str, tuple[tuple[int, int], Makers]] = {}
         self._lock = threading.Lock()
@@ -127,23 +129,23 @@ class HeldObjects:
     def stop(self) -> None:
         """Make no more accounts."""
         with self._lock:
-            keepers, self._keepers = list(self._keepers.values()), {}
-        for keeper in keepers:
-            keeper.stop()
+            readers, self._readers = list(self._readers.values()), {}
+        for reader in readers:
+            reader.stop()
 
-    def read(self, session: str, node_id: str | None = None, patience_s: float = 0.0) -> Account | None:
-        """What is known now: the first question waits up to ``patience_s`` for all of it.
+    def read(self, session: str, node_id: str | None = None, timeout_s: float = 0.0) -> Account | None:
+        """What is known now: the first question waits up to ``timeout_s`` for all of it.
 
         ``node_id``: of this node up to 20,000 references. None where the cluster is gone. Raises GcsError.
         """
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
             return None
-        keeper = self._keeper(session, gcs)
-        keeper.wait(patience_s)
-        if keeper.error is not None:
-            raise keeper.error
-        account = keeper.account()
+        reader = self._reader(session, gcs)
+        reader.wait(timeout_s)
+        if reader.error is not None:
+            raise reader.error
+        account = reader.account()
         mine = next((node for node in account.nodes if node.node_id == node_id), None)
         if mine is None or len(mine.references) >= mine.references_total:
             return account
@@ -161,16 +163,16 @@ class HeldObjects:
                 return found
         return known[1]
 
-    def _keeper(self, session: str, gcs: GcsClient) -> _Keeper:
+    def _reader(self, session: str, gcs: GcsClient) -> _ReferenceReader:
         with self._lock:
-            keeper = self._keepers.get(session)
-            if keeper is None or not keeper.lives or keeper.gcs is not gcs:
-                if keeper is not None:
-                    keeper.stop()
-                self._keepers = {name: one for name, one in self._keepers.items() if one.lives}
-                keeper = self._keepers[session] = _Keeper(session, gcs)
-            keeper.asked = time.monotonic()
-        return keeper
+            reader = self._readers.get(session)
+            if reader is None or not reader.lives or reader.gcs is not gcs:
+                if reader is not None:
+                    reader.stop()
+                self._readers = {name: one for name, one in self._readers.items() if one.lives}
+                reader = self._readers[session] = _ReferenceReader(session, gcs)
+            reader.asked = time.monotonic()
+        return reader
 
     def _whole(self, gcs: GcsClient, session: str, mine: NodeObjects) -> NodeObjects:
         """One node with more references than its share."""

@@ -135,7 +135,7 @@ class _Names:
         return [str(value)[:_TEXT] for value in self.places]
 
 
-class Picture(msgspec.Struct):
+class Placement(msgspec.Struct):
     """Nodes, the head first and then by name; their workers and bundles; and what is not among them."""
 
     nodes: list[Node]
@@ -181,7 +181,7 @@ def _held(actor: str | None, tasks: tuple[tuple[str | None, bool], ...]) -> Rese
     return Reservation(resources, group, index)
 
 
-def picture(
+def build_placement(
     nodes: Iterable[NodeRow],
     workers: Iterable[WorkerRow],
     groups: Iterable[Group],
@@ -190,7 +190,7 @@ def picture(
     max_nodes: int = MAX_NODES,
     max_workers: int = MAX_WORKERS,
     max_bundles: int = MAX_BUNDLES,
-) -> Picture:
+) -> Placement:
     """Who is where and what is reserved; the order of neither matters.
 
     ``gone``: ids of nodes that had ended: bundles that were on them are nowhere.
@@ -223,7 +223,7 @@ def picture(
     del bundles[max_bundles:]
     shown, tables = _columns(chosen, on, bundles, max_workers)
     kinds, jobs, classes, states, functions, values = (table.texts for table in tables[:6])
-    return Picture(
+    return Placement(
         nodes=chosen,
         workers=shown,
         bundles=bundles,

@@ -1,4 +1,4 @@
-"""Who is where: the picture of a session's nodes and workers now, which several answers share."""
+"""Who is where: the placement of a session's nodes and workers now, which several answers share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rayscope.cluster.placement import sql
-from rayscope.cluster.placement.compute import KEY_DIGITS, NodeRow, Picture, WorkerRow, picture
+from rayscope.cluster.placement.compute import KEY_DIGITS, NodeRow, Placement, WorkerRow, build_placement
 from rayscope.cluster.placement.reservations import Group, group_at
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
@@ -14,55 +14,55 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
 
 
-class Seen(NamedTuple):
-    """What was found at ``at_ns``, and the picture made of it. ``labels``: node id -> JSON."""
+class ClusterSnapshot(NamedTuple):
+    """What was found at ``at_ns``, and the placement made of it. ``labels``: node id -> JSON."""
 
     at_ns: int | None
     workers: tuple[WorkerRow, ...]
     groups: tuple[Group, ...]
     labels: dict[str, str | None]
     keys: list[str]
-    picture: Picture
+    placement: Placement
 
 
-def seen_now(services: Services, session: str, file: SessionFile) -> Seen:
+def current_snapshot(services: Services, session: str, file: SessionFile) -> ClusterSnapshot:
     """All that is there now, or was last in a session that is over: of a live one shared by all who ask.
 
     It tells its time. Nothing of it may be changed.
     """
 
-    def look(record: SessionFile) -> Seen:
+    def look(record: SessionFile) -> ClusterSnapshot:
         live = services.records.is_live(session)
-        return seen(
-            sql.housed(
+        return make_snapshot(
+            sql.read_placement(
                 record, TaskFilters(), at_ns=None, last_ns=services.records.last_ns(session), live=live
             )
         )
 
     if not services.records.is_live(session):
         return look(file)
-    told: Seen = services.records.cached(session, "seen", look)
+    told: ClusterSnapshot = services.records.read_cached(session, "seen", look)
     return told
 
 
-def seen(found: sql.Housed) -> Seen:
-    """What the store found, as rows and as a picture."""
+def make_snapshot(found: sql.PlacementRows) -> ClusterSnapshot:
+    """What the store found, as rows and as a placement."""
     workers = tuple(WorkerRow(**row) for row in found.workers)
     groups = tuple(groups_of(found))
-    made = picture((NodeRow(**row) for row in found.nodes), workers, groups, gone=found.gone)
+    made = build_placement((NodeRow(**row) for row in found.nodes), workers, groups, gone=found.gone)
     labels = {row["id"]: row["labels"] for row in found.nodes}
-    return Seen(found.at_ns, workers, groups, labels, found.keys, made)
+    return ClusterSnapshot(found.at_ns, workers, groups, labels, found.keys, made)
 
 
-def groups_of(found: sql.Housed) -> Iterable[Group]:
+def groups_of(found: sql.PlacementRows) -> Iterable[Group]:
     """The placement groups that were there."""
     told = (group_at(identity, doc, found.at_ns or 0, end_ns) for identity, doc, end_ns in found.groups)
     return (group for group in told if group is not None)
 
 
-def picture_on(found: sql.Housed, node_id: str) -> Picture:
-    """The picture of one node alone."""
-    return picture(
+def placement_on(found: sql.PlacementRows, node_id: str) -> Placement:
+    """The placement of one node alone."""
+    return build_placement(
         (NodeRow(**row) for row in found.nodes),
         (WorkerRow(**row) for row in found.workers),
         (group.on(node_id) for group in groups_of(found)),
@@ -70,8 +70,8 @@ def picture_on(found: sql.Housed, node_id: str) -> Picture:
     )
 
 
-def in_columns(told: Picture) -> dict[str, Any]:
-    """A picture by columns: ``amounts`` are all that nodes have and reserve and bundles hold, each but once,
+def in_columns(told: Placement) -> dict[str, Any]:
+    """A placement by columns: ``amounts`` are all that nodes have and reserve and bundles hold, each once,
     ``groups`` the placement groups of bundles; -1 is none. ``annotation`` is empty if no worker has one.
     """
     amounts: dict[tuple[tuple[str, float], ...], int] = {}
@@ -142,9 +142,9 @@ _OF_WORKER = (
 )
 
 
-def node_of(found: sql.Housed, node_id: str) -> dict[str, Any]:
+def node_of(found: sql.PlacementRows, node_id: str) -> dict[str, Any]:
     """The node with that id and what is on it. Raises NotFound."""
-    told = picture_on(found, node_id)
+    told = placement_on(found, node_id)
     if [node.id for node in told.nodes] != [node_id]:
         raise NotFound(
             f"Node {node_id[:80]!r} not found at this time.",

@@ -155,7 +155,7 @@ ORDER BY r.since, task_id
 """
 
 
-class Housed(NamedTuple):
+class PlacementRows(NamedTuple):
     """What is on record of one time: rows with the fields of those of ``compute``.
 
     ``groups``: (id, decoded doc, when its creator's job ended). ``keys``: names of annotations on record.
@@ -171,7 +171,7 @@ class Housed(NamedTuple):
     gone: frozenset[str] = frozenset()
 
 
-def housed(
+def read_placement(
     file: SessionFile,
     filters: TaskFilters,
     *,
@@ -181,7 +181,7 @@ def housed(
     node_id: str | None = None,
     annotation: str | None = None,
     with_bytes: bool = False,
-) -> Housed:
+) -> PlacementRows:
     """Nodes, workers and placement groups at ``at_ns``, or those of one node. Times in ns.
 
     ``filters`` pick the attempts that count as running; what others reserve is told all the same. Without
@@ -193,7 +193,7 @@ def housed(
         if at_ns is None:
             at_ns = default_time(reader, filters, last_ns, live)
         if at_ns is None:
-            return Housed(None, [], [], [], [], [])
+            return PlacementRows(None, [], [], [], [], [])
         at = {"at": at_ns, "node": node_id}
         condition, values = where.named()
         reader.execute(_RUNNING.format(counted=f"coalesce({condition}, false)"), {**at, **values})
@@ -218,7 +218,7 @@ def housed(
             f"ORDER BY count(*) DESC, name LIMIT {_MAX_KEYS}"
         ).fetchall()
         attempts = rows_of(reader.execute(_ATTEMPTS)) if node_id is not None else []
-    return Housed(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts, gone)
+    return PlacementRows(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts, gone)
 
 
 def _add(rows: list[Row], name: str, found: duckdb.DuckDBPyConnection, default: Any) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions import sql
+from rayscope.cluster.sessions import schemas, sql
 from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
-from rayscope.server import schemas
 from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, StoreError
@@ -72,7 +71,7 @@ def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
     }
 
 
-def _said(error: StoreError | None) -> dict[str, str] | None:
+def _error_info(error: StoreError | None) -> dict[str, str] | None:
     return None if error is None else {"message": error.message, "remedy": error.remedy}
 
 
@@ -82,17 +81,17 @@ def add_sessions(app: FastAPI, services: Services) -> None:
     @app.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
     def health() -> Response:
         """Whether the server is healthy, and how much is waiting to be merged."""
-        problem = services.recorder.problem()
+        problem = services.writer.problem()
         return answer(
             {
                 "status": "ok" if problem is None else "degraded",
                 "version": __version__,
                 "sessions": len(services.catalog.names()),
-                "pending_batches": services.recorder.pending_batches,
+                "pending_batches": services.writer.pending_batches,
                 "stalled_bodies": services.refused_bodies.stalled,
-                "rejected_batches": services.recorder.rejected,
+                "rejected_batches": services.writer.rejected,
                 "damaged": damaged_files(services),
-                "error": _said(problem),
+                "error": _error_info(problem),
             }
         )
 
@@ -123,7 +122,7 @@ def add_sessions(app: FastAPI, services: Services) -> None:
         """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
         name = services.records.resolve(session)
         about = services.catalog.about(name)
-        figures = services.records.cached(
+        figures = services.records.read_cached(
             name, "summary", lambda file: _figures(file, services.records.last_ns(name))
         )
         return answer(
@@ -139,12 +138,12 @@ def add_sessions(app: FastAPI, services: Services) -> None:
                 "ingest": {
                     "events": about.events,
                     "batches": about.batches,
-                    "pending_batches": services.recorder.pending_batches,
-                    "rejected_batches": services.recorder.rejected,
+                    "pending_batches": services.writer.pending_batches,
+                    "rejected_batches": services.writer.rejected,
                     "unknown": about.unknown,
-                    "last_batch_ns": services.recorder.last_batch_ns or None,
-                    "behind_ns": services.recorder.behind_ns(),
-                    "error": _said(services.recorder.problem()),
+                    "last_batch_ns": services.writer.last_batch_ns or None,
+                    "behind_ns": services.writer.behind_ns(),
+                    "error": _error_info(services.writer.problem()),
                 },
                 "cannot_see": cannot_see(services, name),
             }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from rayscope.cluster.sessions import sql
-from rayscope.server import schemas
+from rayscope.cluster.sessions import schemas, sql
 from rayscope.server.parameters import ERRORS, Session, answer
 from rayscope.server.push.topics import glance
 from rayscope.server.services import Services
@@ -19,5 +18,5 @@ def add_cluster(app: FastAPI, services: Services) -> None:
     def cluster(session: Session = None) -> Response:
         """Counts of everything by state, and the resources of the live nodes."""
         name = services.records.resolve(session)
-        tasks = services.records.cached(name, "counts", sql.counts)["tasks"]
+        tasks = services.records.read_cached(name, "counts", sql.counts)["tasks"]
         return answer({"session": name, "tasks": tasks, **glance(services, name)})

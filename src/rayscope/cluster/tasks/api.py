@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.tasks import failures_sql, flow_sql, sql
-from rayscope.server import schemas
+from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
 from rayscope.server.parameters import (
     ERRORS,
     Cursor,
@@ -18,7 +17,7 @@ from rayscope.server.parameters import (
     Sort,
     Text,
     answer,
-    answered,
+    answer_from_record,
     with_dropped,
 )
 from rayscope.server.services import Services
@@ -59,7 +58,7 @@ def add_tasks(app: FastAPI, services: Services) -> None:
                 "items": flow_sql.scheduling(file, services.records.last_ns(chosen), job_id, limit),
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
     def failures(
@@ -77,7 +76,7 @@ def add_tasks(app: FastAPI, services: Services) -> None:
         def look(file: SessionFile) -> dict[str, Any]:
             return {"session": chosen, **failures_sql.failure_groups(file, filters, outcome, limit)}
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
     def task(task_id: str, session: Session = None) -> Response:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -406,12 +405,3 @@ def _by_series(result: duckdb.DuckDBPyRelation, many: int) -> Points:
 
 def _labels(text: str) -> Labels:
     return _LABELS.decode(text)
-
-
-def set_aside(path: Path) -> Path:
-    """Rename a damaged file, so that a new one can begin. Returns its new name."""
-    aside = path.with_name(f"metrics.damaged-{time.time_ns()}.duckdb")
-    for suffix in ("", ".wal"):
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
-    return aside

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rayscope.files import set_aside
 from rayscope.metrics.tsdb.blocks import Block, Grid, Part, joined
-from rayscope.metrics.tsdb.file import MINUTE_NS, MetricsFile, set_aside
+from rayscope.metrics.tsdb.file import MINUTE_NS, MetricsFile
 from rayscope.metrics.tsdb.matching import matching
 from rayscope.metrics.tsdb.memory import Memory, points_of
 from rayscope.metrics.tsdb.ring import Times, Values
@@ -123,7 +124,7 @@ class SeriesStore:
         except StoreError as error:
             if error.code != "corrupt" or self._read_only:
                 raise
-            aside = set_aside(self.path)
+            aside = set_aside(self.path, ".wal")
             self.note = f"The metrics file was damaged and is kept as {aside.name}; a new one was started."
             log.warning("%s: %s", self.path, self.note)
             file = MetricsFile(self.path)

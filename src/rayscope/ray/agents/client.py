@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from rayscope.errors import RayscopeError
 from rayscope.ray.gcs.client import GcsClient
 
 _ADDRESS_KEY = "DASHBOARD_AGENT_ADDR_NODE_ID_PREFIX:"
@@ -21,18 +22,14 @@ _AGENT_REMEDY = (
 )
 
 
-class AgentError(Exception):
-    """What was asked of a node's agent cannot be had. ``message`` says why, ``remedy`` what to do.
+class AgentError(RayscopeError):
+    """What was asked of a node's agent cannot be had.
 
     ``code``: ``no_agent``, ``unreachable``, ``unauthenticated``, ``timeout`` (all of the agent itself),
     ``no_py_spy`` (of the node), ``no_permission``, ``gone``, ``failed``.
     """
 
-    def __init__(self, code: str, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.remedy = remedy
+    status = 502
 
     @property
     def is_of_node(self) -> bool:
@@ -64,7 +61,7 @@ def agent_address(gcs: GcsClient, node_id: str) -> AgentAddress:
                 host, port = node.node_manager_address, getattr(node, "metrics_agent_port", 0)
     if not isinstance(host, str) or not _HOST.fullmatch(host) or not _is_port(port):
         raise AgentError(
-            "no_agent", "The node has no dashboard agent, or it is not running yet.", _AGENT_REMEDY
+            "The node has no dashboard agent, or it is not running yet.", _AGENT_REMEDY, "no_agent"
         )
     named = f"[{host}]" if ":" in host else host
     return AgentAddress(f"{named}:{port}", f"http://{named}:{http}" if _is_port(http) else None)
@@ -89,14 +86,14 @@ def explain_rpc(error: Any, timeout_s: float) -> AgentError:
     code, codes = error.code(), grpc.StatusCode
     if code is codes.DEADLINE_EXCEEDED:
         return AgentError(
-            "timeout",
             f"The node's agent did not respond within {timeout_s:.0f} s.",
             "The node is overloaded or unreachable. Try again.",
+            "timeout",
         )
     if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-        return AgentError("unauthenticated", "The node's agent rejected the token.", _REFUSED_REMEDY)
+        return AgentError("The node's agent rejected the token.", _REFUSED_REMEDY, "unauthenticated")
     if code in (codes.UNAVAILABLE, codes.CANCELLED):
-        return AgentError("unreachable", "Could not reach the node's agent.", _AGENT_REMEDY)
+        return AgentError("Could not reach the node's agent.", _AGENT_REMEDY, "unreachable")
     if code is codes.UNIMPLEMENTED:
-        return AgentError("no_agent", "The service at that port is not a Ray agent.", _AGENT_REMEDY)
-    return AgentError("failed", f"The node's agent answered {code.name}.", _AGENT_REMEDY)
+        return AgentError("The service at that port is not a Ray agent.", _AGENT_REMEDY, "no_agent")
+    return AgentError(f"The node's agent answered {code.name}.", _AGENT_REMEDY, "failed")

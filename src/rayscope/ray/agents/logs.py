@@ -152,7 +152,7 @@ class LogAgent:
             stream = self._stub.StreamLog(request, timeout=timeout_s, metadata=self._metadata)
             if dict(stream.initial_metadata() or ()).get(_ERROR_KEY):
                 stream.cancel()
-                raise AgentError("gone", "The file no longer exists on the node.", "List the files again.")
+                raise AgentError("The file no longer exists on the node.", "List the files again.", "gone")
             parts = [bytes(reply.data) for reply in stream]
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
@@ -199,4 +199,4 @@ class LogAgent:
 
 
 def _closed() -> AgentError:
-    return AgentError("unreachable", "The connection to the node's agent was closed.", "Try again.")
+    return AgentError("The connection to the node's agent was closed.", "Try again.", "unreachable")

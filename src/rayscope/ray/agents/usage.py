@@ -7,7 +7,6 @@ connection serves a whole cluster, and no dashboard is needed, only the nodes' a
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 
 from rayscope.model.usage import DiskUse, GpuUse, NodeStats, ProcessUse, Usage
+from rayscope.periodic import PeriodicTask
 from rayscope.ray.common import redact_text
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.gcs.pubsub import Subscriber
@@ -228,21 +228,21 @@ class UsageFeed:
         self._error: GcsError | None = None
         self._count = 0
         self._call: Any = None
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="rayscope-usage", daemon=True)
+        self._failures = 0
+        self._task = PeriodicTask("rayscope-usage", _MAX_BACK_OFF_S, self._listen_or_back_off, at_once=True)
 
     def start(self) -> UsageFeed:
         """Begin to listen. Returns itself."""
-        self._thread.start()
+        self._task.start()
         return self
 
     def stop(self, timeout_s: float = 5) -> None:
         """End the thread; the question that stands is withdrawn."""
-        self._stopping.set()
-        if self._call is not None:
-            self._call.cancel()
-        if self._thread.is_alive():
-            self._thread.join(timeout_s)
+        self._task.stop(timeout_s, self._withdraw)
+
+    def _withdraw(self) -> None:
+        if (call := self._call) is not None:
+            call.cancel()
 
     def usage(self) -> Usage:
         """What is known now. Cheap."""
@@ -268,16 +268,16 @@ class UsageFeed:
         self._nodes[node_id] = stats
         self._count += 1
 
-    def _run(self) -> None:
-        failures = 0
-        while not self._stopping.is_set():
-            try:
-                self._listen()
-                failures = 0
-            except GcsError as error:
-                failures += 1
-                self._error = error
-                self._stopping.wait(min(_MAX_BACK_OFF_S, 0.5 * 2 ** min(failures, 10)))
+    def _listen_or_back_off(self) -> float:
+        """The seconds until the next attempt."""
+        try:
+            self._listen()
+        except GcsError as error:
+            self._failures += 1
+            self._error = error
+            return min(_MAX_BACK_OFF_S, 0.5 * 2.0 ** min(self._failures, 10))
+        self._failures = 0
+        return 0
 
     def _listen(self) -> None:
         """Subscribe, and take what comes until nothing has come for a while."""
@@ -286,9 +286,9 @@ class UsageFeed:
         self._error = None
         heard = time.monotonic()
         try:
-            while not self._stopping.is_set() and time.monotonic() - heard < _SILENT_S:
+            while not self._task.is_stopping and time.monotonic() - heard < _SILENT_S:
                 self._call = subscriber.ask(_POLL_S)
-                if self._stopping.is_set():
+                if self._task.is_stopping:
                     self._call.cancel()
                 for message in subscriber.take(self._call):
                     heard = time.monotonic()

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class Seen(Generic[Item]):
+class ChangeFilter(Generic[Item]):
     """Remembers a fingerprint of each item of a table, and nothing of items that left the table.
 
     ``key`` identifies an item, ``fingerprint`` changes when its content does. Use: hand on what
@@ -46,7 +46,7 @@ class Seen(Generic[Item]):
         return len(self._seen)
 
 
-class SeenRows(Generic[Item]):
+class RowChangeFilter(Generic[Item]):
     """The same for rows as they came, bytes: only those that differ are made items, and compared as such.
 
     (An item's bytes may differ where its content does not: the order of a map's entries is any.)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from rayscope.errors import RayscopeError
 from rayscope.ray.address import AddressError, resolve
 from rayscope.ray.events.schema import compile_messages
 
@@ -48,19 +49,15 @@ _REFUSED_REMEDY = (
 )
 
 
-class GcsError(Exception):
-    """The GCS could not be read. ``message`` says what happened, ``remedy`` what to do about it.
+class GcsError(RayscopeError):
+    """The GCS could not be read.
 
     ``code`` is one of ``bad_address``, ``unreachable``, ``unauthenticated``, ``deadline``, ``not_gcs``,
     ``failed``; ``params`` are what the message names besides (``address``, ``seconds``).
     """
 
-    def __init__(self, message: str, remedy: str, code: str = "failed", **params: str | int) -> None:
-        super().__init__(f"{message} {remedy}")
-        self.message = message
-        self.remedy = remedy
-        self.code = code
-        self.params = params
+    status = 502
+    retry_after_s = 2
 
 
 @dataclass(frozen=True)

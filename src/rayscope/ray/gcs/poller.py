@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from rayscope.model import Drop, Entity, RecordBatch
+from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.drops import read_agent_drops
 from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
 from rayscope.ray.gcs.snapshot import Changes
@@ -77,7 +78,6 @@ class Poller:
         self._token = token
         self._min_s, self._max_s, self._entity_s = min_interval_s, max_interval_s, entity_interval_s
         self._polling = threading.Lock()
-        self._stopping = threading.Event()
         self._status = PollStatus(interval_s=min_interval_s)
         self._changes: Changes | None = None
         self._info: ClusterInfo | None = None
@@ -85,7 +85,8 @@ class Poller:
         self._api_jobs: list[Entity] | None = None
         self._agents: list[tuple[str, int]] = []
         self._due = {"entities": 0.0, "tasks": 0.0, "side": 0.0}
-        self._thread = threading.Thread(target=self._run, name="rayscope-poller", daemon=True)
+        self._failures = 0
+        self._task = PeriodicTask("rayscope-poller", min_interval_s, self._turn, at_once=True)
 
     @property
     def status(self) -> PollStatus:
@@ -94,20 +95,19 @@ class Poller:
 
     def start(self) -> Poller:
         """Begin to poll. Returns itself."""
-        self._thread.start()
+        self._task.start()
         return self
 
     def stop(self, timeout_s: float = 5) -> None:
         """End the thread, at the latest after the call in flight (``timeout_s`` at most)."""
-        self._stopping.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(timeout_s)
+        self._task.stop(timeout_s)
         if self._job_api is not None:
             self._job_api.close()
 
     def soon(self) -> None:
-        """Read entities and submitted jobs with the next turn: something has just been changed."""
+        """Read entities and submitted jobs now: something has just been changed."""
         self._due["side"] = self._due["entities"] = 0.0
+        self._task.wake()
 
     @property
     def job_api(self) -> JobApi | None:
@@ -122,39 +122,35 @@ class Poller:
         with self._polling:
             self._poll(time.monotonic(), side=True, entities=True, tasks=tasks)
 
-    def _run(self) -> None:
-        failures = 0
-        while not self._stopping.is_set():
-            pause_s = 0.0
-            with self._polling:
-                now = time.monotonic()
-                try:
-                    self._poll(
-                        now,
-                        side=now >= self._due["side"],
-                        entities=now >= self._due["entities"],
-                        tasks=now >= self._due["tasks"] and self._tasks(),
-                    )
-                    failures = 0
-                except GcsError as error:
-                    failures += 1
-                    pause_s = min(_MAX_BACK_OFF_S, 0.5 * 2 ** min(failures, 10))
-                    self._fail(error.message, error.remedy)
-                except Exception as error:  # on_batch's, or a bug of ours: the next poll may do better
-                    failures += 1
-                    pause_s = min(_MAX_BACK_OFF_S, 0.5 * 2 ** min(failures, 10))
-                    _LOG.exception("a snapshot could not be handed on")
-                    self._fail(
-                        f"{type(error).__name__}: {error}", "See the server's log. Rayscope keeps retrying."
-                    )
-            waiting = [self._due["side"], self._due["entities"], self._due["tasks"]]
-            self._stopping.wait(max(pause_s, min(waiting) - time.monotonic(), 0.05))
+    def _turn(self) -> float:
+        """Read what is due. Returns the seconds until the next turn."""
+        with self._polling:
+            now = time.monotonic()
+            try:
+                self._poll(
+                    now,
+                    side=now >= self._due["side"],
+                    entities=now >= self._due["entities"],
+                    tasks=now >= self._due["tasks"] and self._tasks(),
+                )
+            except GcsError as error:
+                return self._fail(error.message, error.remedy)
+            except Exception as error:  # on_batch's, or a bug of ours: the next poll may do better
+                _LOG.exception("a snapshot could not be handed on")
+                return self._fail(
+                    f"{type(error).__name__}: {error}", "See the server's log. Rayscope keeps retrying."
+                )
+            self._failures = 0
+            return max(min(self._due.values()) - time.monotonic(), 0.05)
 
-    def _fail(self, message: str, remedy: str) -> None:
+    def _fail(self, message: str, remedy: str) -> float:
+        """Returns the seconds until the next attempt."""
         # The next success asks the cluster for its session: it may be another one.
         self._info = None
         self._due = dict.fromkeys(self._due, 0.0)
         self._status = replace(self._status, ok=False, error=message, remedy=remedy)
+        self._failures += 1
+        return min(_MAX_BACK_OFF_S, 0.5 * 2.0 ** min(self._failures, 10))
 
     def _poll(self, now: float, *, side: bool, entities: bool, tasks: bool) -> None:
         changes = self._current(refresh=side)
@@ -211,7 +207,7 @@ class Poller:
             cost_s += time.monotonic() - started
             if batch is None:
                 return cost_s
-            if self._stopping.is_set() and threading.current_thread() is self._thread:
+            if self._task.is_stopping:
                 return cost_s
             self._on_batch(batch)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.ray.gcs import entity_tables
-from rayscope.ray.gcs.change_filter import Seen, SeenRows
+from rayscope.ray.gcs.change_filter import ChangeFilter, RowChangeFilter
 from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.gcs.task_table import add_tasks, dropped
 from rayscope.ray.jobs_api import aliases, join_jobs
@@ -95,8 +95,8 @@ def _content(message: Any) -> int:
     return hash(message.SerializeToString(deterministic=True))
 
 
-class TaskDiff(Seen[Any]):
-    """:class:`Seen` for ``TaskEvents`` messages: 60,000 of them, unchanged, take 0.2 s to compare."""
+class TaskDiff(ChangeFilter[Any]):
+    """:class:`ChangeFilter` for ``TaskEvents`` messages: 60,000 of them, unchanged, take 0.2 s to compare."""
 
     def __init__(self) -> None:
         super().__init__(_task_key, _content)
@@ -121,10 +121,10 @@ class Changes:
         self.session = session
         self._client = client
         self._tasks = TaskDiff()
-        self._rows: dict[str, SeenRows[Any]] = {
-            table: SeenRows(_row_key(table), _content) for table in _TABLES if table != "jobs"
+        self._rows: dict[str, RowChangeFilter[Any]] = {
+            table: RowChangeFilter(_row_key(table), _content) for table in _TABLES if table != "jobs"
         }
-        self._jobs: Seen[Entity] = Seen(_entity_key, _entity_content)
+        self._jobs: ChangeFilter[Entity] = ChangeFilter(_entity_key, _entity_content)
         self._drops: dict[tuple[str, str], int] = {}
 
     def entities(self, api_jobs: list[Entity] | None = None) -> Iterator[RecordBatch]:
@@ -133,14 +133,14 @@ class Changes:
             if table == "jobs":
                 yield from self._changed_jobs(api_jobs)
                 continue
-            seen, told = self._rows[table], self._client.table(table)
+            change_filter, told = self._rows[table], self._client.table(table)
             now_ns = time.time_ns()
-            changed = iter(seen.changed(told.rows, told.parse))
+            changed = iter(change_filter.changed(told.rows, told.parse))
             while chunk := list(islice(changed, CHUNK)):
                 batch = RecordBatch(self.session)
                 batch.entities = [convert(row, now_ns, batch.unknown) for row in chunk]
                 yield batch
-            seen.commit()
+            change_filter.commit()
 
     def _changed_jobs(self, api_jobs: list[Entity] | None) -> Iterator[RecordBatch]:
         """Compared after the join: a submission's outcome is not in the driver's row."""

@@ -35,7 +35,7 @@ MAX_MESSAGE_BYTES = 64 << 10
 WINDOW = 2
 #: Whoever has heard nothing for so long is told that we live, s.
 _ALIVE_S = 5.0
-_MOST_S = 3600.0
+_MAX_INTERVAL_S = 3600.0
 
 
 class FeedKey(NamedTuple):
@@ -306,7 +306,7 @@ class Realtime:
                 client.wake.set()
             if asked.interval_s is not None:
                 # A faster one than ours there is not; nor does anybody sleep for good.
-                pause_s = min(_MOST_S, max(0.0, asked.interval_s))
+                pause_s = min(_MAX_INTERVAL_S, max(0.0, asked.interval_s))
                 client.interval_s = pause_s if pause_s > self.interval_s else 0.0
             if len(asked.subscribe) + len(asked.unsubscribe) > 2 * MAX_SUBSCRIPTIONS:
                 raise ValueError("Too many messages at once.")

@@ -56,14 +56,14 @@ def cluster(services: Services, session: str) -> dict[str, Any]:
 
 def glance(services: Services, session: str) -> dict[str, Any]:
     """What this and ``GET /api/cluster`` tell of a session alike."""
-    counts = services.records.cached(session, "counts", sessions_sql.counts)
+    counts = services.records.read_cached(session, "counts", sessions_sql.counts)
     return {
         "recording": recording(services, session),
         "nodes": {
             "alive": counts["nodes"].get("ALIVE", 0),
             "dead": counts["nodes"].get("DEAD", 0),
         },
-        "resources_total": services.records.cached(session, "resources", sessions_sql.resources_total),
+        "resources_total": services.records.read_cached(session, "resources", sessions_sql.resources_total),
         "actors": counts["actors"],
         "jobs": counts["jobs"],
         "workers": counts["workers"],
@@ -74,7 +74,7 @@ def glance(services: Services, session: str) -> dict[str, Any]:
 def tasks(services: Services, session: str) -> dict[str, Any]:
     """Attempts by state, and the newest failures."""
     about = services.catalog.about(session)
-    failures = services.records.cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
+    failures = services.records.read_cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
     keys = ("task_id", "attempt", "name", "error_type", "end_ns")
     return {
         "tasks": about.tasks,
@@ -92,7 +92,7 @@ def tasks(services: Services, session: str) -> dict[str, Any]:
 
 def actors(services: Services, session: str) -> dict[str, Any]:
     """Actors by state."""
-    states = services.records.cached(session, "counts", sessions_sql.counts)["actors"]
+    states = services.records.read_cached(session, "counts", sessions_sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}
 
 
@@ -101,7 +101,7 @@ def alerts(services: Services, session: str) -> dict[str, Any]:
     live = services.records.is_live(session)
     active = services.alerts.active(session) if live else []
     now_ns = time.time_ns()
-    items = [told_alert(services, session, alert, now_ns) for alert in active[:_ALERTS]]
+    items = [alert_info(services, session, alert, now_ns) for alert in active[:_ALERTS]]
     count = {state: sum(each.state is state for each in active) for state in (State.FIRING, State.PENDING)}
     return {
         "live": live,
@@ -111,7 +111,7 @@ def alerts(services: Services, session: str) -> dict[str, Any]:
     }
 
 
-def told_alert(services: Services, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
+def alert_info(services: Services, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
     """An alert as the API tells it, with the silences that hold for it."""
     told: dict[str, Any] = msgspec.to_builtins(alert)
     told["severity"] = alert.labels.get("severity", "none")

@@ -1,4 +1,7 @@
-"""SQL of quantiles of durations that are estimated from counts: much cheaper than sorting all of them."""
+"""SQL of quantiles of durations that are estimated from counts: much cheaper than sorting all of them.
+
+Exact ones of each call path took as long as all its sums (docs/explanation/decisions/0008-views-in-sql.md).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ def bucket(duration: str) -> str:
 def quantile(share: float, where: str = "true") -> str:
     """SQL of a quantile of durations, from rows of counts by :func:`bucket`, NULL of none.
 
-    Columns: ``took_n`` durations from ``least_took`` to ``most_took`` (taken as evenly spread), ``below`` of
+    Columns: ``took_n`` durations from ``min_took`` to ``max_took`` (taken as evenly spread), ``below`` of
     them in lower buckets, ``took_of`` in all. Exact for up to two in a bucket.
     """
     rank = f"({share} * (took_of - 1))"
@@ -20,7 +23,7 @@ def quantile(share: float, where: str = "true") -> str:
         within = f"least(1, ({at} - below) / greatest(1, took_n - 1))"
         return (
             f"max(CASE WHEN {where} AND took_n > 0 AND below <= {at} THEN "
-            f"least_took + ((most_took - least_took) * {within})::BIGINT END)"
+            f"min_took + ((max_took - min_took) * {within})::BIGINT END)"
         )
 
     low, high = value(f"floor({rank})"), value(f"ceil({rank})")

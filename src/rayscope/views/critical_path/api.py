@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Session, Text, answered
+from rayscope.server.parameters import ERRORS, Session, Text, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
@@ -35,7 +35,7 @@ def add_critical_path(app: FastAPI, services: Services) -> None:
                 **_path(file, services.records.last_ns(chosen), job_id, services.records.is_live(chosen)),
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)
 
 
 def _is_driver(task_id: str) -> bool:

@@ -22,7 +22,7 @@ from rayscope.views.export.format import FILES, Format
 #: Exports at a time: each may take as much memory as a session's queries.
 _AT_A_TIME = 2
 #: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
-_MOST_PAUSE_S = 0.1
+_MAX_PAUSE_S = 0.1
 #: A download of which nothing is taken for so long is cut: its place is wanted by others, s.
 _STALLED_S = 60.0
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
@@ -62,7 +62,7 @@ def add_export(app: FastAPI, services: Services) -> None:
     )
     def export(
         filters: Filters,
-        format: Annotated[Format, Query(description="perfetto, chrome, speedscope or parquet (in a ZIP)")],
+        format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
         session: Session = None,
     ) -> Response:
         """A session's attempts, or those that match the filters, in a format for other programs."""
@@ -77,7 +77,7 @@ def add_export(app: FastAPI, services: Services) -> None:
             )
         with contextlib.ExitStack() as stack:
             stack.callback(room.release)
-            services.recorder.flush_for_reader()
+            services.writer.flush_for_reader()
             file = stack.enter_context(services.catalog.reading(chosen))
             made = stack.enter_context(
                 Export(
@@ -95,17 +95,17 @@ def add_export(app: FastAPI, services: Services) -> None:
                 "Cache-Control": "no-store",
                 "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
             }
-            pieces = _paced(made.chunks, services)
+            pieces = _pace(made.chunks, services)
             return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
         raise AssertionError  # no context above swallows an error
 
 
-def _paced(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:
+def _pace(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:
     """The same; while something is recorded, never more than half of the time."""
     began = time.monotonic()
     for piece in pieces:
         took = time.monotonic() - began
         yield piece
         if any(services.records.is_live(name) for name in services.catalog.names()[:1]):
-            time.sleep(min(_MOST_PAUSE_S, took))
+            time.sleep(min(_MAX_PAUSE_S, took))
         began = time.monotonic()

@@ -14,7 +14,7 @@ from rayscope.storage.sql.filters import TaskFilters
 from rayscope.version import __version__
 from rayscope.views.export.archive import archive
 from rayscope.views.export.format import Format
-from rayscope.views.export.formats import Attempt, ChromeTrace, Lane, PerfettoTrace, Span, Speedscope, draw
+from rayscope.views.export.formats import Attempt, Lane, PerfettoTrace, Span, Speedscope, draw
 from rayscope.views.export.tables_sql import tables
 from rayscope.views.export.timeline_sql import Timeline, timeline
 from rayscope.views.flame import sql as flame_sql
@@ -60,12 +60,11 @@ class Export:
         }
         make: Mapping[Format, Callable[[], Iterator[bytes]]] = {
             Format.perfetto: self._perfetto,
-            Format.chrome: self._chrome,
             Format.speedscope: self._speedscope,
             Format.parquet: self._parquet,
         }
         try:
-            self.chunks = self._explained(make[form]())
+            self.chunks = self._explain_errors(make[form]())
         except BaseException:
             self._open.close()
             raise
@@ -81,7 +80,7 @@ class Export:
         self.chunks.close()
         self._open.close()
 
-    def _explained(self, chunks: Iterator[bytes]) -> Any:
+    def _explain_errors(self, chunks: Iterator[bytes]) -> Any:
         """The same, with what DuckDB says told as StoreError."""
         try:
             first = next(chunks, b"")
@@ -146,14 +145,6 @@ class Export:
         told |= {f"left_out.{name}": number for name, number in self.left_out.items()}
         sink.start(self._last_ns if of.begin_ns is None else of.begin_ns, told)
         yield from self._drawn(of, sink)
-        yield sink.take()
-
-    def _chrome(self) -> Iterator[bytes]:
-        sink = ChromeTrace()
-        of = self._timeline()
-        sink.start(self._last_ns if of.begin_ns is None else of.begin_ns)
-        yield from self._drawn(of, sink)
-        sink.finish(self._about)
         yield sink.take()
 
     def _speedscope(self) -> Iterator[bytes]:

@@ -11,7 +11,6 @@ class Format(str, Enum):
     """What an export is written as."""
 
     perfetto = "perfetto"
-    chrome = "chrome"
     speedscope = "speedscope"
     parquet = "parquet"
 
@@ -19,13 +18,12 @@ class Format(str, Enum):
 #: The end of the name of a file, and what it is.
 FILES: Mapping[Format, tuple[str, str]] = {
     Format.perfetto: (".perfetto-trace", "application/octet-stream"),
-    Format.chrome: (".trace.json", "application/json"),
     Format.speedscope: (".speedscope.json", "application/json"),
     Format.parquet: (".parquet.zip", "application/zip"),
 }
 
 
-def squeezed(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def gzip_chunks(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The same as one gzip file."""
     squeeze = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     for chunk in chunks:

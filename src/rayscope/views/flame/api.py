@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, Text, answered
+from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, Text, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
@@ -97,7 +97,7 @@ def add_flame(app: FastAPI, services: Services) -> None:
                 "folded": graph.tree.folded,
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)
 
 
 def _rest(filters: TaskFilters) -> list[dict[str, Any]]:

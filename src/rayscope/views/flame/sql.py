@@ -79,18 +79,18 @@ sums AS (
         count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running,
         {total("inside")} AS inside, {total("executing")} AS executing, {total("blocked")} AS blocked,
         {total("output_bytes")} AS bytes, {total("used")} AS used, count(used) AS used_n,
-        min(first_ns) AS first_ns, min(took) AS least_took, max(took) AS most_took
+        min(first_ns) AS first_ns, min(took) AS min_took, max(took) AS max_took
     FROM lasted GROUP BY {_GROUP}, bucket),
 named AS (
     SELECT path_id, {_LONE} AS lone, bucket, sum(n) AS n, sum(took_n) AS took_n, sum(failed) AS failed,
         sum(running) AS running, sum(inside) AS inside, sum(executing) AS executing, sum(blocked) AS blocked,
         sum(bytes) AS bytes, sum(used) AS used, sum(used_n) AS used_n, min(first_ns) AS first_ns,
-        min(least_took) AS least_took, max(most_took) AS most_took
+        min(min_took) AS min_took, max(max_took) AS max_took
     FROM sums GROUP BY path_id, {_LONE}, bucket),
 ranked AS ({ranked("named", "path_id, lone")})
 SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
     greatest(0, {total("executing")} - {total("blocked")}), {total("blocked")}, {total("bytes")},
-    {total("used")}, sum(used_n)::BIGINT, min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(most_took)
+    {total("used")}, sum(used_n)::BIGINT, min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(max_took)
 FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
 """,
     )

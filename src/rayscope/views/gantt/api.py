@@ -9,7 +9,7 @@ import msgspec
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answered
+from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
@@ -20,7 +20,7 @@ from rayscope.views.gantt.sql import NOT_PLACED
 
 #: More attempts at a time than this share the last row of a lane.
 MAX_ROWS = 20
-#: Lanes of one answer, and of the frame that is kept of the first of them.
+#: Lanes of one answer, and of the extent that is kept of the first of them.
 MAX_LANES = 500
 #: The kinds of lanes of which large sessions have rollups.
 _ROLLED_UP = ("worker", "function", "node")
@@ -50,32 +50,32 @@ def add_gantt(app: FastAPI, services: Services) -> None:
 
         def find(file: SessionFile) -> dict[str, Any]:
             # The same while a window is moved.
-            frame = _frame(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
-            picture = sql.picture(
+            extent = _extent_of(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
+            window = sql.window_bars(
                 file,
                 filters,
                 by=by,
                 width=width,
                 last_ns=services.records.last_ns(chosen),
-                extent=(frame.origin_ns, frame.end_ns),
-                lanes=[lane["lane"] for lane in frame.lanes],
-                lanes_total=frame.lanes_total,
+                extent=(extent.origin_ns, extent.end_ns),
+                lanes=[lane["lane"] for lane in extent.lanes],
+                lanes_total=extent.lanes_total,
                 levels=levels,
             )
-            drawn = _drawn(frame, picture, by)
+            encoded = _encode_answer(extent, window, by)
             if not overview:
-                drawn["utilisation"] = None
+                encoded["utilisation"] = None
             return {
                 "session": chosen,
                 "by": by,
                 "lanes_from": lanes_from,
-                **drawn,
+                **encoded,
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)
 
 
-class _Frame(msgspec.Struct):
+class _Extent(msgspec.Struct):
     """What stays when the window moves: the lanes, and how many attempts ran, on average, in each bucket."""
 
     origin_ns: int
@@ -96,8 +96,8 @@ def _lay_out(
     levels: int = MAX_LEVELS,
     lanes_from: int = 0,
     lanes: int = MAX_LANES,
-) -> _Frame:
-    found = sql.frame(
+) -> _Extent:
+    found = sql.extent(
         file,
         filters,
         by=by,
@@ -107,13 +107,13 @@ def _lay_out(
         levels=levels,
     )
     origin, end = found.origin_ns, found.end_ns
-    turns = sql.turns(file, filters, origin, end, last_ns=last_ns)
-    buckets = -(-max(1, end - origin) // turns.bucket_ns)
-    means = mean_running(turns.begins, turns.ends, buckets, turns.bucket_ns)
-    return _Frame(*found, turns.bucket_ns, [round(mean, 3) for mean in means])
+    events = sql.utilisation_events(file, filters, origin, end, last_ns=last_ns)
+    buckets = -(-max(1, end - origin) // events.bucket_ns)
+    means = mean_running(events.begins, events.ends, buckets, events.bucket_ns)
+    return _Extent(*found, events.bucket_ns, [round(mean, 3) for mean in means])
 
 
-def _frame(
+def _extent_of(
     services: Services,
     session: str,
     file: SessionFile,
@@ -122,41 +122,43 @@ def _frame(
     levels: int,
     lanes_from: int,
     lanes: int,
-) -> _Frame:
-    """The frame with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
+) -> _Extent:
+    """The extent with these lanes: the same while a window is moved. Raises BadQuery and StoreError."""
     is_first = lanes_from + lanes <= MAX_LANES
     page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
     chosen = filters.given()
-    frame = None
+    extent = None
     if is_first and not chosen and by in _ROLLED_UP:
-        frame = services.rollups.read(file, session, f"gantt by {by}", _Frame)
-    if frame is None:
+        extent = services.rollups.read(file, session, f"gantt by {by}", _Extent)
+    if extent is None:
         question = msgspec.json.encode(("gantt", by, levels, page, chosen)).decode()
 
         def make(file: SessionFile) -> bytes:
             last_ns = services.records.last_ns(session)
             return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
-        frame = msgspec.json.decode(
-            services.records.cached(session, question, make, flush=False), type=_Frame
+        extent = msgspec.json.decode(
+            services.records.read_cached(session, question, make, flush=False), type=_Extent
         )
     if is_first:
-        frame.lanes = frame.lanes[lanes_from : lanes_from + lanes]
-    return frame
+        extent.lanes = extent.lanes[lanes_from : lanes_from + lanes]
+    return extent
 
 
-def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:
+def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str, Any]:
     """The answer: rows packed, names told once, columns instead of objects."""
-    lanes = frame.lanes
+    lanes = extent.lanes
     of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
-    for at, bar in enumerate(picture.bars):
+    for at, bar in enumerate(window.bars):
         of_lane[bar["lane"]].append(at)
-    index, row = [0] * len(picture.bars), [0] * len(picture.bars)
+    index, row = [0] * len(window.bars), [0] * len(window.bars)
     shown = []
     for number, lane in enumerate(lanes):
         mine = of_lane[lane["lane"]]
         packed = pack(
-            [picture.bars[at]["begin"] for at in mine], [picture.bars[at]["end"] for at in mine], MAX_ROWS
+            [window.bars[at]["begin"] for at in mine],
+            [window.bars[at]["end"] for at in mine],
+            MAX_ROWS,
         )
         for at, placed in zip(mine, packed.row, strict=True):
             index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
@@ -173,34 +175,34 @@ def _drawn(frame: _Frame, picture: sql.Picture, by: str) -> dict[str, Any]:
         )
     names: dict[str, int] = {}
     columns: dict[str, list[Any]] = {
-        name: [bar[name] for bar in picture.bars]
+        name: [bar[name] for bar in window.bars]
         for name in ("begin", "end", "count", "busy", "failed", "task_id", "attempt")
     }
-    columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in picture.bars]
-    columns["state"] = [STATES.index(bar["state"]) for bar in picture.bars]
-    detailed = [at for at, bar in enumerate(picture.bars) if bar["count"] == 1 and bar["created"] is not None]
+    columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in window.bars]
+    columns["state"] = [STATES.index(bar["state"]) for bar in window.bars]
+    detailed = [at for at, bar in enumerate(window.bars) if bar["count"] == 1 and bar["created"] is not None]
     return {
-        "origin_ns": frame.origin_ns,
-        "begin_ns": frame.origin_ns,
-        "end_ns": max(frame.end_ns, *(frame.origin_ns + bar["end"] for bar in picture.bars), 0),
-        "attempts": max(frame.attempts, picture.in_window),
-        "resolution_ns": picture.resolution_ns,
+        "origin_ns": extent.origin_ns,
+        "begin_ns": extent.origin_ns,
+        "end_ns": max(extent.end_ns, *(extent.origin_ns + bar["end"] for bar in window.bars), 0),
+        "attempts": max(extent.attempts, window.in_window),
+        "resolution_ns": window.resolution_ns,
         "lanes": shown,
-        "lanes_total": frame.lanes_total,
+        "lanes_total": extent.lanes_total,
         "names": list(names),
         "states": STATES,
         "bars": {"lane": index, "row": row, **columns},
         "details": {
             "bar": detailed,
-            **{name: [picture.bars[at][name] for at in detailed] for name in _DETAILS},
+            **{name: [window.bars[at][name] for at in detailed] for name in _DETAILS},
         },
         "blocked": {
-            "bar": [span[0] for span in picture.spans],
-            "begin": [span[1] for span in picture.spans],
-            "end": [span[2] for span in picture.spans],
+            "bar": [span[0] for span in window.spans],
+            "begin": [span[1] for span in window.spans],
+            "end": [span[2] for span in window.spans],
         },
-        "in_window": picture.in_window,
-        "merged": sum(bar["count"] for bar in picture.bars if bar["count"] > 1),
-        "left_out": picture.left_out,
-        "utilisation": {"bucket_ns": frame.bucket_ns, "running": frame.running},
+        "in_window": window.in_window,
+        "merged": sum(bar["count"] for bar in window.bars if bar["count"] > 1),
+        "left_out": window.left_out,
+        "utilisation": {"bucket_ns": extent.bucket_ns, "running": extent.running},
     }

@@ -51,7 +51,7 @@ _BEGINS = {
 }
 
 
-class Frame(NamedTuple):
+class Extent(NamedTuple):
     """What stays when the window moves: when all begins and ends, and some lanes."""
 
     origin_ns: int
@@ -61,7 +61,7 @@ class Frame(NamedTuple):
     lanes_total: int
 
 
-class Turns(NamedTuple):
+class UtilisationEvents(NamedTuple):
     """By ``bucket_ns``, how many attempts began and ended at their workers, and the sums of these times."""
 
     bucket_ns: int
@@ -69,7 +69,7 @@ class Turns(NamedTuple):
     ends: list[tuple[int, int, int]]
 
 
-class Picture(NamedTuple):
+class WindowBars(NamedTuple):
     """What is on record of a window (docs/reference/api.md). Bars and spans are relative to the origin.
 
     ``spans``: (index of the bar, begin, end) of the stretches in which the longer ones were blocked.
@@ -87,7 +87,7 @@ def resolution(span: int, width: int) -> int:
     return 1 << max(0, -(-span // width) - 1).bit_length()
 
 
-def frame(
+def extent(
     file: SessionFile,
     filters: TaskFilters,
     *,
@@ -96,7 +96,7 @@ def frame(
     lanes: int,
     last_ns: int,
     levels: int,
-) -> Frame:
+) -> Extent:
     """The lanes of all attempts that the filters leave, whatever their window. Raises BadQuery.
 
     ``levels``: down to which depth lanes by call path are told apart.
@@ -108,21 +108,23 @@ def frame(
         extent, lanes_total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
         call_lanes.label(shown, calls)
     if extent is None:
-        return Frame(last_ns, last_ns, 0, [], 0)
-    return Frame(*extent, shown, lanes_total)
+        return Extent(last_ns, last_ns, 0, [], 0)
+    return Extent(*extent, shown, lanes_total)
 
 
-def turns(file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int) -> Turns:
-    """When the attempts of a frame from ``origin`` to ``end`` began and ended, whatever its lanes are.
+def utilisation_events(
+    file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int
+) -> UtilisationEvents:
+    """When the attempts of an extent from ``origin`` to ``end`` began and ended, whatever its lanes are.
 
-    What has happened since the frame was made is as if it happened at its end.
+    What has happened since the extent was made is as if it happened at its end.
     """
     bucket = max(1, -(-(end - origin) // BUCKETS))
     with file.reader() as reader:
-        return Turns(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
+        return UtilisationEvents(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
 
 
-def picture(
+def window_bars(
     file: SessionFile,
     filters: TaskFilters,
     *,
@@ -133,10 +135,10 @@ def picture(
     lanes: list[str],
     lanes_total: int,
     levels: int,
-) -> Picture:
+) -> WindowBars:
     """The bars of the window ``since_ns`` to ``until_ns`` of the filters. Raises BadQuery.
 
-    ``extent``: origin and end of the frame; ``lanes``: the ids of its lanes.
+    ``extent``: origin and end of the extent; ``lanes``: the ids of its lanes.
     """
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None and until <= since:
@@ -145,7 +147,7 @@ def picture(
     begin, stop = origin if since is None else since, end if until is None else until
     grain = resolution(max(1, stop - begin), width)
     if not lanes:
-        return Picture(grain, [], [], 0, 0)
+        return WindowBars(grain, [], [], 0, 0)
     window = _Window(_base(filters, lanes_by(by)[0], last_ns), lanes, len(lanes) == lanes_total, since, until)
     with file.reader() as reader:
         if by == "path":
@@ -156,7 +158,7 @@ def picture(
         bars = _bars(reader, None if is_all_merged else window, lanes, origin, grain, step)
         spans = _blocked(reader, bars, origin, grain << step, last_ns)
     told = sum(row["count"] for row in bars)
-    return Picture(grain << step, bars, spans, in_window, in_window - told)
+    return WindowBars(grain << step, bars, spans, in_window, in_window - told)
 
 
 def _base(filters: TaskFilters, lane: str, last_ns: int) -> _Base:
@@ -333,7 +335,7 @@ ORDER BY ended_at - began_at DESC, b.lane, began_at""",
             values,
         )
     )
-    known = set(lanes)  # others may have come since the frame was made
+    known = set(lanes)  # others may have come since the extent was made
     rows = [row for row in rows if row["lane"] in known]
     detailed = 0
     for row in rows:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Filters, Session, answered
+from rayscope.server.parameters import ERRORS, Filters, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
@@ -58,4 +58,4 @@ def add_logical(app: FastAPI, services: Services) -> None:
                 "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)

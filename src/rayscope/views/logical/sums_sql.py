@@ -123,7 +123,7 @@ def sums(group: str, buckets: str, waited: str) -> str:
 
     ``group``: by what, besides their state and their ``buckets`` (``duration_in``, ``total_in``).
     """
-    bounds = ", ".join(f"min({of}) AS least_{of}, max({of}) AS most_{of}" for of, _ in QUANTILES)
+    bounds = ", ".join(f"min({of}) AS min_{of}, max({of}) AS max_{of}" for of, _ in QUANTILES)
     return (
         f"SELECT {group}, state, {buckets}, count(*) AS n, {total('duration')} AS took, "
         f"{total('executing')} AS executed, {total(waited)} AS waited, {total('output_bytes')} AS bytes, "
@@ -151,7 +151,7 @@ def _spread(of: str) -> str:
     """SQL of the durations of one kind, by bucket."""
     return (
         f"{_EDGE}, {of}_in AS bucket, coalesce(sum(n) FILTER ({of}_in IS NOT NULL), 0) AS took_n, "
-        f"min(least_{of}) AS least_took, max(most_{of}) AS most_took"
+        f"min(min_{of}) AS min_took, max(max_{of}) AS max_took"
     )
 
 

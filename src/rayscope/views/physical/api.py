@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.cluster.nodes.usage import measured_columns, resources_of
+from rayscope.cluster.nodes.usage import resources_of, usage_columns
 from rayscope.cluster.placement import sql as placement_sql
-from rayscope.cluster.placement.snapshot import in_columns, node_of, seen, seen_now
-from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answered
+from rayscope.cluster.placement.snapshot import current_snapshot, in_columns, make_snapshot, node_of
+from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
@@ -39,10 +39,10 @@ def add_physical(app: FastAPI, services: Services) -> None:
         def look(file: SessionFile) -> dict[str, Any]:
             live = services.records.is_live(chosen)
             found = (
-                seen_now(services, chosen, file)
+                current_snapshot(services, chosen, file)
                 if is_plain
-                else seen(
-                    placement_sql.housed(
+                else make_snapshot(
+                    placement_sql.read_placement(
                         file,
                         filters,
                         at_ns=at_ns,
@@ -53,10 +53,10 @@ def add_physical(app: FastAPI, services: Services) -> None:
                     )
                 )
             )
-            told = found.picture
+            told = found.placement
             figures = None
             if live and at_ns is None:
-                figures = measured_columns(
+                figures = usage_columns(
                     told, services.clusters.usage(chosen), resources_of(services, chosen)[0]
                 )
             return {
@@ -69,7 +69,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
                 "measured": figures,
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
     def physical_node(
@@ -86,7 +86,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
         live = services.records.is_live(chosen)
 
         def look(file: SessionFile) -> dict[str, Any]:
-            found = placement_sql.housed(
+            found = placement_sql.read_placement(
                 file,
                 filters,
                 at_ns=at_ns,
@@ -97,7 +97,7 @@ def add_physical(app: FastAPI, services: Services) -> None:
             )
             return {"session": chosen, "at_ns": found.at_ns, "live": live, **node_of(found, on_node)}
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
     def transfers(
@@ -119,4 +119,4 @@ def add_physical(app: FastAPI, services: Services) -> None:
                 **transfers_sql.transfers(file, since or 0, until)._asdict(),
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answered
+from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
@@ -34,7 +34,7 @@ def add_range(app: FastAPI, services: Services) -> None:
             return {
                 "session": chosen,
                 "by": by,
-                **_told(
+                **_describe_range(
                     sql.range_sums(
                         file, filters, by=by, levels=levels, last_ns=services.records.last_ns(chosen)
                     ),
@@ -42,10 +42,10 @@ def add_range(app: FastAPI, services: Services) -> None:
                 ),
             }
 
-        return answered(services, chosen, request, find)
+        return answer_from_record(services, chosen, request, find)
 
 
-def _told(sums: RangeSums, by: str) -> dict[str, Any]:
+def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:
     """The answer: sums as they are, and set against the length of the range."""
     length = sums.until_ns - sums.since_ns
     return {

@@ -94,7 +94,7 @@ def range_sums(
         call_lanes.label(lanes, calls)
         most = None
         if whole["placed"] <= MAX_COUNTED:
-            most = _most_at_a_time(reader, where, lane, since, until, int(last_ns), lanes)
+            most = _max_at_a_time(reader, where, lane, since, until, int(last_ns), lanes)
     return RangeSums(
         since,
         until,
@@ -198,7 +198,7 @@ def _lanes(reader: duckdb.DuckDBPyConnection, by: str) -> tuple[list[Row], int]:
     return rows, many
 
 
-def _most_at_a_time(
+def _max_at_a_time(
     reader: duckdb.DuckDBPyConnection,
     where: Where,
     lane: str,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answered
+from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.stack import schemas, sql
@@ -44,7 +44,7 @@ def add_stack(app: FastAPI, services: Services) -> None:
                 "chains": tree.chains,
             }
 
-        return answered(services, chosen, request, look)
+        return answer_from_record(services, chosen, request, look)
 
     @app.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
     def activity(
@@ -52,7 +52,7 @@ def add_stack(app: FastAPI, services: Services) -> None:
     ) -> Response:
         """How many attempts were in flight and running, in equal parts of the session's time."""
         chosen = services.records.resolve(session)
-        return answered(
+        return answer_from_record(
             services,
             chosen,
             request,

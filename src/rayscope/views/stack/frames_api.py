@@ -18,7 +18,14 @@ from rayscope.views.stack.api import unit_of
 from rayscope.views.stack.compute import Wait, call_stack, nodes_of
 from rayscope.views.stack.dump import Dump
 from rayscope.views.stack.frames import Busy, choose, has_moved_on, merge
-from rayscope.views.stack.sampling import MAX_WORKERS, MOVED_ON, NOT_RUNNING, Dumps, Problem, told
+from rayscope.views.stack.sampling import (
+    MAX_WORKERS,
+    MOVED_ON,
+    NOT_RUNNING,
+    Dumps,
+    Problem,
+    describe_problems,
+)
 
 WorkerId = Annotated[str, Field(pattern=r"^[0-9a-f]{56}$")]
 
@@ -93,7 +100,7 @@ def add_frames(app: FastAPI, services: Services) -> None:
                     for worker, dump in good.items()
                     if worker in shown
                 ],
-                "problems": told(problems),
+                "problems": describe_problems(problems),
             }
         )
 

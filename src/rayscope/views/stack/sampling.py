@@ -176,7 +176,7 @@ class _Node:
                 self._agent.close()
 
 
-def told(problems: Mapping[Problem, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def describe_problems(problems: Mapping[Problem, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """The problems of an answer, that of the most workers first; some of the workers."""
     return [
         {

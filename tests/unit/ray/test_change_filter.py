@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from rayscope.ray.gcs.change_filter import Seen, SeenRows
+from rayscope.ray.gcs.change_filter import ChangeFilter, RowChangeFilter
 
 Row = tuple[str, int]
 
 
-def seen() -> Seen[Row]:
-    return Seen(lambda row: row[0], lambda row: row[1])
+def change_filter() -> ChangeFilter[Row]:
+    return ChangeFilter(lambda row: row[0], lambda row: row[1])
 
 
 def test_only_changes_come_again() -> None:
-    table = seen()
+    table = change_filter()
     assert table.changed([("a", 1), ("b", 1)]) == [("a", 1), ("b", 1)]
     table.commit()
     assert table.changed([("a", 1), ("b", 2), ("c", 1)]) == [("b", 2), ("c", 1)]
 
 
 def test_without_commit_they_come_again() -> None:
-    table = seen()
+    table = change_filter()
     table.changed([("a", 1)])
     assert table.changed([("a", 1)]) == [("a", 1)]
 
 
 def test_memory_is_bounded_by_the_table() -> None:
-    table = seen()
+    table = change_filter()
     table.changed([(str(i), 1) for i in range(100)])
     table.commit()
     table.changed([("1", 1)])
@@ -42,7 +42,7 @@ def test_rows_that_are_the_same_bytes_are_not_made_items() -> None:
         made.append(row)
         return dict(pair.split("=") for pair in row.decode().split())
 
-    table: SeenRows[dict[str, str]] = SeenRows(
+    table: RowChangeFilter[dict[str, str]] = RowChangeFilter(
         lambda item: item["id"], lambda item: hash(frozenset(item.items()))
     )
     rows = [b"id=a x=1", b"id=b x=1"]

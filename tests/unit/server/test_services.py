@@ -21,7 +21,7 @@ def test_no_thread_outlives_a_stop(tmp_path: Path) -> None:
     services.catalog.add(SESSION)
     store = services.logs.store(SESSION, make=True)
     assert store is not None
-    assert any(thread.name == "rayscope-log-keeper" for thread in threading.enumerate())
+    assert any(thread.name == "rayscope-log-archiver" for thread in threading.enumerate())
     next(servers, None)
     left = [thread.name for thread in set(threading.enumerate()) - before if thread.name.startswith(_OURS)]
     assert left == []

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rayscope.cluster.logs import archiver
-from rayscope.cluster.logs.archiver import Keeper
+from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.ray.agents.client import AgentError
 from rayscope.server.settings import Settings
 from rayscope.storage.log_archive import LogStore
@@ -19,28 +19,28 @@ NOTHING: Any = None
 
 
 def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any, tmp_path: Any) -> None:
-    monkeypatch.setattr(archiver, "_TURN_MOST_S", 0.05)
+    monkeypatch.setattr(archiver, "_MAX_TURN_S", 0.05)
     go, asked, lock = threading.Event(), [], threading.Lock()
 
     def names(session: str, node: str, age_s: float) -> list[str]:
         with lock:
             asked.append(node)
         go.wait(10)
-        raise AgentError("timeout", "It did not answer.", "Try again.")
+        raise AgentError("It did not answer.", "Try again.", "timeout")
 
     nodes = [{"node_id": f"{number:02x}", "state": "ALIVE"} for number in range(8)]
     catalog: Any = SimpleNamespace(folder=tmp_path, names=lambda: ["s"])
     records: Any = SimpleNamespace(read=lambda session, look, flush: nodes)
     clusters: Any = SimpleNamespace(gcs_of=lambda session: True)
     logs: Any = SimpleNamespace(names=names, store=lambda session: None, forget=lambda *key: None)
-    keeper = Keeper(SETTINGS, catalog, records, clusters, logs)
+    made = LogArchiver(SETTINGS, catalog, records, clusters, logs)
     for _ in range(4):  # there are four readers: half of the nodes wait for one
-        keeper._turn()
-    queued = keeper._pool._work_queue.qsize()
+        made._turn()
+    queued = made._pool._work_queue.qsize()
     go.set()
     with contextlib.suppress(RuntimeError):
-        keeper.stop()
-    keeper._pool.shutdown(wait=True)
+        made.stop()
+    made._pool.shutdown(wait=True)
     assert queued == 4
     assert len(asked) == len(set(asked))
 
@@ -74,14 +74,14 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
         homes=lambda *_: {"a" * 56: key[1]},
         forget=lambda *_: None,
     )
-    keeper = Keeper(SETTINGS, NOTHING, NOTHING, NOTHING, logs)
+    made = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, logs)
     node = archiver._Node()
 
     def look(data: bytes) -> list[str]:
         agent.data, agent.asked = data, []
         for file in node.files.values():
             file.due = 0.0
-        keeper._look(key, node, 4.0, 8)
+        made._look(key, node, 4.0, 8)
         return agent.asked
 
     assert look(b"") == ["size"]
@@ -94,24 +94,24 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
     assert look(b"new\n") == ["size", "read"]
     assert store.read(key[1], name, 0, 100) == [(0, b"new\n")]
     assert node.due == node.files[name].due
-    keeper.stop()
+    made.stop()
     store.close()
 
 
 def test_what_costs_more_than_its_share_is_looked_at_less_often() -> None:
-    keeper = Keeper(SETTINGS, NOTHING, NOTHING, NOTHING, NOTHING)
+    made = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, NOTHING)
 
     def after(share: float) -> float:
-        keeper._reckoned -= archiver._RECKON_S
-        keeper._cpu_s = share * archiver._RECKON_S
-        keeper._reckon()
-        return keeper._slow
+        made._reckoned -= archiver._RECKON_S
+        made._cpu_s = share * archiver._RECKON_S
+        made._reckon()
+        return made._slow
 
     assert after(archiver.LOAD / 2) == 1.0
     assert after(archiver.LOAD * 3) > 1.5
-    slower = keeper._slow
+    slower = made._slow
     assert after(archiver.LOAD * 3) > slower
     for _ in range(20):
         after(0.0)
-    assert keeper._slow == 1.0
-    keeper.stop()
+    assert made._slow == 1.0
+    made.stop()

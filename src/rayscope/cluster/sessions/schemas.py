@@ -1,0 +1,140 @@
+"""The shapes of the answers about sessions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rayscope.ingest.schemas import Dropped, Lanes, Recording, Tracing
+from rayscope.server.schemas import Answer
+
+
+class SessionItem(Answer):
+    """One Ray session."""
+
+    session: str
+    recording: Recording
+    state: Literal["live", "ended", "unreadable"]
+    error: str | None
+    first_ns: int
+    last_ns: int
+    tasks: int
+    attempts: int
+    states: dict[str, int]
+    actors: int
+    nodes: int
+    jobs: int
+    disk_bytes: int
+    ray_version: str | None
+    gcs_address: str | None
+    dropped_total: int
+
+
+class SessionPage(Answer):
+    """A page of sessions."""
+
+    items: list[SessionItem]
+    next: str | None
+    total: int
+    dropped: Dropped
+
+
+class IngestError(Answer):
+    """Why the store cannot be written."""
+
+    message: str
+    remedy: str
+
+
+class HealthAnswer(Answer):
+    """Whether the server lives. ``damaged``: files of the data directory that were set aside."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    sessions: int
+    pending_batches: int
+    stalled_bodies: int
+    rejected_batches: int
+    damaged: list[str]
+    error: IngestError | None
+
+
+class Ingest(Answer):
+    """How recording goes."""
+
+    events: int
+    batches: int
+    pending_batches: int
+    rejected_batches: int
+    unknown: dict[str, int]
+    last_batch_ns: int | None
+    behind_ns: int
+    error: IngestError | None
+
+
+class FunctionItem(Answer):
+    """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
+
+    func_name: str | None
+    type: str | None
+    attempts: int
+    finished: int
+    failed: int
+    running: int
+    p50_ns: int | None
+    p95_ns: int | None
+    max_ns: int | None
+    duration_ns: int
+    waiting_ns: int
+    total_ns: int
+
+
+class FailureItem(Answer):
+    """A failed attempt."""
+
+    task_id: str
+    attempt: int
+    name: str | None
+    error_type: str | None
+    error_message: str | None
+    error_summary: str | None
+    end_ns: int | None
+
+
+class Summary(Answer):
+    """A session at a glance."""
+
+    session: str
+    recording: Recording
+    tasks: int
+    attempts: int
+    states: dict[str, int]
+    first_ns: int | None
+    last_ns: int | None
+    functions: list[FunctionItem]
+    failures: list[FailureItem]
+    dropped: Dropped
+    lanes: Lanes
+    tracing: Tracing
+    ingest: Ingest
+    cannot_see: list[str]
+
+
+class NodeCounts(Answer):
+    """Nodes by life."""
+
+    alive: int
+    dead: int
+
+
+class ClusterAnswer(Answer):
+    """How many of everything."""
+
+    session: str
+    recording: Recording
+    nodes: NodeCounts
+    resources_total: dict[str, float]
+    tasks: dict[str, int]
+    actors: dict[str, int]
+    jobs: dict[str, int]
+    workers: dict[str, int]
+    placement_groups: dict[str, int]

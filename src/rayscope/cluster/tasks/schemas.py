@@ -1,0 +1,272 @@
+"""The shapes of the answers about tasks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rayscope.ingest.schemas import Dropped
+from rayscope.server.schemas import Answer
+
+#: What became of the task of a failed attempt: no attempt succeeded, a retry is under way, one succeeded.
+Outcome = Literal["final", "retrying", "recovered"]
+
+
+class TaskItem(Answer):
+    """One attempt of a task."""
+
+    task_id: str
+    attempt: int
+    name: str | None
+    func_name: str | None
+    type: str | None
+    state: str
+    reported_state: str
+    end_known_by: str | None
+    job_id: str | None
+    actor_id: str | None
+    parent_task_id: str | None
+    caller_task_id: str | None
+    node_id: str | None
+    worker_id: str | None
+    worker_pid: int | None
+    placement_group_id: str | None
+    error_type: str | None
+    error_message: str | None
+    error_summary: str | None
+    created_ns: int | None
+    start_ns: int | None
+    end_ns: int | None
+    cpu_ns: int | None
+    duration_ns: int | None
+    waiting_ns: int | None
+    total_ns: int | None
+
+
+class TaskPage(Answer):
+    """A page of task attempts."""
+
+    items: list[TaskItem]
+    next: str | None
+    total: int
+    dropped: Dropped
+
+
+class StateTime(Answer):
+    """When a state was entered."""
+
+    state: str
+    time_ns: int
+
+
+class Phase(Answer):
+    """A phase of the execution: deserialize, execute, store, total."""
+
+    name: str
+    begin_ns: int
+    end_ns: int
+
+
+class TaskFailure(Answer):
+    """Ray's error type and the text; ``is_cut``: Ray kept the last 500 characters of it alone."""
+
+    type: str
+    message: str | None
+    is_cut: bool
+
+
+class AttemptDetail(TaskItem):
+    """Everything known of an attempt. ``start_is_lost``: nobody reported when it began to run."""
+
+    start_is_lost: bool
+    states: list[StateTime]
+    phases: list[Phase]
+    error: TaskFailure | None
+    required_resources: str | None
+    label_selector: str | None
+    runtime_env: str | None
+    call_site: str | None
+    language: str | None
+    actor_repr_name: str | None
+    stdout_file: str | None
+    stderr_file: str | None
+    stdout_start: int | None
+    stdout_end: int | None
+    stderr_start: int | None
+    stderr_end: int | None
+
+
+class Parent(Answer):
+    """The task that submitted this one."""
+
+    task_id: str
+    name: str | None
+    state: str | None
+
+
+class SpanItem(Answer):
+    """A measured stretch of time inside an attempt."""
+
+    name: str
+    attempt: int
+    begin_ns: int
+    end_ns: int | None
+    extra: str | None
+    blocked_on: list[str] | None
+
+
+class EdgeItem(Answer):
+    """An object and the two tasks that it connects."""
+
+    producer_task_id: str | None
+    producer_name: str | None
+    consumer_task_id: str | None
+    consumer_name: str | None
+    object_id: str
+    bytes: int | None
+    kind: str
+    nested: bool
+    by_value: bool
+    begin_ns: int | None
+    end_ns: int | None
+    gets: int
+    blocked_ns: int | None
+    is_remote: bool | None
+
+
+class AnnotationItem(Answer):
+    """What user code said of its task."""
+
+    attempt: int
+    kind: str
+    name: str
+    value: str
+    number: float | None
+    time_ns: int
+
+
+class PhaseTimes(Answer):
+    """The parts of an attempt's time, in order (ns); they add up to ``total_ns``.
+
+    Of one attempt whose begin nobody reported they are null from its last reported state on.
+    """
+
+    waiting_args_ns: int | None
+    waiting_node_ns: int | None
+    starting_worker_ns: int | None
+    queued_ns: int | None
+    loading_ns: int | None
+    fetching_ns: int | None
+    executing_ns: int | None
+    blocked_ns: int | None
+    storing_ns: int | None
+
+
+class SchedulingItem(PhaseTimes):
+    """Where the time of an attempt went (ns)."""
+
+    task_id: str
+    attempt: int
+    func_name: str | None
+    type: str | None
+    state: str | None
+    job_id: str | None
+    total_ns: int | None
+    node_id: str | None
+    submitter_node_id: str | None
+    is_local: bool | None
+    waiting_ns: int | None
+    duration_ns: int | None
+
+
+class TaskDetail(Answer):
+    """Everything known of a task."""
+
+    task_id: str
+    attempts: list[AttemptDetail]
+    parent: Parent | None
+    call_path: list[str]
+    children: list[TaskItem]
+    children_total: int
+    spans: list[SpanItem]
+    spans_total: int
+    data_in: list[EdgeItem]
+    data_in_total: int
+    data_in_bytes: int
+    data_out: list[EdgeItem]
+    data_out_total: int
+    data_out_bytes: int
+    annotations: list[AnnotationItem]
+    scheduling: list[SchedulingItem]
+
+
+class FunctionSchedulingItem(PhaseTimes):
+    """Where the time of a function's attempts went, summed up (ns), and where they ran."""
+
+    func_name: str | None
+    type: str | None
+    attempts: int
+    total_ns: int
+    waiting_ns: int
+    duration_ns: int
+    local: int
+    spilled: int
+
+
+class SchedulingAnswer(Answer):
+    """Functions by the time of their attempts."""
+
+    session: str
+    items: list[FunctionSchedulingItem]
+
+
+class FailedAttempt(Answer):
+    """A failed attempt of a group, what became of its task, and its own message."""
+
+    task_id: str
+    attempt: int
+    outcome: Outcome
+    end_ns: int | None
+    node_id: str | None
+    message: str | None
+
+
+class FailureGroup(Answer):
+    """Failed attempts with one signature: function, error type, message (``#``: what varies), file, line.
+
+    ``final``, ``retrying`` and ``recovered`` of its ``tasks``; ``outcome`` is the gravest of these.
+    ``latest`` are 20 of its attempts at most.
+    """
+
+    func_name: str | None
+    error_type: str | None
+    message: str | None
+    example: str | None
+    path: str | None
+    file: str | None
+    line: int | None
+    outcome: Outcome
+    attempts: int
+    tasks: int
+    final: int
+    retrying: int
+    recovered: int
+    first_ns: int | None
+    last_ns: int | None
+    latest: list[FailedAttempt]
+
+
+class TasksByOutcome(Answer):
+    """How many tasks came to what."""
+
+    final: int
+    retrying: int
+    recovered: int
+
+
+class FailuresAnswer(Answer):
+    """Failures by signature; ``tasks`` of all of them by outcome."""
+
+    session: str
+    items: list[FailureGroup]
+    total: int
+    tasks: TasksByOutcome

@@ -1,0 +1,39 @@
+"""The base of what Rayscope raises."""
+
+from __future__ import annotations
+
+
+class RayscopeError(Exception):
+    """Something cannot be done: ``message`` says what and why, ``remedy`` what to do about it.
+
+    ``code`` names the kind of error (docs/reference/api.md), and ``params`` what ``message`` names besides.
+    ``status`` is that of the HTTP answer, 0 without one. The same request may succeed after
+    ``retry_after_s``, unless that is 0.
+    """
+
+    remedy: str = ""
+    code: str = "failed"
+    status: int = 0
+    retry_after_s: int = 0
+
+    def __init__(
+        self,
+        message: str,
+        remedy: str | None = None,
+        code: str | None = None,
+        *,
+        status: int | None = None,
+        **params: str | int,
+    ) -> None:
+        Exception.__init__(self, message)  # not the next base, which may take other arguments
+        self.message = message
+        self.params = params
+        if remedy is not None:
+            self.remedy = remedy
+        if code is not None:
+            self.code = code
+        if status is not None:
+            self.status = status
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}".strip()

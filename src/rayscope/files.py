@@ -1,0 +1,64 @@
+"""Replace a file as a whole, and set a damaged one aside.
+
+Whoever reads meanwhile finds the old content or the new one, never a part of either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+
+def replace_file(path: Path, content: bytes, *, mode: int = 0o666, sync: bool = True) -> None:
+    """Write ``content`` to ``path``. Raises OSError, and then ``path`` is as it was.
+
+    ``mode``: the permissions of the file, less the umask. ``sync``: whether what this has written survives a
+    power cut.
+    """
+    with replacing(path, mode=mode, sync=sync) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, mode: int = 0o666, sync: bool = True) -> Iterator[IO[bytes]]:
+    """A file that takes the place of ``path`` when the block ends without an error."""
+    part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            if sync:
+                os.fsync(handle)
+        part.replace(path)
+        if sync:
+            _sync_folder(path.parent)
+    finally:
+        with contextlib.suppress(OSError):  # replaced, or the file system has become read-only
+            part.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def set_aside(path: Path, *suffixes: str) -> Path:
+    """Rename a damaged file, so that a new one can begin. Returns its new path.
+
+    ``suffixes``: the endings of files beside it that belong to it (``.wal``).
+    """
+    aside = path.with_name(f"{path.stem}.damaged-{time.time_ns()}{path.suffix}")
+    for suffix in ("", *suffixes):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+    return aside

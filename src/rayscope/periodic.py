@@ -1,0 +1,82 @@
+"""A thread that does the same again and again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+log = logging.getLogger("rayscope")
+#: How often what runs is interrupted while it has not ended.
+_INTERRUPT_S = 0.05
+
+
+class PeriodicTask:
+    """Calls ``run`` in a thread of its own, named ``name``, until it is stopped.
+
+    The first call comes after ``interval_s``, or ``at_once``. ``run`` returns the seconds to pause before the
+    next call, or None for ``interval_s``. What it raises is logged, and the next call comes all the same.
+    """
+
+    def __init__(
+        self, name: str, interval_s: float, run: Callable[[], float | None], *, at_once: bool = False
+    ) -> None:
+        self._interval_s = interval_s
+        self._run = run
+        self._at_once = at_once
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._repeat, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Do not wait for the next call's time."""
+        self._woken.set()
+
+    def stop(self, timeout_s: float = 5.0, interrupt: Callable[[], None] | None = None) -> None:
+        """End the thread and wait for it, unless it is this one.
+
+        ``interrupt`` makes ``run`` return early; it is called until the thread has ended.
+        """
+        self._stopping.set()
+        self._woken.set()
+        if self._thread is threading.current_thread():
+            return
+        deadline = time.monotonic() + timeout_s
+        while self._thread.is_alive() and (left_s := deadline - time.monotonic()) > 0:
+            if interrupt is not None:
+                interrupt()
+            self._thread.join(left_s if interrupt is None else min(left_s, _INTERRUPT_S))
+
+    def wait(self, pause_s: float) -> bool:
+        """Pause inside ``run``; whether to return from it, as the task is being stopped."""
+        return self._stopping.wait(pause_s)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether :meth:`stop` has been called."""
+        return self._stopping.is_set()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def _repeat(self) -> None:
+        pause_s: float | None = 0.0 if self._at_once else None
+        while not self._pause(self._interval_s if pause_s is None else pause_s):
+            try:
+                pause_s = self._run()
+            except Exception:  # whatever it is, the next call may do better
+                log.exception("%s failed; it is called again", self._thread.name)
+                pause_s = None
+
+    def _pause(self, pause_s: float) -> bool:
+        """Whether to end."""
+        self._woken.wait(pause_s)
+        self._woken.clear()
+        return self._stopping.is_set()
