@@ -1,11 +1,6 @@
 import type { ComponentType } from 'react';
-import type { Summary } from './api/types';
 import type { View } from './base/url';
-
-export interface PageProps {
-  /** Undefined while it is on its way. */
-  summary: Summary | undefined;
-}
+import type { PageProps } from './shell/pages';
 
 type Loader = () => Promise<{ default: ComponentType<PageProps> }>;
 

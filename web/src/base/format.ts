@@ -148,3 +148,18 @@ export function headline(text: string): string {
   const first = lines[0]?.trim() ?? '';
   return /^\s*(Traceback \(|File ")/m.test(text) ? (lines.at(-1)?.trim() ?? '') : first;
 }
+
+/** How much of a resource, bytes as such. */
+export function amount(name: string, value: number): string {
+  if (name.endsWith('memory')) return bytes(value);
+  return String(Math.round(value * 100) / 100);
+}
+
+/** `2 CPU, 1 GiB memory`. */
+export function shapeText(resources: Record<string, number>): string {
+  return (
+    Object.entries(resources)
+      .map(([name, value]) => `${amount(name, value)} ${name}`)
+      .join(', ') || '0'
+  );
+}

@@ -1,4 +1,3 @@
-import type { States } from '../api/jobs';
 import { RUNNING_STATES } from './tokens';
 
 export interface Progress {
@@ -11,7 +10,7 @@ export interface Progress {
 }
 
 /** What the counts by state come to. */
-export function progressOf(states: States): Progress {
+export function progressOf(states: Readonly<Record<string, number>>): Progress {
   const all = Object.values(states).reduce((sum, number) => sum + number, 0);
   const failed = states.FAILED ?? 0;
   const cutOff = states.CUT_OFF ?? 0;

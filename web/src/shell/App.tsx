@@ -4,7 +4,6 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
 import { queryClient } from '../api/queries';
-import { SessionsPage } from '../pages/sessions/SessionsPage';
 import { Link } from '../ui/Link';
 import { OperatorProvider } from '../ui/operator';
 import { Empty } from '../ui/small';
@@ -12,6 +11,7 @@ import { cssVariablesResolver, theme } from '../ui/theme/theme';
 import { useUrl } from '../ui/useUrl';
 import { Header } from './Header';
 import { LoginPage } from './LoginPage';
+import { usePages } from './pages';
 import { ServerNotice } from './ServerNotice';
 import { SessionPage } from './SessionPage';
 import { useTitle } from './useTitle';
@@ -40,6 +40,7 @@ function Shell() {
   const url = useUrl();
   const { t } = useTranslation();
   const { needsLogin } = useConnection();
+  const { Sessions } = usePages();
   if (needsLogin) return <LoginPage />;
   return (
     <div className="rs-shell">
@@ -48,7 +49,7 @@ function Shell() {
       </a>
       <Header />
       <ServerNotice />
-      {url.page === 'sessions' && <SessionsPage />}
+      {url.page === 'sessions' && <Sessions />}
       {url.page === 'session' && <SessionPage key={url.session} />}
       {url.page === 'unknown' && <UnknownPage lang={url.lang} />}
     </div>

@@ -27,8 +27,6 @@ import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
 import { count } from '../base/format';
 import { isFlow, toFlow, toView, type View } from '../base/url';
-import { LOADERS } from '../loaders';
-import { PAGES, TaskDrawer } from '../registry';
 import { worstTone } from '../ui/alerts/severity';
 import { Link } from '../ui/Link';
 import { PageBoundary } from '../ui/PageBoundary';
@@ -36,6 +34,7 @@ import { ErrorPanel } from '../ui/small';
 import { useSessionUrl } from '../ui/useUrl';
 import { Banners } from './Banners';
 import { ExportMenu } from './ExportMenu';
+import { usePages } from './pages';
 import { SummaryStrip } from './SummaryStrip';
 import { useTitle } from './useTitle';
 
@@ -70,7 +69,8 @@ export function SessionPage() {
   const { view } = url;
   const missing = isMissing(summary.error);
   const work = view === 'tasks' || view === 'functions' || view === 'failures';
-  const Page = PAGES[view];
+  const { views, TaskDrawer } = usePages();
+  const Page = views[view];
   return (
     <div className="rs-body">
       <Nav />
@@ -117,6 +117,7 @@ export function SessionPage() {
 function Nav() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
+  const { prefetch } = usePages();
   const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
   const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
   const tones: Partial<Record<View, string>> = { failures: 'bad', alerts: worstTone(alerts?.items ?? []) };
@@ -145,7 +146,7 @@ function Nav() {
               return (
                 <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
                   {/* What is pointed at is likely to come next. */}
-                  <div onPointerEnter={() => void LOADERS[view]().catch(() => undefined)}>
+                  <div onPointerEnter={() => prefetch(view)}>
                     <Link
                       to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}
                       className="rs-nav-link"

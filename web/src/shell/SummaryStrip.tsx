@@ -1,6 +1,7 @@
 import { Skeleton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useCriticalPath } from '../api/criticalPath';
 import type { Summary } from '../api/types';
 import { count, duration, nanosBetween } from '../base/format';
 import { RUNNING_STATES, stateColor } from '../base/tokens';
@@ -9,7 +10,6 @@ import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
 import { useStateName } from '../ui/small';
 import { useSessionUrl } from '../ui/useUrl';
-import { useCriticalPath } from '../views/gantt/ganttData';
 
 /** The session in a few figures, and its states as chips that filter the tasks. */
 export function SummaryStrip({ summary }: { summary: Summary | undefined }) {

@@ -1,10 +1,10 @@
 import { useTranslation } from 'react-i18next';
 import type { Pending } from '../api/nodes';
+import { useClusterStatus } from '../api/useClusterStatus';
 import { toView, withSettings } from '../base/url';
-import { useReasonText } from '../pages/nodes/ClusterResources';
-import { useClusterStatus } from '../pages/nodes/useNodes';
 import { Section } from './Drawer';
 import { Link } from './Link';
+import { useReasonText } from './useReasonText';
 import { useSessionUrl } from './useUrl';
 
 /** Why something has no place yet, as the account of the cluster's resources has it. */

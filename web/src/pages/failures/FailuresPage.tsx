@@ -5,7 +5,7 @@ import { useFailures } from '../../api/queries';
 import { type Failures, OUTCOMES } from '../../api/types';
 import { count } from '../../base/format';
 import { type SessionUrl, toView, withFilter } from '../../base/url';
-import type { PageProps } from '../../loaders';
+import type { PageProps } from '../../shell/pages';
 import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
 import { FilterBar, FilterSelect } from '../../ui/FilterBar';
 import { NothingFound } from '../../ui/NothingFound';

@@ -1,13 +1,13 @@
 import { useTranslation } from 'react-i18next';
-import type { Amounts, ClusterStatus, Holder, Pending, Reason } from '../../api/nodes';
-import { count } from '../../base/format';
+import type { Amounts, ClusterStatus, Holder, Pending } from '../../api/nodes';
+import { useClusterStatus } from '../../api/useClusterStatus';
+import { amount, count, shapeText } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { ItemLink } from '../../ui/ItemLink';
 import { Meter } from '../../ui/Meter';
 import { ErrorPanel, Time, ToldLine } from '../../ui/small';
+import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
-import { amount } from '../../views/physical/physicalScene';
-import { useClusterStatus } from './useNodes';
 
 /** What the cluster has, who holds it, what waits for a place and why, and the autoscaler. */
 export function ClusterResources() {
@@ -47,34 +47,6 @@ export function ClusterResources() {
       )}
     </div>
   );
-}
-
-/** `2 CPU, 1 GiB memory`. */
-export function shapeText(resources: Record<string, number>): string {
-  return (
-    Object.entries(resources)
-      .map(([name, value]) => `${amount(name, value)} ${name}`)
-      .join(', ') || '0'
-  );
-}
-
-/** Why something has no place, in the reader's language. */
-export function useReasonText(): (reason: Reason) => string {
-  const { t, i18n } = useTranslation();
-  return (reason) => {
-    const { resource } = reason;
-    const told = (value: number | null) => (value === null ? '–' : amount(resource ?? '', value));
-    const code = reason.code === 'busy' && resource === null ? 'busyAll' : reason.code;
-    if (!i18n.exists(`nodes.reasons.${code}`)) return reason.message;
-    return t(`nodes.reasons.${code}` as 'nodes.reasons.busy', {
-      resource,
-      nodes: count(reason.nodes),
-      wanted: told(reason.wanted),
-      total: told(reason.total),
-      free: told(reason.free),
-      error: reason.error,
-    });
-  };
 }
 
 /** What waits for a place; what never will have one comes first. */

@@ -3,13 +3,14 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Cells, MEASURES, type Measure } from '../../api/nodes';
 import { bytes, count } from '../../base/format';
+import type { Box } from '../../base/grid';
+import { NONE } from '../../base/grid';
 import { withSettings } from '../../base/url';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import { percentText } from '../../ui/Meter';
 import { ErrorPanel } from '../../ui/small';
 import { useTold } from '../../ui/useTold';
 import { useSessionUrl } from '../../ui/useUrl';
-import { type Box, NONE } from '../../views/physical/physical';
 import {
   cellOf,
   drawMachine,

@@ -2,7 +2,7 @@ import { IconFileText, IconStack2 } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { NodeDetail, NodeWorker } from '../../api/nodes';
-import { bytes, count, duration, time } from '../../base/format';
+import { bytes, count, duration, shapeText, time } from '../../base/format';
 import { sizes } from '../../base/tokens';
 import { toItem, toView } from '../../base/url';
 import type { Column } from '../../ui/columns';
@@ -12,7 +12,6 @@ import { Link } from '../../ui/Link';
 import { percentText } from '../../ui/Meter';
 import { Dash, ItemState } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
-import { shapeText } from './ClusterResources';
 import { NothingHere } from './NothingHere';
 
 const MOST_ROWS = 16;

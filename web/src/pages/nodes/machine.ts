@@ -1,10 +1,10 @@
 /** The machine view: what each cell is worth, where it is, and how it is drawn. */
 
 import type { Cells, Measure } from '../../api/nodes';
+import { type Box, cellAt, type Grid, gridOf, NONE, slotGrid } from '../../base/grid';
 import { fonts } from '../../base/tokens';
 import { fitText, type Palette } from '../../ui/canvas';
 import { percentText, toneOf } from '../../ui/Meter';
-import { type Box, cellAt, type Grid, gridOf, NONE, slotGrid } from '../../views/physical/physical';
 
 /** One node's place: of the nodes that live, or (from `alive` on) of those that are dead. */
 export interface Machine {

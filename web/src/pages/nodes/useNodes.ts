@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { get, isMissing } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
-import type { Cells, ClusterStatus, NodeDetail } from '../../api/nodes';
+import type { Cells, NodeDetail } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
 
 /** One node in full. */
@@ -22,18 +22,6 @@ export function useCells(session: string, enabled = true) {
   return useQuery<Cells>({
     queryKey: ['node-cells', session],
     queryFn: ({ signal }) => get<Cells>('/nodes/cells', { session }, signal),
-    enabled,
-    placeholderData: (before) => (before?.session === session ? before : undefined),
-    refetchInterval: () => refreshInterval(interval),
-  });
-}
-
-/** What the cluster has, who holds it, and what waits. */
-export function useClusterStatus(session: string, enabled = true) {
-  const interval = useSessionInterval(session);
-  return useQuery<ClusterStatus>({
-    queryKey: ['cluster-status', session],
-    queryFn: ({ signal }) => get<ClusterStatus>('/cluster/status', { session }, signal),
     enabled,
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: () => refreshInterval(interval),

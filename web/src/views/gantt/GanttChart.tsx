@@ -1,13 +1,15 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { CriticalPath } from '../../api/criticalPath';
 import { count } from '../../base/format';
 import { isTyping } from '../../base/keys';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import { useSessionUrl } from '../../ui/useUrl';
 import { withEnd } from '../shared/range';
+import type { Span } from '../shared/span';
 import { BarTip, LaneTip } from './GanttTip';
-import { barAt, laneAt, laneTops, panned, ROW, type Span, zoomed } from './gantt';
-import type { CriticalPath, Gantt, GanttLane } from './ganttData';
+import { barAt, laneAt, laneTops, panned, ROW, zoomed } from './gantt';
+import type { Gantt, GanttLane } from './ganttData';
 import { AXIS, drawGantt, PATH_ROW, type Scene } from './ganttDraw';
 import { indexed, keyOf, useArrows, useKnownLanes, useLabels, useSelected } from './ganttLanes';
 import { drawRanges } from './ganttRangeDraw';

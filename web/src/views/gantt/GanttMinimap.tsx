@@ -2,7 +2,7 @@ import { useCallback, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { duration } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
-import type { Span } from './gantt';
+import type { Span } from '../shared/span';
 import type { Gantt } from './ganttData';
 import { drawUtilisation } from './ganttDraw';
 

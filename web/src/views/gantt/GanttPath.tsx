@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
+import type { CriticalPath } from '../../api/criticalPath';
 import { count, duration } from '../../base/format';
 import { percent } from '../../base/share';
 import { usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/small';
-import type { CriticalPath } from './ganttData';
 
 /** The parts of a path that have a name in the texts. */
 export function usePathPhase(): (phase: string) => string {

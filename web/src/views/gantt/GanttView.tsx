@@ -3,6 +3,7 @@ import { IconArrowsHorizontal, IconChartBar, IconKeyboard, IconRoute } from '@ta
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
+import { useCriticalPath } from '../../api/criticalPath';
 import type { Summary } from '../../api/types';
 import { count, duration } from '../../base/format';
 import { type FilterName, withFilter, withSettings } from '../../base/url';
@@ -13,20 +14,13 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { formatRange, parseRange, rangeOf, spanOf } from '../shared/range';
 import { SaveMenu } from '../shared/SaveMenu';
+import { relative, type Span } from '../shared/span';
 import { GanttChart } from './GanttChart';
 import { GanttMinimap } from './GanttMinimap';
 import { GanttPath } from './GanttPath';
 import { GanttRange } from './GanttRange';
-import { nameMatcher, relative, type Span, tileOf } from './gantt';
-import {
-  type Gantt,
-  type GanttLane,
-  KINDS,
-  type Kind,
-  LANE_STEP,
-  useCriticalPath,
-  useGantt,
-} from './ganttData';
+import { nameMatcher, tileOf } from './gantt';
+import { type Gantt, type GanttLane, KINDS, type Kind, LANE_STEP, useGantt } from './ganttData';
 import { useGanttWindow } from './useGanttWindow';
 import { useRange } from './useRange';
 

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { absolute, relative } from '../shared/span';
 import { pathParts } from './GanttPath';
 import {
-  absolute,
   barAt,
   laneAt,
   laneTops,
   nameMatcher,
   panned,
-  relative,
   rowIndex,
   tickLabel,
   ticksOf,

@@ -1,10 +1,6 @@
 /** The arithmetic of the Gantt chart: windows of time, what to fetch for them, ticks, lanes, and what is where. */
 
-/** A stretch of time: ns after a base that stays the same while one looks. */
-export interface Span {
-  begin: number;
-  end: number;
-}
+import type { Span } from '../shared/span';
 
 /** Nobody can look closer: times in JavaScript are good to 256 ns. */
 export const LEAST_SPAN = 20_000;
@@ -13,16 +9,6 @@ export const LANE_GAP = 5;
 
 export function powerOfTwo(least: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, least))));
-}
-
-/** A time as the API takes it. */
-export function absolute(base: number, ns: number): string {
-  return String(BigInt(base) + BigInt(Math.round(ns)));
-}
-
-/** A time of the URL after a base, or null if it is none. */
-export function relative(base: number, text: string | undefined): number | null {
-  return text !== undefined && /^\d{1,19}$/.test(text) ? Number(BigInt(text) - BigInt(base)) : null;
 }
 
 /** The window with a length that makes sense, and no further from `whole` than half of itself. */

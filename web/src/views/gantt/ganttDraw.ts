@@ -1,8 +1,10 @@
 /** Draws the Gantt chart: nothing but pixels of what is told. */
 
+import type { PathLink } from '../../api/criticalPath';
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { ROW, type Span, tickLabel, ticksOf } from './gantt';
-import type { Gantt, PathLink } from './ganttData';
+import type { Span } from '../shared/span';
+import { ROW, tickLabel, ticksOf } from './gantt';
+import type { Gantt } from './ganttData';
 
 export const AXIS = 24;
 export const PATH_ROW = 22;

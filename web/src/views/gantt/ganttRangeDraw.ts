@@ -1,7 +1,7 @@
 /** Draws the ranges of time that were chosen in the Gantt chart over it. */
 
 import type { Palette, Size } from '../../ui/canvas';
-import type { Span } from './gantt';
+import type { Span } from '../shared/span';
 import { type Scene, xOf } from './ganttDraw';
 
 const HANDLE = 6;

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type SessionUrl, withSettings } from '../../base/url';
-import { absolute, relative, type Span, within } from './gantt';
+import { absolute, relative, type Span } from '../shared/span';
+import { within } from './gantt';
 
 /** Time after the last move before the URL has it. ms. */
 const PAUSE = 300;

@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
+import { useAdaptiveRefetch } from '../../api/useAdaptiveRefetch';
 import type { SchedulingPhase } from '../../base/scheduling';
 import type { Filters } from '../../base/url';
 import type { TimeRange } from '../shared/range';
-import { type GanttLane, type Kind, useCalmly } from './ganttData';
+import type { GanttLane, Kind } from './ganttData';
 
 export interface RangeFunction {
   name: string;
@@ -42,7 +43,7 @@ export function useRange(
   levels: string | undefined,
   range: TimeRange | null,
 ) {
-  const calm = useCalmly(session);
+  const calm = useAdaptiveRefetch(session);
   const params = { session, ...filters, by, levels, since_ns: range?.from, until_ns: range?.to };
   return useQuery({
     queryKey: ['range', params],

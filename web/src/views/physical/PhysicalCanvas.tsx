@@ -3,9 +3,9 @@ import { IconArrowsMaximize, IconMinus, IconPlus } from '@tabler/icons-react';
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
+import { type Box, gridOf, NONE } from '../../base/grid';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import { PhysicalTip } from './PhysicalTip';
-import { type Box, gridOf, NONE } from './physical';
 import { drawScene } from './physicalDraw';
 import { type Camera, cellBox, type Scene, slotBoxes } from './physicalScene';
 

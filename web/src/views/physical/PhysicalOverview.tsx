@@ -1,13 +1,14 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count } from '../../base/format';
+import { NONE } from '../../base/grid';
 import { toView } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Usage } from './PhysicalPanel';
-import { type Color, NONE, numeric, type Physical, type Transfers } from './physical';
+import { type Color, numeric, type Physical, type Transfers } from './physical';
 import { groupColor } from './physicalDraw';
 
 /** Names of a legend, and pairs of nodes, that are listed. */

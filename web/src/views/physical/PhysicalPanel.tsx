@@ -1,14 +1,13 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { bytes, count, duration, nanosBetween, shortId } from '../../base/format';
+import { amount, bytes, count, duration, nanosBetween, shortId } from '../../base/format';
 import { type SessionUrl, toFlow, toItem, toView, withFilter, withSettings } from '../../base/url';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { CopyId, Dash, ErrorPanel, ItemState, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import type { NodeAnswer, PhysicalNode, PhysicalWorker } from './physical';
-import { amount } from './physicalScene';
 
 /** Workers of a node that are listed. */
 const LISTED = 40;

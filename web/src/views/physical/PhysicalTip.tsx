@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
-import { bytes, count } from '../../base/format';
+import { amount, bytes, count } from '../../base/format';
+import { NONE } from '../../base/grid';
 import type { Size } from '../../ui/canvas';
 import { percentText } from '../../ui/Meter';
-import { NONE } from './physical';
-import { amount, labelOf, type Scene, usedText } from './physicalScene';
+import { labelOf, type Scene, usedText } from './physicalScene';
 
 /** What is under the pointer. */
 export function PhysicalTip(props: {

@@ -4,14 +4,15 @@ import { useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/types';
 import { count } from '../../base/format';
+import { NONE } from '../../base/grid';
 import { FilterBar } from '../../ui/FilterBar';
 import { InternalSwitch } from '../../ui/LiveTable';
 import { Empty, ErrorPanel } from '../../ui/small';
 import { FindBox } from '../shared/FindBox';
 import { SaveMenu } from '../shared/SaveMenu';
 import { TimeSlider } from '../shared/TimeSlider';
+import { useActivity } from '../shared/useActivity';
 import { useMoment } from '../shared/useMoment';
-import { useActivity } from '../stack/useStack';
 import { type Content, PhysicalCanvas, type Target } from './PhysicalCanvas';
 import { ClusterSums, Legend, TransferList } from './PhysicalOverview';
 import { PhysicalPanel } from './PhysicalPanel';
@@ -20,7 +21,6 @@ import {
   fills,
   MEASURED_NAMES,
   matches,
-  NONE,
   nodeNames,
   orderOf,
   type Physical,

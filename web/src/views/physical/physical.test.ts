@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
+import { cellAt, gridOf, NONE, slotGrid } from '../../base/grid';
 import {
-  cellAt,
   fills,
-  gridOf,
   matches,
   measuredShare,
-  NONE,
   nodeNames,
   numeric,
   orderOf,
@@ -14,7 +12,6 @@ import {
   type PhysicalNode,
   parseColor,
   resourcesOf,
-  slotGrid,
   slotsOf,
   unpack,
   usedShare,

@@ -1,6 +1,7 @@
 /** The physical view: what the server answers, and where each node and worker is drawn. */
 
 import type { Measured, PhysicalBundle, PhysicalNode } from '../../api/schema';
+import { NONE } from '../../base/grid';
 
 export type {
   NodeAnswer,
@@ -10,8 +11,6 @@ export type {
   TransferPair,
   TransfersAnswer as Transfers,
 } from '../../api/schema';
-
-export const NONE = -1;
 
 export interface Physical {
   session: string;
@@ -218,71 +217,10 @@ export function numeric(values: readonly string[]): { of: number[]; least: numbe
   return { of, least: Math.min(...of), most: Math.max(...of) };
 }
 
-export interface Box {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
-/** Width by height of a node's cell. */
-const SHAPE = 1.4;
-const WIDEST = 520;
-
-export interface Grid {
-  columns: number;
-  rows: number;
-  /** Of a cell with its gap, and the gap. */
-  width: number;
-  height: number;
-  gap: number;
-}
-
-/** So many cells of one shape, as large as fit. */
-export function gridOf(many: number, width: number, height: number): Grid {
-  let best = { columns: 1, cell: 0 };
-  for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
-    const rows = Math.ceil(Math.max(1, many) / columns);
-    const cell = Math.min(width / columns, (height / rows) * SHAPE);
-    if (cell > best.cell + 1e-9) best = { columns, cell };
-  }
-  const cell = Math.min(best.cell, WIDEST);
-  return {
-    columns: best.columns,
-    rows: Math.ceil(Math.max(1, many) / best.columns),
-    width: cell,
-    height: cell / SHAPE,
-    gap: Math.min(14, Math.max(1.5, cell * 0.06)),
-  };
-}
-
-/** The box of the cell at a place of the grid, in the grid's own coordinates. */
-export function cellAt(grid: Grid, place: number): Box {
-  return {
-    x: (place % grid.columns) * grid.width + grid.gap / 2,
-    y: Math.floor(place / grid.columns) * grid.height + grid.gap / 2,
-    width: grid.width - grid.gap,
-    height: grid.height - grid.gap,
-  };
-}
-
 /** What of a cell is above its slots, in pixels of the screen, by the cell's width there. */
 export function headOf(width: number): number {
   if (width < 60) return width < 36 ? 0 : 3;
   return width < 150 ? 20 : 40;
-}
-
-/** So many slots, up to twice as wide as high, as large as fit into a box: columns, and a slot's size. */
-export function slotGrid(many: number, box: Box): { columns: number; width: number; height: number } {
-  let best = { columns: 1, width: 0, height: 0, score: -1 };
-  for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
-    const rows = Math.ceil(Math.max(1, many) / columns);
-    const width = box.width / columns;
-    const height = Math.min(box.height / rows, width * 1.2);
-    const score = Math.min(width, height * 2) * height;
-    if (score > best.score) best = { columns, width: Math.min(width, height * 2.2), height, score };
-  }
-  return best;
 }
 
 /** Names that tell nodes apart: of those with the same name the beginning of the id too. */

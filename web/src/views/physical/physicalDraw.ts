@@ -1,17 +1,10 @@
 /** Draws nodes with their workers and bundles. */
 
+import type { Box } from '../../base/grid';
+import { NONE } from '../../base/grid';
 import { fonts } from '../../base/tokens';
 import { fitText, hash, ON_FILL, type Palette, type Scheme } from '../../ui/canvas';
-import {
-  type Box,
-  headOf,
-  measuredShare,
-  NONE,
-  numeric,
-  type PhysicalNode,
-  type Slot,
-  usedShare,
-} from './physical';
+import { headOf, measuredShare, numeric, type PhysicalNode, type Slot, usedShare } from './physical';
 import { drawPairs } from './physicalPairs';
 import { type Camera, cellBox, labelOf, type Scene, slotBoxes, usedText } from './physicalScene';
 

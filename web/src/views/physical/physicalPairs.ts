@@ -1,7 +1,7 @@
 /** Draws the objects that went from node to node. */
 
+import type { Box } from '../../base/grid';
 import type { Palette } from '../../ui/canvas';
-import type { Box } from './physical';
 import { type Camera, cellBox, type Scene } from './physicalScene';
 
 /** Arrows from node to node, the wider the more bytes. */

@@ -1,17 +1,13 @@
 /** What is drawn of the physical view: which node is where, what a worker and a node are called. */
 
-import { bytes } from '../../base/format';
+import { amount } from '../../base/format';
+import { type Box, cellAt, type Grid, NONE, slotGrid } from '../../base/grid';
 import {
-  type Box,
   type Color,
-  cellAt,
-  type Grid,
   headOf,
-  NONE,
   type Physical,
   type PhysicalNode,
   type Slot,
-  slotGrid,
   type TransferPair,
 } from './physical';
 
@@ -91,12 +87,6 @@ export function usedText(node: PhysicalNode): string {
       return `${name} ${used}${total === undefined ? '' : `/${amount(name, total)}`}`;
     })
     .join(' · ');
-}
-
-/** How much of a resource, bytes as such. */
-export function amount(name: string, value: number): string {
-  if (name.endsWith('memory')) return bytes(value);
-  return String(Math.round(value * 100) / 100);
 }
 
 /** The class of the actor and what runs, or what it is. */

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { count, fullTime } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import { Time } from '../../ui/small';
-import { type Activity, bucketOf, timeOf } from '../stack/stack';
+import { type Activity, bucketOf, timeOf } from './activity';
 
 /** Time between two changes of the URL while the handle is dragged. ms. */
 const PACE = 150;

@@ -1,6 +1,6 @@
 /** A range of time in a URL: `FROM-TO`, both ns since the epoch. */
 
-import { absolute, relative, type Span } from '../gantt/gantt';
+import { absolute, relative, type Span } from './span';
 
 export interface TimeRange {
   from: string;

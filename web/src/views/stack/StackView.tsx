@@ -10,6 +10,7 @@ import { NothingFound } from '../../ui/NothingFound';
 import { Empty, ErrorPanel } from '../../ui/small';
 import { FindBox } from '../shared/FindBox';
 import { TimeSlider } from '../shared/TimeSlider';
+import { useActivity } from '../shared/useActivity';
 import { useMoment } from '../shared/useMoment';
 import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
 import { type Frames, withFrames } from './frames';
@@ -17,7 +18,7 @@ import { Chains, NodeDetail } from './StackDetail';
 import { StackTree, situationColor } from './StackTree';
 import { bySituation, lines, type Stack } from './stack';
 import { useFrames } from './useFrames';
-import { useActivity, useStack } from './useStack';
+import { useStack } from './useStack';
 
 /** What is in flight at one time: from the drivers down, like branches as one, and who waits for whom. */
 export function StackView({ summary }: { summary: Summary | undefined }) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Activity, bucketOf, bySituation, found, lines, type StackNode, timeOf } from './stack';
+import { type Activity, bucketOf, timeOf } from '../shared/activity';
+import { bySituation, found, lines, type StackNode } from './stack';
 
 function node(id: string, parent: string | null, more: Partial<StackNode> = {}): StackNode {
   return {

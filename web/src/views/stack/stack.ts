@@ -1,9 +1,8 @@
 /** The distributed call stack: what the server answers, and which lines of it are shown. */
 
-import type { ActivityAnswer as Activity, StackNode } from '../../api/schema';
+import type { StackNode } from '../../api/schema';
 
 export type {
-  ActivityAnswer as Activity,
   StackAnswer as Stack,
   StackBlockedOn,
   StackExample,
@@ -81,20 +80,6 @@ export function lines(
     if (visible) shown.push({ node, parent: withBelow.has(node.id), open, match: matches.has(node.id) });
   }
   return shown;
-}
-
-/** The bucket that a time is in, within 0 and the last one. */
-export function bucketOf(activity: Activity, ns: number): number {
-  if (activity.begin_ns === null || activity.bucket_ns === null) return 0;
-  const bucket = Math.floor((ns - activity.begin_ns) / activity.bucket_ns);
-  return Math.min(Math.max(bucket, 0), activity.in_flight.length - 1);
-}
-
-/** The time in the middle of a bucket, as a whole number of ns; the bucket is brought within the session's. */
-export function timeOf(activity: Activity, bucket: number): number | null {
-  if (activity.begin_ns === null || activity.bucket_ns === null) return null;
-  const within = Math.min(Math.max(bucket, 0), activity.in_flight.length - 1);
-  return Math.round(activity.begin_ns + (within + 0.5) * activity.bucket_ns);
 }
 
 /** `text` cut where `search` is found in it, whatever the case: [before, found, after], or null. */

@@ -1,9 +1,9 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import { useSessionInterval } from '../../api/queries';
 import type { Filters } from '../../base/url';
-import type { Activity, Stack } from './stack';
+import type { Stack } from './stack';
 
 /** What was in flight at `at` (ns), or now: then it follows the session. */
 export function useStack(session: string, at: string | undefined, filters: Filters) {
@@ -13,14 +13,5 @@ export function useStack(session: string, at: string | undefined, filters: Filte
     queryFn: ({ signal }) => get<Stack>('/flow/stack', { session, at_ns: at, ...filters }, signal),
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
-  });
-}
-
-export function useActivity(session: string, filters: Filters) {
-  return useQuery({
-    queryKey: ['activity', session, filters],
-    queryFn: ({ signal }) => get<Activity>('/flow/activity', { session, buckets: 400, ...filters }, signal),
-    placeholderData: keepPreviousData,
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
   });
 }
