@@ -107,7 +107,7 @@ export default function AlertsPage() {
           </button>
         ))}
       </div>
-      <div className="rs-alerts-below" role="tabpanel">
+      <div role="tabpanel">
         {chosen === 'rules' &&
           (rules.data ? <RulesTab rules={rules.data} search={search} /> : <Wait error={rules.error} />)}
         {chosen === 'history' &&

@@ -210,7 +210,6 @@ function ChartFields(props: {
             {chart.queries.length > 1 && (
               <ActionIcon
                 size={30}
-                className="rs-editor-bottom"
                 aria-label={t('metricsPage.removeLine')}
                 title={t('metricsPage.removeLine')}
                 onClick={() => onChange({ queries: chart.queries.filter((_, place) => place !== at) })}
@@ -267,7 +266,7 @@ function Tools(props: { first: boolean; last: boolean; onMove: (by: number) => v
     </Tooltip>
   );
   return (
-    <div className="rs-editor-tools rs-editor-bottom">
+    <div className="rs-editor-tools">
       {tool('up', <IconArrowUp size={15} />, props.first, () => props.onMove(-1))}
       {tool('down', <IconArrowDown size={15} />, props.last, () => props.onMove(1))}
       {tool('remove', <IconTrash size={15} />, false, props.onRemove)}

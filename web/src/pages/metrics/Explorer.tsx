@@ -37,7 +37,7 @@ export function Explorer() {
     run(firstLook(found.name, found.type));
   };
   return (
-    <div className="rs-explorer" data-testid="explorer">
+    <div data-testid="explorer">
       <form className="rs-explorer-form" onSubmit={submit}>
         <NameField onTake={take} />
         <Textarea
@@ -111,7 +111,6 @@ function NameField({ onTake }: { onTake: (metric: MetricName) => void }) {
   const items = useMetricNames(url.session, q).data?.items ?? [];
   return (
     <Autocomplete
-      className="rs-explorer-name"
       label={t('metricsPage.metric')}
       placeholder={t('metricsPage.metricPlaceholder')}
       value={text}

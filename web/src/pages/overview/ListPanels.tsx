@@ -287,7 +287,7 @@ function Line(props: {
           </span>
         )}
         {props.text !== '' && (
-          <span className="rs-dim rs-ov-panel-words" title={props.text}>
+          <span className="rs-dim" title={props.text}>
             {' '}
             {props.text}
           </span>

@@ -59,7 +59,7 @@ function SessionRow({ session }: { session: Session }) {
       }}
     >
       <div className="rs-session-main">
-        <div className="rs-session-name">
+        <div>
           {readable ? (
             <Link to={to} className="rs-session-link" title={session.session}>
               {session.session}

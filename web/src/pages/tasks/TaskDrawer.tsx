@@ -294,7 +294,7 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
                 className="rs-mini-row"
               >
                 <TaskState state={child.state} />
-                <span className="rs-ellipsis rs-mini-name" title={child.name ?? child.task_id}>
+                <span className="rs-ellipsis" title={child.name ?? child.task_id}>
                   {child.name ?? child.task_id}
                 </span>
                 <Duration ns={child.duration_ns} />
@@ -442,7 +442,7 @@ function Bars({ bars }: { bars: Bar[] }) {
       {bars.map((bar, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: spans have no ids; equal ones are one span.
         <div key={at} className="rs-bar-row" title={`${bar.label}\n${fullTime(bar.begin_ns)}`}>
-          <span className="rs-ellipsis rs-bar-name">{bar.name}</span>
+          <span className="rs-ellipsis">{bar.name}</span>
           <span className="rs-bar-track">
             <span
               className="rs-bar"

@@ -210,7 +210,7 @@ function Objects(props: {
           const row = (
             <>
               <span className="rs-ellipsis">{kind(edge)}</span>
-              <span className="rs-ellipsis rs-mini-name" title={edge.object_id}>
+              <span className="rs-ellipsis" title={edge.object_id}>
                 {id === null ? t('common.unknown') : isDriver(id) ? t('task.driver') : (name ?? shortId(id))}
                 {edge.is_remote && <span className="rs-dim"> {t('flow.remote')}</span>}
               </span>

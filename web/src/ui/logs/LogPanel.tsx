@@ -55,7 +55,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
   const silent = data.parts.length - withLines.length;
   const shown = all ? withLines : withLines.slice(0, FEW);
   return (
-    <div className="rs-logpanel" data-testid="log-panel">
+    <div data-testid="log-panel">
       {notes.map((note) => (
         <p key={note} className="rs-line rs-dim" data-note={note}>
           {t(`logs.note.${note}`)}

@@ -1,12 +1,15 @@
 import { TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { withSettings } from '../../base/url';
+import { type FlowView, withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
+
+/** px, by the room that the view's other controls leave. */
+const WIDTHS: Record<FlowView, number> = { logical: 200, physical: 190, gantt: 170, flame: 180, stack: 190 };
 
 /** What is searched for in a view (`find` in the URL). Escape leaves the box, or `clears` it. */
 export function FindBox(props: {
-  view: string;
+  view: FlowView;
   label: string;
   clears?: boolean;
   found?: ReactNode;
@@ -19,7 +22,7 @@ export function FindBox(props: {
   return (
     <TextInput
       size="xs"
-      className={`rs-${props.view}-find`}
+      w={WIDTHS[props.view]}
       placeholder={props.label}
       aria-label={props.label}
       leftSection={<IconSearch size={14} />}
