@@ -6,6 +6,7 @@ import { download } from '../../base/download';
 import { count, duration } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
+import css from './FlameCanvas.module.css';
 import {
   type Box,
   type FlameAnswer,
@@ -125,10 +126,10 @@ export function FlameCanvas(props: {
 
   const shown = boxes.find((one) => one.node.frame.id === pointedId)?.node.frame;
   return (
-    <div className="rs-flame-frame">
+    <div className={css.frame}>
       <section
         ref={box}
-        className="rs-flame-scroll"
+        className={css.scroll}
         aria-label={t('flame.label')}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
         tabIndex={0}
@@ -146,7 +147,7 @@ export function FlameCanvas(props: {
         <div style={{ height: rows * ROW }}>
           <canvas
             ref={canvas}
-            className="rs-flame-canvas"
+            className={css.canvas}
             style={{ width: size.width, height: size.height }}
             role="img"
             aria-label={t('flame.summary', {
@@ -181,7 +182,7 @@ export function FlameCanvas(props: {
           height={size.height}
         />
       )}
-      <div className="rs-flame-export">
+      <div className={css.export}>
         <Tooltip label={t('flame.png')}>
           <ActionIcon
             size={26}
@@ -252,7 +253,7 @@ function Tip(props: {
   const below = pointed.y + 14 + TIP_HEIGHT <= props.height || pointed.y < TIP_HEIGHT;
   return (
     <div
-      className="rs-flame-tip"
+      className={css.tip}
       role="status"
       data-testid="flame-tip"
       style={{
@@ -262,7 +263,7 @@ function Tip(props: {
       }}
     >
       <b className="rs-break">{nameOf(frame)}</b>
-      <dl className="rs-flame-tip-lines">
+      <dl className={css.tipLines}>
         {lines.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -5,6 +5,7 @@ import { toFlow, toView, withFilter } from '../../base/url';
 import { Link } from '../../ui/Link';
 import { Dash, Duration, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './FlamePanel.module.css';
 import {
   type FlameAnswer,
   type FlameFrame,
@@ -40,11 +41,11 @@ export function FlamePanel(props: {
   const has = frame.attempts > 0;
   const attempts = frame.parent === null ? answer.attempts : frame.attempts;
   return (
-    <aside className="rs-flame-panel" aria-label={t('flame.details')} data-testid="flame-panel">
+    <aside className={css.panel} aria-label={t('flame.details')} data-testid="flame-panel">
       <h2 className="rs-break">{nameOf(frame)}</h2>
       {frame.kind === 'driver' && <p className="rs-dim">{t('flame.driverText')}</p>}
       {frame.kind === 'unknown' && <p className="rs-dim">{t('flame.unknownText')}</p>}
-      <dl className="rs-flame-numbers">
+      <dl className={css.numbers}>
         <Fact name={t('flame.value')} share={shareText(frame.value, answer.total)}>
           {text(frame.value)}
         </Fact>
@@ -114,7 +115,7 @@ export function FlamePanel(props: {
         )}
       </dl>
       {name !== null && (
-        <p className="rs-flame-links">
+        <p className={css.links}>
           <Link
             to={{ ...toView(url, 'tasks', { ...url.filters, func_name: name }), sort: '-duration_ns' }}
             testId="flame-attempts"

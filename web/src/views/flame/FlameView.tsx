@@ -17,6 +17,7 @@ import { FindBox } from '../shared/FindBox';
 import { formatRange, lengthOf, parseRange } from '../shared/range';
 import { FlameCanvas } from './FlameCanvas';
 import { FlamePanel } from './FlamePanel';
+import css from './FlameView.module.css';
 import {
   type FlameAnswer,
   found,
@@ -85,7 +86,7 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
       {flame.error !== null && data === undefined ? (
         <ErrorPanel error={flame.error} onRetry={() => void flame.refetch()} />
       ) : data === undefined || zoomed === null || nodes === null ? (
-        <div className="rs-flame-wait" role="status">
+        <div className={css.wait} role="status">
           {t('flame.loading')}
         </div>
       ) : data.attempts === 0 && !data.baseline_total ? (
@@ -97,10 +98,10 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
           </Empty>
         )
       ) : (
-        <div className="rs-flame" data-outdated={flame.outdated || undefined}>
-          <div className="rs-flame-main">
-            <div className="rs-flame-line">
-              <nav className="rs-flame-crumbs" aria-label={t('flame.crumbs')} data-testid="flame-crumbs">
+        <div className={css.flame} data-outdated={flame.outdated || undefined}>
+          <div className={css.main}>
+            <div className={css.line}>
+              <nav className={css.crumbs} aria-label={t('flame.crumbs')} data-testid="flame-crumbs">
                 <Crumbs node={zoomed} onGo={zoom} />
               </nav>
               <Found answer={data} zoomed={zoomed} />
@@ -150,7 +151,7 @@ function RangeCompared({ vs }: { vs: string }) {
   const range = parseRange(vs);
   const mine = since_ns && until_ns ? parseRange(`${since_ns}-${until_ns}`) : null;
   return (
-    <span className="rs-flame-vs" data-testid="flame-vs">
+    <span className={css.vs} data-testid="flame-vs">
       {range === null
         ? t('range.againstRest')
         : t('range.againstRange', { from: clockTime(range.from), span: duration(lengthOf(range)) })}
@@ -198,7 +199,7 @@ function Crumbs({ node, onGo }: { node: Node; onGo: (frame: string) => void }) {
           {frame === null ? (
             <span className="rs-dim">…</span>
           ) : (
-            <button type="button" className="rs-flame-crumb rs-ellipsis" onClick={() => onGo(frame.id)}>
+            <button type="button" className={`${css.crumb} rs-ellipsis`} onClick={() => onGo(frame.id)}>
               {nameOf(frame)}
             </button>
           )}
@@ -219,7 +220,7 @@ function Found({ answer, zoomed }: { answer: FlameAnswer; zoomed: Node }) {
   const matches = matcher(url.settings?.find);
   const hits = matches && found(zoomed, matches);
   return (
-    <span className="rs-flame-found rs-num" role="status" data-testid="flame-status">
+    <span className={`${css.found} rs-num`} role="status" data-testid="flame-status">
       {hits ? (
         <b>
           {t('flame.found', {
@@ -262,7 +263,7 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
   const { baseline, vs } = url.settings ?? {};
   const inRange = comparedRange(url) !== null;
   return (
-    <div className="rs-flame-controls">
+    <div className={css.controls}>
       <SegmentedControl
         size="xs"
         aria-label={t('flame.weight')}
@@ -292,7 +293,7 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
         (names.length > 1 || baseline !== undefined) && (
           <Select
             size="xs"
-            className="rs-flame-baseline"
+            className={css.baseline}
             aria-label={t('flame.baseline')}
             placeholder={t('flame.baseline')}
             data={(baseline && !names.includes(baseline) ? [baseline, ...names] : names).map((value) => ({
@@ -310,9 +311,9 @@ function Controls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
       )}
       <FindBox view="flame" label={t('flame.find')} clears />
       {(inRange || baseline !== undefined) && (
-        <span className="rs-flame-legend" title={inRange ? t('range.sharesHint') : undefined}>
-          <span className="rs-flame-key" data-tone="busy" /> {t(inRange ? 'range.lessShare' : 'flame.less')}
-          <span className="rs-flame-key" data-tone="bad" /> {t(inRange ? 'range.moreShare' : 'flame.more')}
+        <span className={css.legend} title={inRange ? t('range.sharesHint') : undefined}>
+          <span className={css.key} data-tone="busy" /> {t(inRange ? 'range.lessShare' : 'flame.less')}
+          <span className={css.key} data-tone="bad" /> {t(inRange ? 'range.moreShare' : 'flame.more')}
         </span>
       )}
     </div>

@@ -7,6 +7,7 @@ import { useCanvas, usePalette } from '../../ui/canvas';
 import { useSessionUrl } from '../../ui/useUrl';
 import { withEnd } from '../shared/range';
 import type { Span } from '../shared/span';
+import css from './GanttChart.module.css';
 import { BarTip, LaneTip } from './GanttTip';
 import { barAt, laneAt, laneTops, panned, ROW, zoomed } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
@@ -255,7 +256,7 @@ export function GanttChart(props: {
   return (
     <div
       ref={box}
-      className="rs-gantt-chart"
+      className={css.chart}
       role="application"
       aria-label={t('gantt.chart', { n: count(data?.attempts ?? 0), lanes: count(total) })}
       aria-busy={data === undefined}
@@ -313,7 +314,7 @@ export function GanttChart(props: {
       <canvas ref={canvas} data-bars={data?.bars.lane.length} />
       {data && under && (under.bar >= 0 || lane) && (
         <div
-          className="rs-gantt-tip"
+          className={css.tip}
           style={{
             left: Math.min(under.x + 14, Math.max(0, size.width - 290)),
             top: Math.min(under.y + 16, Math.max(0, size.height - 110)),

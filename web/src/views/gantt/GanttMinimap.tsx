@@ -3,6 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { duration } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import type { Span } from '../shared/span';
+import css from './GanttMinimap.module.css';
+import shared from './gantt.module.css';
 import type { Gantt } from './ganttData';
 import { drawUtilisation } from './ganttDraw';
 
@@ -38,7 +40,7 @@ export function GanttMinimap(props: {
   return (
     <div
       ref={box}
-      className="rs-gantt-map"
+      className={shared.map}
       role="img"
       aria-label={t('gantt.minimap')}
       title={t('gantt.minimapHint', { most: most.toFixed(most < 10 ? 1 : 0), span: duration(span) })}
@@ -68,12 +70,9 @@ export function GanttMinimap(props: {
       }}
     >
       <canvas ref={canvas} aria-hidden />
-      <div className="rs-gantt-shade" style={{ left: 0, width: `${left}%` }} />
-      <div className="rs-gantt-shade" style={{ left: `${right}%`, right: 0 }} />
-      <div
-        className="rs-gantt-frame"
-        style={{ left: `${left}%`, width: `${Math.max(0.3, right - left)}%` }}
-      />
+      <div className={css.shade} style={{ left: 0, width: `${left}%` }} />
+      <div className={css.shade} style={{ left: `${right}%`, right: 0 }} />
+      <div className={css.frame} style={{ left: `${left}%`, width: `${Math.max(0.3, right - left)}%` }} />
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { count, duration } from '../../base/format';
 import { percent } from '../../base/share';
 import { usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/small';
+import shared from './gantt.module.css';
 
 /** The parts of a path that have a name in the texts. */
 export function usePathPhase(): (phase: string) => string {
@@ -27,8 +28,8 @@ export function GanttPath(props: {
   const look = usePalette();
   const { path } = props;
   return (
-    <section className="rs-gantt-path" aria-label={t('gantt.path')} data-testid="gantt-path">
-      <div className="rs-gantt-path-head">
+    <section className={shared.path} aria-label={t('gantt.path')} data-testid="gantt-path">
+      <div className={shared.pathHead}>
         <h3>{t('gantt.path')}</h3>
         {path && (
           <span className="rs-num rs-dim" data-testid="gantt-path-duration">
@@ -40,11 +41,11 @@ export function GanttPath(props: {
         props.error ? (
           <ErrorPanel error={props.error} />
         ) : (
-          <p className="rs-dim rs-gantt-path-text">{t('gantt.walking')}</p>
+          <p className={`rs-dim ${shared.pathText}`}>{t('gantt.walking')}</p>
         )
       ) : (
         <>
-          <p className="rs-dim rs-gantt-path-text">
+          <p className={`rs-dim ${shared.pathText}`}>
             {t(path.so_far ? 'gantt.pathSoFar' : 'gantt.pathHint', {
               job: path.job_id ?? '–',
               links: count(path.links_total),
@@ -62,7 +63,7 @@ export function GanttPath(props: {
               <li key={`${phase} ${isDriver} ${name}`}>
                 <button
                   type="button"
-                  className="rs-gantt-part"
+                  className={shared.part}
                   title={
                     without === null ? undefined : t('gantt.without', { without: duration(without), name })
                   }
@@ -73,18 +74,18 @@ export function GanttPath(props: {
                     className="rs-gantt-swatch"
                     style={{ background: name ? look.named(name) : look.line }}
                   />
-                  <span className="rs-gantt-part-name">
+                  <span className={shared.partName}>
                     <span className={`rs-ellipsis ${isDriver ? '' : 'rs-name'}`}>
                       {isDriver ? t('task.driver') : name || t('gantt.unexplained')}
                     </span>
                     <span className="rs-ellipsis rs-dim">{phaseName(phase)}</span>
                   </span>
-                  <span className="rs-gantt-part-time rs-num">
+                  <span className={`${shared.partTime} rs-num`}>
                     {duration(total)}
                     <span className="rs-dim">{percent(total / Math.max(1, path.duration_ns))}%</span>
                   </span>
                   <span
-                    className="rs-gantt-part-bar"
+                    className={shared.partBar}
                     style={{ width: `${(total / Math.max(1, path.duration_ns)) * 100}%` }}
                   />
                 </button>

@@ -12,6 +12,8 @@ import { orderedStates, StackedBar } from '../../ui/StackedBar';
 import { ErrorPanel, useStateName } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { formatRange, lengthOf, middleOf, parseRange, type TimeRange } from '../shared/range';
+import css from './GanttRange.module.css';
+import shared from './gantt.module.css';
 import type { GanttLane } from './ganttData';
 import { laneLabel } from './ganttLanes';
 import type { RangeAnswer, RangeLane } from './useRange';
@@ -29,8 +31,12 @@ export function GanttRange(props: {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();
   return (
-    <section className="rs-gantt-path rs-range" aria-label={t('range.title')} data-testid="gantt-range">
-      <div className="rs-gantt-path-head">
+    <section
+      className={`${shared.path} ${shared.range}`}
+      aria-label={t('range.title')}
+      data-testid="gantt-range"
+    >
+      <div className={shared.pathHead}>
         <h3>{t('range.title')}</h3>
         <span className="rs-num rs-dim" data-testid="gantt-range-length">
           {duration(lengthOf(range))}
@@ -47,7 +53,7 @@ export function GanttRange(props: {
         </Tooltip>
       </div>
       <p
-        className="rs-dim rs-num rs-gantt-path-text"
+        className={`rs-dim rs-num ${shared.pathText}`}
         title={`${fullTime(range.from)}\n${fullTime(range.to)}`}
       >
         {clockTime(range.from)} – {clockTime(range.to)}
@@ -57,12 +63,12 @@ export function GanttRange(props: {
         props.error ? (
           <ErrorPanel error={props.error} />
         ) : (
-          <p className="rs-dim rs-gantt-path-text" role="status">
+          <p className={`rs-dim ${shared.pathText}`} role="status">
             {t('range.reading')}
           </p>
         )
       ) : (
-        <div data-outdated={props.outdated || undefined} className="rs-range-numbers">
+        <div data-outdated={props.outdated || undefined} className={css.numbers}>
           <Sums answer={answer} />
           {answer.attempts > 0 && (
             <>
@@ -87,7 +93,7 @@ function WaysOn({ range, onZoom }: { range: TimeRange; onZoom: () => void }) {
   const flame = (vs: string | undefined) => withSettings(toFlow(within, 'flame'), { vs });
   const set = (vs: string | undefined) => change((before) => withSettings(before, { vs }));
   return (
-    <div className="rs-range-ways">
+    <div className={css.ways}>
       <button type="button" className="rs-link" onClick={onZoom} data-testid="gantt-range-zoom">
         {t('range.zoom')}
       </button>
@@ -142,7 +148,7 @@ function Sums({ answer }: { answer: RangeAnswer }) {
       {answer.attempts > 0 && (
         <>
           <StackedBar states={answer.states} />
-          <p className="rs-range-states">
+          <p className={css.states}>
             {orderedStates(answer.states).map(([state, many]) => (
               <span key={state} className="rs-state rs-num">
                 <span className="rs-dot" style={{ background: stateColor(state) }} />
@@ -217,28 +223,28 @@ function Functions({ answer }: { answer: RangeAnswer }) {
           <li key={row.name}>
             <button
               type="button"
-              className="rs-gantt-part"
+              className={shared.part}
               title={t('range.filterBy', { name: row.name })}
               disabled={row.name === ''}
               onClick={() => change((before) => withFilter(before, 'func_name', row.name))}
               data-testid="gantt-range-function"
             >
               <span className="rs-gantt-swatch" style={{ background: look.named(row.name) }} />
-              <span className="rs-gantt-part-name">
+              <span className={shared.partName}>
                 <span className="rs-ellipsis rs-name">{row.name || t('common.unknown')}</span>
-                <span className="rs-range-more rs-dim rs-num">
+                <span className={`${css.more} rs-dim rs-num`}>
                   {count(row.attempts)}× · {t('range.atATime', { mean: atATime(row.mean) })}
                   {row.blocked_ns > 0 && ` · ${t('range.blocked', { span: duration(row.blocked_ns) })}`}
                   {row.failed > 0 && (
-                    <span className="rs-gantt-bad"> · {t('gantt.tipFailed', { n: count(row.failed) })}</span>
+                    <span className={shared.bad}> · {t('gantt.tipFailed', { n: count(row.failed) })}</span>
                   )}
                 </span>
               </span>
-              <span className="rs-gantt-part-time rs-num">
+              <span className={`${shared.partTime} rs-num`}>
                 {duration(row.executing_ns)}
                 <span className="rs-dim">{percent(row.executing_ns / all)}%</span>
               </span>
-              <span className="rs-gantt-part-bar" style={{ width: `${(row.executing_ns / all) * 100}%` }} />
+              <span className={shared.partBar} style={{ width: `${(row.executing_ns / all) * 100}%` }} />
             </button>
           </li>
         ))}
@@ -268,25 +274,25 @@ function Lanes({ answer, onPick }: { answer: RangeAnswer; onPick: (lane: RangeLa
             <li key={lane.id}>
               <button
                 type="button"
-                className="rs-gantt-part"
+                className={shared.part}
                 title={t('gantt.tipLanePick')}
                 disabled={lane.id === ''}
                 onClick={() => onPick(lane)}
                 data-testid="gantt-range-lane"
               >
-                <span className="rs-gantt-part-name">
+                <span className={shared.partName}>
                   <span className="rs-ellipsis">{text.trim()}</span>
-                  <span className="rs-range-more rs-dim rs-num">
+                  <span className={`${css.more} rs-dim rs-num`}>
                     {lane.kind === 'worker' && beside !== '' && `${beside} · `}
                     {count(lane.attempts)}×
                     {lane.rows !== null && lane.rows > 1 && ` · ${t('range.rows', { n: count(lane.rows) })}`}
                   </span>
                 </span>
-                <span className="rs-gantt-part-time rs-num">
+                <span className={`${shared.partTime} rs-num`}>
                   {lane.share === null ? '–' : `${percent(lane.share)}%`}
                   <span className="rs-dim">{duration(lane.busy_ns)}</span>
                 </span>
-                <span className="rs-gantt-part-bar" style={{ width: `${share * 100}%` }} />
+                <span className={shared.partBar} style={{ width: `${share * 100}%` }} />
               </button>
             </li>
           );

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { count, duration, shortId } from '../../base/format';
+import shared from './gantt.module.css';
 import type { Gantt, GanttLane } from './ganttData';
 
 /** What is under the pointer. */
@@ -25,9 +26,7 @@ export function BarTip({ data, bar, detail }: { data: Gantt; bar: number; detail
           {(bars.attempt[bar] as number) > 0 && ` · ${t('gantt.attempt', { n: bars.attempt[bar] })}`}
         </div>
       )}
-      {n > 1 && failed > 0 && (
-        <div className="rs-gantt-bad">{t('gantt.tipFailed', { n: count(failed) })}</div>
-      )}
+      {n > 1 && failed > 0 && <div className={shared.bad}>{t('gantt.tipFailed', { n: count(failed) })}</div>}
       {created !== null && created !== undefined && created < 0 && (
         <div className="rs-dim">{t('gantt.tipWaited', { span: duration(-created) })}</div>
       )}

@@ -19,7 +19,9 @@ import { GanttChart } from './GanttChart';
 import { GanttMinimap } from './GanttMinimap';
 import { GanttPath } from './GanttPath';
 import { GanttRange } from './GanttRange';
+import css from './GanttView.module.css';
 import { nameMatcher, tileOf } from './gantt';
+import shared from './gantt.module.css';
 import { type Gantt, type GanttLane, KINDS, type Kind, LANE_STEP, useGantt } from './ganttData';
 import { useGanttWindow } from './useGanttWindow';
 import { useRange } from './useRange';
@@ -180,14 +182,14 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
   );
 
   return (
-    <div className="rs-view rs-gantt-page" data-testid="gantt">
+    <div className={`rs-view ${css.page}`} data-testid="gantt">
       <FilterBar summary={summary} right={tools} />
       {data ? (
         <GanttMinimap utilisation={data.utilisation} whole={whole} window={shown} onWindow={onMove} />
       ) : (
-        <div className="rs-gantt-map" />
+        <div className={shared.map} />
       )}
-      <div className="rs-gantt">
+      <div className={css.gantt}>
         <div className="rs-view-main">
           {query.error !== null && data === undefined ? (
             <ErrorPanel
@@ -225,7 +227,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
               onRange={onRange}
             />
           )}
-          <p className="rs-gantt-note rs-dim" data-testid="gantt-note">
+          <p className={`${css.note} rs-dim`} data-testid="gantt-note">
             {data && data.attempts > 0 ? (
               <Note data={data} window={shown} />
             ) : (
@@ -234,7 +236,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
           </p>
         </div>
         {(withPath || range !== null) && (
-          <div className="rs-gantt-side">
+          <div className={shared.side}>
             {range !== null && (
               <GanttRange
                 range={range}
@@ -275,7 +277,7 @@ function Note({ data, window }: { data: Gantt; window: Span }) {
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
       {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
       <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
-        <button type="button" className="rs-gantt-keys rs-link" aria-label={t('gantt.keysTitle')}>
+        <button type="button" className={`${css.keys} rs-link`} aria-label={t('gantt.keysTitle')}>
           <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}
         </button>
       </Tooltip>

@@ -16,6 +16,7 @@ import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
+import css from './LogicalCanvas.module.css';
 import { type Box, edgeTypes, type Line, nodeTypes, Unfold } from './LogicalNodes';
 import { depthOf, EDGE_DEPTH, type Places } from './logicalLayout';
 import {
@@ -125,7 +126,7 @@ function Canvas(props: CanvasProps) {
       aria-label={t('logical.graph')}
       data-testid="logical-canvas"
     >
-      <Panel position="bottom-left" className="rs-logical-controls">
+      <Panel position="bottom-left" className={css.controls}>
         <Control label={t('logical.zoomIn')} onClick={() => void flow.zoomIn()}>
           <IconPlus size={16} />
         </Control>

@@ -15,6 +15,7 @@ import { createContext, memo, useContext } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import { StackedBar } from '../../ui/StackedBar';
+import css from './LogicalNodes.module.css';
 import { edgeShape, type Rect } from './logicalLayout';
 import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
 import { nodeName } from './logicalNames';
@@ -54,20 +55,20 @@ function LogicalEdge({ data }: EdgeProps<Line>) {
   return (
     <>
       <g
-        className="rs-logical-edge"
+        className={css.edge}
         data-kind={data.kind}
         data-hot={data.isHot || undefined}
         data-dim={data.isDim || undefined}
       >
         <title>{data.title}</title>
-        <path d={path} className="rs-logical-line" style={{ strokeWidth: data.stroke }} />
-        <path d={path} className="rs-logical-reach" />
-        <path d={arrow} className="rs-logical-head" />
+        <path d={path} className={css.line} style={{ strokeWidth: data.stroke }} />
+        <path d={path} className={css.reach} />
+        <path d={arrow} className={css.head} />
       </g>
       {data.label !== null && (
         <EdgeLabelRenderer>
           <span
-            className="rs-logical-label"
+            className={css.label}
             data-kind={data.kind}
             data-hot={data.isHot || undefined}
             data-dim={data.isDim || undefined}
@@ -97,7 +98,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   const hasNumbers = node.attempts > 0;
   return (
     <div
-      className="rs-logical-node"
+      className={css.node}
       data-kind={node.kind}
       data-selected={selected || undefined}
       data-found={data.isFound || undefined}
@@ -107,18 +108,18 @@ function Leaf({ data, selected }: NodeProps<Box>) {
       title={nodeName(t, node, true)}
     >
       <Ends />
-      <span className="rs-logical-title">
-        <span className="rs-logical-name rs-ellipsis">{name}</span>
+      <span className={css.title}>
+        <span className={`${css.name} rs-ellipsis`}>{name}</span>
         <UnfoldButton node={node} size={18} />
       </span>
       {hasNumbers ? (
         <>
-          <span className="rs-logical-figures rs-num">
+          <span className={`${css.figures} rs-num`}>
             <span>{count(node.attempts)}×</span>
             {node.failed > 0 && (
-              <span className="rs-logical-failed">{t('logical.failedOf', { n: count(node.failed) })}</span>
+              <span className={css.failed}>{t('logical.failedOf', { n: count(node.failed) })}</span>
             )}
-            <span className="rs-logical-time">
+            <span className={css.time}>
               {weight === 'state'
                 ? duration(node.duration_ns)
                 : weight === 'bytes'
@@ -129,7 +130,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
           {weight === 'state' ? (
             <StackedBar states={node.states} height={5} />
           ) : (
-            <span className="rs-logical-track">
+            <span className={css.track}>
               <span
                 data-weight={weight}
                 style={{ width: `${most > 0 ? (100 * weigh(node, weight)) / most : 0}%` }}
@@ -138,7 +139,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
           )}
         </>
       ) : (
-        <span className="rs-logical-figures">
+        <span className={css.figures}>
           {node.kind === 'driver' && node.job_id !== null
             ? t('logical.job', { job: node.job_id })
             : t(`logical.kind.${node.kind}`)}
@@ -181,7 +182,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
   const { t } = useTranslation();
   return (
     <div
-      className="rs-logical-box"
+      className={css.box}
       data-kind={node.kind}
       data-selected={selected || undefined}
       data-found={data.isFound || undefined}
@@ -189,10 +190,10 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
       title={node.actor_id ?? nodeName(t, node)}
     >
       <Ends />
-      <div className="rs-logical-head-row">
-        <div className="rs-logical-head-text">
-          <span className="rs-logical-name rs-ellipsis">{nodeName(t, node)}</span>
-          <span className="rs-logical-figures rs-num">
+      <div className={css.headRow}>
+        <div className={css.headText}>
+          <span className={`${css.name} rs-ellipsis`}>{nodeName(t, node)}</span>
+          <span className={`${css.figures} rs-num`}>
             <span>{count(node.attempts)}×</span>
             {node.kind === 'class' && (
               <span>
@@ -201,7 +202,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
                   : t('logical.instances', { n: count(node.actors) })}
               </span>
             )}
-            <span className="rs-logical-time">{duration(node.duration_ns)}</span>
+            <span className={css.time}>{duration(node.duration_ns)}</span>
           </span>
         </div>
         <UnfoldButton node={node} size={24} />

@@ -8,6 +8,7 @@ import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
 import { CopyId, Duration } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './LogicalPanel.module.css';
 import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbour } from './logicalModel';
 import { nodeName } from './logicalNames';
 
@@ -61,7 +62,7 @@ export function LogicalPanel(props: {
           </ActionIcon>
         </Tooltip>
       </div>
-      <div className="rs-logical-panel-body">
+      <div className={css.panelBody}>
         {node.attempts > 0 ? (
           <>
             <StackedBar states={node.states} height={8} />
@@ -120,7 +121,7 @@ export function LogicalPanel(props: {
         ) : (
           (isCalled || node.kind === 'class') && <p className="rs-dim">{t('logical.context')}</p>
         )}
-        <div className="rs-logical-links">
+        <div className={css.links}>
           {node.task_id !== null && (
             <Link to={{ ...url, task: node.task_id, attempt: undefined }} testId="logical-task">
               {t('logical.toTask')}
@@ -174,7 +175,7 @@ function Neighbours(props: {
             <button
               key={id}
               type="button"
-              className="rs-logical-near"
+              className={css.near}
               title={name}
               onClick={() => props.onSelect(id)}
             >

@@ -17,6 +17,7 @@ import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { LogicalPanel } from './LogicalPanel';
+import css from './LogicalView.module.css';
 import { toPng, toSvg } from './logicalExport';
 import { keepKnown, layout, type Places } from './logicalLayout';
 import {
@@ -121,7 +122,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
 function Laying() {
   const { t } = useTranslation();
   return (
-    <div className="rs-logical-wait" role="status">
+    <div className={css.wait} role="status">
       <Loader size="sm" /> <span className="rs-dim">{t('logical.laying')}</span>
     </div>
   );
@@ -239,7 +240,7 @@ function Notes({ answer }: { answer: LogicalAnswer }) {
   ];
   if (notes.length === 0) return null;
   return (
-    <div className="rs-logical-notes" data-testid="logical-notes">
+    <div className={css.notes} data-testid="logical-notes">
       {notes.join(' ')}
     </div>
   );
@@ -258,7 +259,7 @@ function Toolbar(props: { answer: LogicalAnswer | undefined; places: Places | un
     toSvg(answer, places, shown, palette.scheme, (node) => nodeName(t, node, node.kind === 'driver'));
   const name = `${url.session}-logical`;
   return (
-    <div className="rs-logical-toolbar">
+    <div className={css.toolbar}>
       <FindBox view="logical" label={t('logical.find')} />
       {found !== null && (
         <span className="rs-dim rs-num" role="status" data-testid="logical-found">
@@ -287,7 +288,7 @@ function Toolbar(props: { answer: LogicalAnswer | undefined; places: Places | un
             <Checkbox
               size="xs"
               label={
-                <span className="rs-logical-legend" data-kind={kind}>
+                <span className={css.legend} data-kind={kind}>
                   {t(`logical.${kind}`)}
                 </span>
               }

@@ -5,7 +5,9 @@ import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { type Box, gridOf, NONE } from '../../base/grid';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
+import css from './PhysicalCanvas.module.css';
 import { PhysicalTip } from './PhysicalTip';
+import shared from './physical.module.css';
 import { drawScene } from './physicalDraw';
 import { type Camera, cellBox, type Scene, slotBoxes } from './physicalScene';
 
@@ -144,10 +146,10 @@ export function PhysicalCanvas(props: {
   };
 
   return (
-    <div className="rs-phys-canvas">
+    <div className={shared.canvas}>
       <div
         ref={box}
-        className="rs-phys-box"
+        className={css.box}
         role="application"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it is walked with the arrow keys
         tabIndex={0}
@@ -196,7 +198,7 @@ export function PhysicalCanvas(props: {
         <canvas ref={canvas} aria-hidden />
         {hover !== null && <PhysicalTip scene={scene} {...hover} size={size} />}
       </div>
-      <div className="rs-phys-zoom">
+      <div className={css.zoom}>
         <Zoom label={t('physical.closer')} onClick={() => zoom(1.5)}>
           <IconPlus size={15} />
         </Zoom>

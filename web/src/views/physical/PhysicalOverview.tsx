@@ -7,6 +7,7 @@ import { usePalette } from '../../ui/canvas';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './PhysicalOverview.module.css';
 import { Usage } from './PhysicalPanel';
 import { type Color, numeric, type Physical, type Transfers } from './physical';
 import { groupColor } from './physicalDraw';
@@ -31,7 +32,7 @@ export function ClusterSums({ data }: { data: Physical }) {
   return (
     <Section title={t('physical.cluster')}>
       <Usage node={sums} />
-      <p className="rs-dim rs-phys-note">
+      <p className={`rs-dim ${css.note}`}>
         {t('physical.notMeasured')} <Link to={toView(url, 'nodes')}>{t('nodes.useOfNodes')}</Link>
       </p>
     </Section>
@@ -67,10 +68,10 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
   return (
     <Section title={t('physical.legend')} testId="physical-legend">
       {scale ? (
-        <div className="rs-phys-scale">
+        <div className={css.scale}>
           <span>{numbers === null ? '0%' : numbers.least}</span>
           <span
-            className="rs-phys-ramp"
+            className={css.ramp}
             style={
               { '--rs-ramp': palette.tone(numbers === null ? 'busy' : 'waiting') } as React.CSSProperties
             }
@@ -78,7 +79,7 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
           <span>{numbers === null ? '100%' : numbers.most}</span>
         </div>
       ) : (
-        <ul className="rs-plain rs-phys-names">
+        <ul className={`rs-plain ${css.names}`}>
           {counted.slice(0, NAMED).map(([name, many]) => (
             <li key={name}>
               <span className="rs-gantt-swatch" style={{ background: palette.named(name) }} />
@@ -95,30 +96,30 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
         </ul>
       )}
       {color.by === 'measured' && (
-        <p className="rs-dim rs-phys-note" data-testid="physical-measured">
+        <p className={`rs-dim ${css.note}`} data-testid="physical-measured">
           {t(data.measured === null ? 'nodes.measuredNowOnly' : `nodes.measuredOf.${color.name}`)}
         </p>
       )}
       {color.by === 'resource' && (
-        <p className="rs-dim rs-phys-note">{t('physical.shareOf', { name: color.name })}</p>
+        <p className={`rs-dim ${css.note}`}>{t('physical.shareOf', { name: color.name })}</p>
       )}
-      <ul className="rs-plain rs-phys-shapes">
+      <ul className={`rs-plain ${css.shapes}`}>
         <li>
-          <span className="rs-phys-shape" data-shape="driver" /> {t('physical.driver')}
+          <span className={css.shape} data-shape="driver" /> {t('physical.driver')}
         </li>
         <li>
-          <span className="rs-phys-shape" data-shape="actor" /> {t('physical.actor')}
+          <span className={css.shape} data-shape="actor" /> {t('physical.actor')}
         </li>
         <li>
-          <span className="rs-phys-shape" data-shape="idle" /> {t('physical.idle')}
+          <span className={css.shape} data-shape="idle" /> {t('physical.idle')}
         </li>
         <li>
-          <span className="rs-phys-shape" data-shape="blocked" /> {t('physical.blocked')}
+          <span className={css.shape} data-shape="blocked" /> {t('physical.blocked')}
         </li>
         {groups.slice(0, NAMED).map(([id, name]) => (
           <li key={id} title={id}>
             <span
-              className="rs-phys-shape"
+              className={css.shape}
               data-shape="group"
               style={{ borderColor: groupColor(id, palette.scheme) }}
             />{' '}
@@ -161,7 +162,7 @@ export function TransferList(props: {
     <Section title={t('physical.transfers')} testId="physical-transfers">
       {props.error !== null && transfers === undefined && <p className="rs-dim">{props.error.message}</p>}
       {transfers !== undefined && node === undefined && transfers.objects > 0 && (
-        <p className="rs-phys-note">
+        <p className={css.note}>
           {t('physical.transferSum', { n: count(transfers.objects), size: bytes(transfers.bytes) })}
         </p>
       )}
@@ -172,7 +173,7 @@ export function TransferList(props: {
       )}
       <ul className="rs-plain">
         {pairs.slice(0, PAIRS).map((pair) => (
-          <li key={`${pair.source} ${pair.target}`} className="rs-phys-pair">
+          <li key={`${pair.source} ${pair.target}`} className={css.pair}>
             {end(pair.source)} <span aria-hidden>→</span> {end(pair.target)}
             <span className="rs-num">
               {bytes(pair.bytes)} <span className="rs-dim">{count(pair.objects)}×</span>

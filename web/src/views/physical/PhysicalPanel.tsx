@@ -7,6 +7,7 @@ import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { CopyId, Dash, ErrorPanel, ItemState, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './PhysicalPanel.module.css';
 import type { NodeAnswer, PhysicalNode, PhysicalWorker } from './physical';
 
 /** Workers of a node that are listed. */
@@ -31,7 +32,7 @@ export function PhysicalPanel(props: {
       : workerName(worker, t('physical.driver'), t('physical.worker'), t('internal.process'));
   return (
     <div data-testid="physical-panel">
-      <div className="rs-phys-head">
+      <div className={css.head}>
         <div>
           <h2 className="rs-break">{title}</h2>
           <div className="rs-dim">
@@ -88,13 +89,13 @@ export function Usage({ node }: { node: Pick<PhysicalNode, 'total' | 'used'> }) 
   names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
   if (names.length === 0) return <p className="rs-dim">{t('physical.noResources')}</p>;
   return (
-    <div className="rs-phys-usage" data-testid="physical-usage">
+    <div className={css.usage} data-testid="physical-usage">
       {names.map((name) => {
         const total = node.total?.[name];
         const used = node.used[name] ?? 0;
         const share = total === undefined || total === 0 ? 1 : used / total;
         return (
-          <div key={name} className="rs-phys-use">
+          <div key={name} className={css.use}>
             <span className="rs-ellipsis" title={name}>
               {name}
             </span>
@@ -170,7 +171,7 @@ function NodeDetail(props: {
         <Section title={t('physical.groups')}>
           <ul className="rs-plain">
             {answer.bundles.map((bundle) => (
-              <li key={`${bundle.group}:${bundle.index}`} className="rs-phys-line">
+              <li key={`${bundle.group}:${bundle.index}`} className={css.line}>
                 <Link to={toItem(url, 'placement-groups', bundle.group)}>
                   {t('physical.bundle', { name: bundle.name || shortId(bundle.group), index: bundle.index })}
                 </Link>
@@ -187,7 +188,7 @@ function NodeDetail(props: {
             <li key={worker.id}>
               <button
                 type="button"
-                className="rs-phys-worker"
+                className={css.worker}
                 onClick={() => props.onSelect(worker.key)}
                 data-testid="physical-worker"
               >
@@ -226,7 +227,7 @@ function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer; at: n
         )}
         <ul className="rs-plain">
           {worker.attempts.map((attempt) => (
-            <li key={`${attempt.task_id}:${attempt.attempt}`} className="rs-phys-line">
+            <li key={`${attempt.task_id}:${attempt.attempt}`} className={css.line}>
               <Link
                 to={{ ...url, task: attempt.task_id, attempt: attempt.attempt }}
                 title={attempt.task_id}

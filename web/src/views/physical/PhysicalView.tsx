@@ -16,6 +16,7 @@ import { useMoment } from '../shared/useMoment';
 import { type Content, PhysicalCanvas, type Target } from './PhysicalCanvas';
 import { ClusterSums, Legend, TransferList } from './PhysicalOverview';
 import { PhysicalPanel } from './PhysicalPanel';
+import css from './PhysicalView.module.css';
 import {
   COLORS,
   fills,
@@ -30,6 +31,7 @@ import {
   SIZE_EQUAL,
   slotsOf,
 } from './physical';
+import shared from './physical.module.css';
 import { useNode, usePhysical, useTransfers } from './usePhysical';
 
 /** Arrows between nodes that are drawn. */
@@ -138,7 +140,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
         live={data?.live ?? false}
         onAt={(ns) => set({ at: ns === undefined ? undefined : String(ns) })}
       />
-      <div className="rs-callstack-bar rs-phys-bar">
+      <div className={`rs-callstack-bar ${css.bar}`}>
         <span className="rs-num" data-testid="physical-count">
           {data === undefined
             ? t('physical.loading')
@@ -231,7 +233,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
         data !== undefined &&
         content !== null && (
           <div
-            className="rs-view-body rs-stack-body rs-phys-body"
+            className={`rs-view-body rs-stack-body ${shared.body}`}
             data-outdated={query.isPlaceholderData || undefined}
           >
             <div className="rs-view-main rs-stack-left">
@@ -314,7 +316,7 @@ function Choice(props: {
   return (
     <Select
       size="xs"
-      className="rs-phys-choice"
+      className={css.choice}
       aria-label={t(`physical.choice.${props.name}`)}
       data={data}
       value={value}

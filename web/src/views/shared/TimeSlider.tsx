@@ -6,6 +6,7 @@ import { count, fullTime } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import { Time } from '../../ui/small';
 import { type Activity, bucketOf, timeOf } from './activity';
+import css from './TimeSlider.module.css';
 
 /** Time between two changes of the URL while the handle is dragged. ms. */
 const PACE = 150;
@@ -103,8 +104,8 @@ export function TimeSlider(props: {
         });
 
   return (
-    <div className="rs-time" data-testid="stack-time">
-      <div className="rs-time-bar">
+    <div className={css.time} data-testid="stack-time">
+      <div className={css.bar}>
         <Tooltip label={t('stack.before')}>
           <ActionIcon
             size={26}
@@ -152,8 +153,8 @@ export function TimeSlider(props: {
         <b className="rs-num" data-testid="stack-at">
           {shownAt === null ? '–' : <Time ns={shownAt} exact />}
         </b>
-        <span className="rs-dim rs-num rs-time-here">{here}</span>
-        <span className="rs-time-legend rs-dim">
+        <span className={`rs-dim rs-num ${css.here}`}>{here}</span>
+        <span className={`${css.legend} rs-dim`}>
           <span className="rs-state">
             <span className="rs-dot" style={{ background: 'var(--rs-tone-busy)' }} />
             {t('stack.running')}
@@ -166,7 +167,7 @@ export function TimeSlider(props: {
       </div>
       <div
         ref={box}
-        className="rs-time-track"
+        className={css.track}
         role="slider"
         tabIndex={0}
         aria-label={t('stack.time')}
@@ -208,9 +209,9 @@ export function TimeSlider(props: {
         data-testid="stack-slider"
       >
         <canvas ref={canvas} aria-hidden />
-        {share !== null && <div className="rs-time-handle" style={{ left: `${share * 100}%` }} />}
+        {share !== null && <div className={css.handle} style={{ left: `${share * 100}%` }} />}
       </div>
-      <div className="rs-time-ends rs-dim">
+      <div className={`${css.ends} rs-dim`}>
         <Time ns={activity?.begin_ns ?? null} exact />
         <Time ns={activity?.end_ns ?? null} exact />
       </div>

@@ -1,7 +1,9 @@
 import { IconCpu } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
+import css from './FrameLine.module.css';
 import { type MergedFrame, placeOf, type Row } from './frames';
+import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
 
 /** What a frame is called: its function, or what the line stands for. */
@@ -38,7 +40,7 @@ export function FrameLine(props: {
     // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus (aria-activedescendant).
     <div
       id={`stack-${row.id}`}
-      className="rs-stack-line rs-frame-line"
+      className={`${shared.line} ${shared.frameLine}`}
       role="treeitem"
       aria-level={row.level}
       aria-expanded={row.parent ? row.open : undefined}
@@ -50,9 +52,9 @@ export function FrameLine(props: {
       style={{ top: props.top, height: props.height, paddingLeft: props.padding }}
       onClick={() => props.onSelect(row.id)}
     >
-      <span className="rs-frame-mark" aria-hidden />
+      <span className={shared.frameMark} aria-hidden />
       <Toggle parent={row.parent} open={row.open} onOpen={(open) => props.onOpen(row.id, open)} />
-      <span className="rs-frame-name rs-ellipsis" title={name}>
+      <span className={`${shared.frameName} rs-ellipsis`} title={name}>
         <Marked name={name} match={row.match} search={props.search} />
       </span>
       {frame.count > 1 && (
@@ -61,12 +63,12 @@ export function FrameLine(props: {
         </b>
       )}
       {place !== '' && (
-        <span className="rs-frame-place rs-ellipsis rs-dim" title={place}>
+        <span className={`${css.place} rs-ellipsis rs-dim`} title={place}>
           {place}
         </span>
       )}
       {frame.own > 0 && frame.active > 0 && (
-        <span className="rs-state rs-stack-badge" title={t('frames.activeHint')}>
+        <span className={`rs-state ${shared.badge}`} title={t('frames.activeHint')}>
           <IconCpu size={12} aria-hidden />
           {t('frames.active', { n: frame.count > 1 ? ` ${count(frame.active)}/${count(frame.count)}` : '' })}
         </span>

@@ -10,7 +10,9 @@ import { CopyButton, Time } from '../../ui/small';
 import { useTold } from '../../ui/useTold';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useCodeName } from './FrameLine';
+import css from './FramesPanel.module.css';
 import { type Frames, type FramesProblem, type FramesWorker, type MergedFrame, stackText } from './frames';
+import shared from './stack.module.css';
 
 /** Takes the frames of all that runs. Disabled, it says why. */
 export function TakeFrames(props: { why: string | null; taking: boolean; onTake: () => void }) {
@@ -38,7 +40,7 @@ function Worker({ worker }: { worker: FramesWorker }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
-    <li className="rs-stack-example">
+    <li className={shared.example}>
       <Link
         to={toItem(url, 'workers', worker.worker_id)}
         title={worker.worker_id}
@@ -59,7 +61,7 @@ function Problem({ problem }: { problem: FramesProblem }) {
   const known = `frames.problem.${problem.code}`;
   const text = i18n.exists(known);
   return (
-    <div className="rs-frames-problem" data-testid="frames-problem" data-code={problem.code}>
+    <div className={css.problem} data-testid="frames-problem" data-code={problem.code}>
       <p>
         <b>{text ? t(`${known}.message` as 'frames.problem.gone.message') : problem.message}</b>{' '}
         <span className="rs-dim rs-num">{t('frames.ofWorkers', { n: count(problem.count) })}</span>
@@ -116,7 +118,7 @@ export function FramesPanel(props: {
       }
     >
       {error !== null && (
-        <div className="rs-frames-problem" role="alert">
+        <div className={css.problem} role="alert">
           <p>
             <b className="rs-break">{told?.message ?? t('error.network')}</b>
           </p>
@@ -168,7 +170,7 @@ export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: Fra
   const examples = frame.examples.flatMap((id) => workers.get(id) ?? []);
   return (
     <Section
-      title={<span className="rs-break rs-frame-name">{nameOf(frame)}</span>}
+      title={<span className={`rs-break ${shared.frameName}`}>{nameOf(frame)}</span>}
       testId="frame-detail"
       right={<CopyButton text={stackText(around, frame)} label={t('frames.copy')} />}
     >
@@ -199,7 +201,7 @@ export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: Fra
       {(frame.kind === 'await' || frame.kind === 'none') && (
         <p className="rs-dim">{t(`frames.${frame.kind}Hint`)}</p>
       )}
-      <h4 className="rs-stack-head">
+      <h4 className={shared.head}>
         {frame.workers > examples.length
           ? t('frames.someOf', { shown: examples.length, total: count(frame.workers) })
           : t('frames.workers')}

@@ -6,8 +6,10 @@ import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { Dash, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './StackDetail.module.css';
 import { SituationBadge, situationColor, useNodeName } from './StackTree';
 import type { Stack, StackLink, StackNode } from './stack';
+import shared from './stack.module.css';
 
 /** The node that is selected: its numbers, some of its attempts, and where to look at them further. */
 export function NodeDetail(props: {
@@ -66,10 +68,10 @@ export function NodeDetail(props: {
       </Fields>
       {node.blocked_on.length > 0 && (
         <>
-          <h4 className="rs-stack-head">{t('stack.waitsForHead')}</h4>
+          <h4 className={shared.head}>{t('stack.waitsForHead')}</h4>
           <ul className="rs-plain">
             {node.blocked_on.map((on) => (
-              <li key={on.node} className="rs-stack-example">
+              <li key={on.node} className={shared.example}>
                 <button type="button" className="rs-stack-jump" onClick={() => props.onSelect(on.node)}>
                   {nameOf(on)}
                 </button>
@@ -91,14 +93,14 @@ export function NodeDetail(props: {
       )}
       {node.examples.length > 0 && (
         <>
-          <h4 className="rs-stack-head">
+          <h4 className={shared.head}>
             {node.count > node.examples.length
               ? t('stack.examplesOf', { shown: node.examples.length, total: count(node.count) })
               : t('stack.examples')}
           </h4>
           <ul className="rs-plain">
             {node.examples.map((example) => (
-              <li key={`${example.task_id}:${example.attempt}`} className="rs-stack-example">
+              <li key={`${example.task_id}:${example.attempt}`} className={shared.example}>
                 <Link
                   to={{ ...url, task: example.task_id, attempt: example.attempt }}
                   title={example.task_id}
@@ -123,7 +125,7 @@ export function NodeDetail(props: {
         {props.onFrames !== undefined && (
           <button
             type="button"
-            className="rs-link rs-frames-link"
+            className={`rs-link ${css.framesLink}`}
             onClick={props.onFrames}
             data-testid="frames-of-node"
           >
@@ -178,9 +180,9 @@ export function Chains({ stack, onSelect }: { stack: Stack; onSelect: (id: strin
     <Section title={t('stack.chains')} testId="stack-chains">
       <ol className="rs-plain">
         {stack.chains.map((chain) => (
-          <li key={chain.map((link) => link.node).join()} className="rs-stack-chain">
+          <li key={chain.map((link) => link.node).join()} className={css.chain}>
             {shortened(chain).map((link, at) => (
-              <span key={link?.node ?? 'more'} className="rs-stack-link">
+              <span key={link?.node ?? 'more'} className={css.link}>
                 {at > 0 && <IconChevronRight size={12} className="rs-dim" aria-hidden />}
                 {link === null ? (
                   <span className="rs-dim">{t('stack.between', { n: chain.length - 7 })}</span>

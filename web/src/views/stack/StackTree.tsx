@@ -8,7 +8,9 @@ import { stateColor } from '../../base/tokens';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import { FrameLine } from './FrameLine';
 import type { Row } from './frames';
+import css from './StackTree.module.css';
 import type { Situation, StackBlockedOn } from './stack';
+import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
 
 const ROW = 30;
@@ -25,7 +27,7 @@ export function situationColor(situation: Situation): string {
 export function SituationBadge({ situation }: { situation: Situation }) {
   const { t } = useTranslation();
   return (
-    <span className="rs-state rs-stack-badge" title={t(`stack.hint.${situation}`)}>
+    <span className={`rs-state ${shared.badge}`} title={t(`stack.hint.${situation}`)}>
       <span className="rs-dot" style={{ background: situationColor(situation) }} />
       {t(`stack.situation.${situation}`)}
     </span>
@@ -104,7 +106,7 @@ export function StackTree(props: {
   return (
     <div
       ref={scroller}
-      className="rs-scroll rs-stack-tree"
+      className={`rs-scroll ${css.tree}`}
       role="tree"
       aria-label={t('stack.tree')}
       aria-activedescendant={current >= 0 ? `stack-${selected}` : undefined}
@@ -161,7 +163,7 @@ function TreeLine(props: {
     // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus (aria-activedescendant).
     <div
       id={`stack-${node.id}`}
-      className="rs-stack-line"
+      className={shared.line}
       role="treeitem"
       aria-level={props.row.level}
       aria-expanded={parent ? open : undefined}
@@ -176,7 +178,7 @@ function TreeLine(props: {
       onClick={() => props.onSelect(node.id)}
     >
       <Toggle parent={parent} open={open} onOpen={(now) => props.onOpen(node.id, now)} />
-      <span className="rs-stack-name rs-ellipsis rs-name" title={name}>
+      <span className={`${shared.name} rs-ellipsis rs-name`} title={name}>
         <Marked name={name} match={match} search={props.search} />
       </span>
       {node.count > 1 && <b className="rs-num">×{count(node.count)}</b>}
@@ -187,12 +189,12 @@ function TreeLine(props: {
         </span>
       )}
       {node.blocked_on.length > 0 && (
-        <span className="rs-dim rs-ellipsis rs-stack-on" title={waitsFor(node.blocked_on)}>
+        <span className={`rs-dim rs-ellipsis ${css.on}`} title={waitsFor(node.blocked_on)}>
           {t('stack.waitsFor', { names: waitsFor(node.blocked_on) })}
         </span>
       )}
       {node.deepest > 0 && (
-        <span className="rs-stack-mark" title={t('stack.deepestHint')}>
+        <span className={css.mark} title={t('stack.deepestHint')}>
           <IconTarget size={13} aria-hidden />
           <span className="rs-ellipsis">{t('stack.deepest')}</span>
         </span>

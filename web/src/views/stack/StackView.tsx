@@ -16,6 +16,7 @@ import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
 import { type Frames, withFrames } from './frames';
 import { Chains, NodeDetail } from './StackDetail';
 import { StackTree, situationColor } from './StackTree';
+import css from './StackView.module.css';
 import { bySituation, lines, type Stack } from './stack';
 import { useFrames } from './useFrames';
 import { useStack } from './useStack';
@@ -178,7 +179,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
               ) : frame !== undefined && frames !== undefined ? (
                 <FrameDetail frame={frame} frames={frames} />
               ) : (
-                <p className="rs-dim rs-stack-choose">{t('stack.choose')}</p>
+                <p className={`rs-dim ${css.choose}`}>{t('stack.choose')}</p>
               )}
               {(frames !== undefined || failed !== null) && (
                 <FramesPanel

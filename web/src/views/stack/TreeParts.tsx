@@ -1,15 +1,16 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { found } from './stack';
+import css from './TreeParts.module.css';
 
 /** Opens and closes a line of a tree; the same room where it has nothing below it. */
 export function Toggle(props: { parent: boolean; open: boolean; onOpen: (open: boolean) => void }) {
   const { t } = useTranslation();
-  if (!props.parent) return <span className="rs-stack-toggle" />;
+  if (!props.parent) return <span className={css.toggle} />;
   return (
     <button
       type="button"
-      className="rs-stack-toggle"
+      className={css.toggle}
       tabIndex={-1}
       aria-label={t(props.open ? 'stack.close' : 'stack.open')}
       onClick={(event) => {
