@@ -10,6 +10,8 @@ import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './AlertList.module.css';
+import shared from './alerts.module.css';
 import { useActs } from './useActs';
 
 export function number(value: number | null): string {
@@ -20,7 +22,7 @@ export function number(value: number | null): string {
 export function AlertList(props: { alerts: readonly Alert[]; now: number; live: boolean }) {
   const { alerts, now, live } = props;
   return (
-    <ul className="rs-plain rs-alerts">
+    <ul className={`rs-plain ${css.alerts}`}>
       {alerts.map((alert) => (
         <Row key={`${alert.fingerprint} ${alert.state}`} alert={alert} now={now} live={live} />
       ))}
@@ -38,31 +40,31 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const over = alert.state === 'resolved';
   return (
     <li
-      className="rs-alert"
+      className={css.alert}
       data-tone={alertTone(alert)}
       data-state={alert.state}
       data-testid="alert"
       data-rule={alert.rule}
     >
-      <div className="rs-alert-state">
+      <div className={css.state}>
         <b>{t(`alerts.state.${alert.state}`)}</b>
         <span className="rs-dim rs-num" title={fullTime(since) || undefined}>
           {duration(Math.max(0, now - since))}
         </span>
       </div>
-      <div className="rs-alert-text">
-        <div className="rs-alert-head">
+      <div className={css.text}>
+        <div className={shared.head}>
           <button
             type="button"
-            className="rs-link-button"
+            className={shared.linkButton}
             onClick={() => change((before) => ({ ...before, item: alert.rule }))}
           >
             {summary ?? alert.rule}
           </button>
           <Severity severity={alert.severity} />
         </div>
-        {description && <div className="rs-dim rs-alert-description">{description}</div>}
-        <div className="rs-pairs rs-alert-labels">
+        {description && <div className={`rs-dim ${css.description}`}>{description}</div>}
+        <div className={`rs-pairs ${css.labels}`}>
           {Object.entries(alert.labels).map(([name, value]) => (
             <span key={name} className="rs-pair" title={value}>
               <span className="rs-dim">{name}</span>{' '}
@@ -77,7 +79,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
           ))}
         </div>
         {alert.ack !== null && (
-          <div className="rs-alert-note">
+          <div className={css.note}>
             <IconUserCheck size={14} aria-hidden />
             <span>
               {t('alerts.ackedBy', { by: alert.ack.by })} <Time ns={alert.ack.time_ns} /> {alert.ack.comment}
@@ -85,14 +87,14 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
           </div>
         )}
         {alert.silenced_by.length > 0 && (
-          <div className="rs-alert-note" data-testid="alert-silenced">
+          <div className={css.note} data-testid="alert-silenced">
             <IconBellOff size={14} aria-hidden />
             <span>{t('alerts.silenced')}</span>
           </div>
         )}
       </div>
       {!over && live && (
-        <div className="rs-alert-acts">
+        <div className={css.acts}>
           {alert.ack === null && (
             <Tooltip label={t('alerts.ackHint')}>
               <Button

@@ -9,6 +9,8 @@ import { SearchField } from '../../ui/FilterBar';
 import { Empty, ErrorPanel, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';
+import css from './AlertsPage.module.css';
+import shared from './alerts.module.css';
 import { ChannelsTab, HistoryTab, SilencesTab } from './OtherTabs';
 import { RuleDrawer } from './RuleDrawer';
 import { RulesTab } from './RulesTab';
@@ -45,15 +47,15 @@ export default function AlertsPage() {
   if (alerts.error !== null && data === undefined)
     return <ErrorPanel error={alerts.error} onRetry={() => void alerts.refetch()} />;
   return (
-    <div className="rs-scroll-page rs-alerts-page" data-testid="alerts-page">
-      <div className="rs-alerts-bar">
+    <div className={`rs-scroll-page ${shared.page}`} data-testid="alerts-page">
+      <div className={css.bar}>
         <h2 className="rs-section-title" data-testid="alerts-count">
           {data === undefined
             ? t('alerts.loading')
             : t('alerts.title', { firing: count(data.firing), pending: count(data.pending) })}
         </h2>
         {data?.evaluated_ns != null && (
-          <span className="rs-dim rs-alert-small">
+          <span className={`rs-dim ${shared.small}`}>
             {t('alerts.evaluated')} <Time ns={data.evaluated_ns} />
           </span>
         )}
@@ -66,7 +68,7 @@ export default function AlertsPage() {
       ) : (
         <>
           {!data.live && (
-            <p className="rs-alert-ended">
+            <p className={css.ended}>
               <IconPlayerPause size={15} aria-hidden /> {t('alerts.ended')}
             </p>
           )}
@@ -81,14 +83,14 @@ export default function AlertsPage() {
             <AlertList alerts={data.items.filter(fits)} now={now} live={data.live} />
           )}
           {data.left_out > 0 && (
-            <p className="rs-dim rs-alert-small">{t('alerts.leftOut', { n: count(data.left_out) })}</p>
+            <p className={`rs-dim ${shared.small}`}>{t('alerts.leftOut', { n: count(data.left_out) })}</p>
           )}
           {data.resolved.length > 0 && (
             <AlertList alerts={data.resolved.filter(fits)} now={now} live={data.live} />
           )}
         </>
       )}
-      <div className="rs-tabs rs-alerts-tabs" role="tablist" aria-label={t('alerts.more')}>
+      <div className={`rs-tabs ${css.tabs}`} role="tablist" aria-label={t('alerts.more')}>
         {TABS.map((name) => (
           <button
             key={name}

@@ -1,5 +1,6 @@
 import { useId } from 'react';
 import type { SeverityTone } from '../../ui/alerts/severity';
+import css from './Course.module.css';
 
 /** One or a few series without axes, and the threshold they are compared with as a dashed line. */
 export function Course(props: {
@@ -21,7 +22,8 @@ export function Course(props: {
   const y = (value: number) => height - 2 - ((value - least) * (height - 4)) / (most - least);
   return (
     <svg
-      className="rs-course"
+      className={css.course}
+      data-testid="alert-course"
       viewBox={`0 0 ${width} ${height}`}
       width={width}
       height={height}
@@ -41,7 +43,7 @@ export function Course(props: {
           x2={width}
           y1={y(threshold)}
           y2={y(threshold)}
-          className="rs-course-threshold"
+          className={css.threshold}
           vectorEffect="non-scaling-stroke"
         />
       )}

@@ -9,7 +9,9 @@ import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Command, Empty, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
+import shared from './alerts.module.css';
 import { Course } from './Course';
+import css from './OtherTabs.module.css';
 import { useActs } from './useActs';
 
 /** What happened, the newest first, each with the values that caused it. */
@@ -23,7 +25,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
   );
   if (shown.length === 0) return <Empty icon={<IconHistory size={26} />} title={t('alerts.noHistory')} />;
   return (
-    <div className="rs-table-wrap">
+    <div className={shared.tableWrap}>
       <table className="rs-plain-table" data-testid="alert-history">
         <thead>
           <tr>
@@ -42,17 +44,17 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
               <td>
                 <button
                   type="button"
-                  className="rs-link-button"
+                  className={shared.linkButton}
                   onClick={() => change((before) => ({ ...before, item: event.rule }))}
                 >
                   {event.rule}
                 </button>
-                <div className="rs-dim rs-alert-small">
+                <div className={`rs-dim ${shared.small}`}>
                   {annotations(event.rule, event.annotations).summary}
                 </div>
               </td>
               <td>
-                <span className="rs-state rs-alert-went">
+                <span className={`rs-state ${css.went}`}>
                   <span className="rs-dim">{t(`alerts.state.${event.before}`)}</span>
                   <IconArrowRight size={13} aria-label={t('alerts.to')} />
                   <b>{t(`alerts.state.${event.after}`)}</b>
@@ -60,7 +62,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
               </td>
               <td>
                 {event.values.length > 0 && (
-                  <span className="rs-alert-course">
+                  <span className={shared.course}>
                     <Course
                       series={[event.values]}
                       threshold={event.threshold}
@@ -72,7 +74,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                         threshold: number(event.threshold),
                       })}
                     />
-                    <span className="rs-num rs-alert-small">{number(event.value)}</span>
+                    <span className={`rs-num ${shared.small}`}>{number(event.value)}</span>
                   </span>
                 )}
               </td>
@@ -81,7 +83,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
         </tbody>
       </table>
       {props.total > props.items.length && (
-        <p className="rs-dim rs-alert-small">
+        <p className={`rs-dim ${shared.small}`}>
           {t('alerts.olderLeftOut', { n: count(props.total - props.items.length) })}
         </p>
       )}
@@ -99,7 +101,7 @@ export function SilencesTab({ items }: { items: readonly Silence[] }) {
       </Empty>
     );
   return (
-    <div className="rs-table-wrap">
+    <div className={shared.tableWrap}>
       <table className="rs-plain-table" data-testid="alert-silences">
         <thead>
           <tr>
@@ -166,7 +168,7 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
           <Command>{channels.file}</Command>
         </Empty>
       ) : (
-        <div className="rs-table-wrap">
+        <div className={shared.tableWrap}>
           <table className="rs-plain-table" data-testid="alert-channels">
             <thead>
               <tr>
@@ -183,7 +185,7 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
               ))}
             </tbody>
           </table>
-          <p className="rs-dim rs-alert-small">{t('alerts.channelsHint', { file: channels.file })}</p>
+          <p className={`rs-dim ${shared.small}`}>{t('alerts.channelsHint', { file: channels.file })}</p>
         </div>
       )}
     </>
@@ -199,13 +201,13 @@ function ChannelRow({ channel }: { channel: Channel }) {
     <tr data-testid="channel" data-name={channel.name} data-ok={channel.last_ok ?? undefined}>
       <td>
         <b>{channel.name}</b>
-        <div className="rs-dim rs-alert-small">{channel.type}</div>
+        <div className={`rs-dim ${shared.small}`}>{channel.type}</div>
       </td>
       <td>
         {channel.targets.join(', ')}
-        {matches.length > 0 && <div className="rs-dim rs-alert-small">{matches.join(', ')}</div>}
+        {matches.length > 0 && <div className={`rs-dim ${shared.small}`}>{matches.join(', ')}</div>}
         {channel.problem && (
-          <div className="rs-alert-error rs-alert-small">
+          <div className={`${shared.error} ${shared.small}`}>
             {channel.problem} {channel.remedy}
           </div>
         )}
@@ -213,7 +215,7 @@ function ChannelRow({ channel }: { channel: Channel }) {
       <td className="rs-num">
         {t('alerts.counts', { sent: count(channel.sent), failed: count(channel.failed) })}
         {channel.waiting + channel.dropped > 0 && (
-          <div className="rs-dim rs-alert-small">
+          <div className={`rs-dim ${shared.small}`}>
             {t('alerts.waiting', { waiting: count(channel.waiting), dropped: count(channel.dropped) })}
           </div>
         )}
@@ -231,9 +233,9 @@ function ChannelRow({ channel }: { channel: Channel }) {
               {t(channel.last_ok ? 'alerts.delivery.ok' : 'alerts.delivery.failed')}{' '}
               <Time ns={channel.last_ns} />
             </span>
-            <div className="rs-dim rs-alert-small">{channel.last_error ?? channel.last_title}</div>
+            <div className={`rs-dim ${shared.small}`}>{channel.last_error ?? channel.last_title}</div>
             {channel.next_try_ns !== null && (
-              <div className="rs-dim rs-alert-small">
+              <div className={`rs-dim ${shared.small}`}>
                 {t('alerts.nextTry')} <Time ns={channel.next_try_ns} />
               </div>
             )}

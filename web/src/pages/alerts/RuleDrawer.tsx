@@ -8,7 +8,9 @@ import { MetricChart } from '../../ui/charts/MetricChart';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList, number } from './AlertList';
+import shared from './alerts.module.css';
 import { HistoryTab } from './OtherTabs';
+import css from './RuleDrawer.module.css';
 import { withPlaces } from './template';
 
 /** All of one rule: what it says, how its value went, its alerts and what happened to them. */
@@ -32,7 +34,7 @@ export function RuleDrawer(props: {
       onClose={() => change((before) => ({ ...before, item: undefined, wide: undefined }))}
     >
       {alerts.length > 0 && (
-        <div className="rs-drawer-alerts">
+        <div className={css.alerts}>
           <AlertList alerts={alerts} now={now} live={live} />
         </div>
       )}
@@ -49,7 +51,7 @@ export function RuleDrawer(props: {
       <Section title={t('alerts.rule')}>
         <Fields>
           <Field name={t('alerts.condition')}>
-            <code className="rs-alert-expr">{rule.expr}</code>
+            <code className={shared.expr}>{rule.expr}</code>
           </Field>
           {rule.threshold !== null && (
             <Field name={t('alerts.threshold')}>

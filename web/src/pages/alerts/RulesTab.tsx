@@ -7,6 +7,7 @@ import { Severity } from '../../ui/alerts/Severity';
 import { alertTone, severityTone } from '../../ui/alerts/severity';
 import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
+import shared from './alerts.module.css';
 import { Course } from './Course';
 import { useCourse } from './useAlerts';
 
@@ -32,7 +33,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
           {problem.message} {problem.remedy}
         </Notice>
       ))}
-      <div className="rs-table-wrap">
+      <div className={shared.tableWrap}>
         <table className="rs-plain-table" data-testid="alert-rules">
           <thead>
             <tr>
@@ -53,12 +54,12 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                 <td>
                   <button
                     type="button"
-                    className="rs-link-button"
+                    className={shared.linkButton}
                     onClick={() => change((before) => ({ ...before, item: rule.name }))}
                   >
                     {rule.name}
                   </button>
-                  <div className="rs-dim rs-alert-small">
+                  <div className={`rs-dim ${shared.small}`}>
                     <Severity severity={rule.severity} />{' '}
                     {rule.source === 'shipped' ? t('alerts.shipped') : rule.source}
                   </div>
@@ -76,12 +77,12 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                 </td>
                 <td>{rule.enabled && <RuleCourse rule={rule} />}</td>
                 <td>
-                  <code className="rs-alert-expr">{rule.expr}</code>
-                  <div className="rs-dim rs-alert-small">
+                  <code className={shared.expr}>{rule.expr}</code>
+                  <div className={`rs-dim ${shared.small}`}>
                     {rule.for_s > 0 && t('alerts.forLong', { time: wholeAge(rule.for_s * 1000) })}{' '}
                     {rule.keep_firing_for_s > 0 &&
                       t('alerts.keeps', { time: wholeAge(rule.keep_firing_for_s * 1000) })}{' '}
-                    {rule.error && <span className="rs-alert-error">{rule.error}</span>}
+                    {rule.error && <span className={shared.error}>{rule.error}</span>}
                   </div>
                 </td>
               </tr>
@@ -89,7 +90,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
           </tbody>
         </table>
       </div>
-      <p className="rs-dim rs-alert-small">
+      <p className={`rs-dim ${shared.small}`}>
         {t('alerts.rulesHint', { folder: rules.folder })}{' '}
         <Anchor href="/api/alerts/export" download="rayscope-rules.yml" data-testid="alerts-export">
           <IconDownload size={13} aria-hidden /> {t('alerts.export')}
@@ -117,14 +118,14 @@ export function RuleCourse({ rule, width }: { rule: Rule; width?: number }) {
   const expr = rule.value_expr ?? rule.expr;
   const course = useCourse(url.session, expr);
   const series = course.data?.series.map((one) => one.values) ?? [];
-  if (series.length === 0) return <span className="rs-dim rs-alert-small">{t('alerts.noValues')}</span>;
+  if (series.length === 0) return <span className={`rs-dim ${shared.small}`}>{t('alerts.noValues')}</span>;
   const newest = series.map((values) => values.findLast((value) => value !== null) ?? null);
   const label = t('alerts.courseLabel', {
     value: newest.map(number).join(', '),
     threshold: number(rule.threshold),
   });
   return (
-    <span className="rs-alert-course" title={label}>
+    <span className={shared.course} title={label}>
       <Course
         series={series}
         threshold={rule.threshold}
@@ -132,7 +133,7 @@ export function RuleCourse({ rule, width }: { rule: Rule; width?: number }) {
         tone={rule.state === 'firing' ? severityTone(rule.severity) : undefined}
         width={width}
       />
-      <span className="rs-num rs-alert-small">{number(worst(newest, rule.op))}</span>
+      <span className={`rs-num ${shared.small}`}>{number(worst(newest, rule.op))}</span>
     </span>
   );
 }

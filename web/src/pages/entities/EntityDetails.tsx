@@ -10,7 +10,9 @@ import { ItemState, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Json } from '../../ui/Value';
 import { WhyPending } from '../../ui/WhyPending';
+import css from './EntityDetails.module.css';
 import { EntityView } from './EntityView';
+import shared from './entities.module.css';
 import { ProgressSection } from './ProgressSection';
 
 interface Told {
@@ -39,7 +41,7 @@ function History({ path, id }: { path: string; id: string }) {
   return (
     <Section title={t('jobs.history')} testId="item-history">
       {item.data.history.length === 0 && <p className="rs-dim rs-memory-none">{t('jobs.noHistory')}</p>}
-      <ol className="rs-item-history">
+      <ol className={css.itemHistory}>
         {item.data.history.map((step) => (
           <li key={`${step.time_ns} ${step.state}`}>
             <Time ns={step.time_ns} exact />
@@ -108,7 +110,7 @@ function GroupDetail({ group }: { group: Item }) {
         <WhyPending is={(one) => one.id === group.placement_group_id} />
       )}
       <Section title={t('jobs.bundles')}>
-        <table className="rs-job-functions" data-testid="bundles">
+        <table className={shared.jobFunctions} data-testid="bundles">
           <thead>
             <tr>
               <th>{t('jobs.bundle')}</th>

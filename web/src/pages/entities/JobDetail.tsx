@@ -9,6 +9,8 @@ import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
 import { useAct } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
+import shared from './entities.module.css';
+import css from './JobDetail.module.css';
 import { ProgressSection } from './ProgressSection';
 
 /** What is done with a job, where to look on, how far it is, and what it wrote. */
@@ -23,14 +25,14 @@ export function JobDetail({ job }: { job: Item }) {
       <JobActs job={job} />
       {hasDriver && (
         <Section title={t('jobs.look')}>
-          <div className="rs-job-links">
+          <div className={css.links}>
             {FLOW_VIEWS.map((view) => (
               <Link key={view} to={toView(url, view, filters)} testId={`job-to-${view}`}>
                 {t(`nav.${view}`)}
               </Link>
             ))}
           </div>
-          <div className="rs-job-links">
+          <div className={css.links}>
             <Link to={toView(url, 'failures', filters)}>{t('jobs.failures')}</Link>
             <Link to={toView(url, 'actors', filters)}>{t('jobs.actors')}</Link>
             <Link to={toView(url, 'placement-groups', filters)}>{t('jobs.groups')}</Link>
@@ -55,10 +57,10 @@ function JobActs({ job }: { job: Item }) {
   const runs = job.state === 'RUNNING' || job.state === 'PENDING';
   const path = `/jobs/${encodeURIComponent(String(job.job_id))}`;
   const session = `?session=${encodeURIComponent(url.session)}`;
-  const name = <p className="rs-job-command">{String(job.entrypoint ?? job.submission_id)}</p>;
+  const name = <p className={shared.jobCommand}>{String(job.entrypoint ?? job.submission_id)}</p>;
   const done = () => void client.invalidateQueries();
   return (
-    <Group gap="xs" className="rs-job-acts">
+    <Group gap="xs" className={css.acts}>
       {runs && (
         <Button
           size="compact-sm"

@@ -9,6 +9,7 @@ import { StackedBar } from '../../ui/StackedBar';
 import { CopyId, Dash, Duration } from '../../ui/small';
 import { EntityView } from './EntityView';
 import { JobDetail } from './JobDetail';
+import css from './JobsPage.module.css';
 import { SubmitJob } from './SubmitJob';
 
 const HIDDEN: ReadonlySet<string> = new Set(['tasks']);
@@ -71,9 +72,9 @@ function ProgressCell({ states }: { states: States }) {
   return (
     <span className="rs-job-progress">
       <StackedBar states={states} />
-      <span className="rs-num rs-job-share">
+      <span className={`rs-num ${css.share}`}>
         {progress.failed > 0 ? (
-          <span className="rs-job-failed">{t('jobs.failed', { n: count(progress.failed) })}</span>
+          <span className={css.failed}>{t('jobs.failed', { n: count(progress.failed) })}</span>
         ) : (
           `${count(progress.ended)} / ${count(progress.all)}`
         )}

@@ -11,6 +11,8 @@ import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
 import { Duration, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import shared from './entities.module.css';
+import css from './ProgressSection.module.css';
 
 /** All attempts of a job or an actor, by function. `filter` is what the list of tasks calls it. */
 export function ProgressSection({
@@ -50,7 +52,7 @@ export function ProgressSection({
       {told !== undefined && told.attempts > 0 && (
         <>
           <StackedBar states={told.states} height={8} />
-          <table className="rs-job-functions">
+          <table className={shared.jobFunctions}>
             <thead>
               <tr>
                 <th>{t('jobs.function')}</th>
@@ -124,7 +126,7 @@ function StateBar({ states }: { states: States }) {
   return (
     <div>
       <StackedBar states={states} />
-      {notes.length > 0 && <div className="rs-job-notes rs-num">{notes.join(' · ')}</div>}
+      {notes.length > 0 && <div className={`${css.jobNotes} rs-num`}>{notes.join(' · ')}</div>}
     </div>
   );
 }

@@ -17,6 +17,7 @@ import { useSessions } from '../../api/queries';
 import { typedObject } from '../../base/progress';
 import { useAct } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
+import shared from './entities.module.css';
 
 /** The button and form that submit a job by Ray's own job API; only of a cluster that lives. */
 export function SubmitJob() {
@@ -87,7 +88,7 @@ function Form({ session, onClose }: { session: string; onClose: (submissionId?: 
       text: (
         <>
           {t('jobs.submitText')}
-          <p className="rs-job-command">{entrypoint.trim()}</p>
+          <p className={shared.jobCommand}>{entrypoint.trim()}</p>
         </>
       ),
       confirm: t('jobs.submit'),

@@ -23,6 +23,7 @@ import { Link } from '../../ui/Link';
 import { LiveTable, TableCount, useOpenItem } from '../../ui/LiveTable';
 import { CopyId, Dash, Empty, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './EventsPage.module.css';
 
 const ICONS = { ERROR: IconCircleX, WARNING: IconAlertTriangle, INFO: IconInfoCircle };
 const keyOf = (event: ClusterEvent) => `${event.time_ns} ${event.event} ${event.id} ${event.title}`;
@@ -162,7 +163,7 @@ function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => v
       testId="item-drawer"
       title={event.title ?? eventName(event.event)}
       subtitle={
-        <span className="rs-event-title">
+        <span className={css.title}>
           <SeverityIcon severity={event.severity} /> {eventName(event.event)}
         </span>
       }
@@ -213,7 +214,7 @@ function SeverityIcon({ severity }: { severity: Severity }) {
   const { t } = useTranslation();
   const Icon = ICONS[severity];
   return (
-    <span className="rs-severity" data-tone={SEVERITY_TONES[severity]} title={t(`events.${severity}`)}>
+    <span className={css.severity} data-tone={SEVERITY_TONES[severity]} title={t(`events.${severity}`)}>
       <Icon size={15} aria-label={t(`events.${severity}`)} />
     </span>
   );

@@ -5,6 +5,7 @@ import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import type { Column } from '../../ui/columns';
 import { CopyId, Dash, Time } from '../../ui/small';
+import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
 
 const TONES: Record<Outcome, Tone> = { final: 'bad', retrying: 'waiting', recovered: 'quiet' };
@@ -22,7 +23,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
         isGroup(row) ? (
           <GroupName group={row} isUnfolded={unfolded.has(failureKey(row))} />
         ) : isMore(row) ? null : (
-          <span className="rs-failure-attempt">
+          <span className={css.attempt}>
             <span className="rs-dim">
               {row.attempt === 0 ? t('task.firstAttempt') : t('task.attempt', { n: row.attempt })}
             </span>
@@ -37,7 +38,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       grow: true,
       cell: (row) =>
         isMore(row) ? (
-          <span className="rs-ellipsis rs-failure-more">
+          <span className={`rs-ellipsis ${css.more}`}>
             {t('failures.more', { shown: count(row.of.latest.length), n: count(row.of.attempts) })}
           </span>
         ) : (
@@ -110,7 +111,7 @@ const tasks = (group: FailureGroup) => ({
 /** A click on it is one on its row. */
 function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boolean }) {
   return (
-    <button type="button" className="rs-failure-name" aria-expanded={isUnfolded}>
+    <button type="button" className={css.name} aria-expanded={isUnfolded}>
       <IconChevronRight
         size={14}
         className={isUnfolded ? 'rs-no-shrink rs-turned' : 'rs-no-shrink'}

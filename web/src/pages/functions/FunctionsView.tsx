@@ -10,6 +10,7 @@ import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
 import { Dash, Duration, Empty } from '../../ui/small';
 import { useTypeName } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './FunctionsView.module.css';
 
 /** A function with where the time of its attempts went, as far as that is known yet. */
 interface Row extends FunctionStats {
@@ -92,14 +93,14 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         cell: (row) => {
           const share = all > 0 ? row.duration_ns / all : 0;
           return (
-            <span className="rs-share">
+            <span className={css.share}>
               <span className="rs-share-track">
                 <span
                   className="rs-share-bar"
                   style={{ width: `${most > 0 ? (100 * row.duration_ns) / most : 0}%` }}
                 />
               </span>
-              <span className="rs-num rs-share-number">{percent(share)}</span>
+              <span className={`rs-num ${css.shareNumber}`}>{percent(share)}</span>
             </span>
           );
         },

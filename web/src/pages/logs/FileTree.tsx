@@ -6,6 +6,8 @@ import { useTranslation } from 'react-i18next';
 import type { LogFile, LogFiles, LogNode } from '../../api/logs';
 import { bytes, count, shortId } from '../../base/format';
 import { useTold } from '../../ui/useTold';
+import css from './FileTree.module.css';
+import shared from './logs.module.css';
 
 const NODE_ROW = 32;
 const FILE_ROW = 40;
@@ -62,8 +64,8 @@ export function FileTree(props: {
     virtual.scrollToIndex(chosen, { align: 'auto' });
   }, [chosen, props.node, props.file, virtual]);
   return (
-    <div className="rs-logs-left">
-      <div className="rs-logs-tools">
+    <div className={css.left}>
+      <div className={css.tools}>
         <TextInput
           size="xs"
           placeholder={t('logs.filter')}
@@ -106,9 +108,9 @@ export function FileTree(props: {
             );
           })}
         </div>
-        {rows.length === 0 && <p className="rs-line rs-dim rs-logs-foot">{t('logs.noFiles')}</p>}
+        {rows.length === 0 && <p className={`rs-line rs-dim ${shared.foot}`}>{t('logs.noFiles')}</p>}
       </div>
-      <div className="rs-logs-foot rs-dim" data-testid="logs-keeping">
+      <div className={`${shared.foot} rs-dim`} data-testid="logs-keeping">
         {files.left_out > 0 && <div>{t('logs.filesLeftOut', { n: count(files.left_out) })}</div>}
         <div title={t(`logs.keepingHint.${files.keeping.mode}`)}>
           {files.keeping.mode === 'none'
@@ -139,17 +141,17 @@ function NodeRow(props: {
   return (
     <button
       type="button"
-      className="rs-logs-row"
+      className={css.row}
       data-node
       style={props.style}
       onClick={() => props.onNode(node.node_id)}
       title={node.problem ? `${node.node_id}\n${say(node.problem).message}` : node.node_id}
     >
       <IconServer2 size={14} aria-hidden />
-      <span className="rs-ellipsis rs-logs-file">
+      <span className={`rs-ellipsis ${css.file}`}>
         {node.node_ip ?? shortId(node.node_id)} <span className="rs-dim">{shortId(node.node_id)}</span>
       </span>
-      <span className="rs-state rs-logs-size rs-dim" title={node.state ?? undefined}>
+      <span className={`rs-state ${css.size} rs-dim`} title={node.state ?? undefined}>
         <span className="rs-dot" style={{ background: `var(--rs-tone-${alive ? 'good' : 'quiet'})` }} />
         {ended
           ? t('logs.ended')
@@ -172,7 +174,7 @@ function FileRow(props: {
   return (
     <button
       type="button"
-      className="rs-logs-row"
+      className={css.row}
       style={props.style}
       aria-current={props.current || undefined}
       onClick={() => props.onFile(file)}
@@ -180,11 +182,11 @@ function FileRow(props: {
       data-testid="logs-file"
       data-name={file.name}
     >
-      <span className="rs-logs-file">
-        <span className="rs-ellipsis rs-logs-name">{nameOf(file)}</span>
-        <span className="rs-ellipsis rs-logs-sub rs-dim">{t(`logs.kind.${file.kind as 'other'}`)}</span>
+      <span className={css.file}>
+        <span className={`rs-ellipsis ${css.name}`}>{nameOf(file)}</span>
+        <span className={`rs-ellipsis ${css.sub} rs-dim`}>{t(`logs.kind.${file.kind as 'other'}`)}</span>
       </span>
-      <span className="rs-num rs-dim rs-logs-size" title={t('logs.keptOf', { size: bytes(file.kept) })}>
+      <span className={`rs-num rs-dim ${css.size}`} title={t('logs.keptOf', { size: bytes(file.kept) })}>
         {bytes(file.size)}
         {!file.live && ` · ${t('logs.kept')}`}
       </span>

@@ -11,6 +11,8 @@ import { searchOf, shownText } from '../../ui/logs/lines';
 import { CopyButton, Empty, ErrorPanel } from '../../ui/small';
 import { useTold } from '../../ui/useTold';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './FileView.module.css';
+import shared from './logs.module.css';
 import { useLogFile } from './useLogFile';
 
 const LEVELS = ['info', 'warning', 'error', 'critical'] as const;
@@ -57,11 +59,11 @@ export function FileView({ node, file }: { node: string; file: string }) {
   const gaps = loaded?.missing.reduce((sum, gap) => sum + gap.end - gap.begin, 0) ?? 0;
   return (
     <div className="rs-view-main" data-testid="logs-view">
-      <div className="rs-logs-head">
-        <span className="rs-ellipsis rs-logs-title rs-mono" title={file} data-testid="logs-name">
+      <div className={css.head}>
+        <span className={`rs-ellipsis ${css.title} rs-mono`} title={file} data-testid="logs-name">
           {file}
         </span>
-        <div className="rs-logs-acts">
+        <div className={css.acts}>
           <CopyButton
             label={t('logs.copy')}
             text={lines
@@ -82,7 +84,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
             </ActionIcon>
           </Tooltip>
         </div>
-        <div className="rs-logs-controls">
+        <div className={css.controls}>
           <TextInput
             size="xs"
             w={180}
@@ -117,7 +119,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
           <input
             type="datetime-local"
             step={1}
-            className="rs-logs-when"
+            className={css.when}
             aria-label={t('logs.fromTime')}
             title={t('logs.fromTime')}
             value={localTime(from)}
@@ -176,7 +178,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
       {view.error !== undefined ? (
         <ErrorPanel error={view.error} onRetry={view.retry} />
       ) : loaded === undefined ? (
-        <p className="rs-logs-state">{t('logs.loading')}</p>
+        <p className={shared.state}>{t('logs.loading')}</p>
       ) : lines.length === 0 ? (
         <Empty icon={<IconSearch size={26} />} title={t(find || level ? 'logs.noLines' : 'logs.emptyFile')}>
           {loaded.more || loaded.prev !== null
@@ -219,7 +221,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
         />
       )}
       {loaded !== undefined && (
-        <div className="rs-logs-state rs-num">
+        <div className={`${shared.state} rs-num`}>
           <span>{t('logs.lines', { n: count(lines.length) })}</span>
           <span>
             {t('logs.bytesOf', {

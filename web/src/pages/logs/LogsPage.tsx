@@ -8,6 +8,8 @@ import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FileTree } from './FileTree';
 import { FileView } from './FileView';
+import css from './LogsPage.module.css';
+import shared from './logs.module.css';
 import { SearchResults } from './SearchResults';
 import { useLogFiles } from './useLogFile';
 
@@ -52,7 +54,7 @@ export default function LogsPage() {
         <h1 className="rs-view-title">{t('nav.logs')}</h1>
         <TextInput
           size="xs"
-          className="rs-logs-search"
+          className={css.search}
           placeholder={t('logs.searchAll')}
           aria-label={t('logs.searchAll')}
           leftSection={<IconSearch size={14} />}
@@ -91,10 +93,10 @@ export default function LogsPage() {
         files.error !== null ? (
           <ErrorPanel error={files.error} onRetry={() => void files.refetch()} />
         ) : (
-          <p className="rs-line rs-dim rs-logs-foot">{t('logs.loading')}</p>
+          <p className={`rs-line rs-dim ${shared.foot}`}>{t('logs.loading')}</p>
         )
       ) : (
-        <div className="rs-view-body rs-logs-body">
+        <div className={`rs-view-body ${css.body}`}>
           <FileTree
             files={files.data}
             node={node}

@@ -6,6 +6,8 @@ import { bytes, count, shortId } from '../../base/format';
 import { marked, searchOf, shownText } from '../../ui/logs/lines';
 import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import shared from './logs.module.css';
+import css from './SearchResults.module.css';
 import { useLogSearch } from './useLogFile';
 
 const WHY = ['gone', 'long', 'stopped', 'not_kept'] as const;
@@ -27,7 +29,7 @@ export function SearchResults(props: {
         {found.error !== null ? (
           <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />
         ) : (
-          <p className="rs-logs-state">
+          <p className={shared.state}>
             <Loader size={12} /> {t('logs.searching')}
           </p>
         )}
@@ -40,7 +42,7 @@ export function SearchResults(props: {
   }).filter((each) => each.files > 0);
   return (
     <div className="rs-view-main" data-testid="logs-hits">
-      <div className="rs-logs-summary rs-num">
+      <div className={`${css.summary} rs-num`}>
         {t('logs.hits', {
           n: count(data.items.length),
           files: count(data.searched.files),
@@ -54,7 +56,7 @@ export function SearchResults(props: {
       {data.items.length === 0 ? (
         <Empty icon={<IconSearch size={26} />} title={t('logs.noHits')} />
       ) : (
-        <div className="rs-scroll rs-logs-hits">
+        <div className={`rs-scroll ${css.hits}`}>
           {byFile(data).map(({ key, node_id, name, hits }) => (
             <section key={key}>
               <h3>
@@ -69,7 +71,7 @@ export function SearchResults(props: {
                 <button
                   key={hit.offset}
                   type="button"
-                  className="rs-logs-hit"
+                  className={css.hit}
                   data-level={hit.level ?? undefined}
                   onClick={() => props.onOpen(hit, hit.offset)}
                   title={shownText(hit.text)}

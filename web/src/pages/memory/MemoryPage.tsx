@@ -9,7 +9,9 @@ import { Section } from '../../ui/Drawer';
 import { ItemLink } from '../../ui/ItemLink';
 import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
+import shared from './memory.module.css';
 import { GROUPINGS, type Grouping, type Memory, REFERENCE_TYPES, type Store } from './types';
 
 /** s. */
@@ -75,9 +77,9 @@ export default function MemoryPage() {
           {told.time_ns !== null && t('memory.asOf', { time: time(told.time_ns) })}
         </span>
       </div>
-      <div className="rs-memory" data-testid="memory">
+      <div className={css.memory} data-testid="memory">
         {told.state === 'being_read' && (
-          <p className="rs-memory-note" role="status" data-testid="memory-reading">
+          <p className={css.note} role="status" data-testid="memory-reading">
             <Loader size={12} mr={8} />
             {t('memory.reading', {
               read: count(told.nodes.length - told.nodes_waiting),
@@ -86,7 +88,7 @@ export default function MemoryPage() {
           </p>
         )}
         {told.references_read < told.references_total && (
-          <p className="rs-memory-note" role="status">
+          <p className={css.note} role="status">
             {t('memory.truncated', {
               read: count(told.references_read),
               total: count(told.references_total),
@@ -94,7 +96,7 @@ export default function MemoryPage() {
           </p>
         )}
         <Section title={t('memory.stores')}>
-          <div className="rs-memory-stores">
+          <div className={css.stores}>
             {told.nodes
               .filter((store) => !store.waiting)
               .map((store) => (
@@ -117,9 +119,7 @@ export default function MemoryPage() {
             )
           }
         >
-          {by === 'call_site' && !told.call_sites && (
-            <p className="rs-memory-note">{t('memory.noCallSites')}</p>
-          )}
+          {by === 'call_site' && !told.call_sites && <p className={css.note}>{t('memory.noCallSites')}</p>}
           {told.groups.length === 0 ? (
             <Empty icon={<IconMoodEmpty size={26} />} title={t('memory.none')} />
           ) : (
@@ -150,7 +150,7 @@ export default function MemoryPage() {
             />
           }
         >
-          <p className="rs-memory-note">{t('memory.suspectsText')}</p>
+          <p className={css.note}>{t('memory.suspectsText')}</p>
           {told.suspects.length === 0 ? (
             <p className="rs-dim rs-memory-none">{t('memory.noSuspects')}</p>
           ) : (
@@ -178,13 +178,13 @@ function StoreBar({ store }: { store: Store }) {
     (store.fallback_bytes ?? 0) > 0 && t('memory.fallback', { bytes: bytes(store.fallback_bytes) }),
   ].filter((note) => note !== false);
   return (
-    <div className="rs-memory-store" data-testid="memory-store">
+    <div className={css.store} data-testid="memory-store">
       <ItemLink view="nodes" id={store.node_id} />
       {store.error !== null ? (
-        <span className="rs-memory-bad">{t('memory.noAnswer', { error: store.error })}</span>
+        <span className={css.bad}>{t('memory.noAnswer', { error: store.error })}</span>
       ) : (
         <>
-          <span className="rs-memory-bar" aria-hidden>
+          <span className={shared.bar} aria-hidden>
             <span
               data-full={(all > 0 && used / all > 0.9) || undefined}
               style={{ width: `${all > 0 ? Math.min(100, (100 * used) / all) : 0}%` }}

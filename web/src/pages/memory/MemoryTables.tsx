@@ -5,6 +5,8 @@ import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
 import { CopyId, Dash, Duration } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './MemoryTables.module.css';
+import shared from './memory.module.css';
 import type { Group, Grouping, HeldObject, Memory, Process, ReferenceType, Suspect } from './types';
 
 /** What is grouped, most bytes first. */
@@ -13,8 +15,8 @@ export function GroupTable({ memory, by }: { memory: Memory; by: Grouping }) {
   const all = memory.totals?.bytes ?? 0;
   const more = memory.groups_total - memory.groups.length;
   return (
-    <div className="rs-memory-scroll">
-      <table className="rs-memory-table" data-testid="memory-groups">
+    <div className={css.scroll}>
+      <table className={css.table} data-testid="memory-groups">
         <thead>
           <tr>
             <th>{t(`memory.groupings.${by}`)}</th>
@@ -32,7 +34,7 @@ export function GroupTable({ memory, by }: { memory: Memory; by: Grouping }) {
                 <GroupName group={group} by={by} />
               </td>
               <td>
-                <span className="rs-memory-bar">
+                <span className={shared.bar}>
                   <span style={{ width: `${all > 0 ? (100 * group.bytes) / all : 0}%` }} />
                 </span>
               </td>
@@ -71,7 +73,7 @@ function GroupName({ group, by }: { group: Group; by: Grouping }) {
       />
     );
   }
-  return <span className="rs-memory-site">{group.key}</span>;
+  return <span className={css.site}>{group.key}</span>;
 }
 
 function FunctionName({ name, isPut }: { name: string | null; isPut: boolean }) {
@@ -108,8 +110,8 @@ function Types({ types }: { types: Partial<Record<ReferenceType, number>> }) {
 export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
   const { t } = useTranslation();
   return (
-    <div className="rs-memory-scroll">
-      <table className="rs-memory-table" data-testid="memory-suspects">
+    <div className={css.scroll}>
+      <table className={css.table} data-testid="memory-suspects">
         <thead>
           <tr>
             <th>{t('memory.groupings.function')}</th>
@@ -149,8 +151,8 @@ export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
 export function ObjectTable({ objects }: { objects: HeldObject[] }) {
   const { t } = useTranslation();
   return (
-    <div className="rs-memory-scroll">
-      <table className="rs-memory-table" data-testid="memory-objects">
+    <div className={css.scroll}>
+      <table className={css.table} data-testid="memory-objects">
         <thead>
           <tr>
             <th>{t('memory.object')}</th>
@@ -176,7 +178,7 @@ export function ObjectTable({ objects }: { objects: HeldObject[] }) {
                 {object.types.map((name) => t(`memory.types.${name as ReferenceType}`)).join(', ')}
               </td>
               <td>
-                <span className="rs-memory-holders">
+                <span className={css.holders}>
                   {object.holders.slice(0, 3).map((holder) => (
                     <ProcessName key={`${holder.worker_id} ${holder.type}`} of={holder} />
                   ))}

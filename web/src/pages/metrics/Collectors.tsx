@@ -5,6 +5,7 @@ import type { Tone } from '../../base/tokens';
 import { type Collector, useLatest } from '../../ui/charts/useMetrics';
 import { useTold } from '../../ui/useTold';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './Collectors.module.css';
 
 /** A name that no metric has: what is asked for is how the collectors do. */
 const NO_METRIC = 'rayscope_none';
@@ -26,13 +27,13 @@ export function Collectors() {
     told.push([t('metricsPage.keeping'), t('metricsPage.noRoom', { n: count(latest.left_out) }), null]);
   if (collectors.length === 0 && told.length === 0) return null;
   return (
-    <section className="rs-collectors" aria-label={t('metricsPage.collectors')} data-testid="collectors">
-      <div className="rs-collectors-row">
+    <section className={css.collectors} aria-label={t('metricsPage.collectors')} data-testid="collectors">
+      <div className={css.row}>
         <span className="rs-dim">{t('metricsPage.collectors')}</span>
         {collectors.map((one) => (
           <Tooltip key={one.name} label={<Told collector={one} />}>
             <span
-              className="rs-collector"
+              className={css.collector}
               data-testid="collector"
               data-name={one.name}
               data-ok={one.ok ?? undefined}
@@ -45,7 +46,7 @@ export function Collectors() {
         ))}
       </div>
       {told.map(([name, error, remedy]) => (
-        <p key={`${name} ${error}`} className="rs-collector-error" data-testid="collector-error">
+        <p key={`${name} ${error}`} className={css.error} data-testid="collector-error">
           <b>{name}</b>: {error} <span className="rs-dim">{remedy}</span>
         </p>
       ))}

@@ -19,6 +19,8 @@ import { dashboardsChanged, useDashboards } from '../../ui/charts/useMetrics';
 import { useAct } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import { asWidth } from './Board';
+import css from './DashboardEditor.module.css';
+import shared from './metrics.module.css';
 
 /** A chart while it is edited; `id` stays when it is moved. */
 type Draft = DashboardChart & { id: number };
@@ -63,10 +65,10 @@ export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: s
   }
 
   return (
-    <div className="rs-editor" data-testid="dashboard-editor">
-      <div className="rs-dashboard-head">
+    <div className={css.editor} data-testid="dashboard-editor">
+      <div className={shared.dashboardHead}>
         <TextInput
-          className="rs-editor-title"
+          className={css.title}
           aria-label={t('metricsPage.boardTitle')}
           placeholder={t('metricsPage.boardTitle')}
           value={title}
@@ -87,7 +89,7 @@ export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: s
         </Button>
       </div>
       {tried && problem !== null && problem !== 'noTitle' && (
-        <p className="rs-editor-problem" role="alert">
+        <p className={shared.editorProblem} role="alert">
           {t(`metricsPage.problem.${problem}`)}
         </p>
       )}
@@ -137,13 +139,13 @@ function ChartFields(props: {
       queries: chart.queries.map((query, place) => (place === at ? { ...query, ...next } : query)),
     });
   return (
-    <li className="rs-editor-chart" aria-labelledby={id} data-testid="editor-chart">
-      <div className="rs-editor-fields">
-        <div className="rs-editor-row">
+    <li className={css.chart} aria-labelledby={id} data-testid="editor-chart">
+      <div className={css.fields}>
+        <div className={css.row}>
           <TextInput
             id={id}
             size="xs"
-            className="rs-editor-grow"
+            className={css.grow}
             label={t('metricsPage.chartTitle')}
             value={chart.title}
             maxLength={100}
@@ -177,7 +179,7 @@ function ChartFields(props: {
           />
           <Switch
             size="xs"
-            className="rs-editor-switch"
+            className={css.switch}
             label={t('metricsPage.stacked')}
             checked={chart.stacked === true}
             onChange={(event) => onChange({ stacked: event.currentTarget.checked })}
@@ -186,10 +188,10 @@ function ChartFields(props: {
         </div>
         {chart.queries.map((query, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines have no name of their own.
-          <div key={at} className="rs-editor-row">
+          <div key={at} className={css.row}>
             <TextInput
               size="xs"
-              className="rs-editor-grow rs-editor-expr"
+              className={`${css.grow} ${css.expr}`}
               label={at === 0 ? t('metricsPage.expr') : undefined}
               aria-label={t('metricsPage.expr')}
               value={query.expr}
@@ -230,7 +232,7 @@ function ChartFields(props: {
           </Button>
         )}
       </div>
-      <div className="rs-editor-preview">
+      <div className={css.preview}>
         {drawable.length > 0 && (
           <MetricChart
             title={chart.title || '…'}
@@ -266,7 +268,7 @@ function Tools(props: { first: boolean; last: boolean; onMove: (by: number) => v
     </Tooltip>
   );
   return (
-    <div className="rs-editor-tools">
+    <div className={css.tools}>
       {tool('up', <IconArrowUp size={15} />, props.first, () => props.onMove(-1))}
       {tool('down', <IconArrowDown size={15} />, props.last, () => props.onMove(1))}
       {tool('remove', <IconTrash size={15} />, false, props.onRemove)}

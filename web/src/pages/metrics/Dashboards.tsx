@@ -13,6 +13,8 @@ import { Empty, ErrorPanel, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 import { asWidth } from './Board';
+import css from './Dashboards.module.css';
+import shared from './metrics.module.css';
 
 /** The dashboards that users made. */
 export function Dashboards() {
@@ -25,23 +27,23 @@ export function Dashboards() {
       <ErrorPanel error={dashboards.error} onRetry={() => void dashboards.refetch()} />
     );
   return (
-    <div className="rs-dashboards" data-testid="dashboards">
+    <div className={css.dashboards} data-testid="dashboards">
       {items.length === 0 && (
         <Empty icon={<IconLayoutDashboard size={26} />} title={t('metricsPage.noDashboards')}>
           {t('metricsPage.noDashboardsText')}
         </Empty>
       )}
       {(dashboards.data?.unreadable.length ?? 0) > 0 && (
-        <p className="rs-editor-problem">
+        <p className={shared.editorProblem}>
           {t('metricsPage.unreadable', { files: dashboards.data?.unreadable.join(', ') })}
         </p>
       )}
-      <ul className="rs-dashboard-list">
+      <ul className={css.list}>
         {items.map((board) => (
           <li key={board.name}>
             <Link
               to={withSettings(url, { board: `d.${board.name}` })}
-              className="rs-dashboard-card"
+              className={css.card}
               testId="dashboard-card"
             >
               <IconLayoutDashboard size={18} aria-hidden />
@@ -55,7 +57,7 @@ export function Dashboards() {
       </ul>
       <Link
         to={withSettings(url, { board: 'new', expr: undefined })}
-        className="rs-link rs-dashboard-new"
+        className={`rs-link ${css.new}`}
         testId="dashboard-new"
       >
         <IconPlus size={15} aria-hidden /> {t('metricsPage.newDashboard')}
@@ -86,7 +88,7 @@ export function DashboardBoard({ board }: { board: Dashboard }) {
 
   return (
     <div data-testid="dashboard" data-name={board.name}>
-      <div className="rs-dashboard-head">
+      <div className={shared.dashboardHead}>
         <h2 className="rs-ellipsis">{board.title}</h2>
         <Button
           size="compact-sm"

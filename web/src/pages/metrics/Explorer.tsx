@@ -14,6 +14,7 @@ import { type MetricName, useMetricNames } from '../../ui/charts/useMetrics';
 import { Empty } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
+import css from './Explorer.module.css';
 
 /** Any expression of PromQL over what is on record, with the names that there are at hand. */
 export function Explorer() {
@@ -38,10 +39,10 @@ export function Explorer() {
   };
   return (
     <div data-testid="explorer">
-      <form className="rs-explorer-form" onSubmit={submit}>
+      <form className={css.form} onSubmit={submit}>
         <NameField onTake={take} />
         <Textarea
-          className="rs-explorer-expr"
+          className={css.expr}
           label={t('metricsPage.expr')}
           placeholder={'avg by (node_ip) (ray_node_cpu_utilization)'}
           value={draft}
@@ -62,7 +63,7 @@ export function Explorer() {
           }
           data-testid="expr"
         />
-        <div className="rs-explorer-buttons">
+        <div className={css.buttons}>
           <Button
             type="submit"
             leftSection={<IconPlayerPlay size={14} />}
@@ -127,7 +128,7 @@ function NameField({ onTake }: { onTake: (metric: MetricName) => void }) {
       renderOption={({ option }) => {
         const item = items.find(({ name }) => name === option.value);
         return (
-          <div className="rs-metric-option">
+          <div className={css.option}>
             <span className="rs-mono rs-break">{option.value}</span>
             <span className="rs-dim rs-ellipsis" title={item?.help}>
               {item?.help || item?.type}
@@ -146,7 +147,7 @@ function About({ metric, onRun }: { metric: MetricName; onRun: (expr: string) =>
   const look = firstLook(metric.name, metric.type);
   const summable = metric.type !== 'histogram';
   return (
-    <div className="rs-metric-about">
+    <div className={css.about}>
       <Text size="sm">
         <span className="rs-mono">{metric.name}</span>{' '}
         <span className="rs-dim">
@@ -159,7 +160,7 @@ function About({ metric, onRun }: { metric: MetricName; onRun: (expr: string) =>
         {metric.help}
       </Text>
       {summable && (
-        <div className="rs-metric-labels">
+        <div className={css.labels}>
           {Object.entries(metric.labels).map(([label, values]) => (
             <Badge
               key={label}

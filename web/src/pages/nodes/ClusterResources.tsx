@@ -8,6 +8,8 @@ import { Meter } from '../../ui/Meter';
 import { ErrorPanel, Time, ToldLine } from '../../ui/small';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './ClusterResources.module.css';
+import shared from './nodes.module.css';
 
 /** What the cluster has, who holds it, what waits for a place and why, and the autoscaler. */
 export function ClusterResources() {
@@ -21,14 +23,14 @@ export function ClusterResources() {
   return (
     <div className="rs-scroll" data-testid="cluster-resources">
       {data.error !== null && (
-        <p className="rs-cluster-error">
+        <p className={css.error}>
           <ToldLine of={data} />
         </p>
       )}
       {!data.live && data.time_ns === null ? (
-        <p className="rs-dim rs-cluster-error">{t('nodes.notLive')}</p>
+        <p className={`rs-dim ${css.error}`}>{t('nodes.notLive')}</p>
       ) : (
-        <div className="rs-cluster-grid">
+        <div className={css.grid}>
           <Section title={t('nodes.pending')} testId="cluster-pending">
             <PendingList status={data} />
           </Section>
@@ -56,13 +58,13 @@ export function PendingList({ status }: { status: ClusterStatus }) {
   if (status.pending.length === 0) return <p className="rs-dim">{t('nodes.nothingPending')}</p>;
   return (
     <>
-      <ul className="rs-plain rs-pending">
+      <ul className={`rs-plain ${css.pending}`}>
         {status.pending.map((one) => (
           <li
             key={`${one.kind} ${one.name} ${one.id} ${JSON.stringify(one.resources)} ${one.job_id}`}
             data-testid="pending-item"
           >
-            <div className="rs-pending-head">
+            <div className={css.pendingHead}>
               <b className="rs-ellipsis">{one.name || one.id?.slice(0, 12) || '–'}</b>
               <span className="rs-dim">{t(`nodes.holderKinds.${one.kind}`)}</span>
               {one.count > 1 && <span className="rs-num">× {count(one.count)}</span>}
@@ -102,7 +104,7 @@ export function AmountTable({ amounts }: { amounts: Amounts }) {
   const rank = (name: string) => ['CPU', 'GPU', 'memory', 'object_store_memory'].indexOf(name) + 1 || 9;
   const names = Object.keys(amounts).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
   return (
-    <table className="rs-amounts" data-testid="amounts">
+    <table className={shared.amounts} data-testid="amounts">
       <thead>
         <tr>
           <th>{t('nodes.resource')}</th>
@@ -136,7 +138,7 @@ export function Holders({ by }: { by: Holder[] }) {
   if (by.length === 0) return <p className="rs-dim">{t('nodes.noHolder')}</p>;
   const list = { actor: 'actors', task: 'workers', placement_group: 'placement-groups' } as const;
   return (
-    <table className="rs-amounts" data-testid="holders">
+    <table className={shared.amounts} data-testid="holders">
       <tbody>
         {by.map((one) => (
           <tr key={`${one.kind} ${one.name} ${one.id}`}>
@@ -165,7 +167,7 @@ function Autoscaler({ status }: { status: ClusterStatus }) {
       .map(([type, many]) => `${type} × ${count(many)}`)
       .join(', ');
   return (
-    <table className="rs-amounts" data-testid="autoscaler">
+    <table className={shared.amounts} data-testid="autoscaler">
       <tbody>
         {(['active', 'idle', 'pending'] as const).map((kind) => (
           <tr key={kind}>

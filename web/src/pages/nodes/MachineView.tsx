@@ -11,6 +11,7 @@ import { percentText } from '../../ui/Meter';
 import { ErrorPanel } from '../../ui/small';
 import { useTold } from '../../ui/useTold';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './MachineView.module.css';
 import {
   cellOf,
   drawMachine,
@@ -101,7 +102,7 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
   };
   return (
     <div className="rs-view">
-      <div className="rs-machine-bar">
+      <div className={css.bar}>
         <span className="rs-num" data-testid="machine-count">
           {t('nodes.counted', { nodes: count(cells.nodes_total), workers: count(cells.workers_total) })}
           {cells.dead.length > 0 && ` · ${t('nodes.deadCounted', { n: count(cells.dead.length) })}`}
@@ -109,9 +110,9 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
         {cells.workers_left_out > 0 && (
           <span className="rs-dim">{t('nodes.leftOut', { n: count(cells.workers_left_out) })}</span>
         )}
-        <span className="rs-machine-scale">
+        <span className={css.scale}>
           <span className="rs-dim">0%</span>
-          <span className="rs-machine-ramp" aria-hidden />
+          <span className={css.ramp} aria-hidden />
           <span className="rs-dim">100%</span>
         </span>
         <Select
@@ -146,14 +147,14 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
           data-testid="machine-order"
         />
       </div>
-      <p className="rs-dim rs-machine-note">
+      <p className={`rs-dim ${css.note}`}>
         {cells.usage_error === null
           ? t(`nodes.shareOf.${measure}`)
           : say({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error }).message}
       </p>
       <div
         ref={box}
-        className="rs-machine-box"
+        className={css.box}
         role="application"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it is walked with the arrow keys
         tabIndex={0}
@@ -219,13 +220,13 @@ function Tip(props: { machine: Machine; measure: Measure; size: Size; x: number;
           <b>{machine.names[node]}</b> {cells.nodes.is_head[node] && t('nodes.head')}
           <div className="rs-dim">{cells.nodes.id[node]?.slice(0, 12)}…</div>
           {MEASURES.filter((one) => (measured.nodes[one][node] ?? -1) >= 0).map((one) => (
-            <div key={one} className="rs-machine-line">
+            <div key={one} className={css.line}>
               <span>{t(`nodes.${one}`)}</span>
               <span className="rs-num">{percentText(measured.nodes[one][node])}</span>
             </div>
           ))}
           {nodeValue(machine, node) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
-          <div className="rs-machine-line">
+          <div className={css.line}>
             <span>{t('nodes.workers')}</span>
             <span className="rs-num">{count(cells.nodes.workers[node])}</span>
           </div>
@@ -237,18 +238,18 @@ function Tip(props: { machine: Machine; measure: Measure; size: Size; x: number;
             {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {machine.names[node]}
           </div>
           {runs !== undefined && actor !== undefined && <div>{t('nodes.running', { name: runs })}</div>}
-          <div className="rs-machine-line">
+          <div className={css.line}>
             <span>{t('nodes.cpu')}</span>
             <span className="rs-num">{percentText(measured.cpu[worker])}</span>
           </div>
-          <div className="rs-machine-line">
+          <div className={css.line}>
             <span>{t('nodes.memory')}</span>
             <span className="rs-num">
               {(measured.memory[worker] ?? -1) < 0 ? '–' : bytes(measured.memory[worker])}
             </span>
           </div>
           {(measured.gpu_memory[worker] ?? 0) > 0 && (
-            <div className="rs-machine-line">
+            <div className={css.line}>
               <span>{t('nodes.gpu_memory')}</span>
               <span className="rs-num">{bytes(measured.gpu_memory[worker])}</span>
             </div>

@@ -8,7 +8,9 @@ import { NothingFound } from '../../ui/NothingFound';
 import { ErrorPanel, ItemState } from '../../ui/small';
 import { useTold } from '../../ui/useTold';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './NodeCards.module.css';
 import { HeadBadge, NoNodes, nodeTitle } from './NodesTable';
+import shared from './nodes.module.css';
 
 /** Each node as a card with all that is measured of it. */
 export function NodeCards(props: {
@@ -22,7 +24,7 @@ export function NodeCards(props: {
   if (list.error !== null && list.rows.length === 0) return <ErrorPanel error={list.error} />;
   if (list.loading)
     return (
-      <div className="rs-node-cards">
+      <div className={css.cards}>
         {[1, 2, 3, 4].map((one) => (
           <Skeleton key={one} height={190} radius="md" />
         ))}
@@ -31,12 +33,12 @@ export function NodeCards(props: {
   if (list.rows.length === 0) return Object.keys(filters).length > 0 ? <NothingFound /> : <NoNodes />;
   return (
     <div className="rs-scroll" data-testid="node-cards" data-outdated={list.outdated || undefined}>
-      <div className="rs-node-cards">
+      <div className={css.cards}>
         {list.rows.map((node) => (
           <button
             key={node.node_id}
             type="button"
-            className="rs-node-card"
+            className={css.card}
             data-testid="node-card"
             data-open={node.node_id === props.openKey || undefined}
             onClick={() => props.onOpen(node)}
@@ -67,31 +69,31 @@ function Card({ node }: { node: NodeRow }) {
   const missing = useTold()(missingOf(node));
   return (
     <>
-      <span className="rs-node-card-head">
+      <span className={css.cardHead}>
         <ItemState state={node.state} label={nodeTitle(node)} />
         <HeadBadge head={node.is_head} />
-        <span className="rs-num rs-dim rs-node-card-id">{node.node_id.slice(0, 8)}</span>
+        <span className={`rs-num rs-dim ${css.cardId}`}>{node.node_id.slice(0, 8)}</span>
       </span>
       {usage === null ? (
-        <span className="rs-dim rs-node-card-note" title={missing.remedy ?? undefined}>
+        <span className={`rs-dim ${css.cardNote}`} title={missing.remedy ?? undefined}>
           {missing.message}
         </span>
       ) : (
         <Figures node={node} />
       )}
       {node.state === 'DEAD' && (
-        <span className="rs-node-card-note rs-node-dead">
+        <span className={`${css.cardNote} ${shared.dead}`}>
           {t('nodes.died', { time: time(node.end_ns), reason: node.death_reason ?? t('nodes.noReason') })}
         </span>
       )}
       {usage !== null && !usage.current && (
-        <span className="rs-dim rs-node-card-note" title={t('nodes.lastKnownHint')}>
+        <span className={`rs-dim ${css.cardNote}`} title={t('nodes.lastKnownHint')}>
           {usage.usage_ns === null
             ? t('nodes.notMeasured')
             : t('nodes.lastKnown', { time: time(usage.usage_ns) })}
         </span>
       )}
-      <span className="rs-node-card-foot rs-dim">
+      <span className={`${css.cardFoot} rs-dim`}>
         <span>{node.node_ip}</span>
         <span className="rs-num">
           {t('nodes.workers')} {count(node.workers ?? 0)}
@@ -124,17 +126,17 @@ export function Figures({ node }: { node: Pick<NodeRow, 'usage'> }) {
     ['gpu_memory', usage.gpu_mem_percent, ofText(usage.gpu_mem_used_bytes, usage.gpu_mem_total_bytes)],
   ];
   return (
-    <span className="rs-node-figures">
+    <span className={shared.figures}>
       {lines
         .filter(([, percent]) => percent !== null)
         .map(([name, percent, text]) => (
-          <span key={name} className="rs-node-figure">
+          <span key={name} className={shared.figure}>
             <span className="rs-dim rs-ellipsis">{t(`nodes.${name}` as 'nodes.cpu')}</span>
             <Meter percent={percent} old={old} text={text} />
           </span>
         ))}
       {usage.net_sent_bytes_s !== null && (
-        <span className="rs-node-figure">
+        <span className={shared.figure}>
           <span className="rs-dim rs-ellipsis">{t('nodes.network')}</span>
           <span className="rs-num">
             {rateText(usage.net_sent_bytes_s)} · {rateText(usage.net_recv_bytes_s)}
@@ -142,7 +144,7 @@ export function Figures({ node }: { node: Pick<NodeRow, 'usage'> }) {
         </span>
       )}
       {usage.disk_read_bytes_s !== null && (
-        <span className="rs-node-figure">
+        <span className={shared.figure}>
           <span className="rs-dim rs-ellipsis">{t('nodes.diskIo')}</span>
           <span className="rs-num">
             {rateText(usage.disk_read_bytes_s)} · {rateText(usage.disk_write_bytes_s)}

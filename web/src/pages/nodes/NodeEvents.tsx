@@ -13,6 +13,7 @@ import { inShort } from '../../ui/eventPlace';
 import { Link } from '../../ui/Link';
 import { ErrorPanel, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './NodeEvents.module.css';
 
 const SHOWN = 50;
 
@@ -41,7 +42,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
       testId="node-events"
     >
       {query.data?.items.length === 0 && <p className="rs-dim">{t('nodes.noEvents')}</p>}
-      <ul className="rs-plain rs-node-events">
+      <ul className={`rs-plain ${css.events}`}>
         {query.data?.items.map((event) => (
           <li key={`${event.time_ns} ${event.event} ${event.id}`}>
             <Time ns={event.time_ns} exact />

@@ -5,6 +5,7 @@ import { Section } from '../../ui/Drawer';
 import { ItemLink } from '../../ui/ItemLink';
 import { Meter, ofText, percentText } from '../../ui/Meter';
 import { NothingHere } from './NothingHere';
+import shared from './nodes.module.css';
 
 /** The GPUs of a node, and which process has how much memory of each. */
 export function NodeGpus({ node }: { node: NodeDetail }) {
@@ -23,12 +24,12 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
         </span>
       }
     >
-      <span className="rs-node-figures">
-        <span className="rs-node-figure">
+      <span className={shared.figures}>
+        <span className={shared.figure}>
           <span className="rs-dim">{t('nodes.gpu')}</span>
           <Meter percent={gpu.utilization} old={old} />
         </span>
-        <span className="rs-node-figure">
+        <span className={shared.figure}>
           <span className="rs-dim">{t('nodes.gpu_memory')}</span>
           <Meter
             percent={
@@ -44,7 +45,7 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
       {gpu.processes.length === 0 ? (
         <p className="rs-dim">{t('nodes.noProcess')}</p>
       ) : (
-        <table className="rs-amounts">
+        <table className={shared.amounts}>
           <thead>
             <tr>
               <th>{t('nodes.process')}</th>

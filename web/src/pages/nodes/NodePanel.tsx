@@ -17,8 +17,10 @@ import { Figures } from './NodeCards';
 import { NodeCharts } from './NodeCharts';
 import { NodeEvents } from './NodeEvents';
 import { NodeGpus } from './NodeGpus';
+import css from './NodePanel.module.css';
 import { HeadBadge, nodeTitle } from './NodesTable';
 import { NodeWorkers } from './NodeWorkers';
+import shared from './nodes.module.css';
 import { useNodeDetail } from './useNodes';
 
 const TABS = ['workers', 'resources', 'gpus', 'charts', 'events', 'about'] as const;
@@ -68,7 +70,7 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
               )
             }
             keepMounted={false}
-            className="rs-node-tabs"
+            className={css.tabs}
           >
             <Tabs.List>
               {TABS.map((one) => (
@@ -112,9 +114,9 @@ function Top({ node }: { node: NodeDetail }) {
   const { usage } = node;
   const missing = useTold()(missingOf(node));
   return (
-    <div className="rs-node-top" data-testid="node-top">
+    <div className={shared.top} data-testid="node-top">
       {node.state === 'DEAD' && (
-        <p className="rs-node-dead" data-testid="node-death">
+        <p className={shared.dead} data-testid="node-death">
           {t('nodes.died', { time: time(node.end_ns), reason: node.death_reason ?? t('nodes.noReason') })}
           {node.death_message !== null && <span className="rs-break"> {node.death_message}</span>}
         </p>
@@ -155,7 +157,7 @@ function Resources({ node }: { node: NodeDetail }) {
       </Section>
       {node.measured !== null && node.measured.disks.length > 0 && (
         <Section title={t('nodes.disk')}>
-          <table className="rs-amounts">
+          <table className={shared.amounts}>
             <tbody>
               {node.measured.disks.map((disk) => (
                 <tr key={disk.path}>
@@ -172,7 +174,7 @@ function Resources({ node }: { node: NodeDetail }) {
       )}
       {node.processes.length > 0 && (
         <Section title={t('nodes.rayProcesses')}>
-          <table className="rs-amounts">
+          <table className={shared.amounts}>
             <thead>
               <tr>
                 <th>{t('nodes.process')}</th>

@@ -12,6 +12,7 @@ import { Link } from '../../ui/Link';
 import { percentText } from '../../ui/Meter';
 import { Dash, ItemState } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './NodeWorkers.module.css';
 import { NothingHere } from './NothingHere';
 
 const MOST_ROWS = 16;
@@ -95,7 +96,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         header: t('nodes.go'),
         width: 70,
         cell: (one) => (
-          <span className="rs-node-links">
+          <span className={css.links}>
             <Link
               to={toView(url, 'stack', { worker_id: one.id })}
               title={t('nodes.stack')}
@@ -136,7 +137,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
   const height = Math.min(MOST_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
   return (
     <>
-      {isDead && <p className="rs-dim rs-node-note">{t('nodes.workersAt', { time: time(node.end_ns) })}</p>}
+      {isDead && <p className={`rs-dim ${css.note}`}>{t('nodes.workersAt', { time: time(node.end_ns) })}</p>}
       <div className="rs-node-table" style={{ height }}>
         <DataTable
           testId="node-workers"
@@ -150,7 +151,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         />
       </div>
       {node.workers_total > node.workers.length && (
-        <p className="rs-node-note">
+        <p className={css.note}>
           <Link to={toView(url, 'workers', { node_id: node.node_id })}>
             {t('nodes.workersLeftOut', { n: count(node.workers_total - node.workers.length) })}
           </Link>
@@ -168,7 +169,7 @@ function Runs({ worker }: { worker: NodeWorker }) {
   if (first === undefined) return <span className="rs-dim">{t('nodes.idle')}</span>;
   const since = duration(Math.max(0, Date.now() * 1e6 - first.since_ns));
   return (
-    <span className="rs-node-runs">
+    <span className={css.runs}>
       <Link
         to={{ ...url, task: first.task_id, attempt: first.attempt }}
         title={`${first.name}\n${t('nodes.since', { time: since })}`}

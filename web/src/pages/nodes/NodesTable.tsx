@@ -8,6 +8,7 @@ import { LaneName } from '../../ui/Lane';
 import { Meter, ofText, rateText } from '../../ui/Meter';
 import { CopyId, Dash, Empty, ItemState, Time } from '../../ui/small';
 import { oneLine } from '../../ui/Value';
+import css from './NodesTable.module.css';
 
 export const nodeKey = (node: NodeRow) => node.node_id;
 
@@ -86,7 +87,7 @@ export function useNodeColumns(gpus: boolean): Column<NodeRow>[] {
         grow: true,
         sort: 'hostname',
         cell: (node) => (
-          <span className="rs-node-name">
+          <span className={css.name}>
             <span className="rs-ellipsis" title={`${nodeTitle(node)}\n${node.node_id}`}>
               {nodeTitle(node)}
             </span>

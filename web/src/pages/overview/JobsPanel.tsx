@@ -10,6 +10,7 @@ import { Link } from '../../ui/Link';
 import { orderedStates, StackedBar } from '../../ui/StackedBar';
 import { ItemState, Time, useStateName } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './JobsPanel.module.css';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { useJobs, useProgress } from './useOverview';
 
@@ -51,12 +52,12 @@ function Job({ job }: { job: Item }) {
   const { all, ended } = progressOf(progress?.states ?? {});
   const entrypoint = typeof job.entrypoint === 'string' ? job.entrypoint : '';
   return (
-    <li className="rs-ovjob" data-testid="overview-job" data-job={id}>
-      <div className="rs-ovjob-head">
+    <li className={css.ovjob} data-testid="overview-job" data-job={id}>
+      <div className={css.ovjobHead}>
         <IconBriefcase size={15} className="rs-dim rs-no-shrink" aria-hidden />
         <Link
           to={toItem(url, 'jobs', id)}
-          className="rs-link rs-ellipsis rs-ovjob-name"
+          className={`rs-link rs-ellipsis ${css.ovjobName}`}
           title={entrypoint || id}
         >
           {programName(entrypoint) || id}
@@ -66,13 +67,13 @@ function Job({ job }: { job: Item }) {
           <Time ns={job.start_ns as number | null} />
         </span>
         {all > 0 && (
-          <span className="rs-num rs-ovjob-share">
+          <span className={`rs-num ${css.ovjobShare}`}>
             {t('overview.ended', { ended: count(ended), all: count(all) })}
           </span>
         )}
       </div>
       {progress !== undefined && all === 0 ? (
-        <span className="rs-dim rs-ovjob-states">{t('overview.noTasks')}</span>
+        <span className={`rs-dim ${css.ovjobStates}`}>{t('overview.noTasks')}</span>
       ) : (
         <JobProgress id={id} states={progress?.states ?? {}} />
       )}
@@ -88,13 +89,13 @@ function JobProgress({ id, states }: { id: string; states: States }) {
   return (
     <>
       <StackedBar states={states} height={8} />
-      <div className="rs-ovjob-foot">
-        <span className="rs-ovjob-states">
+      <div className={css.ovjobFoot}>
+        <span className={css.ovjobStates}>
           {orderedStates(states).map(([state, number]) => (
             <Link
               key={state}
               to={toView(url, 'tasks', { job_id: id, state })}
-              className="rs-ovjob-state"
+              className={css.ovjobState}
               title={t('overview.tasksIn', { state: name(state) })}
             >
               <span className="rs-dot" style={{ background: stateColor(state) }} />
@@ -114,7 +115,7 @@ function WhySlow({ job }: { job: string }) {
   const [url] = useSessionUrl();
   const way = (view: FlowView) => toView(url, view, { job_id: job });
   return (
-    <span className="rs-ovjob-why">
+    <span className={css.ovjobWhy}>
       <span className="rs-dim">{t('overview.whySlow')}</span>
       <Link
         to={withSettings(way('gantt'), { path: '1' })}

@@ -14,6 +14,8 @@ import { Time, ToldLine } from '../../ui/small';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { oneLine } from '../../ui/Value';
+import css from './ListPanels.module.css';
+import shared from './overview.module.css';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { useAlerts, useEvents } from './useOverview';
 
@@ -195,7 +197,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                 {t('overview.morePending', { n: count(data.pending.length - SHOWN + data.pending_left_out) })}
               </PanelText>
             )}
-            <p className="rs-ov-panel-text rs-dim" data-testid="autoscaler">
+            <p className={`${shared.panelText} rs-dim`} data-testid="autoscaler">
               {scaler === null
                 ? t('overview.noAutoscaler')
                 : t('overview.autoscaler', {
@@ -267,12 +269,12 @@ function Line(props: {
 }) {
   const { t } = useTranslation();
   return (
-    <li className="rs-ov-panel-line">
+    <li className={css.panelLine}>
       <span className="rs-dot" style={{ background: `var(--rs-tone-${props.tone})` }} />
-      <span className="rs-dim rs-ov-panel-when">
+      <span className={`rs-dim ${css.panelWhen}`}>
         <Time ns={props.ns} />
       </span>
-      <span className="rs-ov-panel-what">
+      <span className={css.panelWhat}>
         {props.to === undefined ? (
           <span className="rs-name">{props.name}</span>
         ) : (

@@ -18,6 +18,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
 import { AlertsPanel, EventsPanel, FailuresPanel, isFiring, PendingPanel } from './ListPanels';
+import css from './OverviewPage.module.css';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
 
 /** What is said of failures is about so long before the newest on record. */
@@ -47,7 +48,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
       <ChartGroup beside={<h2 className="rs-section-title">{t('overview.use')}</h2>}>
         <Charts />
       </ChartGroup>
-      <div className="rs-ov-panels">
+      <div className={css.panels}>
         <JobsPanel live={live} />
         <PendingPanel live={live} />
         <AlertsPanel />
@@ -67,7 +68,7 @@ const Charts = memo(function Charts() {
   const measured = useMetricNames(url.session, 'ray_node_cpu_utilization').data?.items;
   if (measured?.length === 0)
     return (
-      <p className="rs-peaks" data-testid="no-metrics">
+      <p className={css.peaks} data-testid="no-metrics">
         {t('overview.noMetrics')}
       </p>
     );
@@ -135,7 +136,7 @@ function HealthLine({ summary, live }: { summary: Summary | undefined; live: boo
   const alerts = (useAlerts(url.session) ?? []).filter(isFiring);
   const failedJobs = useFailedJobs(url.session, live).data;
   if (summary === undefined || cluster === undefined)
-    return <div className="rs-health" data-tone="quiet" aria-hidden />;
+    return <div className={css.health} data-tone="quiet" aria-hidden />;
   const pending = status?.pending ?? [];
   const sum = (list: typeof pending) => list.reduce((all, one) => all + one.count, 0);
   const names = (critical: boolean) => [
@@ -170,7 +171,7 @@ function HealthLine({ summary, live }: { summary: Summary | undefined; live: boo
   const why = health.key === 'never' && never !== undefined ? reasonText(never.reason) : undefined;
   return (
     <div
-      className="rs-health"
+      className={css.health}
       data-tone={health.tone}
       data-testid="health"
       data-key={health.key}
@@ -197,7 +198,7 @@ function Peaks({ first, last }: { first: number | null; last: number | null }) {
   const { cpu = null, memory = null, store = null } = peaks.data ?? {};
   if (cpu === null && memory === null && store === null) return null;
   return (
-    <p className="rs-peaks" data-testid="peaks">
+    <p className={css.peaks} data-testid="peaks">
       {t('overview.peaks', {
         cpu: valueText(cpu, 'percent'),
         memory: valueText(memory, 'bytes'),

@@ -3,6 +3,8 @@ import { useTranslation } from 'react-i18next';
 import type { Url } from '../../base/url';
 import { Link } from '../../ui/Link';
 import { ErrorPanel } from '../../ui/small';
+import shared from './overview.module.css';
+import css from './Panel.module.css';
 
 /** A part of the overview: what is newest of something, and the way to all of it. */
 export function Panel(props: {
@@ -16,12 +18,12 @@ export function Panel(props: {
 }) {
   const { t } = useTranslation();
   return (
-    <section className="rs-ov-panel" data-wide={props.wide || undefined} data-testid={props.testId}>
-      <header className="rs-ov-panel-head">
+    <section className={css.panel} data-wide={props.wide || undefined} data-testid={props.testId}>
+      <header className={css.panelHead}>
         <h2>{props.title}</h2>
         {props.note !== undefined && <span className="rs-dim rs-num">{props.note}</span>}
         {props.to !== undefined && (
-          <Link to={props.to} className="rs-link rs-ov-panel-more" testId={`${props.testId}-all`}>
+          <Link to={props.to} className={`rs-link ${css.panelMore}`} testId={`${props.testId}-all`}>
             {t('overview.all')}
           </Link>
         )}
@@ -34,7 +36,7 @@ export function Panel(props: {
 /** What a panel says instead of a list. */
 export function PanelText({ children, good }: { children: ReactNode; good?: boolean }) {
   return (
-    <p className="rs-ov-panel-text rs-dim">
+    <p className={`${shared.panelText} rs-dim`}>
       {good === true && <span className="rs-dot" style={{ background: 'var(--rs-tone-good)' }} />}
       {children}
     </p>

@@ -10,6 +10,7 @@ import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
 import { Command, Empty, ErrorPanel, ItemState, Time } from '../../ui/small';
 import { go, useUrl } from '../../ui/useUrl';
+import css from './SessionsPage.module.css';
 
 export function SessionsPage() {
   const { t } = useTranslation();
@@ -17,8 +18,8 @@ export function SessionsPage() {
   const items = sessions.data?.items;
   useTitle(t('sessions.title'));
   return (
-    <main className="rs-main rs-sessions">
-      <div className="rs-page-head">
+    <main className={`rs-main ${css.sessions}`}>
+      <div className={css.head}>
         <Title order={1}>{t('sessions.title')}</Title>
         <Text size="sm" c="dimmed">
           {t('app.tagline')}
@@ -48,7 +49,7 @@ function SessionRow({ session }: { session: Session }) {
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside takes the keys.
     <li
-      className="rs-session"
+      className={css.session}
       data-testid="session-row"
       data-session={session.session}
       data-state={session.state}
@@ -58,17 +59,17 @@ function SessionRow({ session }: { session: Session }) {
         else go(to);
       }}
     >
-      <div className="rs-session-main">
+      <div className={css.main}>
         <div>
           {readable ? (
-            <Link to={to} className="rs-session-link" title={session.session}>
+            <Link to={to} className={css.link} title={session.session}>
               {session.session}
             </Link>
           ) : (
-            <span className="rs-session-link">{session.session}</span>
+            <span className={css.link}>{session.session}</span>
           )}
         </div>
-        <div className="rs-session-tags">
+        <div className={css.tags}>
           <span className="rs-tag">
             <ItemState state={session.state} label={t(`sessions.${session.state}`)} />
           </span>
@@ -98,16 +99,16 @@ function SessionRow({ session }: { session: Session }) {
       </div>
       {readable ? (
         <>
-          <div className="rs-session-bar">
+          <div className={css.bar}>
             <StackedBar states={session.states ?? {}} />
-            <div className="rs-session-when">
+            <div className={css.when}>
               <Time ns={session.first_ns} />
               {lasted !== null && (
                 <span className="rs-dim"> · {t('sessions.lasted', { duration: duration(lasted) })}</span>
               )}
             </div>
           </div>
-          <dl className="rs-figures">
+          <dl className={css.figures}>
             <Figure name={t('sessions.tasks')} value={count(session.tasks)} />
             <Figure name={t('sessions.actors')} value={count(session.actors)} />
             <Figure name={t('sessions.nodes')} value={count(session.nodes)} />
@@ -116,7 +117,7 @@ function SessionRow({ session }: { session: Session }) {
           </dl>
         </>
       ) : (
-        <div className="rs-session-error" data-testid="session-error">
+        <div className={css.error} data-testid="session-error">
           <IconAlertTriangle size={15} aria-hidden />
           <span className="rs-break">{session.error ?? t('error.session')}</span>
         </div>
@@ -148,7 +149,7 @@ function NothingYet() {
           ['start', 'rayscope start -- --head'],
         ] as const
       ).map(([way, command]) => (
-        <div key={way} className="rs-way">
+        <div key={way} className={css.way}>
           <Text size="sm">{t(`sessions.empty.${way}`)}</Text>
           <Command>{command}</Command>
         </div>

@@ -19,7 +19,9 @@ import { isDriver, useTypeName } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, Json, parse } from '../../ui/Value';
 import { WhyPending } from '../../ui/WhyPending';
+import css from './TaskDrawer.module.css';
 import { Annotations, DataFlow, Scheduling, Waits } from './TaskFlow';
+import shared from './tasks.module.css';
 
 /** Children and spans that are drawn; the API has more, and says how many. */
 const SHOWN = 100;
@@ -71,7 +73,7 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
       {task.data && attempt && (
         <>
           {attempts.length > 1 && (
-            <div className="rs-attempts">
+            <div className={css.attempts}>
               <SegmentedControl
                 size="xs"
                 aria-label={t('task.attemptsOf')}
@@ -132,12 +134,12 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
         <ErrorView attempt={attempt} />
       )}
       {attempt.start_is_lost && (
-        <p className="rs-note" data-testid="task-start-lost">
+        <p className={css.note} data-testid="task-start-lost">
           {t('task.startLost')}
         </p>
       )}
       {attempt.end_known_by !== null && <InferredEnd attempt={attempt} />}
-      {attempt.type === null && <p className="rs-note">{t('task.unresolved')}</p>}
+      {attempt.type === null && <p className={css.note}>{t('task.unresolved')}</p>}
 
       {attempt.reported_state === 'PENDING_NODE_ASSIGNMENT' && (
         <WhyPending is={(one) => waitsLike(attempt, one)} />
@@ -262,7 +264,7 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
         </Fields>
         {attempt.call_site && (
           <>
-            <h4 className="rs-minor">{t('task.callSite')}</h4>
+            <h4 className={css.minor}>{t('task.callSite')}</h4>
             <pre className="rs-pre">{attempt.call_site}</pre>
           </>
         )}
@@ -291,7 +293,7 @@ function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt
               <Link
                 key={`${child.task_id}:${child.attempt}`}
                 to={{ ...url, task: child.task_id, attempt: child.attempt }}
-                className="rs-mini-row"
+                className={shared.miniRow}
               >
                 <TaskState state={child.state} />
                 <span className="rs-ellipsis" title={child.name ?? child.task_id}>
@@ -333,7 +335,7 @@ const text = (value: unknown) =>
 function LogFile({ file }: { file: string | null }) {
   if (!file) return null;
   return (
-    <span className="rs-log">
+    <span className={css.log}>
       <span className="rs-mono rs-break">{file}</span>
       <CopyButton text={file} />
     </span>
@@ -345,18 +347,18 @@ function ErrorView({ attempt }: { attempt: TaskAttempt }) {
   const message = stripAnsi(attempt.error?.message ?? '');
   const line = stripAnsi(attempt.error_summary ?? '').trim();
   return (
-    <section className="rs-failure" data-testid="task-error">
+    <section className={css.failure} data-testid="task-error">
       <div className="rs-section-head">
         <h3>{attempt.error?.type ?? attempt.error_type ?? t('task.error')}</h3>
         {message !== '' && <CopyButton text={message} />}
       </div>
       {/* Of a long traceback the line that matters is the last: it goes first. */}
-      {line !== '' && line !== message.trim() && <p className="rs-failure-line">{line}</p>}
+      {line !== '' && line !== message.trim() && <p className={css.failureLine}>{line}</p>}
       {attempt.error?.is_cut && <p className="rs-line rs-dim">{t('task.errorCut')}</p>}
       {message === '' ? (
         <p className="rs-line">{t('task.errorGone')}</p>
       ) : (
-        <pre className="rs-pre rs-traceback">{message}</pre>
+        <pre className={`rs-pre ${css.traceback}`}>{message}</pre>
       )}
     </section>
   );
@@ -369,7 +371,7 @@ function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
   const how =
     attempt.reported_state === 'FAILED' ? 'failed' : (attempt.end_known_by as 'job' | 'session' | 'returned');
   return (
-    <p className="rs-note" data-testid="task-inferred-end">
+    <p className={css.note} data-testid="task-inferred-end">
       {t(`task.inferredEnd.${how}`, { state: name(attempt.reported_state) })}
     </p>
   );
@@ -385,12 +387,12 @@ function CallPath({ task }: { task: TaskDetail }) {
       ? [t('task.driver'), ...names]
       : names;
   return (
-    <div className="rs-path" data-testid="call-path">
+    <div className={css.path} data-testid="call-path">
       {path.map((name, depth) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a function may call itself; the depth tells them apart.
-        <span key={depth} className="rs-path-step">
+        <span key={depth} className={css.pathStep}>
           {depth > 0 && <IconChevronRight size={12} className="rs-dim" aria-hidden />}
-          <span className={depth === path.length - 1 ? 'rs-path-here' : undefined}>{name}</span>
+          <span className={depth === path.length - 1 ? css.pathHere : undefined}>{name}</span>
         </span>
       ))}
     </div>
@@ -438,21 +440,21 @@ function Bars({ bars }: { bars: Bar[] }) {
   const end = Math.max(...bars.map((bar) => bar.end_ns));
   const all = Math.max(1, end - begin);
   return (
-    <div className="rs-bars">
+    <div className={css.bars}>
       {bars.map((bar, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: spans have no ids; equal ones are one span.
-        <div key={at} className="rs-bar-row" title={`${bar.label}\n${fullTime(bar.begin_ns)}`}>
+        <div key={at} className={css.barRow} title={`${bar.label}\n${fullTime(bar.begin_ns)}`}>
           <span className="rs-ellipsis">{bar.name}</span>
-          <span className="rs-bar-track">
+          <span className={css.barTrack}>
             <span
-              className="rs-bar"
+              className={css.bar}
               style={{
                 left: `${(100 * (bar.begin_ns - begin)) / all}%`,
                 width: `${(100 * (bar.end_ns - bar.begin_ns)) / all}%`,
               }}
             />
           </span>
-          <span className="rs-bar-number">
+          <span className={css.barNumber}>
             <Duration ns={nanosBetween(bar.begin_ns, bar.end_ns)} />
           </span>
         </div>

@@ -9,6 +9,8 @@ import { Link } from '../../ui/Link';
 import { Dash, Duration, Time } from '../../ui/small';
 import { isDriver } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
+import css from './TaskFlow.module.css';
+import shared from './tasks.module.css';
 
 /** Waits that are listed: the longest. */
 const WAITS = 10;
@@ -96,7 +98,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
         )
       }
     >
-      <table className="rs-plain-table rs-waits">
+      <table className={`rs-plain-table ${css.waits}`}>
         <tbody>
           {waits.slice(0, WAITS).map((wait) => (
             <tr key={`${wait.name}:${wait.begin_ns}:${wait.end_ns}`}>
@@ -219,11 +221,11 @@ function Objects(props: {
           );
           const key = `${edge.object_id}:${edge.kind}:${id}`;
           return id === null ? (
-            <span key={key} className="rs-mini-row">
+            <span key={key} className={shared.miniRow}>
               {row}
             </span>
           ) : (
-            <Link key={key} to={{ ...url, task: id, attempt: undefined }} className="rs-mini-row">
+            <Link key={key} to={{ ...url, task: id, attempt: undefined }} className={shared.miniRow}>
               {row}
             </Link>
           );
