@@ -1,11 +1,5 @@
 import './ui/theme/mantine.css';
 import './ui/theme/global.css';
-import './ui/theme/alerts.css';
-import './ui/theme/jobs.css';
-import './ui/theme/memory.css';
-import './ui/theme/logs.css';
-import './ui/theme/metrics.css';
-import './ui/theme/nodes.css';
 import { askEarly } from './api/early';
 import { apiPath, SESSIONS_LIMIT } from './api/path';
 import { firstLanguage, loadTexts } from './base/i18n/language';

@@ -9,11 +9,13 @@ import { OperatorProvider } from '../ui/operator';
 import { Empty } from '../ui/small';
 import { cssVariablesResolver, theme } from '../ui/theme/theme';
 import { useUrl } from '../ui/useUrl';
+import css from './App.module.css';
 import { Header } from './Header';
 import { LoginPage } from './LoginPage';
 import { usePages } from './pages';
 import { ServerNotice } from './ServerNotice';
 import { SessionPage } from './SessionPage';
+import shared from './shell.module.css';
 import { useTitle } from './useTitle';
 
 /** The key that first-paint.js reads too. */
@@ -43,8 +45,8 @@ function Shell() {
   const { Sessions } = usePages();
   if (needsLogin) return <LoginPage />;
   return (
-    <div className="rs-shell">
-      <a className="rs-skip" href="#main">
+    <div className={shared.shell}>
+      <a className={css.skip} href="#main">
         {t('app.skip')}
       </a>
       <Header />

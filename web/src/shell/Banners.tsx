@@ -16,6 +16,7 @@ import type { Dropped, Lanes, Summary, Tracing } from '../api/types';
 import { clockTime, count, duration, shortId, time } from '../base/format';
 import type { Tone } from '../base/tokens';
 import { laneReason } from '../ui/Lane';
+import css from './Banners.module.css';
 
 /** Batches may wait this long before it is worth a word. ns. */
 const BEHIND = 5e9;
@@ -46,7 +47,7 @@ export function Banners({ summary }: { summary: Summary }) {
   const lost = (dropped?.by ?? []).filter((drop) => drop.reason !== SPANS_LOST);
   const lostSpans = (dropped?.by ?? []).filter((drop) => drop.reason === SPANS_LOST);
   return (
-    <div className="rs-banners">
+    <div className={css.banners}>
       {ingest?.error && (
         <Banner testId="banner-ingest-error" tone="bad" icon={<IconAlertTriangle size={16} />}>
           {t('banner.ingestError', { error: `${ingest.error.message} ${ingest.error.remedy}` })}
@@ -80,7 +81,7 @@ export function Banners({ summary }: { summary: Summary }) {
           details={
             <>
               <p>{t('banner.withoutEventsWhy')}</p>
-              <ul className="rs-plain-list">
+              <ul className={css.plainList}>
                 {silencedBy.map((one) => (
                   <li key={one.class_name} className="rs-break">
                     {one.class_name ?? t('banner.withoutEventsFunctions')} ({count(one.tasks)})
@@ -135,7 +136,7 @@ export function Banners({ summary }: { summary: Summary }) {
           tone={codes.some(away) ? 'waiting' : 'busy'}
           icon={<IconCamera size={16} />}
           details={
-            <ul className="rs-plain-list">
+            <ul className={css.plainList}>
               {codes.map((code) => (
                 <li key={code} data-code={code}>
                   {explain(code)}
@@ -177,7 +178,7 @@ function TracingBanner({ tracing, events }: { tracing: Tracing; events: boolean 
       mild
       icon={<IconRoute size={16} />}
       details={
-        <ul className="rs-plain-list">
+        <ul className={css.plainList}>
           {tracing.untraced > 0 && <li>{t('banner.untracedWhy')}</li>}
           {tracing.said.map((said) => (
             <li key={said.text} className="rs-break">
@@ -289,14 +290,14 @@ function Banner(props: {
   const [open, setOpen] = useState(false);
   return (
     <div
-      className="rs-banner"
+      className={css.banner}
       data-testid={props.testId}
       data-mild={props.mild || undefined}
       style={{ '--rs-banner': `var(--rs-tone-${props.tone})` } as React.CSSProperties}
       role="status"
     >
-      <span className="rs-banner-icon">{props.icon}</span>
-      <div className="rs-banner-text">
+      <span className={css.icon}>{props.icon}</span>
+      <div className={css.text}>
         <span>{props.children}</span>{' '}
         {props.details && (
           <Anchor
@@ -309,7 +310,7 @@ function Banner(props: {
             {t(open ? 'common.hideDetails' : 'common.details')}
           </Anchor>
         )}
-        {open && <div className="rs-banner-details">{props.details}</div>}
+        {open && <div className={css.details}>{props.details}</div>}
       </div>
     </div>
   );

@@ -3,7 +3,9 @@ import { IconFileExport } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionUrl } from '../ui/useUrl';
+import css from './ExportMenu.module.css';
 import { exportPath, FORMATS } from './exportPath';
+import shared from './shell.module.css';
 
 /** Saves the session, or what the filters of this page leave of it, as a file for another program. */
 export function ExportMenu() {
@@ -12,19 +14,19 @@ export function ExportMenu() {
   const [opened, setOpened] = useState(false);
   const filtered = exportPath(url, 'perfetto') !== exportPath({ ...url, filters: {} }, 'perfetto');
   return (
-    <div className="rs-nav-group">
+    <div className={shared.navGroup}>
       <Menu position="right-end" shadow="md" width={370} onChange={setOpened}>
         <Menu.Target>
           <button
             type="button"
-            className="rs-nav-link rs-nav-button"
+            className={`${shared.navLink} ${shared.navButton}`}
             aria-label={t('exporting.title')}
             data-testid="export-menu"
           >
             <Tooltip label={t('exporting.title')} position="right" hiddenFrom="md" disabled={opened}>
               <IconFileExport size={17} stroke={1.7} aria-hidden />
             </Tooltip>
-            <span className="rs-nav-text rs-ellipsis">{t('exporting.title')}</span>
+            <span className={`${shared.navText} rs-ellipsis`}>{t('exporting.title')}</span>
           </button>
         </Menu.Target>
         <Menu.Dropdown data-testid="export-formats">
@@ -38,7 +40,7 @@ export function ExportMenu() {
               data-testid={`export-${format}`}
             >
               <div>{t(`exporting.${format}`)}</div>
-              <div className="rs-export-hint">{t(`exporting.${format}Hint`)}</div>
+              <div className={css.hint}>{t(`exporting.${format}Hint`)}</div>
             </Menu.Item>
           ))}
         </Menu.Dropdown>

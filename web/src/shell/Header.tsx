@@ -17,6 +17,7 @@ import { type SessionUrl, toView } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
 import { Link } from '../ui/Link';
 import { go, useUrl } from '../ui/useUrl';
+import css from './Header.module.css';
 import { setLanguage } from './i18n';
 import { useServerState } from './useServerState';
 
@@ -24,8 +25,8 @@ export function Header() {
   const url = useUrl();
   const { t } = useTranslation();
   return (
-    <header className="rs-header">
-      <Link to={{ page: 'sessions', lang: url.lang }} className="rs-logo" title={t('app.toSessions')}>
+    <header className={css.header}>
+      <Link to={{ page: 'sessions', lang: url.lang }} className={css.logo} title={t('app.toSessions')}>
         <img src="/assets/favicon.svg" width={22} height={22} alt="" />
         <span>Rayscope</span>
       </Link>
@@ -35,7 +36,7 @@ export function Header() {
           <SessionSwitch session={url.session} />
         </>
       )}
-      <div className="rs-header-right">
+      <div className={css.right}>
         {url.page === 'session' && <AlertBadge url={url} />}
         <ConnectionState />
         <LanguageSwitch />
@@ -55,7 +56,7 @@ function AlertBadge({ url }: { url: SessionUrl }) {
   return (
     <Link
       to={toView(url, 'alerts')}
-      className={`rs-alert-badge rs-alert-badge-${worstTone(alerts?.items ?? [])} rs-num`}
+      className={`${css.alertBadge} rs-alert-badge-${worstTone(alerts?.items ?? [])} rs-num`}
       title={label}
       label={label}
       testId="alert-badge"
@@ -74,7 +75,7 @@ function SessionSwitch({ session }: { session: string }) {
   return (
     <Menu position="bottom-start" shadow="md" width={420}>
       <Menu.Target>
-        <button type="button" className="rs-session-switch" title={session} data-testid="session-switch">
+        <button type="button" className={css.sessionSwitch} title={session} data-testid="session-switch">
           <span className="rs-ellipsis">{session}</span>
           <IconChevronRight size={13} className="rs-turned rs-dim rs-no-shrink" aria-hidden />
         </button>
@@ -114,7 +115,7 @@ function ConnectionState() {
   return (
     <Tooltip label={hint}>
       <span
-        className="rs-connection"
+        className={css.connection}
         data-testid="connection-state"
         data-state={state}
         role="status"
@@ -125,7 +126,7 @@ function ConnectionState() {
           data-pulse={state === 'reconnecting' || undefined}
           style={{ background: `var(--rs-tone-${tone})` }}
         />
-        <span className="rs-connection-text">{t(`connection.${state}`)}</span>
+        <span className={css.connectionText}>{t(`connection.${state}`)}</span>
         {state === 'stale' && <span className="rs-num rs-dim">{ageText}</span>}
       </span>
     </Tooltip>

@@ -5,6 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { ApiError, login } from '../api/client';
 import { queryClient } from '../api/queries';
 import { Header } from './Header';
+import css from './LoginPage.module.css';
+import shared from './shell.module.css';
 import { useTitle } from './useTitle';
 
 export function LoginPage() {
@@ -30,9 +32,9 @@ export function LoginPage() {
   }
 
   return (
-    <div className="rs-shell">
+    <div className={shared.shell}>
       <Header />
-      <main className="rs-main rs-login">
+      <main className={`rs-main ${css.login}`}>
         <Paper
           withBorder
           bg="var(--rs-panel)"

@@ -1,6 +1,7 @@
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { clockTime } from '../base/format';
+import css from './ServerNotice.module.css';
 import { useServerState } from './useServerState';
 
 /** Says over every page that the server does not answer, and what the page still shows. */
@@ -9,7 +10,7 @@ export function ServerNotice() {
   const { state, lastAnswer } = useServerState();
   if (state === 'connecting' || state === 'connected') return null;
   return (
-    <div className="rs-server-notice" role="alert" data-testid="server-notice">
+    <div className={css.notice} role="alert" data-testid="server-notice">
       <IconPlugConnectedX size={16} aria-hidden />
       <span>
         {lastAnswer === null

@@ -35,7 +35,9 @@ import { useSessionUrl } from '../ui/useUrl';
 import { Banners } from './Banners';
 import { ExportMenu } from './ExportMenu';
 import { usePages } from './pages';
+import css from './SessionPage.module.css';
 import { SummaryStrip } from './SummaryStrip';
+import shared from './shell.module.css';
 import { useTitle } from './useTitle';
 
 const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
@@ -74,7 +76,7 @@ export function SessionPage() {
   return (
     <div className="rs-body">
       <Nav />
-      <main className="rs-main rs-session-page" id="main" tabIndex={-1}>
+      <main className={`rs-main ${css.page}`} id="main" tabIndex={-1}>
         <h1 className="rs-hidden">{t(`nav.${view}`)}</h1>
         {summary.data && <Banners summary={summary.data} />}
         {summary.error !== null && summary.data === undefined ? (
@@ -136,11 +138,11 @@ function Nav() {
     alerts: alerts?.firing || null,
   };
   return (
-    <nav className="rs-nav" aria-label={t('nav.label')}>
+    <nav className={css.nav} aria-label={t('nav.label')}>
       <ScrollArea type="never" h="100%">
         {(['work', 'execution', 'cluster'] as const).map((group) => (
-          <div key={group} className="rs-nav-group">
-            <div className="rs-nav-title">{t(`nav.${group}`)}</div>
+          <div key={group} className={shared.navGroup}>
+            <div className={css.navTitle}>{t(`nav.${group}`)}</div>
             {NAV.filter((entry) => entry.group === group).map(({ view, icon: Icon }) => {
               const number = numbers[view];
               return (
@@ -149,16 +151,16 @@ function Nav() {
                   <div onPointerEnter={() => prefetch(view)}>
                     <Link
                       to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}
-                      className="rs-nav-link"
+                      className={shared.navLink}
                       current={url.view === view}
                       testId={`nav-${view}`}
                       label={t(`nav.${view}`)}
                     >
                       <Icon size={17} stroke={1.7} aria-hidden />
-                      <span className="rs-nav-text rs-ellipsis">{t(`nav.${view}`)}</span>
+                      <span className={`${shared.navText} rs-ellipsis`}>{t(`nav.${view}`)}</span>
                       {number !== null && number !== undefined && (
                         <span
-                          className="rs-nav-number rs-num"
+                          className={`${css.navNumber} rs-num`}
                           data-tone={number === 0 ? undefined : tones[view]}
                         >
                           {count(number)}

@@ -10,6 +10,7 @@ import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
 import { useStateName } from '../ui/small';
 import { useSessionUrl } from '../ui/useUrl';
+import css from './SummaryStrip.module.css';
 
 /** The session in a few figures, and its states as chips that filter the tasks. */
 export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
@@ -17,17 +18,17 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const { t } = useTranslation();
   if (summary === undefined) {
     return (
-      <div className="rs-summary">
-        <div className="rs-stats">
+      <div className={css.summary}>
+        <div className={css.stats}>
           {[0, 1, 2, 3, 4, 5, 6].map((at) => (
-            <div key={at} className="rs-stat" data-wide={at === 4 || undefined}>
+            <div key={at} className={css.stat} data-wide={at === 4 || undefined}>
               <Skeleton height={10} width={60} mt={4} mb={8} />
               <Skeleton height={18} width={80} />
             </div>
           ))}
         </div>
         <Skeleton height={6} />
-        <div className="rs-chips" />
+        <div className={css.chips} />
       </div>
     );
   }
@@ -38,8 +39,8 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const ended = failed + (states.FINISHED ?? 0) + (states.CUT_OFF ?? 0);
   const waiting = Math.max(0, summary.attempts - running - ended);
   return (
-    <section className="rs-summary" data-testid="summary">
-      <div className="rs-stats">
+    <section className={css.summary} data-testid="summary">
+      <div className={css.stats}>
         <Stat
           name={t('summary.attempts')}
           value={count(summary.attempts)}
@@ -115,15 +116,15 @@ function Stat(props: {
   testId?: string;
 }) {
   return (
-    <div className="rs-stat" data-wide={props.wide || undefined} title={props.note}>
-      <div className="rs-stat-name">{props.name}</div>
-      <div className="rs-stat-value rs-num" data-bad={props.bad || undefined}>
+    <div className={css.stat} data-wide={props.wide || undefined} title={props.note}>
+      <div className={css.statName}>{props.name}</div>
+      <div className={`${css.statValue} rs-num`} data-bad={props.bad || undefined}>
         {props.to === undefined ? (
           props.value
         ) : (
           <Link
             to={props.to}
-            className="rs-stat-link"
+            className={css.statLink}
             testId={props.testId}
             label={`${props.name}: ${String(props.value)}`}
           >
@@ -147,7 +148,7 @@ function StateChips({ states }: { states: Record<string, number> }) {
   }
   const base = url.view === 'tasks' ? url : toView(url, 'tasks');
   return (
-    <div className="rs-chips">
+    <div className={css.chips}>
       {shown.length === 0 && <span className="rs-dim">{t('summary.noStates')}</span>}
       {shown.map(([state, number]) => (
         <Link
@@ -160,7 +161,7 @@ function StateChips({ states }: { states: Record<string, number> }) {
         >
           <span className="rs-dot" style={{ background: stateColor(state) }} />
           {name(state)}
-          <span className="rs-num rs-chip-number">{count(number)}</span>
+          <span className={`rs-num ${css.chipNumber}`}>{count(number)}</span>
         </Link>
       ))}
     </div>

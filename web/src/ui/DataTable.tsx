@@ -25,6 +25,7 @@ import { isTyping } from '../base/keys';
 import { load, save } from '../base/storage';
 import { sizes } from '../base/tokens';
 import type { Column } from './columns';
+import css from './DataTable.module.css';
 
 const features = tableFeatures({ columnVisibilityFeature });
 type Features = typeof features;
@@ -202,7 +203,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   const active = openKey ?? cursor ?? undefined;
   return (
     <div
-      className="rs-table"
+      className={css.table}
       data-testid={props.testId}
       data-outdated={props.outdated || undefined}
       data-more-left={beyond.left || undefined}
@@ -211,7 +212,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
       {frozen && newRows > 0 && (
         <button
           type="button"
-          className="rs-new-pill"
+          className={css.newPill}
           data-testid="new-rows"
           title={t('table.newRowsHint')}
           onClick={() => {
@@ -226,7 +227,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
       {/* biome-ignore lint/a11y/useSemanticElements: rows are positioned, which a <table> cannot do. */}
       <div
         ref={scroller}
-        className="rs-table-scroll"
+        className={css.scroll}
         role="grid"
         aria-label={props.label}
         aria-rowcount={rows.length}
@@ -238,12 +239,12 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         }}
       >
         <div
-          className="rs-table-inner"
+          className={css.inner}
           style={{ '--rs-columns': template, minWidth: least } as React.CSSProperties}
         >
           {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
           {/* biome-ignore lint/a11y/useFocusableInteractive: the buttons inside take the focus. */}
-          <div className="rs-table-head" role="row">
+          <div className={css.head} role="row">
             {table.getHeaderGroups()[0]?.headers.map((header) => {
               const column = byId.get(header.column.id);
               if (column === undefined || visibility[column.id] === false) return null;
@@ -253,16 +254,12 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
           {props.loading ? (
             <Skeletons columns={visible} />
           ) : rows.length === 0 ? null : (
-            <div className="rs-table-body" style={{ height: virtual.getTotalSize() }}>
+            <div className={css.body} style={{ height: virtual.getTotalSize() }}>
               {shown.map((item) => {
                 const row = rows[item.index];
                 if (row === undefined) {
                   return (
-                    <div
-                      key="more"
-                      className="rs-table-more"
-                      style={{ transform: `translateY(${item.start}px)` }}
-                    >
+                    <div key="more" className={css.more} style={{ transform: `translateY(${item.start}px)` }}>
                       <Loader size={14} /> {t('table.loadingMore')}
                     </div>
                   );
@@ -289,9 +286,9 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
             </div>
           )}
         </div>
-        {!props.loading && rows.length === 0 && <div className="rs-table-empty">{props.empty}</div>}
+        {!props.loading && rows.length === 0 && <div className={css.empty}>{props.empty}</div>}
       </div>
-      <div className="rs-table-edge" aria-hidden />
+      <div className={css.edge} aria-hidden />
     </div>
   );
 }
@@ -341,7 +338,7 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
     // biome-ignore lint/a11y/useSemanticElements: rows are positioned, which a <tr> cannot be.
     // biome-ignore lint/a11y/useKeyWithClickEvents: the table handles the keys for its rows.
     <div
-      className="rs-row"
+      className={css.row}
       role="row"
       id={props.id}
       tabIndex={-1}
@@ -363,7 +360,7 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
         // biome-ignore lint/a11y/useFocusableInteractive: the row is what is selected.
         <div
           key={column.id}
-          className="rs-cell"
+          className={css.cell}
           role="gridcell"
           data-column={column.id}
           data-align={column.align}
@@ -400,7 +397,7 @@ function HeaderCell<T>(props: {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a header of positioned rows.
     <div
-      className="rs-head-cell"
+      className={css.headCell}
       role="columnheader"
       tabIndex={-1}
       data-align={column.align}
@@ -409,14 +406,14 @@ function HeaderCell<T>(props: {
       {field !== undefined && onSort !== undefined ? (
         <button
           type="button"
-          className="rs-sort"
+          className={css.sort}
           data-on={down || up || undefined}
           title={[column.hint, t('common.sort', { column: column.header })].filter(Boolean).join('\n')}
           onClick={() => onSort(down ? field : `-${field}`)}
         >
           <span className="rs-ellipsis">{column.header}</span>
           {/* Always there, so that the header does not move when the order changes. */}
-          <span className="rs-sort-icon">{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
+          <span className={css.sortIcon}>{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
         </button>
       ) : (
         <span className="rs-ellipsis" title={column.hint ?? column.header}>
@@ -464,9 +461,9 @@ function Skeletons<T>({ columns }: { columns: Column<T>[] }) {
   return (
     <div aria-busy data-testid="table-loading">
       {SKELETON_ROWS.map((at) => (
-        <div key={at} className="rs-skeleton-row">
+        <div key={at} className={css.skeletonRow}>
           {columns.map((column) => (
-            <div key={column.id} className="rs-cell" data-align={column.align}>
+            <div key={column.id} className={css.cell} data-align={column.align}>
               <Skeleton height={10} width={column.grow ? `${40 + ((at * 17) % 40)}%` : '70%'} />
             </div>
           ))}

@@ -3,6 +3,7 @@ import { IconArrowsMaximize, IconArrowsMinimize, IconX } from '@tabler/icons-rea
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTyping } from '../base/keys';
+import css from './Drawer.module.css';
 import { useSessionUrl } from './useUrl';
 
 /** The panel at the right. Not modal: the table beside it stays alive; on narrow screens it takes all. */
@@ -44,7 +45,7 @@ export function Drawer(props: {
         </div>
         <Tooltip label={widen}>
           <ActionIcon
-            className="rs-drawer-widen"
+            className={css.widen}
             size={28}
             aria-label={widen}
             onClick={() => change((before) => ({ ...before, wide: !wide || undefined }), { replace: true })}
@@ -58,7 +59,7 @@ export function Drawer(props: {
           </ActionIcon>
         </Tooltip>
       </div>
-      <div className="rs-drawer-body">{props.children}</div>
+      <div className={css.body}>{props.children}</div>
     </aside>
   );
 }
@@ -73,7 +74,7 @@ export function Section(props: {
     <section className="rs-section" data-testid={props.testId}>
       <div className="rs-section-head">
         <h3>{props.title}</h3>
-        <div className="rs-section-right">{props.right}</div>
+        <div className={css.sectionRight}>{props.right}</div>
       </div>
       {props.children}
     </section>
@@ -81,7 +82,7 @@ export function Section(props: {
 }
 
 export function Fields({ children }: { children: ReactNode }) {
-  return <dl className="rs-fields">{children}</dl>;
+  return <dl className={css.fields}>{children}</dl>;
 }
 
 /** One name and value; on hover the name that Ray and the API have for it. */

@@ -20,6 +20,7 @@ import { fullTime, programName, shortId } from '../base/format';
 import { isTyping } from '../base/keys';
 import { STATE_ORDER } from '../base/tokens';
 import { FILTERS, type FilterName, withFilter } from '../base/url';
+import css from './FilterBar.module.css';
 import { useStateName } from './small';
 import { isDriver } from './taskColumns';
 import { useSessionUrl } from './useUrl';
@@ -95,7 +96,7 @@ export function SearchField(props: { filter: FilterName; placeholder: string }) 
     <TextInput
       ref={field}
       size="xs"
-      className="rs-search"
+      className={css.search}
       placeholder={props.placeholder}
       aria-label={props.placeholder}
       value={value}
@@ -176,7 +177,7 @@ export function FilterBar(props: {
       {!hidden.has('state') && (
         <MultiSelect
           size="xs"
-          className="rs-filter rs-filter-states"
+          className={`${css.filter} ${css.states}`}
           aria-label={t('filter.state')}
           placeholder={states.length === 0 ? t('filter.state') : undefined}
           data={[...STATE_ORDER, ...states.filter((state) => !STATE_ORDER.includes(state))].map((state) => ({
@@ -240,11 +241,11 @@ export function FilterBar(props: {
               data-testid="filters-toggle"
             >
               {t('filter.more')}
-              {chosen > 0 && <span className="rs-filters-chosen rs-num">{chosen}</span>}
+              {chosen > 0 && <span className={`${css.filtersChosen} rs-num`}>{chosen}</span>}
             </Button>
           </Popover.Target>
           <Popover.Dropdown>
-            <Stack gap={8} className="rs-filters-stack">
+            <Stack gap={8} className={css.filtersStack}>
               {fields}
             </Stack>
           </Popover.Dropdown>
@@ -264,7 +265,7 @@ export function FilterBar(props: {
                 ? shortId(value)
                 : value;
         return (
-          <span key={name} className="rs-filter-tag" title={value} data-testid={`filter-tag-${name}`}>
+          <span key={name} className={css.tag} title={value} data-testid={`filter-tag-${name}`}>
             <span className="rs-dim">{t(`filter.${name}` as 'filter.name')}</span>
             <span className="rs-ellipsis rs-mono">{shown}</span>
             <ActionIcon size={16} aria-label={t('filter.remove')} onClick={() => set(name)(null)}>
@@ -307,7 +308,7 @@ export function FilterSelect(props: {
   return (
     <Select
       size="xs"
-      className={props.wide ? 'rs-filter rs-filter-wide' : 'rs-filter'}
+      className={props.wide ? `${css.filter} ${css.wide}` : css.filter}
       aria-label={props.label}
       placeholder={props.label}
       data={props.data}
@@ -331,7 +332,7 @@ function ErrorTypeField(props: { choices: string[] }) {
   return (
     <Autocomplete
       size="xs"
-      className="rs-filter"
+      className={css.filter}
       aria-label={t('filter.errorType')}
       placeholder={t('filter.errorType')}
       data={props.choices}

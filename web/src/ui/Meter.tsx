@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { bytes } from '../base/format';
 import type { Tone } from '../base/tokens';
+import css from './Meter.module.css';
 import { Dash } from './small';
 
 /** The tone of a part in use: from here on it is worth a look, and from there on it is a problem. */
@@ -33,8 +34,8 @@ export function Meter(props: {
   const { percent } = props;
   if (percent === null || percent === undefined || percent < 0) return <Dash />;
   return (
-    <span className="rs-meter" data-old={props.old || undefined} title={props.title}>
-      <span className="rs-meter-bar" aria-hidden>
+    <span className={css.meter} data-old={props.old || undefined} title={props.title}>
+      <span className={css.bar} aria-hidden>
         <span
           style={{
             width: `${Math.min(100, percent)}%`,
@@ -42,7 +43,7 @@ export function Meter(props: {
           }}
         />
       </span>
-      <span className="rs-num rs-meter-number">{percentText(percent)}</span>
+      <span className={`rs-num ${css.number}`}>{percentText(percent)}</span>
       {props.text !== undefined && <span className="rs-num rs-dim rs-ellipsis">{props.text}</span>}
     </span>
   );

@@ -1,5 +1,6 @@
 import { count } from '../base/format';
 import { STATE_ORDER, stateColor } from '../base/tokens';
+import css from './StackedBar.module.css';
 import { useStateName } from './small';
 
 /** Counts by state as one slim bar; every state that occurs is at least a sliver. */
@@ -9,7 +10,7 @@ export function StackedBar({ states, height = 6 }: { states: Record<string, numb
   const all = parts.reduce((sum, [, number]) => sum + number, 0);
   const title = parts.map(([state, number]) => `${name(state)}: ${count(number)}`).join('\n');
   return (
-    <div className="rs-stack" style={{ height }} title={title} role="img" aria-label={title}>
+    <div className={css.stack} style={{ height }} title={title} role="img" aria-label={title}>
       {all > 0 &&
         parts.map(([state, number]) => (
           <span key={state} style={{ flexGrow: number / all, background: stateColor(state) }} />

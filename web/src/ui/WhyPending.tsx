@@ -6,6 +6,7 @@ import { Section } from './Drawer';
 import { Link } from './Link';
 import { useReasonText } from './useReasonText';
 import { useSessionUrl } from './useUrl';
+import css from './WhyPending.module.css';
 
 /** Why something has no place yet, as the account of the cluster's resources has it. */
 export function WhyPending({ is }: { is: (pending: Pending) => boolean }) {
@@ -23,7 +24,7 @@ export function WhyPending({ is }: { is: (pending: Pending) => boolean }) {
         <Link to={withSettings(toView(url, 'nodes'), { mode: 'resources' })}>{t('jobs.whatThereIs')}</Link>
       }
     >
-      <p className="rs-item-reason">
+      <p className={css.itemReason}>
         {reasonText(found.reason)}
         {found.reason.never && <span className="rs-badge rs-badge-bad">{t('nodes.never')}</span>}
       </p>

@@ -7,6 +7,7 @@ import { ApiError } from '../api/client';
 import { copyText } from '../base/copy';
 import { clockTime, count, duration, fullTime, type Nanos, shortId, time } from '../base/format';
 import { stateColor, type Tone } from '../base/tokens';
+import css from './small.module.css';
 import { useTold } from './useTold';
 
 /**
@@ -66,7 +67,7 @@ export function CopyId({ id, full }: { id: string | null | undefined; full?: boo
       }}
     >
       <span className={full ? 'rs-break' : undefined}>{full ? id : shortId(id)}</span>
-      <span className="rs-id-icon" data-copied={copied || undefined}>
+      <span className={css.idIcon} data-copied={copied || undefined}>
         {copied ? <IconCheck size={12} /> : <IconCopy size={12} />}
       </span>
     </button>
@@ -89,8 +90,8 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
 /** A command line to copy. */
 export function Command({ children }: { children: string }) {
   return (
-    <div className="rs-command">
-      <Code className="rs-command-text">{children}</Code>
+    <div className={css.command}>
+      <Code className={css.commandText}>{children}</Code>
       <CopyButton text={children} />
     </div>
   );
@@ -145,8 +146,8 @@ export function ItemState({ state, label }: { state: string | null; label?: stri
 
 export function Empty(props: { icon: ReactNode; title: string; children?: ReactNode }) {
   return (
-    <Stack align="center" gap={6} className="rs-empty">
-      <span className="rs-empty-icon">{props.icon}</span>
+    <Stack align="center" gap={6} className={css.empty}>
+      <span className={css.emptyIcon}>{props.icon}</span>
       <Text fw={600} size="sm">
         {props.title}
       </Text>
@@ -176,7 +177,7 @@ export function ErrorPanel(props: {
   const remedy = props.remedy ?? said.remedy;
   return (
     <Alert
-      className="rs-error"
+      className={css.error}
       data-testid="error-panel"
       color="red"
       variant="light"

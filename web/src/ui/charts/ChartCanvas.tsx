@@ -2,6 +2,7 @@ import 'uplot/dist/uPlot.min.css';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import { type Palette, usePalette } from '../canvas';
+import css from './ChartCanvas.module.css';
 import { type Line, lonely, stackedUp } from './series';
 import { dragged, type Range } from './timeRange';
 import { increments, timeMarks, type Unit, valueText } from './units';
@@ -81,7 +82,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
     plot.current?.setSeries(focus === null ? null : focus + 1, { focus: focus !== null });
   }, [focus]);
 
-  return <div ref={box} className="rs-chart-canvas" style={{ height }} />;
+  return <div ref={box} className={css.canvas} style={{ height }} />;
 }
 
 function dataOf({ times, lines, stacked }: ChartCanvasProps): uPlot.AlignedData {

@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useContext, useId, useMemo } from 'react';
+import css from './ChartGroup.module.css';
 import { RangePicker } from './RangePicker';
 
 interface Group {
@@ -31,7 +32,7 @@ export function ChartGroup(props: { children: ReactNode; picker?: boolean; besid
   return (
     <Context.Provider value={group}>
       {props.picker !== false && (
-        <div className="rs-chart-bar">
+        <div className={css.bar}>
           {props.beside}
           <RangePicker />
         </div>
@@ -43,5 +44,5 @@ export function ChartGroup(props: { children: ReactNode; picker?: boolean; besid
 
 /** Charts side by side: as many in a row as have room. */
 export function ChartGrid({ children }: { children: ReactNode }) {
-  return <div className="rs-chart-grid">{children}</div>;
+  return <div className={css.grid}>{children}</div>;
 }

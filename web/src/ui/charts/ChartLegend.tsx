@@ -1,4 +1,6 @@
 import { useTranslation } from 'react-i18next';
+import css from './ChartLegend.module.css';
+import shared from './charts.module.css';
 import { type Line, latest } from './series';
 import { type Unit, valueText } from './units';
 
@@ -25,7 +27,7 @@ export function ChartLegend(props: {
     props.onOnly(next);
   }
   return (
-    <ul className="rs-legend" aria-label={t('charts.legend')}>
+    <ul className={css.legend} aria-label={t('charts.legend')}>
       {lines.map((line, at) => {
         const shown = only === null || only.has(line.key);
         const value = place === null ? latest(line.values) : (line.values[place] ?? null);
@@ -33,7 +35,7 @@ export function ChartLegend(props: {
           <li key={line.key}>
             <button
               type="button"
-              className="rs-legend-line"
+              className={shared.legendLine}
               aria-pressed={only !== null && shown}
               data-off={!shown || undefined}
               data-testid="legend-line"
@@ -43,12 +45,12 @@ export function ChartLegend(props: {
               onMouseLeave={() => props.onFocus(null)}
             >
               <span
-                className="rs-legend-mark"
+                className={shared.legendMark}
                 data-dashed={looks[at]?.dashed || undefined}
                 style={{ '--rs-mark': looks[at]?.color } as React.CSSProperties}
               />
               <span className="rs-ellipsis">{line.name}</span>
-              <span className="rs-num rs-legend-value">{valueText(value, unit)}</span>
+              <span className={`rs-num ${css.value}`}>{valueText(value, unit)}</span>
             </button>
           </li>
         );

@@ -1,4 +1,6 @@
 import { useTranslation } from 'react-i18next';
+import css from './ChartTable.module.css';
+import shared from './charts.module.css';
 import { figures, type Line } from './series';
 import { type Unit, valueText } from './units';
 
@@ -11,7 +13,7 @@ export function ChartTable(props: {
 }) {
   const { t } = useTranslation();
   return (
-    <section className="rs-chart-table" style={{ height: props.height }} aria-label={t('charts.asTable')}>
+    <section className={css.table} style={{ height: props.height }} aria-label={t('charts.asTable')}>
       <table data-testid="chart-table">
         <thead>
           <tr>
@@ -29,9 +31,9 @@ export function ChartTable(props: {
             return (
               <tr key={line.key}>
                 <th scope="row" title={line.name}>
-                  <span className="rs-legend-line">
+                  <span className={shared.legendLine}>
                     <span
-                      className="rs-legend-mark"
+                      className={shared.legendMark}
                       style={{ '--rs-mark': props.looks[at]?.color } as React.CSSProperties}
                     />
                     <span className="rs-ellipsis">{line.name}</span>

@@ -13,6 +13,7 @@ import { useChartGroup } from './ChartGroup';
 import { ChartLegend } from './ChartLegend';
 import { ChartMenu } from './ChartMenu';
 import { ChartTable } from './ChartTable';
+import css from './MetricChart.module.css';
 import { colorsOf, type Drawn, latest, type Query } from './series';
 import type { Range } from './timeRange';
 import { valueText } from './units';
@@ -111,15 +112,15 @@ export function MetricChart(props: MetricChartProps) {
   return (
     <figure
       ref={box}
-      className="rs-chart"
+      className={css.chart}
       data-width={width}
       data-outdated={chart.isPlaceholderData || undefined}
       data-testid={props.testId ?? 'chart'}
       data-title={title}
       aria-label={spoken(title, lines, unit)}
     >
-      <figcaption className="rs-chart-head">
-        <span className="rs-chart-title rs-ellipsis" title={hint ? `${title}\n${hint}` : title}>
+      <figcaption className={css.head}>
+        <span className={`${css.title} rs-ellipsis`} title={hint ? `${title}\n${hint}` : title}>
           {title}
         </span>
         {data !== undefined && data.leftOut > 0 && (
@@ -154,7 +155,7 @@ export function MetricChart(props: MetricChartProps) {
         <ChartTable lines={lines} looks={looks} unit={unit} height={height + legend} />
       ) : (
         <>
-          <div className="rs-chart-plot" style={{ height }}>
+          <div className={css.plot} style={{ height }}>
             {data === undefined ? (
               chart.error === null ? (
                 <Skeleton height={height - 26} radius="sm" data-testid="chart-loading" />
@@ -162,7 +163,7 @@ export function MetricChart(props: MetricChartProps) {
                 <Problem error={chart.error} onRetry={() => void chart.refetch()} />
               )
             ) : empty ? (
-              <div className="rs-chart-empty rs-dim" data-testid="chart-empty">
+              <div className={`${css.empty} rs-dim`} data-testid="chart-empty">
                 {t('charts.empty')}
               </div>
             ) : (
@@ -185,7 +186,7 @@ export function MetricChart(props: MetricChartProps) {
               </Suspense>
             )}
           </div>
-          <div className="rs-chart-foot" style={{ height: legend }}>
+          <div className={css.foot} style={{ height: legend }}>
             {data !== undefined && !empty && (
               <ChartLegend
                 lines={lines}
@@ -224,8 +225,8 @@ function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const say = useTold();
   const told = error instanceof ApiError ? say(error) : null;
   return (
-    <div className="rs-chart-empty" role="alert" data-testid="chart-error">
-      <span className="rs-break rs-chart-problem">
+    <div className={css.empty} role="alert" data-testid="chart-error">
+      <span className={`rs-break ${css.problem}`}>
         <IconAlertTriangle size={14} aria-hidden /> {told?.message ?? t('error.network')}
       </span>
       {told?.remedy && <span className="rs-dim rs-break">{told.remedy}</span>}

@@ -3,6 +3,7 @@ import { IconCalendarTime, IconPlayerPlay, IconZoomOut } from '@tabler/icons-rea
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fullTime } from '../../base/format';
+import css from './RangePicker.module.css';
 import { type Choice, moves, type Range, rangeOf, SPANS, wider } from './timeRange';
 import { useTimeRange } from './useTimeRange';
 
@@ -24,14 +25,14 @@ export function RangePicker() {
   if (choice.kind === 'fixed') options.push({ value: 'fixed', label: t('charts.fixed') });
   return (
     <fieldset
-      className="rs-timepicker"
+      className={css.timepicker}
       data-testid="range-picker"
       data-live={moving || undefined}
       disabled={!ready}
     >
       <legend className="rs-hidden">{t('charts.range')}</legend>
       {choice.kind === 'fixed' && (
-        <span className="rs-timepicker-text rs-num" data-testid="range-text">
+        <span className={`${css.timepickerText} rs-num`} data-testid="range-text">
           {shortTime(range.from)} – {shortTime(range.to)}
         </span>
       )}
@@ -48,7 +49,7 @@ export function RangePicker() {
       )}
       {moving && (
         <Tooltip label={t('charts.liveHint')}>
-          <span className="rs-timepicker-live">
+          <span className={css.timepickerLive}>
             <span className="rs-dot" style={{ background: 'var(--rs-tone-good)' }} />
             {t('charts.live')}
           </span>

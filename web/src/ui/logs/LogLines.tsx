@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../../api/logs';
 import { bytes, fullTime } from '../../base/format';
+import css from './LogLines.module.css';
 import { marked, shownText } from './lines';
 
 const ROW = 19;
@@ -84,7 +85,7 @@ export function LogLines(props: {
   return (
     <section
       ref={scroller}
-      className="rs-log-lines"
+      className={css.lines}
       data-wrap={props.wrap || undefined}
       aria-label={props.label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keys.
@@ -112,7 +113,7 @@ export function LogLines(props: {
               key={item.key}
               ref={props.wrap ? virtual.measureElement : undefined}
               data-index={item.index}
-              className="rs-log-line"
+              className={css.line}
               data-level={line.level ?? undefined}
               data-mark={line.is_mark || undefined}
               data-selected={line.offset === selected || undefined}
@@ -121,19 +122,19 @@ export function LogLines(props: {
             >
               <button
                 type="button"
-                className="rs-log-anchor"
+                className={css.anchor}
                 aria-label={t('logs.linkLine')}
                 title={t('logs.linkLine')}
                 tabIndex={-1}
                 onClick={() => props.onSelect?.(line.offset)}
               />
-              <span className="rs-log-text">
+              <span className={css.text}>
                 {marked(shownText(line.text), props.search).map(([text, found], at) =>
                   // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
                   found ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
                 )}
                 {line.is_cut && (
-                  <span className="rs-log-cut">{t('logs.cut', { size: bytes(line.length) })}</span>
+                  <span className={css.cut}>{t('logs.cut', { size: bytes(line.length) })}</span>
                 )}
               </span>
             </div>

@@ -12,6 +12,7 @@ import { CopyButton, ErrorPanel } from '../small';
 import { useTold } from '../useTold';
 import { useSessionUrl } from '../useUrl';
 import { LogLines } from './LogLines';
+import css from './LogPanel.module.css';
 import { shownText } from './lines';
 
 export interface LogOwner {
@@ -95,8 +96,8 @@ function Part({ part }: { part: LogPart }) {
     line: first === undefined ? undefined : String(first.offset),
   });
   return (
-    <div className="rs-logpanel-part" data-stream={part.stream}>
-      <div className="rs-logpanel-head">
+    <div className={css.part} data-stream={part.stream}>
+      <div className={css.head}>
         <IconFileText size={14} aria-hidden />
         <span className="rs-ellipsis" title={part.name}>
           {t(`logs.stream.${part.stream as 'out' | 'err' | 'driver'}`)}
@@ -122,7 +123,7 @@ function Part({ part }: { part: LogPart }) {
       {part.problem !== null && <p className="rs-line rs-dim">{say(part.problem).message}</p>}
       {part.page?.problem && <p className="rs-logs-note">{t('logs.keptOnly')}</p>}
       {lines.length > 0 && (
-        <div className="rs-logpanel-lines" style={{ height: Math.min(HIGHEST, lines.length * ROW + 14) }}>
+        <div className={css.lines} style={{ height: Math.min(HIGHEST, lines.length * ROW + 14) }}>
           <LogLines
             lines={lines}
             search={null}
