@@ -118,7 +118,7 @@ def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> Non
     expect(page.get_by_test_id("rule-drawer")).to_have_count(0, timeout=_WAIT)
     page.goto(f"{alerting.server.url}/s/{SESSION}/alerts?q=queuelong")
     expect(page.get_by_test_id("alert-rule")).to_have_count(1, timeout=_WAIT)
-    expect(page.get_by_test_id("alert-rule").locator("svg.rs-course")).to_be_visible(timeout=_WAIT)
+    expect(page.get_by_test_id("alert-rule").get_by_test_id("alert-course")).to_be_visible(timeout=_WAIT)
 
     # It ends, and the page says so without being asked.
     alerting.length = 3

@@ -1,21 +1,15 @@
-import './theme/mantine.css';
-import './theme/global.css';
-import './theme/alerts.css';
-import './theme/jobs.css';
-import './theme/memory.css';
-import './theme/logs.css';
-import './theme/metrics.css';
-import './theme/nodes.css';
+import './ui/theme/mantine.css';
+import './ui/theme/global.css';
 import { askEarly } from './api/early';
 import { apiPath, SESSIONS_LIMIT } from './api/path';
-import { parseUrl } from './app/url';
-import { firstLanguage, loadTexts } from './i18n/language';
-import { LOADERS } from './pages/loaders';
+import { firstLanguage, loadTexts } from './base/i18n/language';
+import { parseUrl } from './base/url';
+import { LOADERS } from './loaders';
 
 // Little, so that it runs at once: all that the page needs is asked for together, not one after the other.
 const url = parseUrl(window.location.pathname, window.location.search);
 const language = firstLanguage();
-const parts = Promise.all([import('./app/start'), loadTexts(language)]);
+const parts = Promise.all([import('./start'), loadTexts(language)]);
 askEarly(apiPath('/sessions', { limit: SESSIONS_LIMIT }));
 if (url.page === 'session') {
   const { session, view } = url;

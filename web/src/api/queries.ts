@@ -1,5 +1,5 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
-import type { Filters } from '../app/url';
+import type { Filters } from '../base/url';
 import { get, isMissing } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
 import { SESSIONS_LIMIT } from './path';

@@ -1,5 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
-import type { Alert } from '../alerts/types';
+import type { Alert } from './alerts';
 import { ApiError, get } from './client';
 import { connectionEvents, REFRESH, refreshInterval } from './connection';
 import { merged } from './mergePatch';

@@ -1,0 +1,15 @@
+/** The answers of `/api/alerts` and below (docs/reference/alerts.md). */
+import type { RuleInfo } from './schema';
+
+export type {
+  AlertEvent,
+  AlertInfo as Alert,
+  AlertsAnswer as Alerts,
+  ChannelInfo as Channel,
+  ChannelsAnswer as Channels,
+  RuleInfo as Rule,
+  RulesAnswer as Rules,
+  SilenceInfo as Silence,
+} from './schema';
+
+export type AlertState = RuleInfo['state'];

@@ -1,0 +1,19 @@
+/** Answers of /api/jobs/{job_id}/progress and /api/events (docs/reference/jobs.md). */
+import type { Event, Progress } from './schema';
+
+export type { Event as ClusterEvent, EventsAnswer as EventsPage, Progress } from './schema';
+
+export type States = Progress['states'];
+
+export type Severity = Event['severity'];
+export const SEVERITIES = ['ERROR', 'WARNING', 'INFO'] as const satisfies Severity[];
+export type EventKind = Event['kind'];
+export const EVENT_KINDS = [
+  'node',
+  'worker',
+  'actor',
+  'job',
+  'placement_group',
+  'task',
+  'loss',
+] as const satisfies EventKind[];

@@ -1,0 +1,16 @@
+/** Answers about log files (docs/reference/logs.md). Offsets and sizes are bytes. */
+import type { LogLine } from './schema';
+
+export type {
+  LogFile,
+  LogFilesAnswer as LogFiles,
+  LogLine,
+  LogNode,
+  LogPage,
+  LogPart,
+  LogProblem,
+  LogSearchAnswer as LogSearch,
+  LogsOfAnswer as LogsOf,
+} from './schema';
+
+export type Level = NonNullable<LogLine['level']>;

@@ -1,0 +1,47 @@
+import type { Told } from '../base/told';
+import type { MeasuredWorker, NodeDetail, NodePercents, StatusAnswer } from './schema';
+
+/** What the server tells of nodes, and of what the cluster has to give. Bytes, percent, per second. */
+export type {
+  CellsAnswer as Cells,
+  Measured,
+  MeasuredWorker as NodeWorker,
+  Node as NodeRow,
+  NodeDetail,
+  NodeGpu as Gpu,
+  PendingItem as Pending,
+  ReasonItem as Reason,
+  ResourceHolder as Holder,
+  StatusAnswer as ClusterStatus,
+  Usage as NodeUsage,
+} from './schema';
+
+/** What is measured of a process. */
+export type ProcessFigures = Pick<
+  MeasuredWorker,
+  'cpu_percent' | 'memory_bytes' | 'gpu_memory_bytes' | 'gpu_percent' | 'num_fds'
+>;
+
+export type Amounts = StatusAnswer['resources'];
+
+/** Why it is not known what a node uses. */
+export function missingOf(
+  node: Pick<NodeDetail, 'usage_missing' | 'usage_remedy' | 'usage_code' | 'usage_params'>,
+): Told {
+  const { usage_code: code, usage_params: params, usage_remedy: remedy } = node;
+  return { code, params, message: node.usage_missing ?? '', remedy };
+}
+
+/** What cells can be coloured by. */
+export type Measure = keyof NodePercents;
+export const MEASURES = [
+  'cpu',
+  'memory',
+  'gpu',
+  'gpu_memory',
+  'disk',
+  'object_store',
+] as const satisfies Measure[];
+
+export const MODES = ['table', 'cards', 'machine', 'resources'] as const;
+export type Mode = (typeof MODES)[number];

@@ -1,0 +1,17 @@
+import { useQuery } from '@tanstack/react-query';
+import { get } from './client';
+import { refreshInterval } from './connection';
+import type { ClusterStatus } from './nodes';
+import { useSessionInterval } from './queries';
+
+/** What the cluster has, who holds it, and what waits. */
+export function useClusterStatus(session: string, enabled = true) {
+  const interval = useSessionInterval(session);
+  return useQuery<ClusterStatus>({
+    queryKey: ['cluster-status', session],
+    queryFn: ({ signal }) => get<ClusterStatus>('/cluster/status', { session }, signal),
+    enabled,
+    placeholderData: (before) => (before?.session === session ? before : undefined),
+    refetchInterval: () => refreshInterval(interval),
+  });
+}

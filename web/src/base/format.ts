@@ -1,0 +1,165 @@
+/**
+ * Texts for durations, times, counts and ids.
+ *
+ * Times are ns since the epoch (about 1.8e18), which a double holds to within 256 ns: enough to show
+ * milliseconds. `bigint` and decimal strings are taken too and lose nothing before the division.
+ */
+
+export type Nanos = number | bigint | string | null | undefined;
+
+/** Milliseconds (with fraction) of a count of ns, or null if it is none. */
+export function toMillis(ns: Nanos): number | null {
+  if (ns === null || ns === undefined || ns === '') return null;
+  if (typeof ns === 'number') return Number.isFinite(ns) ? ns / 1e6 : null;
+  try {
+    const whole = BigInt(ns);
+    return Number(whole / 1_000_000n) + Number(whole % 1_000_000n) / 1e6;
+  } catch {
+    return null;
+  }
+}
+
+/** The difference of two times in ns, exact for bigint and strings; null if either is unknown. */
+export function nanosBetween(begin: Nanos, end: Nanos): number | null {
+  if (begin === null || begin === undefined || end === null || end === undefined) return null;
+  if (typeof begin === 'number' && typeof end === 'number') return end - begin;
+  try {
+    return Number(BigInt(end) - BigInt(begin));
+  } catch {
+    return null;
+  }
+}
+
+function threeDigits(value: number): string {
+  if (value >= 100) return value.toFixed(0);
+  if (value >= 10) return value.toFixed(1);
+  return value.toFixed(2);
+}
+
+/** `850 ns`, `12.5 µs`, `3.20 ms`, `1.25 s`, `2m 05s`, `3h 07m`, `4d 02h`; `–` if unknown. */
+export function duration(ns: Nanos): string {
+  const millis = toMillis(ns);
+  if (millis === null) return '–';
+  if (millis < 0) return `−${duration(-millis * 1e6)}`;
+  if (millis === 0) return '0 s';
+  if (millis < 0.001) return `${Math.round(millis * 1e6)} ns`;
+  if (millis < 0.9995) return `${threeDigits(millis * 1e3)} µs`;
+  if (millis < 999.5) return `${threeDigits(millis)} ms`;
+  if (millis < 59_950) return `${threeDigits(millis / 1e3)} s`;
+  const seconds = Math.round(millis / 1e3);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${two(seconds % 60)}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 1440) return `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`;
+  const hours = Math.floor(minutes / 60);
+  return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
+}
+
+/**
+ * A command line without what all of them begin with: `/usr/bin/python -u /home/me/train.py --lr 1` is
+ * `train.py --lr 1`.
+ */
+export function programName(command: string): string {
+  const words = command.trim().split(/\s+/);
+  const base = (path: string) => path.split('/').pop() || path;
+  let at = 0;
+  if (/^python[\d.]*$/.test(base(words[0] ?? ''))) {
+    at = 1;
+    while (words[at]?.startsWith('-') && words[at] !== '-m' && words[at] !== '-c') at += 1;
+    if (words[at] === '-m') at += 1;
+  }
+  const [program, ...rest] = words.slice(at);
+  return program === undefined || program === '-c' ? command.trim() : [base(program), ...rest].join(' ');
+}
+
+/** How long ago, counted up while one watches: whole seconds, no more digits than matter. */
+export function wholeAge(millis: number | null): string {
+  if (millis === null) return '–';
+  const seconds = Math.round(millis / 1000);
+  return seconds < 60 ? `${seconds} s` : duration(seconds * 1e9);
+}
+
+const two = (value: number) => String(value).padStart(2, '0');
+
+/** Local time: `14:03:07` today, `11-21 14:03:07` this year, else with the year; `–` if unknown. */
+export function time(ns: Nanos, now: Date = new Date()): string {
+  const millis = toMillis(ns);
+  if (millis === null) return '–';
+  const date = new Date(millis);
+  if (Number.isNaN(date.getTime())) return '–';
+  const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const day = `${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  if (date.getFullYear() !== now.getFullYear()) return `${date.getFullYear()}-${day} ${clock}`;
+  if (date.getMonth() !== now.getMonth() || date.getDate() !== now.getDate()) return `${day} ${clock}`;
+  return clock;
+}
+
+/** Local time to the millisecond with the zone's offset: `2026-11-21 14:03:07.123 +01:00`. */
+export function fullTime(ns: Nanos): string {
+  const millis = toMillis(ns);
+  if (millis === null) return '';
+  const date = new Date(millis);
+  if (Number.isNaN(date.getTime())) return '';
+  const offset = -date.getTimezoneOffset();
+  const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
+  return (
+    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ` +
+    `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.` +
+    `${String(date.getMilliseconds()).padStart(3, '0')} ${zone}`
+  );
+}
+
+/** The clock to the millisecond: `14:03:07.123`; `–` if unknown. */
+export function clockTime(ns: Nanos): string {
+  return fullTime(ns).split(' ')[1] ?? '–';
+}
+
+const grouped = new Intl.NumberFormat('en-US');
+
+/** `1,234,567`; `–` if unknown. */
+export function count(value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : grouped.format(value);
+}
+
+/** `–` if unknown, `512 B`, `1.5 MiB`. */
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined) return '–';
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let rest = value;
+  let unit = 0;
+  while (rest >= 1024 && unit < units.length - 1) {
+    rest /= 1024;
+    unit += 1;
+  }
+  return unit === 0 ? `${rest} B` : `${threeDigits(rest)} ${units[unit]}`;
+}
+
+/**
+ * The part of an id that tells it from its neighbours. Ray's task ids end in the ids of their actor and job
+ * and begin with random bytes, but an actor's creation task begins with ff's: then the end is shown.
+ */
+export function shortId(id: string): string {
+  if (id.length <= 12) return id;
+  return id.startsWith('ffffffff') ? `…${id.slice(-12)}` : `${id.slice(0, 8)}…`;
+}
+
+/** Of a traceback the line that says most, its last; of other texts the first. */
+export function headline(text: string): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const first = lines[0]?.trim() ?? '';
+  return /^\s*(Traceback \(|File ")/m.test(text) ? (lines.at(-1)?.trim() ?? '') : first;
+}
+
+/** How much of a resource, bytes as such. */
+export function amount(name: string, value: number): string {
+  if (name.endsWith('memory')) return bytes(value);
+  return String(Math.round(value * 100) / 100);
+}
+
+/** `2 CPU, 1 GiB memory`. */
+export function shapeText(resources: Record<string, number>): string {
+  return (
+    Object.entries(resources)
+      .map(([name, value]) => `${amount(name, value)} ${name}`)
+      .join(', ') || '0'
+  );
+}

@@ -1,0 +1,65 @@
+/** Where cells of a grid are, and slots inside a cell. */
+
+/** The place of nothing. */
+export const NONE = -1;
+
+/** Width by height of a cell. */
+const SHAPE = 1.4;
+const WIDEST = 520;
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface Grid {
+  columns: number;
+  rows: number;
+  /** Of a cell with its gap, and the gap. */
+  width: number;
+  height: number;
+  gap: number;
+}
+
+/** So many cells of one shape, as large as fit. */
+export function gridOf(many: number, width: number, height: number): Grid {
+  let best = { columns: 1, cell: 0 };
+  for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
+    const rows = Math.ceil(Math.max(1, many) / columns);
+    const cell = Math.min(width / columns, (height / rows) * SHAPE);
+    if (cell > best.cell + 1e-9) best = { columns, cell };
+  }
+  const cell = Math.min(best.cell, WIDEST);
+  return {
+    columns: best.columns,
+    rows: Math.ceil(Math.max(1, many) / best.columns),
+    width: cell,
+    height: cell / SHAPE,
+    gap: Math.min(14, Math.max(1.5, cell * 0.06)),
+  };
+}
+
+/** The box of the cell at a place of the grid, in the grid's own coordinates. */
+export function cellAt(grid: Grid, place: number): Box {
+  return {
+    x: (place % grid.columns) * grid.width + grid.gap / 2,
+    y: Math.floor(place / grid.columns) * grid.height + grid.gap / 2,
+    width: grid.width - grid.gap,
+    height: grid.height - grid.gap,
+  };
+}
+
+/** So many slots, up to twice as wide as high, as large as fit into a box: columns, and a slot's size. */
+export function slotGrid(many: number, box: Box): { columns: number; width: number; height: number } {
+  let best = { columns: 1, width: 0, height: 0, score: -1 };
+  for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
+    const rows = Math.ceil(Math.max(1, many) / columns);
+    const width = box.width / columns;
+    const height = Math.min(box.height / rows, width * 1.2);
+    const score = Math.min(width, height * 2) * height;
+    if (score > best.score) best = { columns, width: Math.min(width, height * 2.2), height, score };
+  }
+  return best;
+}

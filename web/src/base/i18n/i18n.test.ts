@@ -1,0 +1,66 @@
+import { createInstance } from 'i18next';
+import { describe, expect, it } from 'vitest';
+import { stateColors } from '../tokens';
+import { en } from './en';
+import { addFormats } from './formats';
+import { chooseLanguage } from './language';
+import { zh } from './zh';
+
+function texts(node: object, path = ''): [string, string][] {
+  return Object.entries(node).flatMap(([key, value]) =>
+    typeof value === 'string'
+      ? [[path + key, value] as [string, string]]
+      : texts(value as object, `${path}${key}.`),
+  );
+}
+
+/** The values that a text takes, each once; with or without a format. */
+const placeholders = (text: string) => [
+  ...new Set([...text.matchAll(/\{\{(\w+)/g)].map((match) => match[1] as string)),
+];
+
+describe('the languages', () => {
+  const english = new Map(texts(en));
+  const chinese = new Map(texts(zh));
+
+  it('have the same keys', () => {
+    expect([...chinese.keys()].sort()).toEqual([...english.keys()].sort());
+  });
+  it('have the same placeholders and no empty text', () => {
+    for (const [key, text] of english) {
+      expect(text, key).not.toBe('');
+      expect(chinese.get(key), key).not.toBe('');
+      // A language may leave one out, but can not ask for one that is not given.
+      for (const name of placeholders(chinese.get(key) ?? ''))
+        expect(placeholders(text), key).toContain(name);
+    }
+  });
+  it('name every task state that has a colour', () => {
+    expect(Object.keys(en.state).filter((state) => state !== 'UNKNOWN')).toEqual(Object.keys(stateColors));
+  });
+});
+
+it('chooses by URL, then by the last choice, then by the browser', () => {
+  expect(chooseLanguage('zh', 'en', ['en'])).toBe('zh');
+  expect(chooseLanguage(null, 'en', ['zh-CN'])).toBe('en');
+  expect(chooseLanguage(null, null, ['fr-FR', 'zh-Hans-CN', 'en'])).toBe('zh');
+  expect(chooseLanguage('xx', null, ['fr'])).toBe('en');
+});
+
+it('has a singular', () => {
+  const english = createInstance();
+  void english.init({
+    lng: 'en',
+    resources: { en: { translation: en } },
+    interpolation: { escapeValue: false },
+  });
+  addFormats(english);
+  const say = english.t as (key: string, values: object) => string;
+  expect(say('nodes.tasksRunning', { n: 1 })).toBe('1 task running');
+  expect(say('nodes.tasksRunning', { n: '1,234' })).toBe('1,234 tasks running');
+  expect(say('nodes.counted', { nodes: '1', workers: '0' })).toBe('1 node · 0 workers');
+  for (const [path, text] of texts(en)) {
+    const values = Object.fromEntries(placeholders(text).map((name) => [name, 1]));
+    expect(say(path, values), path).not.toMatch(/\{\{|undefined/);
+  }
+});

@@ -1,0 +1,33 @@
+import { RUNNING_STATES } from './tokens';
+
+export interface Progress {
+  all: number;
+  ended: number;
+  failed: number;
+  cutOff: number;
+  running: number;
+  waiting: number;
+}
+
+/** What the counts by state come to. */
+export function progressOf(states: Readonly<Record<string, number>>): Progress {
+  const all = Object.values(states).reduce((sum, number) => sum + number, 0);
+  const failed = states.FAILED ?? 0;
+  const cutOff = states.CUT_OFF ?? 0;
+  const ended = failed + cutOff + (states.FINISHED ?? 0);
+  const running = RUNNING_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0);
+  return { all, ended, failed, cutOff, running, waiting: Math.max(0, all - ended - running) };
+}
+
+/** A JSON object that somebody typed: undefined for nothing, null for what is none. */
+export function typedObject(text: string): Record<string, unknown> | null | undefined {
+  if (text.trim() === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,126 @@
+import { Button, Tooltip } from '@mantine/core';
+import { IconBellOff, IconUserCheck } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { Alert } from '../../api/alerts';
+import { duration, fullTime, shortId } from '../../base/format';
+import { toItem } from '../../base/url';
+import { Severity } from '../../ui/alerts/Severity';
+import { alertTone } from '../../ui/alerts/severity';
+import { useAnnotations } from '../../ui/alerts/useAnnotations';
+import { Link } from '../../ui/Link';
+import { Time } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './AlertList.module.css';
+import shared from './alerts.module.css';
+import { useActs } from './useActs';
+
+export function number(value: number | null): string {
+  return value === null ? '–' : String(Number(value.toPrecision(4)));
+}
+
+/** Alerts one below the other: what, where, since when, and what to do about it. */
+export function AlertList(props: { alerts: readonly Alert[]; now: number; live: boolean }) {
+  const { alerts, now, live } = props;
+  return (
+    <ul className={`rs-plain ${css.alerts}`}>
+      {alerts.map((alert) => (
+        <Row key={`${alert.fingerprint} ${alert.state}`} alert={alert} now={now} live={live} />
+      ))}
+    </ul>
+  );
+}
+
+function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean }) {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const acts = useActs();
+  const { summary, description } = useAnnotations()(alert.rule, alert.annotations);
+  const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
+  const node = alert.labels.node_id;
+  const over = alert.state === 'resolved';
+  return (
+    <li
+      className={css.alert}
+      data-tone={alertTone(alert)}
+      data-state={alert.state}
+      data-testid="alert"
+      data-rule={alert.rule}
+    >
+      <div className={css.state}>
+        <b>{t(`alerts.state.${alert.state}`)}</b>
+        <span className="rs-dim rs-num" title={fullTime(since) || undefined}>
+          {duration(Math.max(0, now - since))}
+        </span>
+      </div>
+      <div className={css.text}>
+        <div className={shared.head}>
+          <button
+            type="button"
+            className={shared.linkButton}
+            onClick={() => change((before) => ({ ...before, item: alert.rule }))}
+          >
+            {summary ?? alert.rule}
+          </button>
+          <Severity severity={alert.severity} />
+        </div>
+        {description && <div className={`rs-dim ${css.description}`}>{description}</div>}
+        <div className={`rs-pairs ${css.labels}`}>
+          {Object.entries(alert.labels).map(([name, value]) => (
+            <span key={name} className="rs-pair" title={value}>
+              <span className="rs-dim">{name}</span>{' '}
+              {name === 'node_id' && node ? (
+                <Link to={toItem(url, 'nodes', node)}>{shortId(node)}</Link>
+              ) : /^[0-9a-f]{24,}$/.test(value) ? (
+                shortId(value)
+              ) : (
+                value
+              )}
+            </span>
+          ))}
+        </div>
+        {alert.ack !== null && (
+          <div className={css.note}>
+            <IconUserCheck size={14} aria-hidden />
+            <span>
+              {t('alerts.ackedBy', { by: alert.ack.by })} <Time ns={alert.ack.time_ns} /> {alert.ack.comment}
+            </span>
+          </div>
+        )}
+        {alert.silenced_by.length > 0 && (
+          <div className={css.note} data-testid="alert-silenced">
+            <IconBellOff size={14} aria-hidden />
+            <span>{t('alerts.silenced')}</span>
+          </div>
+        )}
+      </div>
+      {!over && live && (
+        <div className={css.acts}>
+          {alert.ack === null && (
+            <Tooltip label={t('alerts.ackHint')}>
+              <Button
+                size="compact-xs"
+                variant="default"
+                onClick={() => void acts.acknowledge(alert)}
+                data-testid="alert-ack"
+              >
+                {t('alerts.ack')}
+              </Button>
+            </Tooltip>
+          )}
+          {alert.silenced_by.length === 0 && (
+            <Tooltip label={t('alerts.silenceHint')}>
+              <Button
+                size="compact-xs"
+                variant="default"
+                onClick={() => void acts.silence(alert)}
+                data-testid="alert-silence"
+              >
+                {t('alerts.silence')}
+              </Button>
+            </Tooltip>
+          )}
+        </div>
+      )}
+    </li>
+  );
+}

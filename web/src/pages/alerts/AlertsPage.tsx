@@ -1,0 +1,137 @@
+import { Skeleton } from '@mantine/core';
+import { IconBellCheck, IconPlayerPause } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { Alert } from '../../api/alerts';
+import { count } from '../../base/format';
+import { withSettings } from '../../base/url';
+import { useAnnotations } from '../../ui/alerts/useAnnotations';
+import { SearchField } from '../../ui/FilterBar';
+import { Empty, ErrorPanel, Time } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import { AlertList } from './AlertList';
+import css from './AlertsPage.module.css';
+import shared from './alerts.module.css';
+import { ChannelsTab, HistoryTab, SilencesTab } from './OtherTabs';
+import { RuleDrawer } from './RuleDrawer';
+import { RulesTab } from './RulesTab';
+import { useAlerts, useChannels, useHistory, useRules, useSilences } from './useAlerts';
+
+const TABS = ['rules', 'history', 'silences', 'channels'] as const;
+
+/** What fires now, and below it the rules, what happened, silences and channels. */
+export default function AlertsPage() {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const alerts = useAlerts(url.session);
+  const rules = useRules(url.session);
+  const history = useHistory(url.session);
+  const silences = useSilences();
+  const channels = useChannels();
+  const annotations = useAnnotations();
+  const search = url.filters.q ?? '';
+  const chosen = TABS.find((name) => name === url.settings?.tab) ?? 'rules';
+  const { data } = alerts;
+  const fits = (alert: Alert) =>
+    `${alert.rule} ${Object.values(alert.labels).join(' ')} ${annotations(alert.rule, alert.annotations).summary ?? ''}`
+      .toLowerCase()
+      .includes(search.toLowerCase());
+  // Ages count from the newest that the server said, so that they are right beside a wrong clock.
+  const now = Math.max(data?.evaluated_ns ?? 0, ...(data?.items ?? []).map((alert) => alert.active_ns));
+  const rule = rules.data?.items.find((one) => one.name === url.item);
+  const numbers = {
+    rules: rules.data?.items.length,
+    history: history.data?.total,
+    silences: silences.data?.items.filter((one) => one.state === 'active').length,
+    channels: channels.data?.items.length,
+  };
+  if (alerts.error !== null && data === undefined)
+    return <ErrorPanel error={alerts.error} onRetry={() => void alerts.refetch()} />;
+  return (
+    <div className={`rs-scroll-page ${shared.page}`} data-testid="alerts-page">
+      <div className={css.bar}>
+        <h2 className="rs-section-title" data-testid="alerts-count">
+          {data === undefined
+            ? t('alerts.loading')
+            : t('alerts.title', { firing: count(data.firing), pending: count(data.pending) })}
+        </h2>
+        {data?.evaluated_ns != null && (
+          <span className={`rs-dim ${shared.small}`}>
+            {t('alerts.evaluated')} <Time ns={data.evaluated_ns} />
+          </span>
+        )}
+        <div className="rs-filters-right">
+          <SearchField filter="q" placeholder={t('alerts.search')} />
+        </div>
+      </div>
+      {data === undefined ? (
+        <Skeleton height={60} m="md" />
+      ) : (
+        <>
+          {!data.live && (
+            <p className={css.ended}>
+              <IconPlayerPause size={15} aria-hidden /> {t('alerts.ended')}
+            </p>
+          )}
+          {data.items.length === 0 ? (
+            <Empty
+              icon={<IconBellCheck size={26} />}
+              title={t(data.live ? 'alerts.none' : 'alerts.noneEnded')}
+            >
+              {data.live && t('alerts.noneText')}
+            </Empty>
+          ) : (
+            <AlertList alerts={data.items.filter(fits)} now={now} live={data.live} />
+          )}
+          {data.left_out > 0 && (
+            <p className={`rs-dim ${shared.small}`}>{t('alerts.leftOut', { n: count(data.left_out) })}</p>
+          )}
+          {data.resolved.length > 0 && (
+            <AlertList alerts={data.resolved.filter(fits)} now={now} live={data.live} />
+          )}
+        </>
+      )}
+      <div className={`rs-tabs ${css.tabs}`} role="tablist" aria-label={t('alerts.more')}>
+        {TABS.map((name) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            aria-selected={name === chosen}
+            className="rs-tab"
+            onClick={() =>
+              change((before) => withSettings(before, { tab: name === 'rules' ? undefined : name }), {
+                replace: true,
+              })
+            }
+            data-testid={`alerts-tab-${name}`}
+          >
+            {t(`alerts.tab.${name}`)} <span className="rs-num rs-dim">{numbers[name] ?? ''}</span>
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel">
+        {chosen === 'rules' &&
+          (rules.data ? <RulesTab rules={rules.data} search={search} /> : <Wait error={rules.error} />)}
+        {chosen === 'history' &&
+          (history.data ? <HistoryTab {...history.data} search={search} /> : <Wait error={history.error} />)}
+        {chosen === 'silences' &&
+          (silences.data ? <SilencesTab items={silences.data.items} /> : <Wait error={silences.error} />)}
+        {chosen === 'channels' &&
+          (channels.data ? <ChannelsTab channels={channels.data} /> : <Wait error={channels.error} />)}
+      </div>
+      {rule !== undefined && (
+        <RuleDrawer
+          rule={rule}
+          alerts={(data?.items ?? []).filter((alert) => alert.rule === rule.name)}
+          events={(history.data?.items ?? []).filter((event) => event.rule === rule.name)}
+          now={now}
+          live={data?.live ?? false}
+        />
+      )}
+    </div>
+  );
+}
+
+function Wait({ error }: { error: Error | null }) {
+  return error === null ? <Skeleton height={120} /> : <ErrorPanel error={error} />;
+}

@@ -1,0 +1,68 @@
+import { useId } from 'react';
+import type { SeverityTone } from '../../ui/alerts/severity';
+import css from './Course.module.css';
+
+/** One or a few series without axes, and the threshold they are compared with as a dashed line. */
+export function Course(props: {
+  series: readonly (readonly (number | null)[])[];
+  threshold: number | null;
+  /** What it shows, for those who do not see it. */
+  label: string;
+  /** Of what fires: its severity's. */
+  tone?: SeverityTone;
+  width?: number;
+  height?: number;
+}) {
+  const { series, threshold, label, tone, width = 150, height = 30 } = props;
+  const id = useId();
+  const known = series.flat().filter((value): value is number => value !== null);
+  const all = threshold === null ? known : [...known, threshold];
+  const least = Math.min(0, ...all);
+  const most = Math.max(...all, least + 1e-9);
+  const y = (value: number) => height - 2 - ((value - least) * (height - 4)) / (most - least);
+  return (
+    <svg
+      className={css.course}
+      data-testid="alert-course"
+      viewBox={`0 0 ${width} ${height}`}
+      width={width}
+      height={height}
+      preserveAspectRatio="none"
+      role="img"
+      aria-labelledby={id}
+      data-tone={tone}
+    >
+      <title id={id}>{label}</title>
+      {series.map((values, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: series have no other identity here
+        <path key={at} d={line(values, width, y)} fill="none" vectorEffect="non-scaling-stroke" />
+      ))}
+      {threshold !== null && (
+        <line
+          x1={0}
+          x2={width}
+          y1={y(threshold)}
+          y2={y(threshold)}
+          className={css.threshold}
+          vectorEffect="non-scaling-stroke"
+        />
+      )}
+    </svg>
+  );
+}
+
+function line(values: readonly (number | null)[], width: number, y: (value: number) => number): string {
+  let path = '';
+  let pen = false;
+  values.forEach((value, at) => {
+    if (value === null) {
+      pen = false;
+      return;
+    }
+    const x = values.length < 2 ? width / 2 : (at * width) / (values.length - 1);
+    path += `${pen ? 'L' : 'M'}${x.toFixed(1)},${y(value).toFixed(1)}`;
+    if (!pen && values[at + 1] == null) path += `h1`; // a lone sample is a dot
+    pen = true;
+  });
+  return path;
+}

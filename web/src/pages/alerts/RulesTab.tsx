@@ -1,0 +1,139 @@
+import { Anchor, Alert as Notice } from '@mantine/core';
+import { IconAlertTriangle, IconDownload } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { Rule, Rules } from '../../api/alerts';
+import { wholeAge } from '../../base/format';
+import { Severity } from '../../ui/alerts/Severity';
+import { alertTone, severityTone } from '../../ui/alerts/severity';
+import { useSessionUrl } from '../../ui/useUrl';
+import { number } from './AlertList';
+import shared from './alerts.module.css';
+import { Course } from './Course';
+import { useCourse } from './useAlerts';
+
+/** Every rule: its state, what it compares and how that went within the last hour. */
+export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
+  const { t } = useTranslation();
+  const [, change] = useSessionUrl();
+  const wanted = search.toLowerCase();
+  const shown = rules.items.filter((rule) =>
+    `${rule.name} ${rule.severity} ${rule.group} ${rule.expr}`.toLowerCase().includes(wanted),
+  );
+  return (
+    <>
+      {rules.problems.map((problem) => (
+        <Notice
+          key={`${problem.file} ${problem.message}`}
+          color="yellow"
+          variant="light"
+          mb="sm"
+          icon={<IconAlertTriangle size={18} />}
+          title={problem.file || undefined}
+        >
+          {problem.message} {problem.remedy}
+        </Notice>
+      ))}
+      <div className={shared.tableWrap}>
+        <table className="rs-plain-table" data-testid="alert-rules">
+          <thead>
+            <tr>
+              <th>{t('alerts.rule')}</th>
+              <th>{t('alerts.stateColumn')}</th>
+              <th>{t('alerts.course')}</th>
+              <th>{t('alerts.condition')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((rule) => (
+              <tr
+                key={`${rule.name} ${rule.enabled}`}
+                data-testid="alert-rule"
+                data-name={rule.name}
+                data-off={!rule.enabled || undefined}
+              >
+                <td>
+                  <button
+                    type="button"
+                    className={shared.linkButton}
+                    onClick={() => change((before) => ({ ...before, item: rule.name }))}
+                  >
+                    {rule.name}
+                  </button>
+                  <div className={`rs-dim ${shared.small}`}>
+                    <Severity severity={rule.severity} />{' '}
+                    {rule.source === 'shipped' ? t('alerts.shipped') : rule.source}
+                  </div>
+                </td>
+                <td>
+                  {rule.enabled ? (
+                    <span className="rs-state">
+                      <span className="rs-dot" style={{ background: `var(--rs-tone-${toneOf(rule)})` }} />
+                      {rule.error ? t('alerts.failing') : t(`alerts.state.${rule.state}`)}
+                      {rule.alerts > 1 && <span className="rs-num rs-dim">{rule.alerts}</span>}
+                    </span>
+                  ) : (
+                    <span className="rs-dim">{t('alerts.off')}</span>
+                  )}
+                </td>
+                <td>{rule.enabled && <RuleCourse rule={rule} />}</td>
+                <td>
+                  <code className={shared.expr}>{rule.expr}</code>
+                  <div className={`rs-dim ${shared.small}`}>
+                    {rule.for_s > 0 && t('alerts.forLong', { time: wholeAge(rule.for_s * 1000) })}{' '}
+                    {rule.keep_firing_for_s > 0 &&
+                      t('alerts.keeps', { time: wholeAge(rule.keep_firing_for_s * 1000) })}{' '}
+                    {rule.error && <span className={shared.error}>{rule.error}</span>}
+                  </div>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className={`rs-dim ${shared.small}`}>
+        {t('alerts.rulesHint', { folder: rules.folder })}{' '}
+        <Anchor href="/api/alerts/export" download="rayscope-rules.yml" data-testid="alerts-export">
+          <IconDownload size={13} aria-hidden /> {t('alerts.export')}
+        </Anchor>
+      </p>
+    </>
+  );
+}
+
+function toneOf(rule: Rule): string {
+  if (rule.error) return 'waiting';
+  return rule.state === 'inactive' ? 'good' : alertTone(rule);
+}
+
+/** Of the newest values the one that is nearest to the threshold, or farthest beyond it. */
+function worst(values: readonly (number | null)[], op: string | null): number | null {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return null;
+  return op === '<' || op === '<=' || op === '==' ? Math.min(...known) : Math.max(...known);
+}
+
+export function RuleCourse({ rule, width }: { rule: Rule; width?: number }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const expr = rule.value_expr ?? rule.expr;
+  const course = useCourse(url.session, expr);
+  const series = course.data?.series.map((one) => one.values) ?? [];
+  if (series.length === 0) return <span className={`rs-dim ${shared.small}`}>{t('alerts.noValues')}</span>;
+  const newest = series.map((values) => values.findLast((value) => value !== null) ?? null);
+  const label = t('alerts.courseLabel', {
+    value: newest.map(number).join(', '),
+    threshold: number(rule.threshold),
+  });
+  return (
+    <span className={shared.course} title={label}>
+      <Course
+        series={series}
+        threshold={rule.threshold}
+        label={label}
+        tone={rule.state === 'firing' ? severityTone(rule.severity) : undefined}
+        width={width}
+      />
+      <span className={`rs-num ${shared.small}`}>{number(worst(newest, rule.op))}</span>
+    </span>
+  );
+}

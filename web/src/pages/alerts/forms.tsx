@@ -1,0 +1,60 @@
+import { SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { load, save } from '../../base/storage';
+
+/** What a person fills in before an act; the act's body reads it when it is confirmed. */
+export interface Draft {
+  by: string;
+  comment: string;
+  duration_s: number;
+}
+
+const HOURS = [1, 4, 24, 168];
+
+export function newDraft(): Draft {
+  return { by: load('operator-name') ?? '', comment: '', duration_s: 3600 };
+}
+
+/** Name, comment and (of a silence) how long. `draft` is changed in place: it is what will be sent. */
+export function DraftForm({ draft, text, timed }: { draft: Draft; text: string; timed?: boolean }) {
+  const { t } = useTranslation();
+  const [shown, setShown] = useState({ ...draft });
+  const set = (changed: Partial<Draft>) => {
+    Object.assign(draft, changed);
+    setShown({ ...draft });
+    if (changed.by !== undefined) save('operator-name', changed.by);
+  };
+  return (
+    <Stack gap="sm">
+      <Text size="sm">{text}</Text>
+      {timed && (
+        <SegmentedControl
+          size="xs"
+          aria-label={t('alerts.howLong')}
+          value={String(shown.duration_s / 3600)}
+          onChange={(hours) => set({ duration_s: Number(hours) * 3600 })}
+          data={HOURS.map((hours) => ({
+            value: String(hours),
+            label: hours < 24 ? t('alerts.hours', { n: hours }) : t('alerts.days', { n: hours / 24 }),
+          }))}
+          data-testid="silence-hours"
+        />
+      )}
+      <TextInput
+        size="sm"
+        label={t('alerts.yourName')}
+        value={shown.by}
+        onChange={(event) => set({ by: event.currentTarget.value })}
+        data-testid="draft-by"
+      />
+      <TextInput
+        size="sm"
+        label={t('alerts.comment')}
+        value={shown.comment}
+        onChange={(event) => set({ comment: event.currentTarget.value })}
+        data-testid="draft-comment"
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { alertTone, severityTone, worstTone } from '../../ui/alerts/severity';
+import { withPlaces } from './template';
+
+it('has one colour for a severity', () => {
+  expect(['critical', 'warning', 'info', 'page'].map(severityTone)).toEqual([
+    'bad',
+    'waiting',
+    'quiet',
+    'quiet',
+  ]);
+  expect(alertTone({ state: 'firing', severity: 'warning' })).toBe('waiting');
+  expect(alertTone({ state: 'pending', severity: 'critical' })).toBe('quiet');
+});
+
+it('counts what fires in the colour of the gravest', () => {
+  expect(worstTone([])).toBe('quiet');
+  expect(worstTone([{ state: 'firing', severity: 'warning' }])).toBe('waiting');
+  expect(
+    worstTone([
+      { state: 'firing', severity: 'warning' },
+      { state: 'firing', severity: 'critical' },
+    ]),
+  ).toBe('bad');
+  expect(worstTone([{ state: 'pending', severity: 'critical' }])).toBe('quiet');
+});
+
+it('names the places of a template instead of showing its code', () => {
+  expect(withPlaces('Node {{ $labels.node_ip }} at {{ $value | printf "%.0f" }} %')).toBe(
+    'Node ‹node_ip› at ‹value› %',
+  );
+  expect(withPlaces('{{- humanize .Value -}} of {{ .Labels.queue }}')).toBe('‹value› of ‹queue›');
+  expect(withPlaces('no places {{')).toBe('no places {{');
+});

@@ -1,0 +1,75 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect } from 'react';
+import type { AlertEvent, Alerts, Channels, Rules, Silence } from '../../api/alerts';
+import { get } from '../../api/client';
+import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { type AlertsTopic, useTopic } from '../../api/realtime';
+import type { QueryAnswer } from '../../ui/charts/series';
+
+const slow = () => refreshInterval(REFRESH_ENDED);
+
+/** What fires; asked for anew as soon as the push says that something is different. */
+export function useAlerts(session: string) {
+  const topic = useTopic<AlertsTopic>('alerts', { session });
+  const refresh = useRefresh();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the topic itself is what has changed
+  useEffect(refresh, [topic, refresh]);
+  return useQuery({
+    queryKey: ['alerts', 'active', session],
+    queryFn: ({ signal }) => get<Alerts>('/alerts', { session }, signal),
+    refetchInterval: slow,
+  });
+}
+
+export function useRules(session: string) {
+  return useQuery({
+    queryKey: ['alerts', 'rules', session],
+    queryFn: ({ signal }) => get<Rules>('/alerts/rules', { session }, signal),
+    refetchInterval: slow,
+  });
+}
+
+export function useHistory(session: string) {
+  return useQuery({
+    queryKey: ['alerts', 'history', session],
+    queryFn: ({ signal }) =>
+      get<{ items: AlertEvent[]; total: number; kept_at_most: number }>(
+        '/alerts/history',
+        { session, limit: 200 },
+        signal,
+      ),
+    refetchInterval: slow,
+  });
+}
+
+export function useSilences() {
+  return useQuery({
+    queryKey: ['alerts', 'silences'],
+    queryFn: ({ signal }) => get<{ items: Silence[] }>('/alerts/silences', {}, signal),
+    refetchInterval: slow,
+  });
+}
+
+export function useChannels() {
+  return useQuery({
+    queryKey: ['alerts', 'channels'],
+    queryFn: ({ signal }) => get<Channels>('/alerts/channels', {}, signal),
+    refetchInterval: slow,
+  });
+}
+
+/** The last hour of what a rule compares: the five greatest series. */
+export function useCourse(session: string, expr: string) {
+  return useQuery({
+    queryKey: ['alert-course', session, expr],
+    queryFn: ({ signal }) => get<QueryAnswer>('/metrics/query', { session, expr, limit: 5 }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: () => refreshInterval(15_000),
+  });
+}
+
+/** Ask for everything about alerts anew. */
+export function useRefresh(): () => void {
+  const client = useQueryClient();
+  return useCallback(() => void client.invalidateQueries({ queryKey: ['alerts'] }), [client]);
+}

@@ -1,0 +1,151 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { get } from '../../api/client';
+import { useSessionInterval } from '../../api/queries';
+import type { Item, Ns } from '../../api/types';
+import { headline } from '../../base/format';
+import { Section } from '../../ui/Drawer';
+import { ItemLink } from '../../ui/ItemLink';
+import { ItemState, Time } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import { Json } from '../../ui/Value';
+import { WhyPending } from '../../ui/WhyPending';
+import css from './EntityDetails.module.css';
+import { EntityView } from './EntityView';
+import shared from './entities.module.css';
+import { ProgressSection } from './ProgressSection';
+
+interface Told {
+  time_ns: Ns;
+  state: string;
+  node_id?: string;
+  death_reason?: string;
+  death_message?: string;
+  message?: string;
+}
+
+const said = (step: Told) => step.death_reason ?? step.death_message ?? step.message ?? '';
+
+/** Every change of state that was told. */
+function History({ path, id }: { path: string; id: string }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const interval = useSessionInterval(url.session);
+  const item = useQuery({
+    queryKey: ['item', path, url.session, id],
+    queryFn: ({ signal }) =>
+      get<{ history: Told[] }>(`${path}/${encodeURIComponent(id)}`, { session: url.session }, signal),
+    refetchInterval: interval,
+  });
+  if (item.data === undefined) return null;
+  return (
+    <Section title={t('jobs.history')} testId="item-history">
+      {item.data.history.length === 0 && <p className="rs-dim rs-memory-none">{t('jobs.noHistory')}</p>}
+      <ol className={css.itemHistory}>
+        {item.data.history.map((step) => (
+          <li key={`${step.time_ns} ${step.state}`}>
+            <Time ns={step.time_ns} exact />
+            <ItemState state={step.state} />
+            <span className="rs-dim rs-break" title={said(step)}>
+              {headline(said(step))}
+              {step.node_id !== undefined && step.death_reason === undefined && (
+                <ItemLink view="nodes" id={step.node_id} />
+              )}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+const WAITING = new Set([
+  'PENDING_CREATION',
+  'DEPENDENCIES_UNREADY',
+  'RESTARTING',
+  'PENDING',
+  'RESCHEDULING',
+]);
+
+export function ActorDetail({ actor }: { actor: Item }) {
+  const id = String(actor.actor_id);
+  return (
+    <>
+      {(WAITING.has(String(actor.state)) || actor.worker_id === null) && (
+        <WhyPending is={(one) => one.id === id} />
+      )}
+      <ProgressSection of="actors" id={id} filter="actor_id" />
+      <History path="/actors" id={id} />
+    </>
+  );
+}
+
+export function ActorsPage() {
+  return <EntityView view="actors" extras={{ detail: (actor) => <ActorDetail actor={actor} /> }} />;
+}
+
+interface Bundle {
+  index: number;
+  resources: Record<string, number>;
+  node_id: string | null;
+}
+
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['bundles']);
+
+export function PlacementGroupsPage() {
+  return (
+    <EntityView
+      view="placement-groups"
+      extras={{ detail: (group) => <GroupDetail group={group} />, hide: SHOWN_ELSEWHERE }}
+    />
+  );
+}
+
+function GroupDetail({ group }: { group: Item }) {
+  const { t } = useTranslation();
+  const bundles = parsed(group.bundles);
+  return (
+    <>
+      {(WAITING.has(String(group.state)) || group.end_known_by !== null) && (
+        <WhyPending is={(one) => one.id === group.placement_group_id} />
+      )}
+      <Section title={t('jobs.bundles')}>
+        <table className={shared.jobFunctions} data-testid="bundles">
+          <thead>
+            <tr>
+              <th>{t('jobs.bundle')}</th>
+              <th>{t('jobs.resources')}</th>
+              <th>{t('jobs.node')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {bundles.map((bundle) => (
+              <tr key={bundle.index}>
+                <td className="rs-num">{bundle.index}</td>
+                <td>
+                  <Json value={bundle.resources} />
+                </td>
+                <td>
+                  {bundle.node_id ? (
+                    <ItemLink view="nodes" id={bundle.node_id} />
+                  ) : (
+                    <span className="rs-dim">{t('jobs.notPlaced')}</span>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Section>
+    </>
+  );
+}
+
+function parsed(text: unknown): Bundle[] {
+  try {
+    const value: unknown = JSON.parse(String(text ?? '[]'));
+    return Array.isArray(value) ? (value as Bundle[]) : [];
+  } catch {
+    return [];
+  }
+}

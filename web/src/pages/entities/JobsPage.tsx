@@ -1,0 +1,84 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { States } from '../../api/jobs';
+import type { Item } from '../../api/types';
+import { count, nanosBetween } from '../../base/format';
+import { progressOf } from '../../base/progress';
+import type { Column } from '../../ui/columns';
+import { StackedBar } from '../../ui/StackedBar';
+import { CopyId, Dash, Duration } from '../../ui/small';
+import { EntityView } from './EntityView';
+import { JobDetail } from './JobDetail';
+import css from './JobsPage.module.css';
+import { SubmitJob } from './SubmitJob';
+
+const HIDDEN: ReadonlySet<string> = new Set(['tasks']);
+
+export default function JobsPage() {
+  const { t } = useTranslation();
+  const columns = useMemo<Record<string, Column<Item>>>(
+    () => ({
+      tasks: {
+        id: 'tasks',
+        header: t('jobs.progress'),
+        width: 190,
+        cell: (job) => <ProgressCell states={(job.tasks ?? {}) as States} />,
+      },
+      // What was submitted and has no driver yet is on record by its submission id.
+      job_id: {
+        id: 'job_id',
+        header: t('field.job_id'),
+        width: 104,
+        sort: 'job_id',
+        cell: (job) => (job.job_id === job.submission_id ? <Dash /> : <CopyId id={String(job.job_id)} />),
+      },
+      duration: {
+        id: 'duration',
+        header: t('time.duration'),
+        width: 92,
+        align: 'right',
+        cell: (job) => (
+          <Duration
+            ns={nanosBetween(job.start_ns as number | null, (job.end_ns as number | null) ?? nowNs(job))}
+          />
+        ),
+      },
+    }),
+    [t],
+  );
+  return (
+    <EntityView
+      view="jobs"
+      extras={{
+        columns,
+        toolbar: <SubmitJob />,
+        detail: (job) => <JobDetail job={job} />,
+        hide: HIDDEN,
+      }}
+    />
+  );
+}
+
+const ENDED = new Set(['SUCCEEDED', 'FAILED', 'STOPPED', 'FINISHED', 'CUT_OFF', 'DEAD']);
+
+function nowNs(job: Item): number | null {
+  return ENDED.has(String(job.state)) ? null : Date.now() * 1e6;
+}
+
+function ProgressCell({ states }: { states: States }) {
+  const { t } = useTranslation();
+  const progress = progressOf(states);
+  if (progress.all === 0) return <Dash />;
+  return (
+    <span className="rs-job-progress">
+      <StackedBar states={states} />
+      <span className={`rs-num ${css.share}`}>
+        {progress.failed > 0 ? (
+          <span className={css.failed}>{t('jobs.failed', { n: count(progress.failed) })}</span>
+        ) : (
+          `${count(progress.ended)} / ${count(progress.all)}`
+        )}
+      </span>
+    </span>
+  );
+}

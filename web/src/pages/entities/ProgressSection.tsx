@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { get } from '../../api/client';
+import type { Progress, States } from '../../api/jobs';
+import { useSessionInterval } from '../../api/queries';
+import { count } from '../../base/format';
+import { progressOf } from '../../base/progress';
+import { toView } from '../../base/url';
+import { Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { StackedBar } from '../../ui/StackedBar';
+import { Duration, ErrorPanel } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import shared from './entities.module.css';
+import css from './ProgressSection.module.css';
+
+/** All attempts of a job or an actor, by function. `filter` is what the list of tasks calls it. */
+export function ProgressSection({
+  of,
+  id,
+  filter,
+}: {
+  of: 'jobs' | 'actors';
+  id: string;
+  filter: 'job_id' | 'actor_id';
+}) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const interval = useSessionInterval(url.session);
+  const progress = useQuery({
+    queryKey: ['progress', of, url.session, id],
+    queryFn: ({ signal }) =>
+      get<Progress>(`/${of}/${encodeURIComponent(id)}/progress`, { session: url.session }, signal),
+    refetchInterval: interval,
+  });
+  if (progress.error !== null && progress.data === undefined) return <ErrorPanel error={progress.error} />;
+  const told = progress.data;
+  const all = told === undefined ? undefined : progressOf(told.states);
+  return (
+    <Section
+      title={t('jobs.progress')}
+      testId="job-progress"
+      right={
+        all !== undefined && all.all > 0 ? (
+          <span className="rs-num rs-dim">
+            {t('jobs.progressOf', { ended: count(all.ended), all: count(all.all) })}
+          </span>
+        ) : undefined
+      }
+    >
+      {told !== undefined && told.attempts === 0 && <p className="rs-dim">{t('jobs.noTasks')}</p>}
+      {told !== undefined && told.attempts > 0 && (
+        <>
+          <StackedBar states={told.states} height={8} />
+          <table className={shared.jobFunctions}>
+            <thead>
+              <tr>
+                <th>{t('jobs.function')}</th>
+                <th>{t('jobs.progress')}</th>
+                <th className="rs-right">{t('jobs.attempts')}</th>
+                <th className="rs-right" title={t('timeHint.waiting')}>
+                  {t('time.waiting')}
+                </th>
+                <th className="rs-right" title={t('timeHint.duration')}>
+                  {t('time.duration')}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {told.functions.map((row) => (
+                <tr key={`${row.func_name} ${row.type}`} data-testid="job-function">
+                  <td>
+                    <Link
+                      className="rs-link rs-ellipsis"
+                      title={row.func_name ?? undefined}
+                      to={toView(url, 'tasks', {
+                        [filter]: id,
+                        ...(row.func_name && { func_name: row.func_name }),
+                        ...(row.type && { type: row.type }),
+                      })}
+                    >
+                      {row.func_name ?? t('common.unknown')}
+                    </Link>
+                  </td>
+                  <td>
+                    <StateBar states={row.states} />
+                  </td>
+                  <td className="rs-right rs-num">{count(row.attempts)}</td>
+                  <td className="rs-right">
+                    <Duration ns={row.waiting_ns} />
+                  </td>
+                  <td className="rs-right">
+                    <Duration ns={row.duration_ns} />
+                  </td>
+                </tr>
+              ))}
+              {told.rest.functions > 0 && (
+                <tr className="rs-dim">
+                  <td>{t('jobs.rest', { n: count(told.rest.functions) })}</td>
+                  <td>
+                    <StateBar states={told.rest.states} />
+                  </td>
+                  <td className="rs-right rs-num">{count(told.rest.attempts)}</td>
+                  <td />
+                  <td />
+                </tr>
+              )}
+            </tbody>
+          </table>
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** A bar, and what of it is not simply done. */
+function StateBar({ states }: { states: States }) {
+  const { t } = useTranslation();
+  const { failed, cutOff, running, waiting } = progressOf(states);
+  const notes = [
+    failed > 0 && t('jobs.failed', { n: count(failed) }),
+    cutOff > 0 && t('jobs.cutOff', { n: count(cutOff) }),
+    running > 0 && t('jobs.running', { n: count(running) }),
+    waiting > 0 && t('jobs.waiting', { n: count(waiting) }),
+  ].filter((note) => note !== false);
+  return (
+    <div>
+      <StackedBar states={states} />
+      {notes.length > 0 && <div className={`${css.jobNotes} rs-num`}>{notes.join(' · ')}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,231 @@
+import { Select } from '@mantine/core';
+import { IconAlertTriangle, IconCircleX, IconInfoCircle, IconMoodEmpty } from '@tabler/icons-react';
+import { useCallback, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import {
+  type EventsPage as Answer,
+  type ClusterEvent,
+  EVENT_KINDS,
+  SEVERITIES,
+  type Severity,
+} from '../../api/jobs';
+import { useSessionInterval } from '../../api/queries';
+import { useLiveList } from '../../api/useLiveList';
+import { count, time } from '../../base/format';
+import { toggleState, withFilter } from '../../base/url';
+import type { Column } from '../../ui/columns';
+import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
+import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
+import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { SearchField } from '../../ui/FilterBar';
+import { ItemLink } from '../../ui/ItemLink';
+import { Link } from '../../ui/Link';
+import { LiveTable, TableCount, useOpenItem } from '../../ui/LiveTable';
+import { CopyId, Dash, Empty, Time } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './EventsPage.module.css';
+
+const ICONS = { ERROR: IconCircleX, WARNING: IconAlertTriangle, INFO: IconInfoCircle };
+const keyOf = (event: ClusterEvent) => `${event.time_ns} ${event.event} ${event.id} ${event.title}`;
+
+/** What happened, newest first. */
+export default function EventsPage() {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const eventName = useEventName();
+  const interval = useSessionInterval(url.session);
+  const { severity, kind, node_id, job_id, q, since_ns, until_ns } = url.filters;
+  const params = { session: url.session, severity, kind, node_id, job_id, q, since_ns, until_ns };
+  const list = useLiveList<ClusterEvent, Answer>('/events', params, keyOf, interval);
+  const columns = useMemo<Column<ClusterEvent>[]>(
+    () => [
+      {
+        id: 'severity',
+        header: '',
+        width: 34,
+        cell: (event) => <SeverityIcon severity={event.severity} />,
+      },
+      {
+        id: 'time',
+        header: t('events.time'),
+        width: 112,
+        cell: (event) => <Time ns={event.time_ns} exact />,
+      },
+      {
+        id: 'event',
+        header: t('events.what'),
+        width: 156,
+        cell: (event) => <span className="rs-ellipsis">{eventName(event.event)}</span>,
+      },
+      {
+        id: 'title',
+        header: t('events.of'),
+        width: 156,
+        cell: (event) => (
+          <span className="rs-ellipsis" title={event.title ?? undefined}>
+            {event.title ?? <Dash />}
+          </span>
+        ),
+      },
+      {
+        id: 'count',
+        header: t('events.count'),
+        width: 62,
+        align: 'right',
+        cell: (event) => <span className="rs-num">{event.count > 1 ? count(event.count) : ''}</span>,
+      },
+      {
+        id: 'message',
+        header: t('events.message'),
+        width: 240,
+        grow: true,
+        cell: (event) => (
+          <span className="rs-ellipsis" title={event.message ?? undefined}>
+            {inShort(event)}
+          </span>
+        ),
+      },
+      { id: 'node', header: t('events.node'), width: 104, cell: (event) => <CopyId id={event.node_id} /> },
+      { id: 'job', header: t('events.job'), width: 104, cell: (event) => <CopyId id={event.job_id} /> },
+    ],
+    [t, eventName],
+  );
+  const choice = useColumnChoice('events', columns);
+  const item = useOpenItem(keyOf);
+  const shown = url.item === undefined ? undefined : list.rows.find((event) => keyOf(event) === url.item);
+  const chosen = new Set((severity ?? '').split(','));
+  return (
+    <>
+      <div className="rs-filters">
+        <h1 className="rs-view-title">{t('nav.events')}</h1>
+        {SEVERITIES.map((name) => (
+          <button
+            key={name}
+            type="button"
+            className="rs-chip"
+            data-tone={SEVERITY_TONES[name]}
+            aria-pressed={chosen.has(name)}
+            onClick={() =>
+              change((before) => withFilter(before, 'severity', toggleState(before.filters.severity, name)))
+            }
+            data-testid={`events-${name}`}
+          >
+            <SeverityIcon severity={name} />
+            {t(`events.${name}`)}
+            <span className="rs-num">{count(list.first?.by_severity[name])}</span>
+          </button>
+        ))}
+        <Select
+          size="xs"
+          w={160}
+          clearable
+          aria-label={t('events.kinds')}
+          placeholder={t('events.all')}
+          data={EVENT_KINDS.map((name) => ({ value: name, label: t(`events.kind.${name}`) }))}
+          value={kind ?? null}
+          onChange={(value) => change((before) => withFilter(before, 'kind', value ?? undefined))}
+          data-testid="events-kind"
+        />
+        <SearchField filter="q" placeholder={t('filter.nameOrId')} />
+        <div className="rs-filters-right">
+          <TableCount list={list} />
+          <ColumnChooser columns={columns} choice={choice} />
+        </div>
+      </div>
+      <LiveTable
+        list={list}
+        choice={choice}
+        testId="events-table"
+        rowTestId="events-row"
+        label={t('nav.events')}
+        columns={columns}
+        keyOf={keyOf}
+        openKey={item.openKey}
+        onOpen={item.onOpen}
+        empty={
+          <Empty icon={<IconMoodEmpty size={26} />} title={t('events.empty')}>
+            {t('table.emptyLive')}
+          </Empty>
+        }
+      />
+      {shown !== undefined && <EventDrawer event={shown} onClose={item.close} />}
+    </>
+  );
+}
+
+function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => void }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const eventName = useEventName();
+  const place = placeOf(url, event);
+  return (
+    <Drawer
+      testId="item-drawer"
+      title={event.title ?? eventName(event.event)}
+      subtitle={
+        <span className={css.title}>
+          <SeverityIcon severity={event.severity} /> {eventName(event.event)}
+        </span>
+      }
+      onClose={onClose}
+    >
+      <p className="rs-drawer-links">
+        {place !== undefined && (
+          <Link to={place} testId="event-open">
+            {t(event.kind === 'task' ? 'events.openFailures' : 'events.open')}
+          </Link>
+        )}
+      </p>
+      <Section title={t('entity.fields')}>
+        <Fields>
+          <Field name={t('events.time')} hint="time_ns">
+            <Time ns={event.time_ns} full />
+            {event.count > 1 && event.last_ns !== null && (
+              <> {t('events.until', { time: time(event.last_ns) })}</>
+            )}
+          </Field>
+          {event.count > 1 && (
+            <Field name={t('events.count')} hint="count">
+              {count(event.count)}
+            </Field>
+          )}
+          {event.message !== null && (
+            <Field name={t('events.message')} hint="message">
+              <span className="rs-lines">{event.message}</span>
+            </Field>
+          )}
+          {event.node_id !== null && (
+            <Field name={t('events.node')} hint="node_id">
+              <ItemLink view="nodes" id={event.node_id} full />
+            </Field>
+          )}
+          {event.job_id !== null && (
+            <Field name={t('events.job')} hint="job_id">
+              <ItemLink view="jobs" id={event.job_id} full />
+            </Field>
+          )}
+        </Fields>
+      </Section>
+    </Drawer>
+  );
+}
+
+function SeverityIcon({ severity }: { severity: Severity }) {
+  const { t } = useTranslation();
+  const Icon = ICONS[severity];
+  return (
+    <span className={css.severity} data-tone={SEVERITY_TONES[severity]} title={t(`events.${severity}`)}>
+      <Icon size={15} aria-label={t(`events.${severity}`)} />
+    </span>
+  );
+}
+
+/** Ray's own name where we have no words. */
+function useEventName(): (event: string) => string {
+  const { t, i18n } = useTranslation();
+  return useCallback(
+    (event) =>
+      i18n.exists(`events.event.${event}`) ? t(`events.event.${event}` as 'events.event.NODE_DEAD') : event,
+    [t, i18n],
+  );
+}

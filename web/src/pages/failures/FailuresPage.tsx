@@ -1,0 +1,137 @@
+import { IconCircleCheck } from '@tabler/icons-react';
+import { useCallback, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useFailures } from '../../api/queries';
+import { type Failures, OUTCOMES } from '../../api/types';
+import { count } from '../../base/format';
+import { type SessionUrl, toView, withFilter } from '../../base/url';
+import type { PageProps } from '../../shell/pages';
+import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
+import { FilterBar, FilterSelect } from '../../ui/FilterBar';
+import { NothingFound } from '../../ui/NothingFound';
+import { Empty, ErrorPanel } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import { failureColumns } from './failureColumns';
+import {
+  type FailureRow,
+  failureKey,
+  failureKind,
+  failureRows,
+  isGroup,
+  isMore,
+  type MoreAttempts,
+} from './failureRows';
+
+const NO_FAILURES: Failures = {
+  session: '',
+  items: [],
+  total: 0,
+  tasks: { final: 0, retrying: 0, recovered: 0 },
+};
+
+/** What failed and what became of it: failures by signature, each unfolding into its attempts. */
+export default function FailuresPage({ summary }: PageProps) {
+  const { t, i18n } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const { state: _, ...filters } = url.filters;
+  const failures = useFailures(url.session, filters);
+  const found = failures.data ?? NO_FAILURES;
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => failureRows(found.items, unfolded), [found.items, unfolded]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
+  const columns = useMemo(() => failureColumns(t, unfolded), [t, i18n.language, unfolded]);
+  const choice = useColumnChoice('failures', columns);
+  const open = useCallback(
+    (row: FailureRow, { follow }: { follow: boolean }) => {
+      if (isMore(row)) {
+        if (!follow) change((before) => listOf(before, row));
+      } else if (!isGroup(row)) {
+        change((before) => ({ ...before, task: row.task_id, attempt: row.attempt }), { replace: follow });
+      } else if (!follow) {
+        setUnfolded((before) => toggled(before, failureKey(row)));
+      }
+    },
+    [change],
+  );
+  return (
+    <>
+      <FilterBar
+        summary={summary}
+        hide={['state']}
+        first={<OutcomeField tasks={found.tasks} />}
+        right={
+          <>
+            <span className="rs-num rs-dim rs-loaded" data-testid="table-count" data-total={found.total}>
+              {failures.data &&
+                t('failures.groups', {
+                  n: count(found.items.length),
+                  of: count(found.total),
+                  attempts: count(found.items.reduce((sum, one) => sum + one.attempts, 0)),
+                })}
+            </span>
+            <ColumnChooser columns={columns} choice={choice} />
+          </>
+        }
+      />
+      {failures.error !== null && failures.data === undefined ? (
+        <ErrorPanel error={failures.error} onRetry={() => void failures.refetch()} />
+      ) : (
+        <DataTable
+          testId="failure-table"
+          rowTestId="failure-row"
+          kindOf={failureKind}
+          listKey={JSON.stringify(filters)}
+          label={t('nav.failures')}
+          columns={columns}
+          visibility={choice.visibility}
+          rows={rows}
+          keyOf={failureKey}
+          openKey={url.task && `${url.task}:${url.attempt ?? ''}`}
+          onOpen={open}
+          loading={failures.isPending}
+          outdated={failures.isPlaceholderData}
+          empty={
+            Object.keys(filters).length > 0 ? (
+              <NothingFound />
+            ) : (
+              <Empty icon={<IconCircleCheck size={26} />} title={t('failures.empty')}>
+                {t('failures.emptyText')}
+              </Empty>
+            )
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function OutcomeField({ tasks }: { tasks: Failures['tasks'] }) {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  return (
+    <FilterSelect
+      testId="filter-outcome"
+      label={t('failures.outcome')}
+      data={OUTCOMES.map((value) => ({
+        value,
+        label: `${t(`failures.outcomes.${value}`)} (${count(tasks[value])})`,
+      }))}
+      value={url.filters.outcome}
+      onChange={(value) => change((before) => withFilter(before, 'outcome', value ?? undefined))}
+    />
+  );
+}
+
+/** The failed attempts of a group's function with its error type, in the list of tasks. */
+function listOf(url: SessionUrl, { of: group }: MoreAttempts): SessionUrl {
+  const { outcome: _, ...filters } = url.filters;
+  const { func_name, error_type } = group;
+  const own = { ...(func_name && { func_name }), ...(error_type && { error_type }) };
+  return toView(url, 'tasks', { ...filters, ...own, state: 'FAILED' });
+}
+
+function toggled(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
+  const next = new Set(set);
+  if (!next.delete(key)) next.add(key);
+  return next;
+}

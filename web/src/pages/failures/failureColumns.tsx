@@ -1,0 +1,132 @@
+import { IconChevronRight } from '@tabler/icons-react';
+import type { TFunction } from 'i18next';
+import type { FailureGroup, Outcome } from '../../api/types';
+import { count } from '../../base/format';
+import type { Tone } from '../../base/tokens';
+import type { Column } from '../../ui/columns';
+import { CopyId, Dash, Time } from '../../ui/small';
+import css from './failureColumns.module.css';
+import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
+
+const TONES: Record<Outcome, Tone> = { final: 'bad', retrying: 'waiting', recovered: 'quiet' };
+
+/** What a group and its attempts have in common: what, why and where first. */
+export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Column<FailureRow>[] {
+  const ofGroup = (cell: (group: FailureGroup) => React.ReactNode) => (row: FailureRow) =>
+    isGroup(row) ? cell(row) : null;
+  return [
+    {
+      id: 'name',
+      header: t('column.func_name'),
+      width: 190,
+      cell: (row) =>
+        isGroup(row) ? (
+          <GroupName group={row} isUnfolded={unfolded.has(failureKey(row))} />
+        ) : isMore(row) ? null : (
+          <span className={css.attempt}>
+            <span className="rs-dim">
+              {row.attempt === 0 ? t('task.firstAttempt') : t('task.attempt', { n: row.attempt })}
+            </span>
+            <CopyId id={row.task_id} />
+          </span>
+        ),
+    },
+    {
+      id: 'error_message',
+      header: t('column.error_message'),
+      width: 260,
+      grow: true,
+      cell: (row) =>
+        isMore(row) ? (
+          <span className={`rs-ellipsis ${css.more}`}>
+            {t('failures.more', { shown: count(row.of.latest.length), n: count(row.of.attempts) })}
+          </span>
+        ) : (
+          <Line text={row.message} title={isGroup(row) ? row.example : row.message} mono />
+        ),
+    },
+    {
+      id: 'outcome',
+      header: t('failures.outcome'),
+      width: 158,
+      cell: (row) =>
+        isMore(row) ? null : (
+          <span className="rs-state" title={isGroup(row) ? t('failures.tasks', tasks(row)) : undefined}>
+            <span className="rs-dot" style={{ background: `var(--rs-tone-${TONES[row.outcome]})` }} />
+            <span className="rs-ellipsis">{t(`failures.outcomes.${row.outcome}`)}</span>
+          </span>
+        ),
+    },
+    {
+      id: 'attempts',
+      header: t('failures.count'),
+      hint: t('failures.countHint'),
+      width: 60,
+      align: 'right',
+      cell: ofGroup((group) => <span className="rs-num">{count(group.attempts)}</span>),
+    },
+    {
+      id: 'line',
+      header: t('failures.line'),
+      hint: t('failures.lineHint'),
+      width: 120,
+      cell: ofGroup(({ file, line, path }) => (
+        <Line text={file && `${file}:${line}`} title={path && `${path}:${line}`} mono />
+      )),
+    },
+    {
+      id: 'error_type',
+      header: t('column.error_type'),
+      width: 150,
+      cell: ofGroup((group) => <Line text={group.error_type} title={group.error_type} />),
+    },
+    {
+      id: 'first',
+      header: t('failures.first'),
+      width: 116,
+      cell: ofGroup((group) => <Time ns={group.first_ns} />),
+    },
+    {
+      id: 'last',
+      header: t('failures.last'),
+      width: 116,
+      cell: (row) => (isMore(row) ? null : <Time ns={isGroup(row) ? row.last_ns : row.end_ns} />),
+    },
+    {
+      id: 'node',
+      header: t('column.node'),
+      width: 104,
+      optional: true,
+      cell: (row) => (isGroup(row) || isMore(row) ? null : <CopyId id={row.node_id} />),
+    },
+  ];
+}
+
+const tasks = (group: FailureGroup) => ({
+  final: count(group.final),
+  retrying: count(group.retrying),
+  recovered: count(group.recovered),
+});
+
+/** A click on it is one on its row. */
+function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boolean }) {
+  return (
+    <button type="button" className={css.name} aria-expanded={isUnfolded}>
+      <IconChevronRight
+        size={14}
+        className={isUnfolded ? 'rs-no-shrink rs-turned' : 'rs-no-shrink'}
+        aria-hidden
+      />
+      <Line text={group.func_name} title={group.func_name} />
+    </button>
+  );
+}
+
+function Line(props: { text: string | null; title: string | null; mono?: boolean }) {
+  if (!props.text) return <Dash />;
+  return (
+    <span className={props.mono ? 'rs-ellipsis rs-mono' : 'rs-ellipsis'} title={props.title ?? undefined}>
+      {props.text}
+    </span>
+  );
+}

@@ -1,0 +1,218 @@
+import { IconFunction } from '@tabler/icons-react';
+import { useCallback, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useScheduling } from '../../api/queries';
+import type { FunctionScheduling, FunctionStats, Summary } from '../../api/types';
+import { count } from '../../base/format';
+import { slowestOf } from '../../base/url';
+import type { Column } from '../../ui/columns';
+import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
+import { Dash, Duration, Empty } from '../../ui/small';
+import { useTypeName } from '../../ui/taskColumns';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './FunctionsView.module.css';
+
+/** A function with where the time of its attempts went, as far as that is known yet. */
+interface Row extends FunctionStats {
+  executing_ns: number | null;
+  blocked_ns: number | null;
+  local_share: number | null;
+}
+
+const functionKey = (row: FunctionStats) => `${row.func_name ?? ''}|${row.type ?? ''}`;
+/** What the API answers at most. */
+const TOP = 50;
+
+/** Where the time goes: the answer to "why is my job slow?". */
+export function FunctionsView({ summary }: { summary: Summary | undefined }) {
+  const [url, change] = useSessionUrl();
+  const { t, i18n } = useTranslation();
+  const typeName = useTypeName(t, i18n.exists);
+  const scheduling = useScheduling(url.session).data?.items;
+  const functions = useMemo(() => withScheduling(summary?.functions, scheduling), [summary, scheduling]);
+  const most = functions.reduce((found, row) => Math.max(found, row.duration_ns), 0);
+  const all = functions.reduce((sum, row) => sum + row.duration_ns, 0);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: typeName changes with the language alone.
+  const columns = useMemo<Column<Row>[]>(() => {
+    const number = (field: 'attempts' | 'failed' | 'running' | 'finished', width: number): Column<Row> => ({
+      id: field,
+      header: t(`column.${field}`),
+      width,
+      align: 'right',
+      sort: field,
+      cell: (row) => (
+        <span
+          className="rs-num"
+          data-bad={(field === 'failed' && row.failed > 0) || undefined}
+          data-zero={row[field] === 0 || undefined}
+        >
+          {count(row[field])}
+        </span>
+      ),
+    });
+    const quantile = (id: 'p50' | 'p95' | 'max'): Column<Row> => ({
+      id,
+      header: t(`column.${id}`),
+      hint: t('functions.ofDuration'),
+      width: 80,
+      align: 'right',
+      sort: `${id}_ns`,
+      cell: (row) => <Duration ns={row[`${id}_ns`]} />,
+    });
+    const time = (id: 'total' | 'waiting' | 'executing' | 'blocked' | 'duration'): Column<Row> => ({
+      id,
+      header: t(`time.${id}`),
+      hint: t(`timeHint.${id}`),
+      width: 96,
+      align: 'right',
+      sort: `${id}_ns`,
+      cell: (row) => (row[`${id}_ns`] ? <Duration ns={row[`${id}_ns`]} /> : <Dash />),
+    });
+    return [
+      {
+        id: 'name',
+        header: t('column.func_name'),
+        width: 170,
+        grow: true,
+        sort: 'func_name',
+        cell: (row) =>
+          row.func_name ? (
+            <span className="rs-ellipsis rs-name" title={row.func_name}>
+              {row.func_name}
+            </span>
+          ) : (
+            <span className="rs-dim">{t('common.unknown')}</span>
+          ),
+      },
+      {
+        id: 'share',
+        header: t('column.share'),
+        hint: t('functions.share'),
+        width: 120,
+        cell: (row) => {
+          const share = all > 0 ? row.duration_ns / all : 0;
+          return (
+            <span className={css.share}>
+              <span className="rs-share-track">
+                <span
+                  className="rs-share-bar"
+                  style={{ width: `${most > 0 ? (100 * row.duration_ns) / most : 0}%` }}
+                />
+              </span>
+              <span className={`rs-num ${css.shareNumber}`}>{percent(share)}</span>
+            </span>
+          );
+        },
+      },
+      time('duration'),
+      time('executing'),
+      time('blocked'),
+      time('waiting'),
+      { ...time('total'), optional: true },
+      number('attempts', 88),
+      quantile('p50'),
+      quantile('p95'),
+      quantile('max'),
+      {
+        id: 'local',
+        header: t('column.local'),
+        width: 76,
+        align: 'right',
+        sort: 'local_share',
+        optional: true,
+        cell: (row) =>
+          row.local_share === null ? <Dash /> : <span className="rs-num">{percent(row.local_share)}</span>,
+      },
+      number('failed', 72),
+      number('running', 84),
+      { ...number('finished', 84), optional: true },
+      {
+        id: 'type',
+        header: t('column.type'),
+        width: 128,
+        cell: (row) => (row.type ? typeName(row.type) : <Dash />),
+      },
+    ];
+  }, [t, i18n.language, most, all]);
+
+  const choice = useColumnChoice('functions', columns);
+  const sort = url.sort ?? '-duration_ns';
+  const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
+  const open = useCallback(
+    (row: Row) => {
+      if (row.func_name !== null) change((before) => slowestOf(before, row));
+    },
+    [change],
+  );
+  return (
+    <>
+      <div className="rs-filters">
+        <span className="rs-dim">
+          {functions.length >= TOP
+            ? t('functions.top', { n: count(functions.length) })
+            : t('functions.all', { n: count(functions.length) })}
+        </span>
+        <div className="rs-filters-right">
+          <ColumnChooser columns={columns} choice={choice} />
+        </div>
+      </div>
+      <DataTable
+        testId="function-table"
+        rowTestId="function-row"
+        label={t('nav.functions')}
+        columns={columns}
+        visibility={choice.visibility}
+        rows={rows}
+        keyOf={functionKey}
+        sort={sort}
+        onSort={(next) =>
+          change((before) => ({ ...before, sort: next === '-duration_ns' ? undefined : next }))
+        }
+        onOpen={open}
+        loading={summary === undefined}
+        empty={
+          <Empty icon={<IconFunction size={26} />} title={t('functions.empty')}>
+            {t('table.emptyLive')}
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+/** `20%`, `9.6%`, `<0.1%`. */
+function percent(share: number): string {
+  if (share > 0 && share < 0.0005) return '<0.1%';
+  return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
+}
+
+/** The functions of the summary with their scheduling beside them. */
+function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduling[] = []): Row[] {
+  const byName = new Map(found.map((item) => [item.func_name, item]));
+  return functions.map((row) => {
+    const item = byName.get(row.func_name);
+    if (item === undefined) return { ...row, executing_ns: null, blocked_ns: null, local_share: null };
+    const placed = item.local + item.spilled;
+    return {
+      ...row,
+      executing_ns: item.executing_ns,
+      blocked_ns: item.blocked_ns,
+      local_share: placed > 0 ? item.local / placed : null,
+    };
+  });
+}
+
+function sorted(rows: Row[], sort: string): Row[] {
+  const down = sort.startsWith('-');
+  const field = (down ? sort.slice(1) : sort) as keyof Row;
+  return rows.slice().sort((a, b) => {
+    const left = a[field] ?? null;
+    const right = b[field] ?? null;
+    if (left === right) return 0;
+    if (left === null) return 1; // unknown last, whichever way
+    if (right === null) return -1;
+    const order = typeof left === 'string' ? left.localeCompare(String(right)) : left - Number(right);
+    return down ? -order : order;
+  });
+}

@@ -1,0 +1,137 @@
+import { Checkbox, TextInput } from '@mantine/core';
+import { IconFileText, IconSearch } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { LogFile } from '../../api/logs';
+import { withSettings } from '../../base/url';
+import { Empty, ErrorPanel } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import { FileTree } from './FileTree';
+import { FileView } from './FileView';
+import css from './LogsPage.module.css';
+import shared from './logs.module.css';
+import { SearchResults } from './SearchResults';
+import { useLogFiles } from './useLogFile';
+
+/** Beyond so many nodes the server looks for names; below all files are here already. */
+const FEW_NODES = 8;
+
+/** The log files of the session's nodes, by node and name, as Ray has them. */
+export default function LogsPage() {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const settings = url.settings ?? {};
+  const { node, file, search } = settings;
+  const [filter, setFilter] = useState('');
+  const [text, setText] = useState(search ?? '');
+  const [asked, setAsked] = useState('');
+  useEffect(() => setText(search ?? ''), [search]);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(filter.trim()), 300);
+    return () => clearTimeout(timer);
+  }, [filter]);
+  const [many, setMany] = useState(false);
+  const files = useLogFiles(url.session, many && asked === '' ? node : undefined, many ? asked : undefined);
+  const nodes = files.data?.nodes.length ?? 0;
+  useEffect(() => setMany(nodes > FEW_NODES), [nodes]);
+  const regex = settings.mode === 'regex';
+  const mine = settings.only === 'all' ? 'all' : 'users';
+  const set = (changed: Parameters<typeof withSettings>[1]) =>
+    change((before) => withSettings(before, changed));
+  const open = (chosen: Pick<LogFile, 'node_id' | 'name'>, line?: number) =>
+    set({
+      node: chosen.node_id,
+      file: chosen.name,
+      line: line === undefined ? undefined : String(line),
+      from: undefined,
+      find: undefined,
+      level: undefined,
+    });
+  const results = search !== undefined && file === undefined;
+  return (
+    <div className="rs-view">
+      <div className="rs-filters">
+        <h1 className="rs-view-title">{t('nav.logs')}</h1>
+        <TextInput
+          size="xs"
+          className={css.search}
+          placeholder={t('logs.searchAll')}
+          aria-label={t('logs.searchAll')}
+          leftSection={<IconSearch size={14} />}
+          value={text}
+          maxLength={300}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') set({ search: text || undefined, file: undefined, line: undefined });
+            if (event.key === 'Escape') {
+              event.stopPropagation();
+              setText('');
+              set({ search: undefined });
+            }
+          }}
+          data-testid="logs-search"
+        />
+        <Checkbox
+          size="xs"
+          label={t('logs.regex')}
+          title={t('logs.regexHint')}
+          checked={regex}
+          onChange={(event) => set({ mode: event.currentTarget.checked ? 'regex' : undefined })}
+        />
+        {search !== undefined && file !== undefined && (
+          <button
+            type="button"
+            className="rs-link"
+            onClick={() => set({ file: undefined, line: undefined, from: undefined })}
+            data-testid="logs-back"
+          >
+            {t('logs.backToHits')}
+          </button>
+        )}
+      </div>
+      {files.data === undefined ? (
+        files.error !== null ? (
+          <ErrorPanel error={files.error} onRetry={() => void files.refetch()} />
+        ) : (
+          <p className={`rs-line rs-dim ${shared.foot}`}>{t('logs.loading')}</p>
+        )
+      ) : (
+        <div className={`rs-view-body ${css.body}`}>
+          <FileTree
+            files={files.data}
+            node={node}
+            file={file}
+            filter={filter}
+            onFilter={setFilter}
+            mine={mine}
+            onMine={(which) => set({ only: which === 'all' ? 'all' : undefined })}
+            onNode={(chosen) => set({ node: chosen })}
+            onFile={open}
+          />
+          {node !== undefined && file !== undefined ? (
+            <FileView key={`${node}/${file}`} node={node} file={file} />
+          ) : results ? (
+            <SearchResults search={search} regex={regex} level={settings.level} onOpen={open} />
+          ) : (
+            <div className="rs-view-main">
+              <Empty
+                icon={<IconFileText size={26} />}
+                title={t(
+                  files.data.nodes.length === 0 || files.data.total === 0 ? 'logs.none' : 'logs.choose',
+                )}
+              >
+                {t(
+                  files.data.total > 0
+                    ? 'logs.chooseText'
+                    : files.data.live
+                      ? 'logs.noneLive'
+                      : 'logs.noneEnded',
+                )}
+              </Empty>
+            </div>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+import { Loader } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { LogSearch } from '../../api/logs';
+import { bytes, count, shortId } from '../../base/format';
+import { marked, searchOf, shownText } from '../../ui/logs/lines';
+import { Empty, ErrorPanel } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import shared from './logs.module.css';
+import css from './SearchResults.module.css';
+import { useLogSearch } from './useLogFile';
+
+const WHY = ['gone', 'long', 'stopped', 'not_kept'] as const;
+
+/** The lines of all files that have a text, by file; and what was not searched. */
+export function SearchResults(props: {
+  search: string;
+  regex: boolean;
+  level?: string;
+  onOpen: (file: { node_id: string; name: string }, line: number) => void;
+}) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const found = useLogSearch(url.session, props.search, props.regex, props.level);
+  const { data } = found;
+  if (data === undefined)
+    return (
+      <div className="rs-view-main">
+        {found.error !== null ? (
+          <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />
+        ) : (
+          <p className={shared.state}>
+            <Loader size={12} /> {t('logs.searching')}
+          </p>
+        )}
+      </div>
+    );
+  const marks = searchOf(props.search, props.regex);
+  const left = WHY.map((why) => {
+    const those = data.not_searched.filter((each) => each.why === why);
+    return { why, files: those.length, size: those.reduce((sum, each) => sum + each.bytes, 0) };
+  }).filter((each) => each.files > 0);
+  return (
+    <div className="rs-view-main" data-testid="logs-hits">
+      <div className={`${css.summary} rs-num`}>
+        {t('logs.hits', {
+          n: count(data.items.length),
+          files: count(data.searched.files),
+          of: count(data.searched.of),
+          size: bytes(data.searched.bytes),
+        })}
+        {left.map(({ why, files, size }) => (
+          <span key={why}> {t(`logs.notSearched.${why}`, { files: count(files), size: bytes(size) })}</span>
+        ))}
+      </div>
+      {data.items.length === 0 ? (
+        <Empty icon={<IconSearch size={26} />} title={t('logs.noHits')} />
+      ) : (
+        <div className={`rs-scroll ${css.hits}`}>
+          {byFile(data).map(({ key, node_id, name, hits }) => (
+            <section key={key}>
+              <h3>
+                <span className="rs-ellipsis rs-mono" title={name}>
+                  {name}
+                </span>
+                <span className="rs-dim rs-num">
+                  {shortId(node_id)} · {count(hits.length)}
+                </span>
+              </h3>
+              {hits.map((hit) => (
+                <button
+                  key={hit.offset}
+                  type="button"
+                  className={css.hit}
+                  data-level={hit.level ?? undefined}
+                  onClick={() => props.onOpen(hit, hit.offset)}
+                  title={shownText(hit.text)}
+                  data-testid="logs-hit"
+                >
+                  {marked(shownText(hit.text), marks).map(([text, is], at) =>
+                    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
+                    is ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
+                  )}
+                </button>
+              ))}
+            </section>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function byFile(found: LogSearch) {
+  const files = new Map<string, { key: string; node_id: string; name: string; hits: LogSearch['items'] }>();
+  for (const hit of found.items) {
+    const key = `${hit.node_id}/${hit.name}`;
+    const known = files.get(key);
+    if (known === undefined) files.set(key, { key, node_id: hit.node_id, name: hit.name, hits: [hit] });
+    else known.hits.push(hit);
+  }
+  return [...files.values()];
+}

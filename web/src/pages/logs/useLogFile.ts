@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { get } from '../../api/client';
+import { refreshInterval } from '../../api/connection';
+import type { LogFiles, LogPage, LogSearch } from '../../api/logs';
+import { type Loaded, started, withAfter, withBefore } from '../../ui/logs/lines';
+
+/** What of a file is looked at. `line`: the offset of a line to begin with; `since`: ns; else its end. */
+export interface Look {
+  session: string;
+  node: string;
+  file: string;
+  line?: string;
+  since?: string;
+  q?: string;
+  regex?: boolean;
+  level?: string;
+  begin?: number;
+  end?: number | null;
+}
+
+const PAGE = 1_000;
+const MORE = 2_000;
+const FOLLOW_MS = 2_000;
+
+/** The loaded lines of a file, and ways to load more; while `follow`, what is written comes by itself. */
+export function useLogFile(look: Look, follow: boolean) {
+  const key = JSON.stringify(look);
+  const [state, setState] = useState<{ key: string; loaded?: Loaded; error?: Error }>({ key });
+  const [loading, setLoading] = useState<'start' | 'before' | 'after' | null>('start');
+  const [attempt, setAttempt] = useState(0);
+  const busy = useRef(false);
+  const current = useRef(key);
+  current.current = key;
+
+  const ask = useCallback(
+    (more: Record<string, string | number | undefined>, signal?: AbortSignal) => {
+      const asked = JSON.parse(key) as Look;
+      return get<LogPage>(
+        '/logs/file',
+        {
+          session: asked.session,
+          node_id: asked.node,
+          name: asked.file,
+          q: asked.q,
+          regex: asked.regex ? 1 : undefined,
+          level: asked.level,
+          begin: asked.begin,
+          end: asked.end,
+          ...more,
+        },
+        signal,
+      );
+    },
+    [key],
+  );
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` is how to try again.
+  useEffect(() => {
+    const asked = JSON.parse(key) as Look;
+    const stop = new AbortController();
+    setLoading('start');
+    busy.current = true;
+    ask({ offset: asked.line, since_ns: asked.since, limit: PAGE }, stop.signal)
+      .then(
+        (page) => setState({ key, loaded: started(page) }),
+        (error: Error) => {
+          if (!stop.signal.aborted) setState({ key, error });
+        },
+      )
+      .finally(() => {
+        if (stop.signal.aborted) return;
+        busy.current = false;
+        setLoading(null);
+      });
+    return () => stop.abort();
+  }, [key, ask, attempt]);
+
+  const loaded = state.key === key ? state.loaded : undefined;
+  const latest = useRef(loaded);
+  latest.current = loaded;
+
+  const more = useCallback(
+    async (where: 'before' | 'after') => {
+      const known = latest.current;
+      if (busy.current || known === undefined) return;
+      if (where === 'before' && known.prev === null) return;
+      busy.current = true;
+      setLoading(where);
+      try {
+        const page =
+          where === 'before'
+            ? await ask({ before: known.prev ?? 0, limit: MORE })
+            : await ask({ offset: known.next, limit: MORE });
+        if (current.current === key)
+          setState((now) =>
+            now.key !== key || now.loaded === undefined
+              ? now
+              : { key, loaded: (where === 'before' ? withBefore : withAfter)(now.loaded, page) },
+          );
+      } catch {
+        // What is shown stays; the next refresh tries again.
+      } finally {
+        if (current.current === key) {
+          busy.current = false;
+          setLoading(null);
+        }
+      }
+    },
+    [ask, key],
+  );
+
+  useEffect(() => {
+    if (!follow) return;
+    let timer: ReturnType<typeof setTimeout>;
+    const turn = async () => {
+      if (!document.hidden) await more('after');
+      timer = setTimeout(turn, refreshInterval(latest.current?.more ? 100 : FOLLOW_MS));
+    };
+    timer = setTimeout(turn, FOLLOW_MS);
+    return () => clearTimeout(timer);
+  }, [follow, more]);
+
+  return {
+    loaded,
+    error: state.key === key ? state.error : undefined,
+    loading: loaded === undefined && state.error === undefined ? ('start' as const) : loading,
+    before: useCallback(() => void more('before'), [more]),
+    after: useCallback(() => void more('after'), [more]),
+    retry: useCallback(() => setAttempt((tried) => tried + 1), []),
+  };
+}
+
+export function useLogFiles(session: string, node?: string, q?: string) {
+  return useQuery({
+    queryKey: ['logs', session, node, q],
+    queryFn: ({ signal }) => get<LogFiles>('/logs', { session, node_id: node, q }, signal),
+    placeholderData: (before) => before,
+    refetchInterval: () => refreshInterval(8_000),
+  });
+}
+
+export function useLogSearch(session: string, q: string | undefined, regex: boolean, level?: string) {
+  return useQuery({
+    queryKey: ['log-search', session, q, regex, level],
+    queryFn: ({ signal }) =>
+      get<LogSearch>('/logs/search', { session, q, regex: regex ? 1 : undefined, level, limit: 500 }, signal),
+    enabled: q !== undefined && q !== '',
+    refetchInterval: false,
+    staleTime: 30_000,
+  });
+}

@@ -1,0 +1,199 @@
+import { Loader, SegmentedControl, Select } from '@mantine/core';
+import { IconDatabaseOff, IconMoodEmpty } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { get } from '../../api/client';
+import { bytes, count, time } from '../../base/format';
+import { withFilter, withSettings } from '../../base/url';
+import { Section } from '../../ui/Drawer';
+import { ItemLink } from '../../ui/ItemLink';
+import { Empty, ErrorPanel } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './MemoryPage.module.css';
+import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
+import shared from './memory.module.css';
+import { GROUPINGS, type Grouping, type Memory, REFERENCE_TYPES, type Store } from './types';
+
+/** s. */
+const AGES = ['60', '600', '3600', '14400'];
+
+/** Who holds how much of the object stores, now. */
+export default function MemoryPage() {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const by = GROUPINGS.find((name) => name === url.settings?.by) ?? 'function';
+  const age = AGES.find((seconds) => seconds === url.settings?.span) ?? '600';
+  const { type, node_id, job_id } = url.filters;
+  const params = { session: url.session, by, type, node_id, job_id, older_than_s: age };
+  const memory = useQuery({
+    queryKey: ['memory', params],
+    queryFn: ({ signal }) => get<Memory>('/memory', params, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => (state.data?.state === 'being_read' ? 1_500 : 10_000),
+  });
+  const told = memory.data;
+  if (memory.error !== null && told === undefined)
+    return <ErrorPanel error={memory.error} onRetry={() => void memory.refetch()} />;
+  if (told === undefined) return <Loader size="sm" m="md" aria-label={t('nav.memory')} />;
+  if (!told.live) {
+    return (
+      <>
+        <div className="rs-filters">
+          <h1 className="rs-view-title">{t('nav.memory')}</h1>
+        </div>
+        <Empty icon={<IconDatabaseOff size={26} />} title={t('memory.ended')}>
+          {t('memory.endedText')}
+        </Empty>
+      </>
+    );
+  }
+  const totals = told.totals;
+  return (
+    <>
+      <div className="rs-filters">
+        <h1 className="rs-view-title">{t('nav.memory')}</h1>
+        <SegmentedControl
+          size="xs"
+          aria-label={t('memory.by')}
+          data={GROUPINGS.map((name) => ({ value: name, label: t(`memory.groupings.${name}`) }))}
+          value={by}
+          onChange={(value) =>
+            change((before) => withSettings(before, { by: value === 'function' ? undefined : value }))
+          }
+          data-testid="memory-by"
+        />
+        <Select
+          size="xs"
+          w={190}
+          clearable
+          aria-label={t('memory.type')}
+          placeholder={t('memory.anyType')}
+          data={REFERENCE_TYPES.map((name) => ({ value: name, label: t(`memory.types.${name}`) }))}
+          value={type ?? null}
+          onChange={(value) => change((before) => withFilter(before, 'type', value ?? undefined))}
+          data-testid="memory-type"
+        />
+        <span className="rs-filters-right rs-dim rs-num rs-loaded">
+          {told.time_ns !== null && t('memory.asOf', { time: time(told.time_ns) })}
+        </span>
+      </div>
+      <div className={css.memory} data-testid="memory">
+        {told.state === 'being_read' && (
+          <p className={css.note} role="status" data-testid="memory-reading">
+            <Loader size={12} mr={8} />
+            {t('memory.reading', {
+              read: count(told.nodes.length - told.nodes_waiting),
+              total: count(told.nodes.length),
+            })}
+          </p>
+        )}
+        {told.references_read < told.references_total && (
+          <p className={css.note} role="status">
+            {t('memory.truncated', {
+              read: count(told.references_read),
+              total: count(told.references_total),
+            })}
+          </p>
+        )}
+        <Section title={t('memory.stores')}>
+          <div className={css.stores}>
+            {told.nodes
+              .filter((store) => !store.waiting)
+              .map((store) => (
+                <StoreBar key={store.node_id} store={store} />
+              ))}
+          </div>
+        </Section>
+        <Section
+          title={t(`memory.groupings.${by}`)}
+          right={
+            totals !== null && (
+              <span className="rs-num rs-dim">
+                {t('memory.summary', {
+                  objects: count(totals.objects),
+                  bytes: bytes(totals.bytes),
+                  references: count(totals.references),
+                })}
+                {totals.unknown_size > 0 && ` (${t('memory.unknown', { n: count(totals.unknown_size) })})`}
+              </span>
+            )
+          }
+        >
+          {by === 'call_site' && !told.call_sites && <p className={css.note}>{t('memory.noCallSites')}</p>}
+          {told.groups.length === 0 ? (
+            <Empty icon={<IconMoodEmpty size={26} />} title={t('memory.none')} />
+          ) : (
+            <GroupTable memory={told} by={by as Grouping} />
+          )}
+        </Section>
+        <Section
+          title={t('memory.suspects')}
+          right={
+            <Select
+              size="xs"
+              w={130}
+              aria-label={t('memory.olderThan')}
+              allowDeselect={false}
+              data={AGES.map((seconds) => ({
+                value: seconds,
+                label:
+                  Number(seconds) < 3600
+                    ? t('memory.minutes', { n: Number(seconds) / 60 })
+                    : t('memory.hours', { n: Number(seconds) / 3600 }),
+              }))}
+              value={age}
+              onChange={(value) =>
+                change((before) =>
+                  withSettings(before, { span: value === '600' ? undefined : (value ?? undefined) }),
+                )
+              }
+            />
+          }
+        >
+          <p className={css.note}>{t('memory.suspectsText')}</p>
+          {told.suspects.length === 0 ? (
+            <p className="rs-dim rs-memory-none">{t('memory.noSuspects')}</p>
+          ) : (
+            <SuspectTable suspects={told.suspects} />
+          )}
+        </Section>
+        {told.objects.length > 0 && (
+          <Section title={t('memory.largest')}>
+            <ObjectTable objects={told.objects} />
+          </Section>
+        )}
+      </div>
+    </>
+  );
+}
+
+function StoreBar({ store }: { store: Store }) {
+  const { t } = useTranslation();
+  const used = store.used_bytes ?? 0;
+  // Ray's "available" is the whole store.
+  const all = store.available_bytes ?? 0;
+  const notes = [
+    store.primary_bytes !== null && t('memory.primary', { bytes: bytes(store.primary_bytes) }),
+    (store.spilled_bytes_total ?? 0) > 0 && t('memory.spilled', { bytes: bytes(store.spilled_bytes_total) }),
+    (store.fallback_bytes ?? 0) > 0 && t('memory.fallback', { bytes: bytes(store.fallback_bytes) }),
+  ].filter((note) => note !== false);
+  return (
+    <div className={css.store} data-testid="memory-store">
+      <ItemLink view="nodes" id={store.node_id} />
+      {store.error !== null ? (
+        <span className={css.bad}>{t('memory.noAnswer', { error: store.error })}</span>
+      ) : (
+        <>
+          <span className={shared.bar} aria-hidden>
+            <span
+              data-full={(all > 0 && used / all > 0.9) || undefined}
+              style={{ width: `${all > 0 ? Math.min(100, (100 * used) / all) : 0}%` }}
+            />
+          </span>
+          <span className="rs-num">{t('memory.used', { used: bytes(used), all: bytes(all) })}</span>
+          <span className="rs-num rs-dim">{notes.join(' · ')}</span>
+        </>
+      )}
+    </div>
+  );
+}

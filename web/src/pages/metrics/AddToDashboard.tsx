@@ -1,0 +1,59 @@
+import { Menu } from '@mantine/core';
+import { IconLayoutDashboard, IconPlus } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { withSettings } from '../../base/url';
+import { type Dashboard, type DashboardChart, type DashboardInShort, tidied } from '../../ui/charts/boards';
+import { dashboardsChanged, getDashboard, useDashboards } from '../../ui/charts/useMetrics';
+import { useAct } from '../../ui/operator';
+import { useSessionUrl } from '../../ui/useUrl';
+
+/** Entries of a menu that put a chart on one of the dashboards, or begin one with it. */
+export function AddToDashboard({ chart }: { chart: DashboardChart }) {
+  const { t } = useTranslation();
+  const act = useAct();
+  const [, change] = useSessionUrl();
+  const dashboards = useDashboards().data?.items ?? [];
+
+  async function add(board: DashboardInShort): Promise<void> {
+    const done = await act<Dashboard>({
+      method: 'PUT',
+      path: `/dashboards/${encodeURIComponent(board.name)}`,
+      body: async () => {
+        const { title, charts } = await getDashboard(board.name);
+        return { title, charts: tidied([...charts, chart]) };
+      },
+      title: t('metricsPage.addTitle', { board: board.title }),
+      text: t('metricsPage.addText', { chart: chart.title, board: board.title }),
+      confirm: t('metricsPage.add'),
+    });
+    if (done === undefined) return;
+    await dashboardsChanged();
+    change((before) => withSettings(before, { board: `d.${board.name}`, expr: undefined }));
+  }
+
+  return (
+    <>
+      <Menu.Divider />
+      <Menu.Label>{t('metricsPage.addTo')}</Menu.Label>
+      {dashboards.slice(0, 12).map((board) => (
+        <Menu.Item
+          key={board.name}
+          leftSection={<IconLayoutDashboard size={14} />}
+          onClick={() => void add(board)}
+          data-testid="add-to-dashboard"
+        >
+          {board.title}
+        </Menu.Item>
+      ))}
+      <Menu.Item
+        leftSection={<IconPlus size={14} />}
+        onClick={() =>
+          change((before) => withSettings(before, { board: 'new', expr: chart.queries[0]?.expr }))
+        }
+        data-testid="add-to-new"
+      >
+        {t('metricsPage.newDashboard')}
+      </Menu.Item>
+    </>
+  );
+}

@@ -1,0 +1,108 @@
+import { Select } from '@mantine/core';
+import { IconChartLine } from '@tabler/icons-react';
+import { memo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { shortId } from '../../base/format';
+import { type CataloguePage, filled, type Variable } from '../../ui/charts/boards';
+import { ChartGrid } from '../../ui/charts/ChartGroup';
+import { useChartTexts } from '../../ui/charts/chartTexts';
+import { MetricChart } from '../../ui/charts/MetricChart';
+import { useLatest } from '../../ui/charts/useMetrics';
+import { Empty } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import { AddToDashboard } from './AddToDashboard';
+
+/** A page of the server's catalogue of charts, in the reader's language. */
+export const Board = memo(function Board({ page }: { page: CataloguePage }) {
+  const { t, i18n } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const [variable] = page.variables;
+  const choices = useChoicesOf(variable);
+  const asked = url.item;
+  const chosen = choices?.some((choice) => choice.value === asked) ? asked : choices?.[0]?.value;
+  const values: Record<string, string | undefined> =
+    variable === undefined ? {} : { [variable.name]: chosen };
+  const label =
+    variable !== undefined && i18n.exists(`metricsPage.variable.${variable.name}`)
+      ? t(`metricsPage.variable.${variable.name}` as 'metricsPage.variable.node_id')
+      : variable?.name;
+  const { title, legend } = useChartTexts();
+  return (
+    <>
+      {variable !== undefined && (
+        <div className="rs-board-variable">
+          <span className="rs-dim">{label}</span>
+          <Select
+            size="xs"
+            w={340}
+            searchable
+            aria-label={label}
+            placeholder={label}
+            data={choices ?? []}
+            value={chosen ?? null}
+            allowDeselect={false}
+            onChange={(item) => item && change((before) => ({ ...before, item }), { replace: true })}
+            data-testid="board-variable"
+          />
+        </div>
+      )}
+      {variable !== undefined && choices?.length === 0 ? (
+        <Empty icon={<IconChartLine size={26} />} title={t('metricsPage.nothingFor')}>
+          {t('metricsPage.nothingForText', { metric: variable.metric })}
+        </Empty>
+      ) : (
+        <ChartGrid>
+          {page.charts.map((chart) => {
+            const queries = filled(chart.queries, values)?.map(legend);
+            if (queries == null) return null;
+            return (
+              <MetricChart
+                key={chart.key}
+                title={title(chart)}
+                queries={queries}
+                unit={chart.unit}
+                stacked={chart.stacked}
+                width={asWidth(chart.width)}
+                menu={
+                  <AddToDashboard
+                    chart={{
+                      title: title(chart),
+                      queries,
+                      unit: chart.unit,
+                      width: asWidth(chart.width),
+                      stacked: chart.stacked,
+                    }}
+                  />
+                }
+              />
+            );
+          })}
+        </ChartGrid>
+      )}
+    </>
+  );
+});
+
+export const asWidth = (width: number | undefined): 1 | 2 | 3 => (width === 2 || width === 3 ? width : 1);
+
+interface Choice {
+  value: string;
+  label: string;
+}
+
+/** The values of a variable, newest metrics first asked; undefined while they are on their way. */
+function useChoicesOf(variable: Variable | undefined): Choice[] | undefined {
+  const [url] = useSessionUrl();
+  const latest = useLatest(url.session, variable?.metric ?? '', variable !== undefined);
+  if (variable === undefined || latest.data === undefined) return undefined;
+  const found = new Map<string, string>();
+  for (const { labels } of latest.data.items) {
+    const value = labels[variable.label];
+    if (!value || found.has(value)) continue;
+    const address = variable.label === 'node_id' ? labels.node_ip : undefined;
+    found.set(value, address ? `${address} · ${shortId(value)}` : value);
+  }
+  return [...found]
+    .map(([value, label]) => ({ value, label }))
+    .sort((a, b) => a.label.localeCompare(b.label, 'en', { numeric: true }));
+}

@@ -1,0 +1,90 @@
+import { Tooltip } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { count, duration, wholeAge } from '../../base/format';
+import type { Tone } from '../../base/tokens';
+import { type Collector, useLatest } from '../../ui/charts/useMetrics';
+import { useTold } from '../../ui/useTold';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './Collectors.module.css';
+
+/** A name that no metric has: what is asked for is how the collectors do. */
+const NO_METRIC = 'rayscope_none';
+
+/** Who reads the metrics, what that costs, and what is in the way; of a live session. */
+export function Collectors() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const latest = useLatest(url.session, NO_METRIC).data;
+  const collectors = latest?.collectors ?? [];
+  const say = useTold();
+  const told = byError(collectors, say);
+  if (latest?.problem) {
+    const said = say(latest.problem);
+    told.unshift([t('metricsPage.keeping'), said.message, said.remedy]);
+  }
+  if (latest?.note) told.push([t('metricsPage.keeping'), latest.note, null]);
+  if (latest !== undefined && latest.left_out > 0)
+    told.push([t('metricsPage.keeping'), t('metricsPage.noRoom', { n: count(latest.left_out) }), null]);
+  if (collectors.length === 0 && told.length === 0) return null;
+  return (
+    <section className={css.collectors} aria-label={t('metricsPage.collectors')} data-testid="collectors">
+      <div className={css.row}>
+        <span className="rs-dim">{t('metricsPage.collectors')}</span>
+        {collectors.map((one) => (
+          <Tooltip key={one.name} label={<Told collector={one} />}>
+            <span
+              className={css.collector}
+              data-testid="collector"
+              data-name={one.name}
+              data-ok={one.ok ?? undefined}
+            >
+              <span className="rs-dot" style={{ background: `var(--rs-tone-${tone(one)})` }} />
+              {one.name}
+              {one.last_ns !== null && <span className="rs-num rs-dim">{duration(one.cost_s * 1e9)}</span>}
+            </span>
+          </Tooltip>
+        ))}
+      </div>
+      {told.map(([name, error, remedy]) => (
+        <p key={`${name} ${error}`} className={css.error} data-testid="collector-error">
+          <b>{name}</b>: {error} <span className="rs-dim">{remedy}</span>
+        </p>
+      ))}
+    </section>
+  );
+}
+
+/** Who says what is in the way, and what to do: those that say the same together. */
+function byError(
+  collectors: Collector[],
+  say: ReturnType<typeof useTold>,
+): [string, string, string | null][] {
+  const found = new Map<string, [string, string, string | null]>();
+  for (const { name, error, remedy, code, params } of collectors) {
+    if (error === null) continue;
+    const said = say({ code, params, message: error, remedy });
+    const key = JSON.stringify(said);
+    const names = found.get(key)?.[0];
+    found.set(key, [names === undefined ? name : `${names}, ${name}`, said.message, said.remedy]);
+  }
+  return [...found.values()];
+}
+
+function tone({ ok, error }: Collector): Tone {
+  if (ok === null) return 'quiet';
+  if (!ok) return 'bad';
+  return error === null ? 'good' : 'waiting';
+}
+
+function Told({ collector }: { collector: Collector }) {
+  const { t } = useTranslation();
+  const { last_ns, samples, interval_s, cost_s, took_s } = collector;
+  if (last_ns === null) return t('metricsPage.neverLooked');
+  return t('metricsPage.looked', {
+    n: count(samples),
+    age: wholeAge(Math.max(0, Date.now() - last_ns / 1e6)),
+    took: duration(took_s * 1e9),
+    cost: duration(cost_s * 1e9),
+    every: interval_s,
+  });
+}

@@ -1,0 +1,200 @@
+import { useTranslation } from 'react-i18next';
+import type { Amounts, ClusterStatus, Holder, Pending } from '../../api/nodes';
+import { useClusterStatus } from '../../api/useClusterStatus';
+import { amount, count, shapeText } from '../../base/format';
+import { Section } from '../../ui/Drawer';
+import { ItemLink } from '../../ui/ItemLink';
+import { Meter } from '../../ui/Meter';
+import { ErrorPanel, Time, ToldLine } from '../../ui/small';
+import { useReasonText } from '../../ui/useReasonText';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './ClusterResources.module.css';
+import shared from './nodes.module.css';
+
+/** What the cluster has, who holds it, what waits for a place and why, and the autoscaler. */
+export function ClusterResources() {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const query = useClusterStatus(url.session);
+  const { data } = query;
+  if (query.error !== null && data === undefined)
+    return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
+  if (data === undefined) return <div className="rs-scroll" aria-busy="true" />;
+  return (
+    <div className="rs-scroll" data-testid="cluster-resources">
+      {data.error !== null && (
+        <p className={css.error}>
+          <ToldLine of={data} />
+        </p>
+      )}
+      {!data.live && data.time_ns === null ? (
+        <p className={`rs-dim ${css.error}`}>{t('nodes.notLive')}</p>
+      ) : (
+        <div className={css.grid}>
+          <Section title={t('nodes.pending')} testId="cluster-pending">
+            <PendingList status={data} />
+          </Section>
+          <div>
+            <Section title={t('nodes.resources')}>
+              <AmountTable amounts={data.resources} />
+            </Section>
+            <Section title={t('nodes.byWhom')}>
+              <Holders by={data.by} />
+            </Section>
+            <Section title={t('nodes.autoscaler')}>
+              <Autoscaler status={data} />
+            </Section>
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** What waits for a place; what never will have one comes first. */
+export function PendingList({ status }: { status: ClusterStatus }) {
+  const { t } = useTranslation();
+  const reasonText = useReasonText();
+  if (status.pending.length === 0) return <p className="rs-dim">{t('nodes.nothingPending')}</p>;
+  return (
+    <>
+      <ul className={`rs-plain ${css.pending}`}>
+        {status.pending.map((one) => (
+          <li
+            key={`${one.kind} ${one.name} ${one.id} ${JSON.stringify(one.resources)} ${one.job_id}`}
+            data-testid="pending-item"
+          >
+            <div className={css.pendingHead}>
+              <b className="rs-ellipsis">{one.name || one.id?.slice(0, 12) || '–'}</b>
+              <span className="rs-dim">{t(`nodes.holderKinds.${one.kind}`)}</span>
+              {one.count > 1 && <span className="rs-num">× {count(one.count)}</span>}
+              {one.reason.never && <span className="rs-badge rs-badge-bad">{t('nodes.never')}</span>}
+              <PendingLink one={one} />
+            </div>
+            <div>{reasonText(one.reason)}</div>
+            <div className="rs-dim">
+              {t('nodes.waitsFor')} {shapeText(one.resources)}
+              {one.bundles !== null &&
+                ` (${t('nodes.bundlesOf', { n: count(one.bundles.length), strategy: one.strategy ?? '' })})`}
+              {one.since_ns !== null && (
+                <>
+                  {' · '}
+                  <Time ns={one.since_ns} />
+                </>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {status.pending_left_out > 0 && (
+        <p className="rs-dim">{t('nodes.pendingLeftOut', { n: count(status.pending_left_out) })}</p>
+      )}
+    </>
+  );
+}
+
+function PendingLink({ one }: { one: Pending }) {
+  if (one.id === null) return null;
+  return <ItemLink view={one.kind === 'actor' ? 'actors' : 'placement-groups'} id={one.id} />;
+}
+
+/** Each resource: what is used, how much there is. */
+export function AmountTable({ amounts }: { amounts: Amounts }) {
+  const { t } = useTranslation();
+  const rank = (name: string) => ['CPU', 'GPU', 'memory', 'object_store_memory'].indexOf(name) + 1 || 9;
+  const names = Object.keys(amounts).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return (
+    <table className={shared.amounts} data-testid="amounts">
+      <thead>
+        <tr>
+          <th>{t('nodes.resource')}</th>
+          <th>{t('nodes.used')}</th>
+          <th className="rs-right">{t('nodes.free')}</th>
+          <th className="rs-right">{t('nodes.total')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {names.map((name) => {
+          const { used = 0, total = 0, available = 0 } = amounts[name] ?? {};
+          return (
+            <tr key={name}>
+              <td className="rs-break">{name}</td>
+              <td>
+                <Meter percent={total > 0 ? (100 * used) / total : null} text={amount(name, used)} />
+              </td>
+              <td className="rs-num rs-right">{amount(name, available)}</td>
+              <td className="rs-num rs-right">{amount(name, total)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** Who holds resources, those that hold most first. */
+export function Holders({ by }: { by: Holder[] }) {
+  const { t } = useTranslation();
+  if (by.length === 0) return <p className="rs-dim">{t('nodes.noHolder')}</p>;
+  const list = { actor: 'actors', task: 'workers', placement_group: 'placement-groups' } as const;
+  return (
+    <table className={shared.amounts} data-testid="holders">
+      <tbody>
+        {by.map((one) => (
+          <tr key={`${one.kind} ${one.name} ${one.id}`}>
+            <td className="rs-break">
+              {one.name || '–'} <span className="rs-dim">{t(`nodes.holderKinds.${one.kind}`)}</span>
+            </td>
+            <td className="rs-num rs-right">× {count(one.count)}</td>
+            <td>{shapeText(one.resources)}</td>
+            <td>{one.id !== null && <ItemLink view={list[one.kind]} id={one.id} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Autoscaler({ status }: { status: ClusterStatus }) {
+  const { t } = useTranslation();
+  const { autoscaler } = status;
+  if (autoscaler === null) return <p className="rs-dim">{t('nodes.noAutoscaler')}</p>;
+  const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, one) => all + one, 0);
+  const named = (counts: Record<string, number>) =>
+    Object.entries(counts)
+      // A cluster without an autoscaler's configuration has a type for each node.
+      .filter(([type]) => !/^node_[0-9a-f]{56}$/.test(type))
+      .map(([type, many]) => `${type} × ${count(many)}`)
+      .join(', ');
+  return (
+    <table className={shared.amounts} data-testid="autoscaler">
+      <tbody>
+        {(['active', 'idle', 'pending'] as const).map((kind) => (
+          <tr key={kind}>
+            <td>
+              {t(`nodes.autoscaler${kind === 'active' ? 'Active' : kind === 'idle' ? 'Idle' : 'Pending'}`)}
+            </td>
+            <td className="rs-num">{count(sum(autoscaler[kind]))}</td>
+            <td className="rs-break rs-dim">{named(autoscaler[kind])}</td>
+          </tr>
+        ))}
+        {autoscaler.failed.map(([type, why]) => (
+          <tr key={`${type} ${why}`}>
+            <td>{t('nodes.autoscalerFailed')}</td>
+            <td />
+            <td className="rs-break">
+              {type}: {why}
+            </td>
+          </tr>
+        ))}
+        {autoscaler.infeasible.map((shape) => (
+          <tr key={shapeText(shape)}>
+            <td>{t('nodes.autoscalerInfeasible')}</td>
+            <td />
+            <td>{shapeText(shape)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,266 @@
+import { Loader, Select } from '@mantine/core';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Cells, MEASURES, type Measure } from '../../api/nodes';
+import { bytes, count } from '../../base/format';
+import type { Box } from '../../base/grid';
+import { NONE } from '../../base/grid';
+import { withSettings } from '../../base/url';
+import { type Size, useCanvas, usePalette } from '../../ui/canvas';
+import { percentText } from '../../ui/Meter';
+import { ErrorPanel } from '../../ui/small';
+import { useTold } from '../../ui/useTold';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './MachineView.module.css';
+import {
+  cellOf,
+  drawMachine,
+  MARGIN,
+  type Machine,
+  machineGrid,
+  machineOf,
+  nodeValue,
+  workerBoxes,
+  workerValue,
+} from './machine';
+import { NoNodes } from './NodesTable';
+import { useCells } from './useNodes';
+
+interface Spot {
+  node: number;
+  worker: number;
+}
+const NOWHERE: Spot = { node: NONE, worker: NONE };
+
+/** Every node and every worker as cells, coloured by what they use. */
+export function MachineView(props: { openKey: string | undefined; onOpen: (id: string) => void }) {
+  const [url] = useSessionUrl();
+  const query = useCells(url.session);
+  if (query.error !== null && query.data === undefined)
+    return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined)
+    return (
+      <div className="rs-view" aria-busy="true">
+        <Loader size="sm" m="md" />
+      </div>
+    );
+  if (query.data.nodes.id.length + query.data.dead.length === 0) return <NoNodes />;
+  return <Drawn cells={query.data} {...props} />;
+}
+
+function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: string) => void }) {
+  const { cells, onOpen } = props;
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const say = useTold();
+  const palette = usePalette();
+  const measure = MEASURES.find((one) => one === url.settings?.color) ?? 'cpu';
+  const fullest = url.settings?.order === 'used';
+  const [spot, setSpot] = useState<Spot>(NOWHERE);
+  const [hover, setHover] = useState<(Spot & { x: number; y: number }) | null>(null);
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  const machine = useMemo(() => machineOf(cells, measure, fullest), [cells, measure, fullest]);
+  const many = machine.order.length;
+  const grid = useMemo(() => machineGrid(many, size.width, size.height), [many, size]);
+  const idOf = (node: number) => cells.nodes.id[node] ?? cells.dead[node - cells.nodes.id.length]?.id;
+  const open = props.openKey === undefined ? NONE : cells.nodes.id.indexOf(props.openKey);
+  const texts = useMemo(() => ({ unknown: '–', dead: t('nodes.deadCell') }), [t]);
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D) =>
+      drawMachine(context, machine, grid, palette, { ...spot, open }, texts),
+    [machine, grid, palette, spot, open, texts],
+  );
+  const { box, canvas, size: measured } = useCanvas(draw);
+  useEffect(() => setSize(measured), [measured]);
+
+  const hit = (x: number, y: number): Spot => {
+    const column = Math.floor((x - MARGIN) / grid.width);
+    const row = Math.floor((y - MARGIN) / grid.height);
+    const place = row * grid.columns + column;
+    const node = column < 0 || column >= grid.columns || row < 0 ? undefined : machine.order[place];
+    if (node === undefined) return NOWHERE;
+    const cell = cellOf(grid, place);
+    if (!inside(cell, x, y)) return NOWHERE;
+    const slot = workerBoxes(machine, cell, node).findIndex((one) => inside(one, x, y));
+    return { node, worker: machine.workers[node]?.[slot] ?? NONE };
+  };
+  const walk = (key: string): boolean => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -grid.columns, ArrowDown: grid.columns }[key];
+    if (step !== undefined) {
+      const place = machine.order.indexOf(spot.node);
+      const node = machine.order[place < 0 ? 0 : place + step];
+      if (node !== undefined) {
+        setSpot({ node, worker: NONE });
+        const cell = cellOf(grid, machine.order.indexOf(node));
+        setHover({ node, worker: NONE, x: cell.x + cell.width / 2, y: cell.y + cell.height / 2 });
+      }
+      return true;
+    }
+    const id = key === 'Enter' ? idOf(spot.node) : undefined;
+    if (id !== undefined) onOpen(id);
+    return id !== undefined;
+  };
+  return (
+    <div className="rs-view">
+      <div className={css.bar}>
+        <span className="rs-num" data-testid="machine-count">
+          {t('nodes.counted', { nodes: count(cells.nodes_total), workers: count(cells.workers_total) })}
+          {cells.dead.length > 0 && ` · ${t('nodes.deadCounted', { n: count(cells.dead.length) })}`}
+        </span>
+        {cells.workers_left_out > 0 && (
+          <span className="rs-dim">{t('nodes.leftOut', { n: count(cells.workers_left_out) })}</span>
+        )}
+        <span className={css.scale}>
+          <span className="rs-dim">0%</span>
+          <span className={css.ramp} aria-hidden />
+          <span className="rs-dim">100%</span>
+        </span>
+        <Select
+          size="xs"
+          w={150}
+          aria-label={t('nodes.colorBy')}
+          value={measure}
+          allowDeselect={false}
+          data={MEASURES.map((value) => ({ value, label: t(`nodes.${value}`) }))}
+          onChange={(value) =>
+            change(
+              (before) => withSettings(before, { color: value === 'cpu' ? undefined : (value ?? undefined) }),
+              {
+                replace: true,
+              },
+            )
+          }
+          data-testid="machine-color"
+        />
+        <Select
+          size="xs"
+          w={140}
+          aria-label={t('physical.choice.order')}
+          value={fullest ? 'used' : 'name'}
+          allowDeselect={false}
+          data={(['name', 'used'] as const).map((value) => ({ value, label: t(`nodes.orderBy.${value}`) }))}
+          onChange={(value) =>
+            change((before) => withSettings(before, { order: value === 'used' ? 'used' : undefined }), {
+              replace: true,
+            })
+          }
+          data-testid="machine-order"
+        />
+      </div>
+      <p className={`rs-dim ${css.note}`}>
+        {cells.usage_error === null
+          ? t(`nodes.shareOf.${measure}`)
+          : say({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error }).message}
+      </p>
+      <div
+        ref={box}
+        className={css.box}
+        role="application"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is walked with the arrow keys
+        tabIndex={0}
+        aria-label={t('nodes.machine', {
+          nodes: count(cells.nodes_total),
+          workers: count(cells.workers_total),
+        })}
+        onPointerMove={(event) => {
+          const { left, top } = event.currentTarget.getBoundingClientRect();
+          const [x, y] = [event.clientX - left, event.clientY - top];
+          const found = hit(x, y);
+          setHover(found.node === NONE ? null : { ...found, x, y });
+        }}
+        onPointerLeave={() => setHover(null)}
+        onClick={(event) => {
+          const { left, top } = event.currentTarget.getBoundingClientRect();
+          const found = hit(event.clientX - left, event.clientY - top);
+          setSpot(found);
+          const id = idOf(found.node);
+          if (id !== undefined) onOpen(id);
+        }}
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey) return;
+          if (walk(event.key)) event.preventDefault();
+        }}
+        onBlur={() => setHover(null)}
+        data-testid="machine-canvas"
+      >
+        <canvas ref={canvas} aria-hidden />
+        {hover !== null && <Tip machine={machine} measure={measure} size={size} {...hover} />}
+      </div>
+    </div>
+  );
+}
+
+function Tip(props: { machine: Machine; measure: Measure; size: Size; x: number; y: number } & Spot) {
+  const { machine, node, worker, x, y, size } = props;
+  const { t } = useTranslation();
+  const { cells } = machine;
+  const dead = cells.dead[node - cells.nodes.id.length];
+  const style = {
+    left: x + 14,
+    top: y + 14,
+    ...(x > size.width - 260 && { left: undefined, right: size.width - x + 10 }),
+    ...(y > size.height - 130 && { top: undefined, bottom: size.height - y + 10 }),
+  };
+  const { measured, workers } = cells;
+  const runs = cells.functions[workers.function[worker] ?? NONE];
+  const actor = cells.classes[workers.actor_class[worker] ?? NONE];
+  return (
+    <div className="rs-phys-tip" style={style} role="status" data-testid="machine-tip">
+      {dead !== undefined ? (
+        <>
+          <b>{dead.name ?? dead.id.slice(0, 12)}</b>
+          <div className="rs-dim">{dead.id.slice(0, 12)}…</div>
+          <div>
+            {t('nodes.deadCell')}
+            {dead.death_reason !== null && `: ${dead.death_reason}`}
+          </div>
+        </>
+      ) : worker === NONE ? (
+        <>
+          <b>{machine.names[node]}</b> {cells.nodes.is_head[node] && t('nodes.head')}
+          <div className="rs-dim">{cells.nodes.id[node]?.slice(0, 12)}…</div>
+          {MEASURES.filter((one) => (measured.nodes[one][node] ?? -1) >= 0).map((one) => (
+            <div key={one} className={css.line}>
+              <span>{t(`nodes.${one}`)}</span>
+              <span className="rs-num">{percentText(measured.nodes[one][node])}</span>
+            </div>
+          ))}
+          {nodeValue(machine, node) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
+          <div className={css.line}>
+            <span>{t('nodes.workers')}</span>
+            <span className="rs-num">{count(cells.nodes.workers[node])}</span>
+          </div>
+        </>
+      ) : (
+        <>
+          <b>{actor ?? runs ?? t('nodes.idle')}</b>
+          <div className="rs-dim">
+            {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {machine.names[node]}
+          </div>
+          {runs !== undefined && actor !== undefined && <div>{t('nodes.running', { name: runs })}</div>}
+          <div className={css.line}>
+            <span>{t('nodes.cpu')}</span>
+            <span className="rs-num">{percentText(measured.cpu[worker])}</span>
+          </div>
+          <div className={css.line}>
+            <span>{t('nodes.memory')}</span>
+            <span className="rs-num">
+              {(measured.memory[worker] ?? -1) < 0 ? '–' : bytes(measured.memory[worker])}
+            </span>
+          </div>
+          {(measured.gpu_memory[worker] ?? 0) > 0 && (
+            <div className={css.line}>
+              <span>{t('nodes.gpu_memory')}</span>
+              <span className="rs-num">{bytes(measured.gpu_memory[worker])}</span>
+            </div>
+          )}
+          {workerValue(machine, worker) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
+        </>
+      )}
+    </div>
+  );
+}
+
+function inside(box: Box, x: number, y: number): boolean {
+  return x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
+}

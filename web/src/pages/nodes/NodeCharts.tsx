@@ -1,0 +1,52 @@
+import { useTranslation } from 'react-i18next';
+import type { NodeDetail } from '../../api/nodes';
+import { filled, quoted } from '../../ui/charts/boards';
+import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
+import { useChartTexts } from '../../ui/charts/chartTexts';
+import { MetricChart } from '../../ui/charts/MetricChart';
+import { useCatalogue } from '../../ui/charts/useMetrics';
+import { useSessionUrl } from '../../ui/useUrl';
+
+/** What a node used over time: the catalogue's charts of a node, and its workers. */
+export function NodeCharts({ node }: { node: NodeDetail }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const catalogue = useCatalogue(url.session);
+  const { title, legend } = useChartTexts();
+  const page = catalogue.data?.pages.find((one) => one.name === 'node');
+  const of = `node_id="${quoted(node.node_id)}"`;
+  return (
+    <div className="rs-node-charts" data-testid="node-charts">
+      <ChartGroup>
+        <ChartGrid>
+          {page?.charts.map((chart) => {
+            const queries = filled(chart.queries, { node_id: node.node_id })?.map(legend);
+            if (queries == null) return null;
+            return (
+              <MetricChart
+                key={chart.key}
+                title={title(chart)}
+                queries={queries}
+                unit={chart.unit}
+                stacked={chart.stacked}
+                height={120}
+              />
+            );
+          })}
+          <MetricChart
+            title={t('nodes.charts.workersCpu')}
+            queries={[{ expr: `rayscope_worker_cpu_percent{${of}}`, legend: '{{pid}}' }]}
+            unit="percent"
+            height={120}
+          />
+          <MetricChart
+            title={t('nodes.charts.workersMemory')}
+            queries={[{ expr: `rayscope_worker_memory_bytes{${of}}`, legend: '{{pid}}' }]}
+            unit="bytes"
+            height={120}
+          />
+        </ChartGrid>
+      </ChartGroup>
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { useTranslation } from 'react-i18next';
+import type { NodeDetail } from '../../api/nodes';
+import { bytes } from '../../base/format';
+import { Section } from '../../ui/Drawer';
+import { ItemLink } from '../../ui/ItemLink';
+import { Meter, ofText, percentText } from '../../ui/Meter';
+import { NothingHere } from './NothingHere';
+import shared from './nodes.module.css';
+
+/** The GPUs of a node, and which process has how much memory of each. */
+export function NodeGpus({ node }: { node: NodeDetail }) {
+  const { t } = useTranslation();
+  if (node.gpus.length === 0) return <NothingHere>{t('nodes.noGpus')}</NothingHere>;
+  const old = node.usage !== null && !node.usage.current;
+  return node.gpus.map((gpu) => (
+    <Section
+      key={gpu.uuid || gpu.index}
+      testId="node-gpu"
+      title={`${gpu.index} · ${gpu.name}`}
+      right={
+        <span className="rs-dim rs-num">
+          {gpu.power_watts !== null && t('nodes.power', { n: Math.round(gpu.power_watts) })}{' '}
+          {gpu.temperature_c !== null && t('nodes.temperature', { n: Math.round(gpu.temperature_c) })}
+        </span>
+      }
+    >
+      <span className={shared.figures}>
+        <span className={shared.figure}>
+          <span className="rs-dim">{t('nodes.gpu')}</span>
+          <Meter percent={gpu.utilization} old={old} />
+        </span>
+        <span className={shared.figure}>
+          <span className="rs-dim">{t('nodes.gpu_memory')}</span>
+          <Meter
+            percent={
+              gpu.memory_used_bytes === null || !gpu.memory_total_bytes
+                ? null
+                : (100 * gpu.memory_used_bytes) / gpu.memory_total_bytes
+            }
+            old={old}
+            text={ofText(gpu.memory_used_bytes, gpu.memory_total_bytes)}
+          />
+        </span>
+      </span>
+      {gpu.processes.length === 0 ? (
+        <p className="rs-dim">{t('nodes.noProcess')}</p>
+      ) : (
+        <table className={shared.amounts}>
+          <thead>
+            <tr>
+              <th>{t('nodes.process')}</th>
+              <th className="rs-right">{t('nodes.gpu_memory')}</th>
+              <th className="rs-right">{t('nodes.gpu')}</th>
+              <th>{t('nodes.actor')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {gpu.processes.map((process) => (
+              <tr key={process.pid}>
+                <td>
+                  <span className="rs-num">{process.pid}</span>{' '}
+                  {process.worker_id !== null && <ItemLink view="workers" id={process.worker_id} />}
+                </td>
+                <td className="rs-num rs-right">{bytes(process.memory_bytes)}</td>
+                <td className="rs-num rs-right">{percentText(process.percent)}</td>
+                <td>
+                  {process.actor_class}{' '}
+                  {process.actor_id !== null && <ItemLink view="actors" id={process.actor_id} />}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  ));
+}

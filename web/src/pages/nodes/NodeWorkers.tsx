@@ -1,0 +1,186 @@
+import { IconFileText, IconStack2 } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { NodeDetail, NodeWorker } from '../../api/nodes';
+import { bytes, count, duration, shapeText, time } from '../../base/format';
+import { sizes } from '../../base/tokens';
+import { toItem, toView } from '../../base/url';
+import type { Column } from '../../ui/columns';
+import { DataTable } from '../../ui/DataTable';
+import { ItemLink } from '../../ui/ItemLink';
+import { Link } from '../../ui/Link';
+import { percentText } from '../../ui/Meter';
+import { Dash, ItemState } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './NodeWorkers.module.css';
+import { NothingHere } from './NothingHere';
+
+const MOST_ROWS = 16;
+const keyOf = (worker: NodeWorker) => worker.id;
+
+/** The workers of a node: what each runs now, and what it uses. */
+export function NodeWorkers({ node }: { node: NodeDetail }) {
+  const [url] = useSessionUrl();
+  const { t, i18n } = useTranslation();
+  const gpus = node.gpus.length > 0;
+  const isDead = node.state === 'DEAD';
+  const columns = useMemo<Column<NodeWorker>[]>(
+    () => [
+      {
+        id: 'pid',
+        header: t('nodes.pid'),
+        width: 64,
+        align: 'right',
+        cell: (one) => <span className="rs-num">{one.pid ?? '–'}</span>,
+      },
+      {
+        id: 'kind',
+        header: t('nodes.kind'),
+        width: 78,
+        cell: (one) =>
+          i18n.exists(`nodes.kinds.${one.kind}`)
+            ? t(`nodes.kinds.${one.kind}` as 'nodes.kinds.WORKER')
+            : one.kind,
+      },
+      { id: 'runs', header: t('nodes.runs'), width: 150, grow: true, cell: (one) => <Runs worker={one} /> },
+      {
+        id: 'cpu',
+        header: t('nodes.cpu'),
+        width: 66,
+        align: 'right',
+        cell: (one) => <span className="rs-num">{percentText(one.cpu_percent)}</span>,
+      },
+      {
+        id: 'memory',
+        header: t('nodes.memory'),
+        width: 86,
+        align: 'right',
+        cell: (one) => <span className="rs-num">{bytes(one.memory_bytes)}</span>,
+      },
+      ...(gpus
+        ? [
+            {
+              id: 'gpu_memory',
+              header: t('nodes.gpu_memory'),
+              width: 92,
+              align: 'right',
+              cell: (one: NodeWorker) => (
+                <span className="rs-num">{one.gpu_memory_bytes ? bytes(one.gpu_memory_bytes) : '–'}</span>
+              ),
+            } satisfies Column<NodeWorker>,
+          ]
+        : []),
+      {
+        id: 'actor',
+        header: t('nodes.actor'),
+        width: 112,
+        cell: (one) =>
+          one.actor_id === null ? (
+            <Dash />
+          ) : (
+            <Link
+              to={toItem(url, 'actors', one.actor_id)}
+              title={[one.actor_name, one.actor_state, one.actor_id].filter(Boolean).join('\n')}
+              className="rs-ellipsis"
+            >
+              {one.actor_state !== null && one.actor_state !== 'ALIVE' ? (
+                <ItemState state={one.actor_state} label={one.actor_class ?? undefined} />
+              ) : (
+                (one.actor_class ?? one.actor_id.slice(0, 8))
+              )}
+            </Link>
+          ),
+      },
+      {
+        id: 'go',
+        header: t('nodes.go'),
+        width: 70,
+        cell: (one) => (
+          <span className={css.links}>
+            <Link
+              to={toView(url, 'stack', { worker_id: one.id })}
+              title={t('nodes.stack')}
+              label={t('nodes.stack')}
+            >
+              <IconStack2 size={15} aria-hidden />
+            </Link>
+            <Link to={toItem(url, 'workers', one.id)} title={t('nodes.workerOf')} label={t('nodes.workerOf')}>
+              <IconFileText size={15} aria-hidden />
+            </Link>
+          </span>
+        ),
+      },
+      {
+        id: 'holds',
+        header: t('nodes.holds'),
+        width: 96,
+        cell: (one) =>
+          Object.keys(one.reserved).length === 0 ? (
+            <Dash />
+          ) : (
+            <span className="rs-ellipsis" title={shapeText(one.reserved)}>
+              {shapeText(one.reserved)}
+            </span>
+          ),
+      },
+      {
+        id: 'job',
+        header: t('nodes.job'),
+        width: 104,
+        cell: (one) => <ItemLink view="jobs" id={one.job_id} />,
+      },
+    ],
+    [t, i18n, url, gpus],
+  );
+  const visibility = useMemo(() => Object.fromEntries(columns.map((column) => [column.id, true])), [columns]);
+  if (node.workers.length === 0) return <NothingHere>{t('nodes.noWorkers')}</NothingHere>;
+  const height = Math.min(MOST_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
+  return (
+    <>
+      {isDead && <p className={`rs-dim ${css.note}`}>{t('nodes.workersAt', { time: time(node.end_ns) })}</p>}
+      <div className="rs-node-table" style={{ height }}>
+        <DataTable
+          testId="node-workers"
+          rowTestId="node-worker"
+          label={t('nodes.workers')}
+          columns={columns}
+          visibility={visibility}
+          rows={node.workers}
+          keyOf={keyOf}
+          empty={null}
+        />
+      </div>
+      {node.workers_total > node.workers.length && (
+        <p className={css.note}>
+          <Link to={toView(url, 'workers', { node_id: node.node_id })}>
+            {t('nodes.workersLeftOut', { n: count(node.workers_total - node.workers.length) })}
+          </Link>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What a worker runs: the oldest of it, and how many more. */
+function Runs({ worker }: { worker: NodeWorker }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const [first] = worker.attempts;
+  if (first === undefined) return <span className="rs-dim">{t('nodes.idle')}</span>;
+  const since = duration(Math.max(0, Date.now() * 1e6 - first.since_ns));
+  return (
+    <span className={css.runs}>
+      <Link
+        to={{ ...url, task: first.task_id, attempt: first.attempt }}
+        title={`${first.name}\n${t('nodes.since', { time: since })}`}
+        className="rs-ellipsis"
+      >
+        {first.name}
+      </Link>
+      {worker.running > 1 && (
+        <span className="rs-num rs-dim">{t('nodes.andMore', { n: count(worker.running - 1) })}</span>
+      )}
+      {first.is_blocked && <span className="rs-dim">{t('physical.blocked')}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,105 @@
+import { SegmentedControl, Select } from '@mantine/core';
+import { useCallback } from 'react';
+import { useTranslation } from 'react-i18next';
+import { MODES, type Mode, type NodeRow } from '../../api/nodes';
+import { useSessionInterval } from '../../api/queries';
+import { useLiveList } from '../../api/useLiveList';
+import { withFilter, withSettings } from '../../base/url';
+import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
+import { SearchField } from '../../ui/FilterBar';
+import { LiveTable, TableCount, useSort } from '../../ui/LiveTable';
+import { useSessionUrl } from '../../ui/useUrl';
+import { ClusterResources } from './ClusterResources';
+import { MachineView } from './MachineView';
+import { NodeCards } from './NodeCards';
+import { NodePanel } from './NodePanel';
+import { NoNodes, nodeKey, useNodeColumns } from './NodesTable';
+
+/** Nodes as a table, as cards, as cells, and what the cluster has to give. */
+export default function NodesPage() {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const interval = useSessionInterval(url.session);
+  const mode: Mode = MODES.find((one) => one === url.settings?.mode) ?? 'table';
+  const listed = mode === 'table' || mode === 'cards';
+  const [sort, onSort] = useSort('-start_ns');
+  const { state, q, node_id } = url.filters;
+  const params = { session: url.session, state, q, node_id, sort };
+  const list = useLiveList<NodeRow>('/nodes', params, nodeKey, interval);
+  const columns = useNodeColumns(list.rows.some((node) => (node.usage?.gpus ?? 0) > 0));
+  const choice = useColumnChoice('nodes', columns);
+  const open = useCallback(
+    (id: string, how?: { follow: boolean }) =>
+      change((before) => ({ ...before, item: id }), { replace: how?.follow === true }),
+    [change],
+  );
+  const openRow = useCallback((node: NodeRow, how?: { follow: boolean }) => open(node.node_id, how), [open]);
+  const close = useCallback(
+    () =>
+      change((before) => withSettings({ ...before, item: undefined, wide: undefined }, { tab: undefined })),
+    [change],
+  );
+  return (
+    <>
+      <div className="rs-filters">
+        <h1 className="rs-view-title">{t('nav.nodes')}</h1>
+        <SegmentedControl
+          size="xs"
+          aria-label={t('nodes.modes.label')}
+          data={MODES.map((value) => ({ value, label: t(`nodes.modes.${value}`) }))}
+          value={mode}
+          onChange={(value) =>
+            change((before) => withSettings(before, { mode: value === 'table' ? undefined : value }))
+          }
+          data-testid="nodes-mode"
+        />
+        {listed && (
+          <>
+            <SearchField filter="q" placeholder={t('filter.nameOrId')} />
+            <Select
+              size="xs"
+              w={130}
+              aria-label={t('nodes.state')}
+              value={state ?? ''}
+              allowDeselect={false}
+              data={[
+                { value: '', label: t('nodes.all') },
+                { value: 'ALIVE', label: t('nodes.alive') },
+                { value: 'DEAD', label: t('nodes.dead') },
+              ]}
+              onChange={(value) => change((before) => withFilter(before, 'state', value || undefined))}
+              data-testid="nodes-state"
+            />
+          </>
+        )}
+        <div className="rs-filters-right">
+          {listed && <TableCount list={list} />}
+          {mode === 'table' && <ColumnChooser columns={columns} choice={choice} />}
+        </div>
+      </div>
+      {mode === 'table' ? (
+        <LiveTable
+          list={list}
+          choice={choice}
+          testId="nodes-table"
+          rowTestId="nodes-row"
+          label={t('nav.nodes')}
+          columns={columns}
+          keyOf={nodeKey}
+          sort={sort}
+          onSort={onSort}
+          openKey={url.item}
+          onOpen={openRow}
+          empty={<NoNodes />}
+        />
+      ) : mode === 'cards' ? (
+        <NodeCards list={list} openKey={url.item} onOpen={openRow} />
+      ) : mode === 'machine' ? (
+        <MachineView openKey={url.item} onOpen={open} />
+      ) : (
+        <ClusterResources />
+      )}
+      {url.item !== undefined && <NodePanel id={url.item} onClose={close} />}
+    </>
+  );
+}

@@ -1,0 +1,241 @@
+import { IconMoodEmpty } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { NodeRow } from '../../api/nodes';
+import { count } from '../../base/format';
+import type { Column } from '../../ui/columns';
+import { LaneName } from '../../ui/Lane';
+import { Meter, ofText, rateText } from '../../ui/Meter';
+import { CopyId, Dash, Empty, ItemState, Time } from '../../ui/small';
+import { oneLine } from '../../ui/Value';
+import css from './NodesTable.module.css';
+
+export const nodeKey = (node: NodeRow) => node.node_id;
+
+/** What a node is called: its own name unless that is only its address. */
+export function nodeTitle(node: {
+  node_name: string | null;
+  hostname: string | null;
+  node_ip: string | null;
+  node_id: string;
+}) {
+  const named = node.node_name !== null && node.node_name !== node.node_ip ? node.node_name : null;
+  return named ?? node.hostname ?? node.node_ip ?? node.node_id.slice(0, 12);
+}
+
+export function HeadBadge({ head }: { head: boolean | null }) {
+  const { t } = useTranslation();
+  return head ? <span className="rs-badge">{t('nodes.head')}</span> : null;
+}
+
+export function useNodeColumns(gpus: boolean): Column<NodeRow>[] {
+  const { t } = useTranslation();
+  return useMemo<Column<NodeRow>[]>(() => {
+    const meter = (
+      id: string,
+      header: string,
+      percent: (node: NonNullable<NodeRow['usage']>) => number | null,
+      title: (node: NonNullable<NodeRow['usage']>) => string | undefined,
+      optional = false,
+    ): Column<NodeRow> => ({
+      id,
+      header,
+      width: 116,
+      sort: id,
+      optional,
+      cell: ({ usage }) =>
+        usage === null ? (
+          <Dash />
+        ) : (
+          <Meter percent={percent(usage)} old={!usage.current} title={title(usage)} />
+        ),
+    });
+    const text = (
+      id: string,
+      header: string,
+      width: number,
+      of: (node: NodeRow) => string | null,
+    ): Column<NodeRow> => ({
+      id,
+      header,
+      width,
+      sort: id,
+      optional: true,
+      cell: (node) => {
+        const value = of(node);
+        return value === null || value === '' ? (
+          <Dash />
+        ) : (
+          <span className="rs-ellipsis" title={value}>
+            {value}
+          </span>
+        );
+      },
+    });
+    const all: Column<NodeRow>[] = [
+      {
+        id: 'state',
+        header: t('nodes.state'),
+        width: 92,
+        sort: 'state',
+        cell: (node) => <ItemState state={node.state} />,
+      },
+      {
+        id: 'hostname',
+        header: t('nodes.name'),
+        width: 170,
+        grow: true,
+        sort: 'hostname',
+        cell: (node) => (
+          <span className={css.name}>
+            <span className="rs-ellipsis" title={`${nodeTitle(node)}\n${node.node_id}`}>
+              {nodeTitle(node)}
+            </span>
+            <HeadBadge head={node.is_head} />
+          </span>
+        ),
+      },
+      meter(
+        'cpu_percent',
+        t('nodes.cpu'),
+        (u) => u.cpu_percent,
+        () => undefined,
+      ),
+      meter(
+        'mem_percent',
+        t('nodes.memory'),
+        (u) => u.mem_percent,
+        (u) => ofText(u.mem_used_bytes, u.mem_total_bytes),
+      ),
+      meter(
+        'disk_percent',
+        t('nodes.disk'),
+        (u) => u.disk_percent,
+        (u) => ofText(u.disk_used_bytes, u.disk_total_bytes),
+      ),
+      meter(
+        'gpu_percent',
+        t('nodes.gpu'),
+        (u) => u.gpu_percent,
+        (u) => `${u.gpus ?? 0} GPU`,
+        !gpus,
+      ),
+      meter(
+        'gpu_mem_percent',
+        t('nodes.gpu_memory'),
+        (u) => u.gpu_mem_percent,
+        (u) => ofText(u.gpu_mem_used_bytes, u.gpu_mem_total_bytes),
+        !gpus,
+      ),
+      meter(
+        'object_store_percent',
+        t('nodes.object_store'),
+        (u) => u.object_store_percent,
+        (u) => ofText(u.object_store_used_bytes, u.object_store_total_bytes),
+      ),
+      {
+        id: 'network',
+        header: t('nodes.network'),
+        width: 178,
+        sort: 'net_recv_bytes_s',
+        align: 'right',
+        cell: ({ usage }) =>
+          usage === null || usage.net_sent_bytes_s === null ? (
+            <Dash />
+          ) : (
+            <span className="rs-num" data-old={!usage.current || undefined}>
+              {rateText(usage.net_sent_bytes_s)} <span className="rs-dim">·</span>{' '}
+              {rateText(usage.net_recv_bytes_s)}
+            </span>
+          ),
+      },
+      {
+        id: 'disk_io',
+        header: t('nodes.diskIo'),
+        width: 178,
+        sort: 'disk_write_bytes_s',
+        align: 'right',
+        optional: true,
+        cell: ({ usage }) =>
+          usage === null || usage.disk_read_bytes_s === null ? (
+            <Dash />
+          ) : (
+            <span className="rs-num">
+              {rateText(usage.disk_read_bytes_s)} <span className="rs-dim">·</span>{' '}
+              {rateText(usage.disk_write_bytes_s)}
+            </span>
+          ),
+      },
+      {
+        id: 'load_1',
+        header: t('nodes.load'),
+        width: 72,
+        sort: 'load_1',
+        align: 'right',
+        optional: true,
+        cell: ({ usage }) => (
+          <span className="rs-num">{usage?.load_1 == null ? '–' : usage.load_1.toFixed(2)}</span>
+        ),
+      },
+      {
+        id: 'workers',
+        header: t('nodes.workers'),
+        width: 84,
+        sort: 'workers',
+        align: 'right',
+        cell: (node) => <span className="rs-num">{count(node.workers ?? 0)}</span>,
+      },
+      {
+        id: 'node_ip',
+        header: t('nodes.ip'),
+        width: 112,
+        sort: 'node_ip',
+        cell: (node) => node.node_ip ?? <Dash />,
+      },
+      {
+        id: 'node_id',
+        header: t('nodes.id'),
+        width: 104,
+        sort: 'node_id',
+        cell: (node) => <CopyId id={node.node_id} />,
+      },
+      {
+        id: 'lane',
+        header: t('nodes.lane'),
+        width: 100,
+        cell: (node) => <LaneName lane={node.lane} code={node.lane_code} reason={node.lane_reason} />,
+      },
+      {
+        id: 'start_ns',
+        header: t('nodes.started'),
+        width: 92,
+        sort: 'start_ns',
+        cell: (node) => <Time ns={node.start_ns} />,
+      },
+      {
+        id: 'end_ns',
+        header: t('nodes.ended'),
+        width: 92,
+        sort: 'end_ns',
+        cell: (node) => (node.end_ns === null ? <Dash /> : <Time ns={node.end_ns} />),
+      },
+      text('death_reason', t('nodes.death'), 200, (node) => node.death_reason),
+      text('labels', t('nodes.labels'), 200, (node) => (node.labels === '{}' ? null : oneLine(node.labels))),
+      text('resources_total', t('nodes.resources'), 220, (node) => oneLine(node.resources_total)),
+      text('node_name', t('field.node_name'), 130, (node) => node.node_name),
+      text('instance_type', t('field.instance_type'), 120, (node) => node.instance_type),
+    ];
+    return all.map((column) =>
+      ['labels', 'resources_total'].includes(column.id) ? { ...column, sort: undefined } : column,
+    );
+  }, [t, gpus]);
+}
+
+export function NoNodes() {
+  const { t } = useTranslation();
+  return (
+    <Empty icon={<IconMoodEmpty size={26} />} title={t('nodes.empty')}>
+      {t('table.emptyLive')}
+    </Empty>
+  );
+}

@@ -1,0 +1,29 @@
+import { useQuery } from '@tanstack/react-query';
+import { get, isMissing } from '../../api/client';
+import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import type { Cells, NodeDetail } from '../../api/nodes';
+import { useSessionInterval } from '../../api/queries';
+
+/** One node in full. */
+export function useNodeDetail(session: string, id: string | undefined) {
+  const interval = useSessionInterval(session);
+  return useQuery<NodeDetail>({
+    queryKey: ['node-detail', session, id],
+    queryFn: ({ signal }) => get<NodeDetail>(`/nodes/${encodeURIComponent(id ?? '')}`, { session }, signal),
+    enabled: id !== undefined,
+    placeholderData: (before) => (before?.node_id === id ? before : undefined),
+    refetchInterval: (query) => refreshInterval(isMissing(query.state.error) ? REFRESH_ENDED : interval),
+  });
+}
+
+/** Every node and worker in little room. */
+export function useCells(session: string, enabled = true) {
+  const interval = useSessionInterval(session);
+  return useQuery<Cells>({
+    queryKey: ['node-cells', session],
+    queryFn: ({ signal }) => get<Cells>('/nodes/cells', { session }, signal),
+    enabled,
+    placeholderData: (before) => (before?.session === session ? before : undefined),
+    refetchInterval: () => refreshInterval(interval),
+  });
+}

@@ -1,0 +1,136 @@
+import { IconBriefcase, IconChartBar, IconFlame, IconStack2 } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { States } from '../../api/jobs';
+import type { Item } from '../../api/types';
+import { count, programName } from '../../base/format';
+import { progressOf } from '../../base/progress';
+import { stateColor } from '../../base/tokens';
+import { type FlowView, toItem, toView, withSettings } from '../../base/url';
+import { Link } from '../../ui/Link';
+import { orderedStates, StackedBar } from '../../ui/StackedBar';
+import { ItemState, Time, useStateName } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './JobsPanel.module.css';
+import { Panel, PanelBody, PanelText } from './Panel';
+import { useJobs, useProgress } from './useOverview';
+
+/** The jobs that run, each with how far it is and with the ways to what holds it up. */
+export function JobsPanel({ live }: { live: boolean }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const jobs = useJobs(url.session, live);
+  return (
+    <Panel
+      title={t(live ? 'overview.jobs' : 'overview.jobsEnded')}
+      note={jobs.data && count(jobs.data.total)}
+      to={toView(url, 'jobs')}
+      testId="panel-jobs"
+      wide
+    >
+      <PanelBody data={jobs.data} error={jobs.error} isMissing={false} missing="">
+        {({ items }) =>
+          items.length === 0 ? (
+            <PanelText>{t('overview.noJobs')}</PanelText>
+          ) : (
+            <ul className="rs-plain">
+              {items.map((job) => (
+                <Job key={String(job.job_id)} job={job} />
+              ))}
+            </ul>
+          )
+        }
+      </PanelBody>
+    </Panel>
+  );
+}
+
+function Job({ job }: { job: Item }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const id = String(job.job_id ?? '');
+  const progress = useProgress(url.session, id);
+  const { all, ended } = progressOf(progress?.states ?? {});
+  const entrypoint = typeof job.entrypoint === 'string' ? job.entrypoint : '';
+  return (
+    <li className={css.ovjob} data-testid="overview-job" data-job={id}>
+      <div className={css.ovjobHead}>
+        <IconBriefcase size={15} className="rs-dim rs-no-shrink" aria-hidden />
+        <Link
+          to={toItem(url, 'jobs', id)}
+          className={`rs-link rs-ellipsis ${css.ovjobName}`}
+          title={entrypoint || id}
+        >
+          {programName(entrypoint) || id}
+        </Link>
+        <ItemState state={typeof job.state === 'string' ? job.state : null} />
+        <span className="rs-dim rs-num">
+          <Time ns={job.start_ns as number | null} />
+        </span>
+        {all > 0 && (
+          <span className={`rs-num ${css.ovjobShare}`}>
+            {t('overview.ended', { ended: count(ended), all: count(all) })}
+          </span>
+        )}
+      </div>
+      {progress !== undefined && all === 0 ? (
+        <span className={`rs-dim ${css.ovjobStates}`}>{t('overview.noTasks')}</span>
+      ) : (
+        <JobProgress id={id} states={progress?.states ?? {}} />
+      )}
+    </li>
+  );
+}
+
+/** How far it is, by state, and the ways to what holds it up. */
+function JobProgress({ id, states }: { id: string; states: States }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const name = useStateName();
+  return (
+    <>
+      <StackedBar states={states} height={8} />
+      <div className={css.ovjobFoot}>
+        <span className={css.ovjobStates}>
+          {orderedStates(states).map(([state, number]) => (
+            <Link
+              key={state}
+              to={toView(url, 'tasks', { job_id: id, state })}
+              className={css.ovjobState}
+              title={t('overview.tasksIn', { state: name(state) })}
+            >
+              <span className="rs-dot" style={{ background: stateColor(state) }} />
+              {name(state)} <span className="rs-num">{count(number)}</span>
+            </Link>
+          ))}
+        </span>
+        <WhySlow job={id} />
+      </div>
+    </>
+  );
+}
+
+/** Three views of one job that answer why it is slow, one click away. */
+function WhySlow({ job }: { job: string }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const way = (view: FlowView) => toView(url, view, { job_id: job });
+  return (
+    <span className={css.ovjobWhy}>
+      <span className="rs-dim">{t('overview.whySlow')}</span>
+      <Link
+        to={withSettings(way('gantt'), { path: '1' })}
+        className="rs-link"
+        title={t('overview.pathHint')}
+        testId="why-path"
+      >
+        <IconChartBar size={14} aria-hidden /> {t('overview.path')}
+      </Link>
+      <Link to={way('stack')} className="rs-link" title={t('overview.stackHint')} testId="why-stack">
+        <IconStack2 size={14} aria-hidden /> {t('overview.stack')}
+      </Link>
+      <Link to={way('flame')} className="rs-link" title={t('overview.flameHint')} testId="why-flame">
+        <IconFlame size={14} aria-hidden /> {t('overview.flame')}
+      </Link>
+    </span>
+  );
+}

@@ -1,0 +1,209 @@
+import { IconAlertTriangle, IconCircleCheck, IconClock, IconInfoCircle } from '@tabler/icons-react';
+import { memo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useCluster, useSessions } from '../../api/queries';
+import type { Summary } from '../../api/types';
+import { useClusterStatus } from '../../api/useClusterStatus';
+import { duration, nanosBetween } from '../../base/format';
+import { type SessionUrl, toView, type Url, withSettings } from '../../base/url';
+import { SummaryStrip } from '../../shell/SummaryStrip';
+import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
+import { useChartTexts } from '../../ui/charts/chartTexts';
+import { MetricChart } from '../../ui/charts/MetricChart';
+import { valueText } from '../../ui/charts/units';
+import { useCatalogue, useMetricNames } from '../../ui/charts/useMetrics';
+import { Link } from '../../ui/Link';
+import { useReasonText } from '../../ui/useReasonText';
+import { useSessionUrl } from '../../ui/useUrl';
+import { failedWithin, type HealthKey, healthOf, isLost } from './health';
+import { JobsPanel } from './JobsPanel';
+import { AlertsPanel, EventsPanel, FailuresPanel, isFiring, PendingPanel } from './ListPanels';
+import css from './OverviewPage.module.css';
+import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
+
+/** What is said of failures is about so long before the newest on record. */
+const LATELY_NS = 300e9;
+/** Charts of the server's catalogue that say how full a cluster is. */
+const CHARTS = [
+  'clusterCpu',
+  'clusterMemory',
+  'clusterObjectStore',
+  'clusterTasks',
+  'clusterCpus',
+  'clusterNetwork',
+];
+const GPU_CHARTS = ['clusterGpu', 'clusterGpuMemory'];
+
+/** A session at a glance: how it is, how full, what runs, what went wrong, and where to look. */
+export default function OverviewPage({ summary }: { summary?: Summary }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const session = useSessions().data?.items.find((item) => item.session === url.session);
+  const live = session?.state === 'live';
+  return (
+    <div className="rs-scroll-page" data-testid="overview" data-live={live || undefined}>
+      {session !== undefined && <HealthLine summary={summary} live={live} />}
+      <SummaryStrip summary={summary} />
+      {session !== undefined && !live && <Peaks first={session.first_ns} last={session.last_ns} />}
+      <ChartGroup beside={<h2 className="rs-section-title">{t('overview.use')}</h2>}>
+        <Charts />
+      </ChartGroup>
+      <div className={css.panels}>
+        <JobsPanel live={live} />
+        <PendingPanel live={live} />
+        <AlertsPanel />
+        <FailuresPanel summary={summary} />
+        <EventsPanel live={live} />
+      </div>
+    </div>
+  );
+}
+
+const Charts = memo(function Charts() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const { title, legend } = useChartTexts();
+  const catalogue = useCatalogue();
+  const hasGpu = (useCluster(url.session).data?.resources_total.GPU ?? 0) > 0;
+  const measured = useMetricNames(url.session, 'ray_node_cpu_utilization').data?.items;
+  if (measured?.length === 0)
+    return (
+      <p className={css.peaks} data-testid="no-metrics">
+        {t('overview.noMetrics')}
+      </p>
+    );
+  const all = catalogue.data?.pages.find(({ name }) => name === 'cluster')?.charts ?? [];
+  const shown = [...CHARTS, ...(hasGpu ? GPU_CHARTS : [])].flatMap((key) =>
+    all.filter((chart) => chart.key === key),
+  );
+  return (
+    <ChartGrid>
+      {shown.map((chart) => (
+        <MetricChart
+          key={chart.key}
+          title={title(chart)}
+          queries={chart.queries.map(legend)}
+          unit={chart.unit}
+          stacked={chart.stacked}
+          height={130}
+        />
+      ))}
+    </ChartGrid>
+  );
+});
+
+const ICONS = {
+  good: IconCircleCheck,
+  bad: IconAlertTriangle,
+  waiting: IconClock,
+  quiet: IconInfoCircle,
+  busy: IconInfoCircle,
+};
+
+/** Where to look for what the sentence says. */
+function wayOf(key: HealthKey, url: SessionUrl): Url | null {
+  switch (key) {
+    case 'critical':
+    case 'firing':
+      return toView(url, 'alerts');
+    case 'nodesLost':
+    case 'noNodes':
+      return toView(url, 'nodes', { state: 'DEAD' });
+    case 'never':
+    case 'pending':
+      return withSettings(toView(url, 'nodes'), { mode: 'resources' });
+    case 'waiting':
+      return toView(url, 'tasks', { state: 'PENDING_NODE_ASSIGNMENT' });
+    case 'failing':
+    case 'endedFailed':
+      return toView(url, 'failures');
+    case 'endedFailedJobs':
+      return toView(url, 'jobs', { state: 'FAILED' });
+    case 'running':
+      return toView(url, 'stack');
+    default:
+      return null;
+  }
+}
+
+function HealthLine({ summary, live }: { summary: Summary | undefined; live: boolean }) {
+  const { t, i18n } = useTranslation();
+  const reasonText = useReasonText();
+  const [url] = useSessionUrl();
+  const cluster = useCluster(url.session).data;
+  const dead = useDeadNodes(url.session, cluster?.nodes.dead ?? 0).data?.items ?? [];
+  const status = useClusterStatus(url.session, live).data;
+  const alerts = (useAlerts(url.session) ?? []).filter(isFiring);
+  const failedJobs = useFailedJobs(url.session, live).data;
+  if (summary === undefined || cluster === undefined)
+    return <div className={css.health} data-tone="quiet" aria-hidden />;
+  const pending = status?.pending ?? [];
+  const sum = (list: typeof pending) => list.reduce((all, one) => all + one.count, 0);
+  const names = (critical: boolean) => [
+    ...new Set(
+      alerts.filter((one) => (one.labels.severity === 'critical') === critical).map((one) => one.rule),
+    ),
+  ];
+  const health = healthOf({
+    live,
+    states: summary.states,
+    critical: names(true),
+    firing: names(false),
+    nodesAlive: cluster.nodes.alive,
+    nodesLost: dead.filter((node) => isLost(node.death_reason as string | null)).length,
+    never: sum(pending.filter((one) => one.reason.never)),
+    pending: sum(pending),
+    failedLately: failedWithin(summary.failures, summary.last_ns, LATELY_NS),
+    jobsFailed: failedJobs?.total ?? 0,
+    recordingFails: summary.ingest?.error != null,
+  });
+  const Icon = ICONS[health.tone];
+  const way = wayOf(health.key, url);
+  const number = new Intl.NumberFormat('en-US');
+  const text = t(`overview.health.${health.key}`, {
+    ...Object.fromEntries(
+      Object.entries(health.numbers).map(([name, value]) => [name, number.format(value)]),
+    ),
+    names: health.names.slice(0, 3).join(i18n.language === 'zh' ? '、' : ', '),
+    lasted: duration(nanosBetween(summary.first_ns, summary.last_ns)),
+  });
+  const never = pending.find((one) => one.reason.never);
+  const why = health.key === 'never' && never !== undefined ? reasonText(never.reason) : undefined;
+  return (
+    <div
+      className={css.health}
+      data-tone={health.tone}
+      data-testid="health"
+      data-key={health.key}
+      role="status"
+    >
+      <Icon size={20} aria-hidden />
+      <span>
+        <b>{text}</b> {why}
+      </span>
+      {way !== null && (
+        <Link to={way} testId="health-link">
+          {t('overview.look')}
+        </Link>
+      )}
+    </div>
+  );
+}
+
+/** Of a session that is over: the most that it used. */
+function Peaks({ first, last }: { first: number | null; last: number | null }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const peaks = usePeaks(url.session, first === null ? null : first / 1e6, last === null ? null : last / 1e6);
+  const { cpu = null, memory = null, store = null } = peaks.data ?? {};
+  if (cpu === null && memory === null && store === null) return null;
+  return (
+    <p className={css.peaks} data-testid="peaks">
+      {t('overview.peaks', {
+        cpu: valueText(cpu, 'percent'),
+        memory: valueText(memory, 'bytes'),
+        store: valueText(store, 'bytes'),
+      })}
+    </p>
+  );
+}

@@ -1,0 +1,59 @@
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Url } from '../../base/url';
+import { Link } from '../../ui/Link';
+import { ErrorPanel } from '../../ui/small';
+import shared from './overview.module.css';
+import css from './Panel.module.css';
+
+/** A part of the overview: what is newest of something, and the way to all of it. */
+export function Panel(props: {
+  title: string;
+  /** Beside the title: how many there are. */
+  note?: ReactNode;
+  to?: Url;
+  children: ReactNode;
+  testId: string;
+  wide?: boolean;
+}) {
+  const { t } = useTranslation();
+  return (
+    <section className={css.panel} data-wide={props.wide || undefined} data-testid={props.testId}>
+      <header className={css.panelHead}>
+        <h2>{props.title}</h2>
+        {props.note !== undefined && <span className="rs-dim rs-num">{props.note}</span>}
+        {props.to !== undefined && (
+          <Link to={props.to} className={`rs-link ${css.panelMore}`} testId={`${props.testId}-all`}>
+            {t('overview.all')}
+          </Link>
+        )}
+      </header>
+      {props.children}
+    </section>
+  );
+}
+
+/** What a panel says instead of a list. */
+export function PanelText({ children, good }: { children: ReactNode; good?: boolean }) {
+  return (
+    <p className={`${shared.panelText} rs-dim`}>
+      {good === true && <span className="rs-dot" style={{ background: 'var(--rs-tone-good)' }} />}
+      {children}
+    </p>
+  );
+}
+
+/** A panel's list, or why there is none. `missing` is said where the server has no such path. */
+export function PanelBody<T>(props: {
+  data: T | undefined;
+  error: Error | null;
+  isMissing: boolean;
+  missing: string;
+  children: (data: T) => ReactNode;
+}) {
+  const { t } = useTranslation();
+  if (props.data !== undefined) return props.children(props.data);
+  if (props.isMissing) return <PanelText>{props.missing}</PanelText>;
+  if (props.error !== null) return <ErrorPanel error={props.error} />;
+  return <PanelText>{t('overview.loading')}</PanelText>;
+}

@@ -1,0 +1,105 @@
+/** One sentence of how a session is: what is wrong comes before what is so by nature. */
+
+import { progressOf } from '../../base/progress';
+import type { Tone } from '../../base/tokens';
+
+export interface HealthFacts {
+  live: boolean;
+  /** Attempts by state, drivers left out. */
+  states: Record<string, number>;
+  /** Names of the alerts that fire, critical ones apart. */
+  critical: readonly string[];
+  firing: readonly string[];
+  nodesAlive: number;
+  /** Nodes that died without being meant to. */
+  nodesLost: number;
+  /** What waits for a place: never to have one as the cluster is, and all of it. */
+  never: number;
+  pending: number;
+  /** Attempts that failed within the last minutes of the record. */
+  failedLately: number;
+  jobsFailed: number;
+  /** Recording itself is in trouble: nothing here is sure. */
+  recordingFails: boolean;
+}
+
+export type HealthKey =
+  | 'recording'
+  | 'critical'
+  | 'nodesLost'
+  | 'noNodes'
+  | 'never'
+  | 'failing'
+  | 'firing'
+  | 'pending'
+  | 'running'
+  | 'waiting'
+  | 'idle'
+  | 'nothing'
+  | 'endedFailedJobs'
+  | 'endedFailed'
+  | 'endedOpen'
+  | 'endedWell';
+
+export interface Health {
+  key: HealthKey;
+  tone: Tone;
+  numbers: Record<string, number>;
+  names: readonly string[];
+}
+
+export function healthOf(facts: HealthFacts): Health {
+  const { all, ended, failed, running, waiting } = progressOf(facts.states);
+  const numbers = {
+    all,
+    failed,
+    ended,
+    running,
+    waiting,
+    open: all - ended,
+    nodes: facts.nodesAlive,
+    lost: facts.nodesLost,
+    never: facts.never,
+    pending: facts.pending,
+    lately: facts.failedLately,
+    jobsFailed: facts.jobsFailed,
+  };
+  const say = (key: HealthKey, tone: Tone, names: readonly string[] = []): Health => ({
+    key,
+    tone,
+    numbers,
+    names,
+  });
+  if (!facts.live) {
+    if (facts.jobsFailed > 0) return say('endedFailedJobs', 'bad');
+    if (failed > 0) return say('endedFailed', 'waiting');
+    if (all - ended > 0) return say('endedOpen', 'quiet');
+    return all === 0 ? say('nothing', 'quiet') : say('endedWell', 'good');
+  }
+  if (facts.recordingFails) return say('recording', 'bad');
+  if (facts.critical.length > 0) return say('critical', 'bad', facts.critical);
+  if (facts.nodesAlive === 0 && facts.nodesLost > 0) return say('noNodes', 'bad');
+  if (facts.nodesLost > 0) return say('nodesLost', 'bad');
+  if (facts.never > 0) return say('never', 'bad');
+  if (facts.failedLately > 0) return say('failing', 'bad');
+  if (facts.firing.length > 0) return say('firing', 'waiting', facts.firing);
+  if (facts.pending > 0) return say('pending', 'waiting');
+  if (running > 0) return say('running', 'good');
+  if (waiting > 0) return say('waiting', 'waiting');
+  return all === 0 ? say('nothing', 'quiet') : say('idle', 'good');
+}
+
+/** How many of the newest failures came within `withinNs` of the record's end. */
+export function failedWithin(
+  failures: readonly { end_ns: number | null }[],
+  lastNs: number | null,
+  withinNs: number,
+): number {
+  if (lastNs === null) return 0;
+  return failures.filter(({ end_ns }) => end_ns !== null && end_ns >= lastNs - withinNs).length;
+}
+
+/** Deaths of nodes that somebody meant: what remains was lost. */
+export function isLost(reason: string | null | undefined): boolean {
+  return !(reason === 'EXPECTED_TERMINATION' || (reason ?? '').includes('DRAIN'));
+}

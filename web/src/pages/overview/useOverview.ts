@@ -1,0 +1,96 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { Alert } from '../../api/alerts';
+import { get } from '../../api/client';
+import { REFRESH, REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import type { EventsPage, Progress } from '../../api/jobs';
+import { useTopic } from '../../api/realtime';
+import type { Item, Page } from '../../api/types';
+import type { QueryAnswer } from '../../ui/charts/series';
+import { nanos, stepOf } from '../../ui/charts/timeRange';
+
+const every = (live: boolean) => () => refreshInterval(live ? REFRESH : REFRESH_ENDED);
+
+/** Jobs that run, newest first; of an ended session all of them. */
+export function useJobs(session: string, live: boolean) {
+  const state = live ? 'RUNNING,PENDING' : undefined;
+  return useQuery({
+    queryKey: ['overview-jobs', session, state],
+    queryFn: ({ signal }) =>
+      get<Page<Item>>('/jobs', { session, state, sort: '-start_ns', limit: 8 }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: every(live),
+  });
+}
+
+export function useFailedJobs(session: string, live: boolean) {
+  return useQuery({
+    queryKey: ['overview-jobs-failed', session],
+    queryFn: ({ signal }) => get<Page<Item>>('/jobs', { session, state: 'FAILED', limit: 1 }, signal),
+    enabled: !live,
+    refetchInterval: every(live),
+  });
+}
+
+export function useProgress(session: string, jobId: string): Omit<Progress, 'id'> | undefined {
+  return useTopic<Omit<Progress, 'id'>>('job', { session, job_id: jobId });
+}
+
+export function useDeadNodes(session: string, dead: number) {
+  return useQuery({
+    queryKey: ['overview-dead', session, dead],
+    queryFn: ({ signal }) => get<Page<Item>>('/nodes', { session, state: 'DEAD', limit: 200 }, signal),
+    enabled: dead > 0,
+    refetchInterval: false,
+  });
+}
+
+export function useEvents(session: string, live: boolean) {
+  return useQuery({
+    queryKey: ['overview-events', session],
+    queryFn: ({ signal }) => get<EventsPage>('/events', { session, limit: 8 }, signal),
+    refetchInterval: every(live),
+  });
+}
+
+/** Alerts that fire or are about to; none of a session that is over. */
+export function useAlerts(session: string): Alert[] | undefined {
+  return useTopic<{ items: Alert[] }>('alerts', { session })?.items;
+}
+
+/** The greatest of three figures between two times (ms); null where nothing was measured. */
+export function usePeaks(session: string, from: number | null, to: number | null) {
+  return useQuery({
+    queryKey: ['overview-peaks', session, from, to],
+    queryFn: async ({ signal }) => {
+      const range = { from: from ?? 0, to: to ?? 0 };
+      const step = stepOf(range);
+      // Nothing lies between two points: each tells the greatest since the one before.
+      const window = `[${Math.max(step, 15)}s]`;
+      const most = async (expr: string) => {
+        const answer = await get<QueryAnswer>(
+          '/metrics/query',
+          {
+            session,
+            expr,
+            from_ns: nanos(range.from),
+            to_ns: nanos(range.to),
+            step_ns: nanos(step * 1e3),
+            limit: 1,
+          },
+          signal,
+        );
+        const known = (answer.series[0]?.values ?? []).filter((value): value is number => value !== null);
+        return known.length === 0 ? null : Math.max(...known);
+      };
+      const [cpu, memory, store] = await Promise.all([
+        most(`max(max_over_time(ray_node_cpu_utilization${window}))`),
+        most(`max(max_over_time(ray_node_mem_used${window}))`),
+        most(`sum(max_over_time(ray_object_store_memory${window}))`),
+      ]);
+      return { cpu, memory, store };
+    },
+    enabled: from !== null && to !== null,
+    refetchInterval: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}

@@ -1,0 +1,159 @@
+import { Badge, Skeleton, Text, Title, Tooltip } from '@mantine/core';
+import { IconAlertTriangle, IconTelescope } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { useSessions } from '../../api/queries';
+import type { Session } from '../../api/types';
+import { bytes, count, duration, nanosBetween } from '../../base/format';
+import { formatUrl } from '../../base/url';
+import { useTitle } from '../../shell/useTitle';
+import { Link } from '../../ui/Link';
+import { StackedBar } from '../../ui/StackedBar';
+import { Command, Empty, ErrorPanel, ItemState, Time } from '../../ui/small';
+import { go, useUrl } from '../../ui/useUrl';
+import css from './SessionsPage.module.css';
+
+export function SessionsPage() {
+  const { t } = useTranslation();
+  const sessions = useSessions();
+  const items = sessions.data?.items;
+  useTitle(t('sessions.title'));
+  return (
+    <main className={`rs-main ${css.sessions}`}>
+      <div className={css.head}>
+        <Title order={1}>{t('sessions.title')}</Title>
+        <Text size="sm" c="dimmed">
+          {t('app.tagline')}
+        </Text>
+      </div>
+      {sessions.error !== null && items === undefined && (
+        <ErrorPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
+      )}
+      {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={84} mb={8} radius="sm" />)}
+      {items?.length === 0 && <NothingYet />}
+      <ul className="rs-plain">
+        {items?.map((session) => (
+          <SessionRow key={session.session} session={session} />
+        ))}
+      </ul>
+    </main>
+  );
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const { t, i18n } = useTranslation();
+  const { lang } = useUrl();
+  const readable = session.state !== 'unreadable';
+  const to = { page: 'session', session: session.session, view: 'overview', filters: {}, lang } as const;
+  const recording = i18n.exists(`sessions.recording.${session.recording}`);
+  const lasted = nanosBetween(session.first_ns, session.last_ns);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside takes the keys.
+    <li
+      className={css.session}
+      data-testid="session-row"
+      data-session={session.session}
+      data-state={session.state}
+      onClick={(event) => {
+        if (!readable || (event.target as HTMLElement).closest('a, button') !== null) return;
+        if (event.metaKey || event.ctrlKey) window.open(formatUrl(to), '_blank', 'noopener');
+        else go(to);
+      }}
+    >
+      <div className={css.main}>
+        <div>
+          {readable ? (
+            <Link to={to} className={css.link} title={session.session}>
+              {session.session}
+            </Link>
+          ) : (
+            <span className={css.link}>{session.session}</span>
+          )}
+        </div>
+        <div className={css.tags}>
+          <span className="rs-tag">
+            <ItemState state={session.state} label={t(`sessions.${session.state}`)} />
+          </span>
+          {recording && (
+            <Tooltip label={t(`sessions.recordingHint.${session.recording}`)}>
+              <span className="rs-tag">{t(`sessions.recording.${session.recording}`)}</span>
+            </Tooltip>
+          )}
+          {session.ray_version && (
+            <span className="rs-tag">{t('sessions.ray', { version: session.ray_version })}</span>
+          )}
+          {(session.dropped_total ?? 0) > 0 && (
+            <Tooltip label={t('sessions.droppedHint')}>
+              <Badge
+                size="sm"
+                variant="light"
+                color="yellow"
+                tt="none"
+                leftSection={<IconAlertTriangle size={11} />}
+                data-testid="session-dropped"
+              >
+                {t('sessions.dropped', { n: count(session.dropped_total) })}
+              </Badge>
+            </Tooltip>
+          )}
+        </div>
+      </div>
+      {readable ? (
+        <>
+          <div className={css.bar}>
+            <StackedBar states={session.states ?? {}} />
+            <div className={css.when}>
+              <Time ns={session.first_ns} />
+              {lasted !== null && (
+                <span className="rs-dim"> · {t('sessions.lasted', { duration: duration(lasted) })}</span>
+              )}
+            </div>
+          </div>
+          <dl className={css.figures}>
+            <Figure name={t('sessions.tasks')} value={count(session.tasks)} />
+            <Figure name={t('sessions.actors')} value={count(session.actors)} />
+            <Figure name={t('sessions.nodes')} value={count(session.nodes)} />
+            <Figure name={t('sessions.jobs')} value={count(session.jobs)} />
+            <Figure name={t('sessions.disk')} value={bytes(session.disk_bytes)} />
+          </dl>
+        </>
+      ) : (
+        <div className={css.error} data-testid="session-error">
+          <IconAlertTriangle size={15} aria-hidden />
+          <span className="rs-break">{session.error ?? t('error.session')}</span>
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Figure({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className="rs-num">{value}</dd>
+    </div>
+  );
+}
+
+function NothingYet() {
+  const { t } = useTranslation();
+  return (
+    <div className="rs-nothing" data-testid="sessions-empty">
+      <Empty icon={<IconTelescope size={32} />} title={t('sessions.empty.title')}>
+        {t('sessions.empty.text')}
+      </Empty>
+      {(
+        [
+          ['run', 'rayscope run SCRIPT.py'],
+          ['attach', 'rayscope attach ADDRESS'],
+          ['start', 'rayscope start -- --head'],
+        ] as const
+      ).map(([way, command]) => (
+        <div key={way} className={css.way}>
+          <Text size="sm">{t(`sessions.empty.${way}`)}</Text>
+          <Command>{command}</Command>
+        </div>
+      ))}
+    </div>
+  );
+}

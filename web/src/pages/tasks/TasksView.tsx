@@ -1,0 +1,69 @@
+import { IconListDetails } from '@tabler/icons-react';
+import { useCallback, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSessionInterval } from '../../api/queries';
+import type { Summary, Task } from '../../api/types';
+import { useLiveList } from '../../api/useLiveList';
+import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
+import { FilterBar } from '../../ui/FilterBar';
+import { LiveTable, TableCount, useSort } from '../../ui/LiveTable';
+import { Empty } from '../../ui/small';
+import { taskColumns, taskKey, useTypeName } from '../../ui/taskColumns';
+import { useSessionUrl } from '../../ui/useUrl';
+
+export function TasksView({ summary }: { summary: Summary | undefined }) {
+  const { t, i18n } = useTranslation();
+  const typeName = useTypeName(t, i18n.exists);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
+  const columns = useMemo(() => taskColumns(t, typeName), [t, i18n.language]);
+  const [url, change] = useSessionUrl();
+  const interval = useSessionInterval(url.session);
+  const [sort, onSort] = useSort('-created_ns');
+  const params = { session: url.session, ...url.filters, sort };
+  const list = useLiveList<Task>('/tasks', params, taskKey, interval);
+  const choice = useColumnChoice('tasks', columns);
+
+  const openKey = useMemo(() => {
+    if (url.task === undefined) return undefined;
+    const rows = list.rows.filter((row) => row.task_id === url.task);
+    const row = rows.find((candidate) => candidate.attempt === url.attempt) ?? rows[0];
+    return row === undefined ? `${url.task}:` : taskKey(row);
+  }, [list.rows, url.task, url.attempt]);
+
+  const open = useCallback(
+    (task: Task, how: { follow: boolean }) =>
+      change((before) => ({ ...before, task: task.task_id, attempt: task.attempt }), { replace: how.follow }),
+    [change],
+  );
+  return (
+    <>
+      <FilterBar
+        summary={summary}
+        right={
+          <>
+            <TableCount list={list} loaded />
+            <ColumnChooser columns={columns} choice={choice} />
+          </>
+        }
+      />
+      <LiveTable
+        list={list}
+        choice={choice}
+        testId="task-table"
+        rowTestId="task-row"
+        label={t('nav.tasks')}
+        columns={columns}
+        keyOf={taskKey}
+        sort={sort}
+        onSort={onSort}
+        openKey={openKey}
+        onOpen={open}
+        empty={
+          <Empty icon={<IconListDetails size={26} />} title={t('table.empty')}>
+            {t('table.emptyLive')}
+          </Empty>
+        }
+      />
+    </>
+  );
+}

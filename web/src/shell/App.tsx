@@ -1,0 +1,71 @@
+import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import { IconMapQuestion } from '@tabler/icons-react';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useConnection } from '../api/connection';
+import { queryClient } from '../api/queries';
+import { Link } from '../ui/Link';
+import { OperatorProvider } from '../ui/operator';
+import { Empty } from '../ui/small';
+import { cssVariablesResolver, theme } from '../ui/theme/theme';
+import { useUrl } from '../ui/useUrl';
+import css from './App.module.css';
+import { Header } from './Header';
+import { LoginPage } from './LoginPage';
+import { usePages } from './pages';
+import { ServerNotice } from './ServerNotice';
+import { SessionPage } from './SessionPage';
+import shared from './shell.module.css';
+import { useTitle } from './useTitle';
+
+/** The key that first-paint.js reads too. */
+const colorSchemeManager = localStorageColorSchemeManager({ key: 'rayscope.theme' });
+
+export function App() {
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariablesResolver}
+      colorSchemeManager={colorSchemeManager}
+      defaultColorScheme="auto"
+    >
+      <QueryClientProvider client={queryClient}>
+        <OperatorProvider>
+          <Shell />
+        </OperatorProvider>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+function Shell() {
+  const url = useUrl();
+  const { t } = useTranslation();
+  const { needsLogin } = useConnection();
+  const { Sessions } = usePages();
+  if (needsLogin) return <LoginPage />;
+  return (
+    <div className={shared.shell}>
+      <a className={css.skip} href="#main">
+        {t('app.skip')}
+      </a>
+      <Header />
+      <ServerNotice />
+      {url.page === 'sessions' && <Sessions />}
+      {url.page === 'session' && <SessionPage key={url.session} />}
+      {url.page === 'unknown' && <UnknownPage lang={url.lang} />}
+    </div>
+  );
+}
+
+function UnknownPage({ lang }: { lang?: string }) {
+  const { t } = useTranslation();
+  useTitle(t('app.notFound'));
+  return (
+    <main className="rs-main" id="main" tabIndex={-1}>
+      <Empty icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
+        <Link to={{ page: 'sessions', lang }}>{t('app.toSessions')}</Link>
+      </Empty>
+    </main>
+  );
+}

@@ -1,0 +1,50 @@
+import { Menu, Tooltip } from '@mantine/core';
+import { IconFileExport } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSessionUrl } from '../ui/useUrl';
+import css from './ExportMenu.module.css';
+import { exportPath, FORMATS } from './exportPath';
+import shared from './shell.module.css';
+
+/** Saves the session, or what the filters of this page leave of it, as a file for another program. */
+export function ExportMenu() {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const [opened, setOpened] = useState(false);
+  const filtered = exportPath(url, 'perfetto') !== exportPath({ ...url, filters: {} }, 'perfetto');
+  return (
+    <div className={shared.navGroup}>
+      <Menu position="right-end" shadow="md" width={370} onChange={setOpened}>
+        <Menu.Target>
+          <button
+            type="button"
+            className={`${shared.navLink} ${shared.navButton}`}
+            aria-label={t('exporting.title')}
+            data-testid="export-menu"
+          >
+            <Tooltip label={t('exporting.title')} position="right" hiddenFrom="md" disabled={opened}>
+              <IconFileExport size={17} stroke={1.7} aria-hidden />
+            </Tooltip>
+            <span className={`${shared.navText} rs-ellipsis`}>{t('exporting.title')}</span>
+          </button>
+        </Menu.Target>
+        <Menu.Dropdown data-testid="export-formats">
+          <Menu.Label>{t(filtered ? 'exporting.filtered' : 'exporting.whole')}</Menu.Label>
+          {FORMATS.map((format) => (
+            <Menu.Item
+              key={format}
+              component="a"
+              href={exportPath(url, format)}
+              download
+              data-testid={`export-${format}`}
+            >
+              <div>{t(`exporting.${format}`)}</div>
+              <div className={css.hint}>{t(`exporting.${format}Hint`)}</div>
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+    </div>
+  );
+}

@@ -1,0 +1,201 @@
+import { ActionIcon, Menu, Tooltip, useMantineColorScheme } from '@mantine/core';
+import {
+  IconBell,
+  IconCheck,
+  IconChevronRight,
+  IconDeviceDesktop,
+  IconLanguage,
+  IconMoon,
+  IconSun,
+} from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { useSessions } from '../api/queries';
+import { type AlertsTopic, useTopic } from '../api/realtime';
+import { count, wholeAge } from '../base/format';
+import { LANGUAGES, type Language } from '../base/i18n/language';
+import { type SessionUrl, toView } from '../base/url';
+import { worstTone } from '../ui/alerts/severity';
+import { Link } from '../ui/Link';
+import { go, useUrl } from '../ui/useUrl';
+import css from './Header.module.css';
+import { setLanguage } from './i18n';
+import { useServerState } from './useServerState';
+
+export function Header() {
+  const url = useUrl();
+  const { t } = useTranslation();
+  return (
+    <header className={css.header}>
+      <Link to={{ page: 'sessions', lang: url.lang }} className={css.logo} title={t('app.toSessions')}>
+        <img src="/assets/favicon.svg" width={22} height={22} alt="" />
+        <span>Rayscope</span>
+      </Link>
+      {url.page === 'session' && (
+        <>
+          <IconChevronRight size={14} className="rs-dim rs-no-shrink" aria-hidden />
+          <SessionSwitch session={url.session} />
+        </>
+      )}
+      <div className={css.right}>
+        {url.page === 'session' && <AlertBadge url={url} />}
+        <ConnectionState />
+        <LanguageSwitch />
+        <ThemeSwitch />
+      </div>
+    </header>
+  );
+}
+
+/** How many alerts fire in this session; nothing while none does. */
+function AlertBadge({ url }: { url: SessionUrl }) {
+  const { t } = useTranslation();
+  const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
+  const firing = alerts?.firing ?? 0;
+  if (firing === 0) return null;
+  const label = firing === 1 ? t('alerts.badgeOne') : t('alerts.badge', { n: count(firing) });
+  return (
+    <Link
+      to={toView(url, 'alerts')}
+      className={`${css.alertBadge} rs-alert-badge-${worstTone(alerts?.items ?? [])} rs-num`}
+      title={label}
+      label={label}
+      testId="alert-badge"
+    >
+      <IconBell size={15} aria-hidden />
+      {count(firing)}
+    </Link>
+  );
+}
+
+function SessionSwitch({ session }: { session: string }) {
+  const sessions = useSessions();
+  const url = useUrl();
+  const { t } = useTranslation();
+  const others = sessions.data?.items ?? [];
+  return (
+    <Menu position="bottom-start" shadow="md" width={420}>
+      <Menu.Target>
+        <button type="button" className={css.sessionSwitch} title={session} data-testid="session-switch">
+          <span className="rs-ellipsis">{session}</span>
+          <IconChevronRight size={13} className="rs-turned rs-dim rs-no-shrink" aria-hidden />
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
+        {others.slice(0, 50).map((item) => (
+          <Menu.Item
+            key={item.session}
+            onClick={() => url.page === 'session' && go(toView({ ...url, session: item.session }, url.view))}
+            leftSection={
+              <span
+                className="rs-dot"
+                style={{
+                  background: `var(--rs-tone-${{ live: 'good', ended: 'quiet', unreadable: 'bad' }[item.state]})`,
+                }}
+              />
+            }
+            rightSection={item.session === session ? <IconCheck size={14} /> : null}
+          >
+            <span className="rs-break">{item.session}</span>
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => go({ page: 'sessions', lang: url.lang })}>{t('app.toSessions')}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function ConnectionState() {
+  const { t } = useTranslation();
+  const { state, age } = useServerState();
+  const ageText = wholeAge(age);
+  const tone = { connecting: 'quiet', connected: 'good', reconnecting: 'waiting', stale: 'bad' }[state];
+  const isThere = state === 'connected' || state === 'connecting';
+  const hint = isThere ? t('connection.hintConnected') : t('connection.hintAway', { age: ageText });
+  return (
+    <Tooltip label={hint}>
+      <span
+        className={css.connection}
+        data-testid="connection-state"
+        data-state={state}
+        role="status"
+        aria-live="polite"
+      >
+        <span
+          className="rs-dot"
+          data-pulse={state === 'reconnecting' || undefined}
+          style={{ background: `var(--rs-tone-${tone})` }}
+        />
+        <span className={css.connectionText}>{t(`connection.${state}`)}</span>
+        {state === 'stale' && <span className="rs-num rs-dim">{ageText}</span>}
+      </span>
+    </Tooltip>
+  );
+}
+
+function LanguageSwitch() {
+  const { t, i18n } = useTranslation();
+  const url = useUrl();
+  return (
+    <Menu position="bottom-end" shadow="md">
+      <Menu.Target>
+        <ActionIcon size={30} aria-label={t('lang.label')} title={t('lang.label')} data-testid="lang-switch">
+          <IconLanguage size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {(Object.keys(LANGUAGES) as Language[]).map((language) => (
+          <Menu.Item
+            key={language}
+            data-testid={`lang-${language}`}
+            rightSection={i18n.language === language ? <IconCheck size={14} /> : null}
+            onClick={() => {
+              void setLanguage(language);
+              if (url.lang) go({ ...url, lang: language }, { replace: true });
+            }}
+          >
+            {LANGUAGES[language]}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+const THEMES = { light: IconSun, dark: IconMoon, auto: IconDeviceDesktop } as const;
+
+function ThemeSwitch() {
+  const { t } = useTranslation();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const Current = THEMES[colorScheme];
+  return (
+    <Menu position="bottom-end" shadow="md">
+      <Menu.Target>
+        <ActionIcon
+          size={30}
+          aria-label={t('theme.label')}
+          title={t('theme.label')}
+          data-testid="theme-switch"
+        >
+          <Current size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {(Object.keys(THEMES) as (keyof typeof THEMES)[]).map((scheme) => {
+          const Icon = THEMES[scheme];
+          return (
+            <Menu.Item
+              key={scheme}
+              data-testid={`theme-${scheme}`}
+              leftSection={<Icon size={15} />}
+              rightSection={colorScheme === scheme ? <IconCheck size={14} /> : null}
+              onClick={() => setColorScheme(scheme)}
+            >
+              {t(`theme.${scheme}`)}
+            </Menu.Item>
+          );
+        })}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,23 @@
+import { IconPlugConnectedX } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { clockTime } from '../base/format';
+import css from './ServerNotice.module.css';
+import { useServerState } from './useServerState';
+
+/** Says over every page that the server does not answer, and what the page still shows. */
+export function ServerNotice() {
+  const { t } = useTranslation();
+  const { state, lastAnswer } = useServerState();
+  if (state === 'connecting' || state === 'connected') return null;
+  return (
+    <div className={css.notice} role="alert" data-testid="server-notice">
+      <IconPlugConnectedX size={16} aria-hidden />
+      <span>
+        {lastAnswer === null
+          ? t('connection.never')
+          : t('connection.since', { time: clockTime(lastAnswer * 1e6) })}{' '}
+        {t('error.networkRemedy')}
+      </span>
+    </div>
+  );
+}

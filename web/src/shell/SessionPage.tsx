@@ -1,0 +1,180 @@
+import { Loader, ScrollArea, Tooltip } from '@mantine/core';
+import {
+  IconActivity,
+  IconAlertOctagon,
+  IconBell,
+  IconBriefcase,
+  IconChartBar,
+  IconCpu,
+  IconDatabase,
+  IconFileText,
+  IconFlame,
+  IconFunction,
+  IconGauge,
+  IconHistory,
+  IconListDetails,
+  IconMap2,
+  IconPuzzle,
+  IconServer2,
+  IconSitemap,
+  IconStack2,
+  IconUser,
+} from '@tabler/icons-react';
+import { Suspense } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError, isMissing } from '../api/client';
+import { useSummary } from '../api/queries';
+import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
+import { count } from '../base/format';
+import { isFlow, toFlow, toView, type View } from '../base/url';
+import { worstTone } from '../ui/alerts/severity';
+import { Link } from '../ui/Link';
+import { PageBoundary } from '../ui/PageBoundary';
+import { ErrorPanel } from '../ui/small';
+import { useSessionUrl } from '../ui/useUrl';
+import { Banners } from './Banners';
+import { ExportMenu } from './ExportMenu';
+import { usePages } from './pages';
+import css from './SessionPage.module.css';
+import { SummaryStrip } from './SummaryStrip';
+import shared from './shell.module.css';
+import { useTitle } from './useTitle';
+
+const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
+  { group: 'work', view: 'overview', icon: IconGauge },
+  { group: 'work', view: 'tasks', icon: IconListDetails },
+  { group: 'work', view: 'functions', icon: IconFunction },
+  { group: 'work', view: 'failures', icon: IconAlertOctagon },
+  { group: 'execution', view: 'logical', icon: IconSitemap },
+  { group: 'execution', view: 'physical', icon: IconMap2 },
+  { group: 'execution', view: 'gantt', icon: IconChartBar },
+  { group: 'execution', view: 'flame', icon: IconFlame },
+  { group: 'execution', view: 'stack', icon: IconStack2 },
+  { group: 'cluster', view: 'actors', icon: IconUser },
+  { group: 'cluster', view: 'workers', icon: IconCpu },
+  { group: 'cluster', view: 'nodes', icon: IconServer2 },
+  { group: 'cluster', view: 'jobs', icon: IconBriefcase },
+  { group: 'cluster', view: 'placement-groups', icon: IconPuzzle },
+  { group: 'cluster', view: 'memory', icon: IconDatabase },
+  { group: 'cluster', view: 'events', icon: IconHistory },
+  { group: 'cluster', view: 'logs', icon: IconFileText },
+  { group: 'cluster', view: 'metrics', icon: IconActivity },
+  { group: 'cluster', view: 'alerts', icon: IconBell },
+];
+
+export function SessionPage() {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const summary = useSummary(url.session);
+  useTitle(t(`nav.${url.view}`), url.session);
+
+  const { view } = url;
+  const missing = isMissing(summary.error);
+  const work = view === 'tasks' || view === 'functions' || view === 'failures';
+  const { views, TaskDrawer } = usePages();
+  const Page = views[view];
+  return (
+    <div className="rs-body">
+      <Nav />
+      <main className={`rs-main ${css.page}`} id="main" tabIndex={-1}>
+        <h1 className="rs-hidden">{t(`nav.${view}`)}</h1>
+        {summary.data && <Banners summary={summary.data} />}
+        {summary.error !== null && summary.data === undefined ? (
+          <ErrorPanel
+            error={summary.error}
+            title={summary.error instanceof ApiError ? t('error.session') : undefined}
+            {...(missing && {
+              title: t('error.noSession'),
+              remedy: (
+                <>
+                  {t('error.noSessionRemedy')}{' '}
+                  <Link to={{ page: 'sessions', lang: url.lang }}>{t('app.toSessions')}</Link>
+                </>
+              ),
+            })}
+            onRetry={() => void summary.refetch()}
+          />
+        ) : (
+          <>
+            {work && <SummaryStrip summary={summary.data} />}
+            <PageBoundary key={view}>
+              <Suspense fallback={<Loader size="sm" m="md" />}>
+                <Page summary={summary.data} />
+              </Suspense>
+            </PageBoundary>
+          </>
+        )}
+      </main>
+      {url.task !== undefined && (
+        <PageBoundary key={url.task}>
+          <Suspense>
+            <TaskDrawer taskId={url.task} />
+          </Suspense>
+        </PageBoundary>
+      )}
+    </div>
+  );
+}
+
+function Nav() {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const { prefetch } = usePages();
+  const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
+  const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
+  const tones: Partial<Record<View, string>> = { failures: 'bad', alerts: worstTone(alerts?.items ?? []) };
+  const sum = (counts: object | undefined) =>
+    counts === undefined
+      ? null
+      : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
+  const numbers: Partial<Record<View, number | null>> = {
+    tasks: cluster?.attempts ?? null,
+    failures: cluster === undefined ? null : (cluster.states.FAILED ?? 0),
+    actors: sum(cluster?.actors),
+    workers: sum(cluster?.workers),
+    nodes: sum(cluster?.nodes),
+    jobs: sum(cluster?.jobs),
+    'placement-groups': sum(cluster?.placement_groups),
+    alerts: alerts?.firing || null,
+  };
+  return (
+    <nav className={css.nav} aria-label={t('nav.label')}>
+      <ScrollArea type="never" h="100%">
+        {(['work', 'execution', 'cluster'] as const).map((group) => (
+          <div key={group} className={shared.navGroup}>
+            <div className={css.navTitle}>{t(`nav.${group}`)}</div>
+            {NAV.filter((entry) => entry.group === group).map(({ view, icon: Icon }) => {
+              const number = numbers[view];
+              return (
+                <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
+                  {/* What is pointed at is likely to come next. */}
+                  <div onPointerEnter={() => prefetch(view)}>
+                    <Link
+                      to={isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view)}
+                      className={shared.navLink}
+                      current={url.view === view}
+                      testId={`nav-${view}`}
+                      label={t(`nav.${view}`)}
+                    >
+                      <Icon size={17} stroke={1.7} aria-hidden />
+                      <span className={`${shared.navText} rs-ellipsis`}>{t(`nav.${view}`)}</span>
+                      {number !== null && number !== undefined && (
+                        <span
+                          className={`${css.navNumber} rs-num`}
+                          data-tone={number === 0 ? undefined : tones[view]}
+                        >
+                          {count(number)}
+                        </span>
+                      )}
+                    </Link>
+                  </div>
+                </Tooltip>
+              );
+            })}
+          </div>
+        ))}
+        <ExportMenu />
+      </ScrollArea>
+    </nav>
+  );
+}

@@ -1,0 +1,169 @@
+import { Skeleton } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useCriticalPath } from '../api/criticalPath';
+import type { Summary } from '../api/types';
+import { count, duration, nanosBetween } from '../base/format';
+import { RUNNING_STATES, stateColor } from '../base/tokens';
+import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
+import { Link } from '../ui/Link';
+import { orderedStates, StackedBar } from '../ui/StackedBar';
+import { useStateName } from '../ui/small';
+import { useSessionUrl } from '../ui/useUrl';
+import css from './SummaryStrip.module.css';
+
+/** The session in a few figures, and its states as chips that filter the tasks. */
+export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  if (summary === undefined) {
+    return (
+      <div className={css.summary}>
+        <div className={css.stats}>
+          {[0, 1, 2, 3, 4, 5, 6].map((at) => (
+            <div key={at} className={css.stat} data-wide={at === 4 || undefined}>
+              <Skeleton height={10} width={60} mt={4} mb={8} />
+              <Skeleton height={18} width={80} />
+            </div>
+          ))}
+        </div>
+        <Skeleton height={6} />
+        <div className={css.chips} />
+      </div>
+    );
+  }
+  const states = summary.states;
+  const of = (names: readonly string[]) => names.reduce((sum, name) => sum + (states[name] ?? 0), 0);
+  const running = of(RUNNING_STATES);
+  const failed = states.FAILED ?? 0;
+  const ended = failed + (states.FINISHED ?? 0) + (states.CUT_OFF ?? 0);
+  const waiting = Math.max(0, summary.attempts - running - ended);
+  return (
+    <section className={css.summary} data-testid="summary">
+      <div className={css.stats}>
+        <Stat
+          name={t('summary.attempts')}
+          value={count(summary.attempts)}
+          note={t('summary.attemptsHint', { tasks: count(summary.tasks) })}
+        />
+        <Stat name={t('summary.running')} value={count(running)} />
+        <Stat name={t('summary.waiting')} value={count(waiting)} />
+        <Stat
+          name={t('summary.failed')}
+          value={count(failed)}
+          bad={failed > 0}
+          to={failed > 0 ? toView(url, 'failures') : undefined}
+          note={
+            ended > 0 && failed > 0 ? t('summary.failedShare', { share: percent(failed / ended) }) : undefined
+          }
+        />
+        <PathStats />
+        <Stat name={t('summary.span')} value={duration(nanosBetween(summary.first_ns, summary.last_ns))} />
+      </div>
+      <StackedBar states={states} />
+      <StateChips states={states} />
+    </section>
+  );
+}
+
+/** Who has most of the critical path: what to make faster. */
+function PathStats() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const path = useCriticalPath(url.session, url.filters.job_id, true).data;
+  const top = path?.functions[0];
+  const name =
+    top === undefined ? '–' : top.is_driver ? t('task.driver') : top.name || t('gantt.unexplained');
+  const share = top === undefined ? '–' : percent(top.share);
+  const isFunction = top !== undefined && !top.is_driver && top.name !== '';
+  const link = isFunction
+    ? slowestOf(url, { func_name: top.name, type: null })
+    : withSettings(toView(url, 'gantt', path?.job_id ? { job_id: path.job_id } : {}), { path: '1' });
+  const note =
+    path === undefined || top === undefined
+      ? undefined
+      : t(path.so_far ? 'summary.pathHintSoFar' : 'summary.pathHint', {
+          name,
+          job: path.job_id ?? '–',
+          total: duration(top.total_ns),
+          of: duration(path.duration_ns),
+          share,
+        });
+  return (
+    <>
+      <Stat
+        name={t('summary.path')}
+        value={name}
+        wide
+        testId="summary-slowest"
+        to={top === undefined ? undefined : link}
+        note={note && isFunction ? `${note}\n${t('summary.slowestLink')}` : note}
+      />
+      <Stat name={t('summary.pathShare')} value={share} note={note} />
+    </>
+  );
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
+
+function Stat(props: {
+  name: string;
+  value: ReactNode;
+  note?: string;
+  bad?: boolean;
+  wide?: boolean;
+  to?: Url;
+  testId?: string;
+}) {
+  return (
+    <div className={css.stat} data-wide={props.wide || undefined} title={props.note}>
+      <div className={css.statName}>{props.name}</div>
+      <div className={`${css.statValue} rs-num`} data-bad={props.bad || undefined}>
+        {props.to === undefined ? (
+          props.value
+        ) : (
+          <Link
+            to={props.to}
+            className={css.statLink}
+            testId={props.testId}
+            label={`${props.name}: ${String(props.value)}`}
+          >
+            {props.value}
+          </Link>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function StateChips({ states }: { states: Record<string, number> }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const name = useStateName();
+  const chosen = new Set((url.filters.state ?? '').split(','));
+  const shown = orderedStates(states);
+  // A state in the filter stays on screen, also when nothing is in it any more.
+  for (const state of chosen) {
+    if (state !== '' && !shown.some(([known]) => known === state)) shown.push([state, 0]);
+  }
+  const base = url.view === 'tasks' ? url : toView(url, 'tasks');
+  return (
+    <div className={css.chips}>
+      {shown.length === 0 && <span className="rs-dim">{t('summary.noStates')}</span>}
+      {shown.map(([state, number]) => (
+        <Link
+          key={state}
+          to={withFilter(base, 'state', toggleState(base.filters.state, state))}
+          className="rs-chip"
+          current={url.view === 'tasks' && chosen.has(state)}
+          title={`${state}\n${t('summary.filterState', { state: name(state) })}`}
+          testId={`state-chip-${state}`}
+        >
+          <span className="rs-dot" style={{ background: stateColor(state) }} />
+          {name(state)}
+          <span className={`rs-num ${css.chipNumber}`}>{count(number)}</span>
+        </Link>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import type { SessionUrl } from '../base/url';
+import { exportPath } from './exportPath';
+
+const url: SessionUrl = {
+  page: 'session',
+  session: 'session_1',
+  view: 'gantt',
+  filters: { job_id: '01000000', q: 'a&b' },
+};
+
+test('the filters of tasks go along, those of other lists do not', () => {
+  expect(exportPath(url, 'speedscope')).toBe(
+    '/api/export?format=speedscope&session=session_1&job_id=01000000&q=a%26b',
+  );
+  expect(exportPath({ ...url, view: 'nodes' }, 'parquet')).toBe(
+    '/api/export?format=parquet&session=session_1',
+  );
+});

@@ -1,0 +1,474 @@
+import { ActionIcon, Checkbox, Loader, Popover, ScrollArea, Skeleton, Stack, Tooltip } from '@mantine/core';
+import { IconArrowDown, IconArrowUp, IconArrowUpBar, IconColumns3 } from '@tabler/icons-react';
+import {
+  type ColumnDef,
+  type ColumnVisibilityState,
+  columnVisibilityFeature,
+  type Row,
+  tableFeatures,
+  useTable,
+} from '@tanstack/react-table';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import {
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { useTranslation } from 'react-i18next';
+import { isTyping } from '../base/keys';
+import { load, save } from '../base/storage';
+import { sizes } from '../base/tokens';
+import type { Column } from './columns';
+import css from './DataTable.module.css';
+
+const features = tableFeatures({ columnVisibilityFeature });
+type Features = typeof features;
+
+export interface DataTableProps<T extends object> {
+  /** Changes when the list becomes another one (filters, order): it then begins at the top. */
+  listKey?: string;
+  testId: string;
+  rowTestId: string;
+  /** What kind of row it is: its attribute `data-kind`. */
+  kindOf?: (row: T) => string;
+  label: string;
+  columns: Column<T>[];
+  /** Which of them are shown (see useColumnChoice). */
+  visibility: ColumnVisibilityState;
+  rows: T[];
+  keyOf: (row: T) => string;
+  sort?: string;
+  onSort?: (sort: string | undefined) => void;
+  /** The row that the drawer shows. */
+  openKey?: string;
+  onOpen?: (row: T, how: { follow: boolean }) => void;
+  loading?: boolean;
+  outdated?: boolean;
+  hasMore?: boolean;
+  loadingMore?: boolean;
+  onNearEnd?: () => void;
+  newRows?: number;
+  newRowsMax?: number;
+  onShowNew?: () => void;
+  onView?: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
+  /** Shown in place of rows when there are none. */
+  empty: ReactNode;
+  /** Rows beyond the screen that are drawn too. */
+  overscan?: number;
+}
+
+export interface ColumnChoice {
+  visibility: ColumnVisibilityState;
+  set: (column: string, shown: boolean) => void;
+}
+
+/** The choice of columns of one table, kept in the browser. */
+export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoice {
+  const [choice, setChoice] = useState<ColumnVisibilityState>(() => {
+    try {
+      const stored: unknown = JSON.parse(load(`columns.${id}`) ?? '{}');
+      return typeof stored === 'object' && stored !== null ? (stored as ColumnVisibilityState) : {};
+    } catch {
+      return {};
+    }
+  });
+  const visibility = useMemo<ColumnVisibilityState>(
+    () => Object.fromEntries(columns.map((column) => [column.id, choice[column.id] ?? !column.optional])),
+    [columns, choice],
+  );
+  const set = useCallback(
+    (column: string, shown: boolean) =>
+      setChoice((before) => {
+        const next = { ...before, [column]: shown };
+        save(`columns.${id}`, JSON.stringify(next));
+        return next;
+      }),
+    [id],
+  );
+  return { visibility, set };
+}
+
+/** A virtualised table: only the rows on screen are in the page, however many are loaded. */
+export function DataTable<T extends object>(props: DataTableProps<T>) {
+  const { columns, visibility, rows, keyOf, onOpen, onNearEnd, onView, openKey } = props;
+  const { t } = useTranslation();
+  const scroller = useRef<HTMLDivElement>(null);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const [scrolled, setScrolled] = useState(false);
+
+  const virtual = useVirtualizer({
+    count: rows.length + (props.hasMore ? 1 : 0),
+    getScrollElement: () => scroller.current,
+    estimateSize: () => sizes.rowHeight,
+    overscan: props.overscan ?? 12,
+    // The header takes its height from the rows: without this the last one would end below the edge.
+    scrollPaddingEnd: sizes.tableHeadHeight,
+    getItemKey: useCallback(
+      (at: number) => {
+        const row = rows[at];
+        return row === undefined ? 'more' : keyOf(row);
+      },
+      [rows, keyOf],
+    ),
+  });
+  const shown = virtual.getVirtualItems();
+  const first = shown[0]?.index ?? 0;
+  const last = shown[shown.length - 1]?.index ?? 0;
+
+  // The table model sees the rows on screen alone: 100,000 row models every 2 s would be felt.
+  const slice = useMemo(() => rows.slice(first, last + 1), [rows, first, last]);
+  const definitions = useMemo<ColumnDef<Features, T>[]>(
+    () => columns.map((column) => ({ id: column.id, header: column.header, accessorFn: () => null })),
+    [columns],
+  );
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: slice,
+    getRowId: keyOf,
+    state: { columnVisibility: visibility },
+  });
+  const model = new Map(table.getRowModel().rows.map((row) => [row.id, row]));
+  const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
+  const visible = useMemo(
+    () => columns.filter((column) => visibility[column.id] ?? true),
+    [columns, visibility],
+  );
+  const template = visible
+    .map((column) => (column.grow ? `minmax(${column.width}px, 1fr)` : `${column.width}px`))
+    .join(' ');
+  const least = visible.reduce((sum, column) => sum + column.width, 2 * sizes.tablePadding);
+
+  const nearEnd = rows.length > 0 && last >= rows.length - 40;
+  useEffect(() => {
+    if (nearEnd && props.hasMore && !props.loadingMore) onNearEnd?.();
+  }, [nearEnd, props.hasMore, props.loadingMore, onNearEnd]);
+
+  const [beyond, lookBeyond] = useBeyond(scroller, least);
+
+  const frozen = scrolled || openKey !== undefined;
+  useLayoutEffect(() => {
+    onView?.({ firstRow: first, lastRow: last, frozen });
+  }, [onView, first, last, frozen]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the list becomes another one.
+  useEffect(() => {
+    scroller.current?.scrollTo({ top: 0 });
+  }, [props.listKey, props.sort]);
+
+  const latest = useRef({ rows, cursor, openKey, onOpen, keyOf });
+  latest.current = { rows, cursor, openKey, onOpen, keyOf };
+  useEffect(() => {
+    function onKey(event: KeyboardEvent): void {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
+        return;
+      const now = latest.current;
+      if (now.onOpen === undefined) return;
+      const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+      const active = now.cursor ?? now.openKey ?? null;
+      const at = active === null ? -1 : now.rows.findIndex((row) => now.keyOf(row) === active);
+      if (step !== undefined) {
+        // Nothing chosen yet: begin with the first row on screen, wherever one has scrolled to.
+        const top = Math.ceil((scroller.current?.scrollTop ?? 0) / sizes.rowHeight);
+        const next = at < 0 ? top : Math.max(0, Math.min(now.rows.length - 1, at + step));
+        const row = now.rows[next];
+        if (row === undefined) return;
+        event.preventDefault();
+        setCursor(now.keyOf(row));
+        virtual.scrollToIndex(next, { align: 'auto' });
+        if (now.openKey !== undefined) now.onOpen(row, { follow: true });
+      } else if (event.key === 'Enter' && !isControl(event.target)) {
+        const row = now.rows[at];
+        if (row === undefined) return;
+        event.preventDefault();
+        now.onOpen(row, { follow: false });
+      }
+    }
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, [virtual]);
+
+  const open = useCallback((row: T) => {
+    setCursor(latest.current.keyOf(row));
+    latest.current.onOpen?.(row, { follow: false });
+  }, []);
+
+  const newRows = props.newRows ?? 0;
+  const active = openKey ?? cursor ?? undefined;
+  return (
+    <div
+      className={css.table}
+      data-testid={props.testId}
+      data-outdated={props.outdated || undefined}
+      data-more-left={beyond.left || undefined}
+      data-more-right={beyond.right || undefined}
+    >
+      {frozen && newRows > 0 && (
+        <button
+          type="button"
+          className={css.newPill}
+          data-testid="new-rows"
+          title={t('table.newRowsHint')}
+          onClick={() => {
+            props.onShowNew?.();
+            scroller.current?.scrollTo({ top: 0 });
+          }}
+        >
+          <IconArrowUpBar size={14} aria-hidden />
+          {t('table.newRows', { n: newRows >= (props.newRowsMax ?? Infinity) ? `${newRows}+` : newRows })}
+        </button>
+      )}
+      {/* biome-ignore lint/a11y/useSemanticElements: rows are positioned, which a <table> cannot do. */}
+      <div
+        ref={scroller}
+        className={css.scroll}
+        role="grid"
+        aria-label={props.label}
+        aria-rowcount={rows.length}
+        aria-activedescendant={active === undefined ? undefined : `${props.testId}-${active}`}
+        tabIndex={0}
+        onScroll={(event) => {
+          setScrolled(event.currentTarget.scrollTop > 4);
+          lookBeyond();
+        }}
+      >
+        <div
+          className={css.inner}
+          style={{ '--rs-columns': template, minWidth: least } as React.CSSProperties}
+        >
+          {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
+          {/* biome-ignore lint/a11y/useFocusableInteractive: the buttons inside take the focus. */}
+          <div className={css.head} role="row">
+            {table.getHeaderGroups()[0]?.headers.map((header) => {
+              const column = byId.get(header.column.id);
+              if (column === undefined || visibility[column.id] === false) return null;
+              return <HeaderCell key={column.id} column={column} sort={props.sort} onSort={props.onSort} />;
+            })}
+          </div>
+          {props.loading ? (
+            <Skeletons columns={visible} />
+          ) : rows.length === 0 ? null : (
+            <div className={css.body} style={{ height: virtual.getTotalSize() }}>
+              {shown.map((item) => {
+                const row = rows[item.index];
+                if (row === undefined) {
+                  return (
+                    <div key="more" className={css.more} style={{ transform: `translateY(${item.start}px)` }}>
+                      <Loader size={14} /> {t('table.loadingMore')}
+                    </div>
+                  );
+                }
+                const key = keyOf(row);
+                const entry = model.get(key);
+                return entry === undefined ? null : (
+                  <TableRow
+                    key={key}
+                    row={entry}
+                    original={row}
+                    columns={visible}
+                    at={item.index}
+                    top={item.start}
+                    id={`${props.testId}-${key}`}
+                    selected={key === active}
+                    clickable={onOpen !== undefined}
+                    onOpen={open}
+                    testId={props.rowTestId}
+                    kind={props.kindOf?.(row)}
+                  />
+                );
+              })}
+            </div>
+          )}
+        </div>
+        {!props.loading && rows.length === 0 && <div className={css.empty}>{props.empty}</div>}
+      </div>
+      <div className={css.edge} aria-hidden />
+    </div>
+  );
+}
+
+/** Whether columns lie beyond the left or the right edge, and a function that looks again. */
+function useBeyond(scroller: RefObject<HTMLDivElement | null>, width: number) {
+  const [beyond, setBeyond] = useState({ left: false, right: false });
+  const look = useCallback(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const left = element.scrollLeft > 1;
+    const right = element.scrollLeft + element.clientWidth < element.scrollWidth - 1;
+    setBeyond((now) => (now.left === left && now.right === right ? now : { left, right }));
+  }, [scroller]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other columns make another width.
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller, look, width]);
+  return [beyond, look] as const;
+}
+
+function isControl(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('button, a, input, [role="menuitem"]') !== null;
+}
+
+interface TableRowProps<T extends object> {
+  row: Row<Features, T>;
+  original: T;
+  columns: Column<T>[];
+  at: number;
+  top: number;
+  id: string;
+  selected: boolean;
+  clickable: boolean;
+  onOpen: (row: T) => void;
+  testId: string;
+  kind: string | undefined;
+}
+
+function PlainRow<T extends object>(props: TableRowProps<T>) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: rows are positioned, which a <tr> cannot be.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the table handles the keys for its rows.
+    <div
+      className={css.row}
+      role="row"
+      id={props.id}
+      tabIndex={-1}
+      aria-rowindex={props.at + 1}
+      aria-selected={props.selected}
+      data-testid={props.testId}
+      data-kind={props.kind}
+      data-key={props.row.id}
+      data-odd={props.at % 2 === 1 || undefined}
+      data-clickable={props.clickable || undefined}
+      style={{ transform: `translateY(${props.top}px)` }}
+      onClick={() => {
+        // Marking text is not a click.
+        if (window.getSelection()?.type !== 'Range') props.onOpen(props.original);
+      }}
+    >
+      {props.columns.map((column) => (
+        // biome-ignore lint/a11y/useSemanticElements: see above.
+        // biome-ignore lint/a11y/useFocusableInteractive: the row is what is selected.
+        <div
+          key={column.id}
+          className={css.cell}
+          role="gridcell"
+          data-column={column.id}
+          data-align={column.align}
+        >
+          {column.cell(props.original)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Drawn again only when the row's values, place, selection or columns change. */
+const TableRow = memo(
+  PlainRow,
+  (a, b) =>
+    a.original === b.original &&
+    a.columns === b.columns &&
+    a.at === b.at &&
+    a.top === b.top &&
+    a.selected === b.selected &&
+    a.onOpen === b.onOpen,
+) as typeof PlainRow;
+
+function HeaderCell<T>(props: {
+  column: Column<T>;
+  sort: string | undefined;
+  onSort: ((sort: string | undefined) => void) | undefined;
+}) {
+  const { column, sort, onSort } = props;
+  const { t } = useTranslation();
+  const field = column.sort;
+  const down = field !== undefined && sort === `-${field}`;
+  const up = field !== undefined && sort === field;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a header of positioned rows.
+    <div
+      className={css.headCell}
+      role="columnheader"
+      tabIndex={-1}
+      data-align={column.align}
+      aria-sort={down ? 'descending' : up ? 'ascending' : undefined}
+    >
+      {field !== undefined && onSort !== undefined ? (
+        <button
+          type="button"
+          className={css.sort}
+          data-on={down || up || undefined}
+          title={[column.hint, t('common.sort', { column: column.header })].filter(Boolean).join('\n')}
+          onClick={() => onSort(down ? field : `-${field}`)}
+        >
+          <span className="rs-ellipsis">{column.header}</span>
+          {/* Always there, so that the header does not move when the order changes. */}
+          <span className={css.sortIcon}>{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
+        </button>
+      ) : (
+        <span className="rs-ellipsis" title={column.hint ?? column.header}>
+          {column.header}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The button that chooses the columns: in the bar above the table, where it covers none of them. */
+export function ColumnChooser<T>(props: { columns: Column<T>[]; choice: ColumnChoice }) {
+  const { t } = useTranslation();
+  return (
+    <Popover position="bottom-end" shadow="md" withinPortal>
+      <Popover.Target>
+        <Tooltip label={t('common.columns')}>
+          <ActionIcon size={26} aria-label={t('common.columns')} data-testid="column-chooser">
+            <IconColumns3 size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown p="xs">
+        <ScrollArea.Autosize mah={360}>
+          <Stack gap={6}>
+            {props.columns.map((column) => (
+              <Checkbox
+                key={column.id}
+                size="xs"
+                label={column.header}
+                checked={props.choice.visibility[column.id] ?? true}
+                onChange={(event) => props.choice.set(column.id, event.currentTarget.checked)}
+              />
+            ))}
+          </Stack>
+        </ScrollArea.Autosize>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+const SKELETON_ROWS = Array.from({ length: 14 }, (_, at) => at);
+
+function Skeletons<T>({ columns }: { columns: Column<T>[] }) {
+  return (
+    <div aria-busy data-testid="table-loading">
+      {SKELETON_ROWS.map((at) => (
+        <div key={at} className={css.skeletonRow}>
+          {columns.map((column) => (
+            <div key={column.id} className={css.cell} data-align={column.align}>
+              <Skeleton height={10} width={column.grow ? `${40 + ((at * 17) % 40)}%` : '70%'} />
+            </div>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+import { IconArrowUpRight } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { toItem, type View } from '../base/url';
+import { Link } from './Link';
+import { CopyId, Dash } from './small';
+import { useSessionUrl } from './useUrl';
+
+/** The id of an actor, worker, node, ...: to copy, and beside it the way to what is known of it. */
+export function ItemLink({ view, id, full }: { view: View; id: string | null; full?: boolean }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  if (!id) return <Dash />;
+  return (
+    <span className="rs-item-link">
+      <CopyId id={id} full={full} />
+      <Link to={toItem(url, view, id)} title={t('entity.open')} label={`${t('entity.open')}: ${id}`}>
+        <IconArrowUpRight size={14} aria-hidden />
+      </Link>
+    </span>
+  );
+}

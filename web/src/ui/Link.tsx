@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import { formatUrl, type Url } from '../base/url';
+import { go } from './useUrl';
+
+/** A real link (new tab, copy address) that moves inside the page on a plain click. */
+export function Link(props: {
+  to: Url;
+  children: ReactNode;
+  className?: string;
+  title?: string;
+  testId?: string;
+  current?: boolean;
+  label?: string;
+}) {
+  return (
+    <a
+      href={formatUrl(props.to)}
+      className={props.className ?? 'rs-link'}
+      title={props.title}
+      data-testid={props.testId}
+      aria-current={props.current ? 'page' : undefined}
+      aria-label={props.label}
+      onClick={(event) => {
+        event.stopPropagation();
+        if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        go(props.to);
+      }}
+    >
+      {props.children}
+    </a>
+  );
+}

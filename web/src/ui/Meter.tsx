@@ -1,0 +1,60 @@
+import type { ReactNode } from 'react';
+import { bytes } from '../base/format';
+import type { Tone } from '../base/tokens';
+import css from './Meter.module.css';
+import { Dash } from './small';
+
+/** The tone of a part in use: from here on it is worth a look, and from there on it is a problem. */
+const WARN = 75;
+const FULL = 90;
+
+export function toneOf(percent: number): Tone {
+  return percent >= FULL ? 'bad' : percent >= WARN ? 'waiting' : 'busy';
+}
+
+/** `6.7%`; `61%` from ten on. */
+export function percentText(value: number | null | undefined): string {
+  if (value === null || value === undefined || value < 0) return '–';
+  return `${value.toFixed(value < 9.95 && value > 0 ? 1 : 0)}%`;
+}
+
+/** `1.5 MiB/s`. */
+export function rateText(value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : `${bytes(Math.round(value))}/s`;
+}
+
+/** A part of a whole as a bar and in digits. Old figures are pale. */
+export function Meter(props: {
+  percent: number | null | undefined;
+  old?: boolean;
+  title?: string;
+  /** After the percentage. */
+  text?: ReactNode;
+}) {
+  const { percent } = props;
+  if (percent === null || percent === undefined || percent < 0) return <Dash />;
+  return (
+    <span className={css.meter} data-old={props.old || undefined} title={props.title}>
+      <span className={css.bar} aria-hidden>
+        <span
+          style={{
+            width: `${Math.min(100, percent)}%`,
+            background: `var(--rs-tone-${toneOf(percent)})`,
+          }}
+        />
+      </span>
+      <span className={`rs-num ${css.number}`}>{percentText(percent)}</span>
+      {props.text !== undefined && <span className="rs-num rs-dim rs-ellipsis">{props.text}</span>}
+    </span>
+  );
+}
+
+/** `1.6 GiB of 23.5 GiB`, for the title of a meter. */
+export function ofText(
+  used: number | null | undefined,
+  total: number | null | undefined,
+): string | undefined {
+  return used === null || used === undefined || total === null || total === undefined
+    ? undefined
+    : `${bytes(used)} / ${bytes(total)}`;
+}

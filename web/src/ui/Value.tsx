@@ -1,0 +1,97 @@
+import { bytes, duration, fullTime, shortId } from '../base/format';
+import { CopyId, Dash, Duration, ItemState, Time } from './small';
+
+/** Any value of the API, as its name says it should be read. */
+export function Value({ name, value }: { name: string; value: unknown }) {
+  if (value === null || value === undefined || value === '') return <Dash />;
+  if (name === 'state') return <ItemState state={String(value)} />;
+  if (typeof value === 'number') {
+    if (name === 'duration_ns' || name === 'waiting_ns' || name === 'total_ns')
+      return <Duration ns={value} />;
+    if (name.endsWith('_ns')) return <Time ns={value} full />;
+    if (name.endsWith('_bytes')) return <span className="rs-num">{bytes(value)}</span>;
+    return <span className="rs-num">{value}</span>;
+  }
+  if (typeof value === 'boolean') return <span className="rs-mono">{String(value)}</span>;
+  if (typeof value === 'string') {
+    if (name.endsWith('_id') && /^[0-9a-f]{8,}$/i.test(value)) return <CopyId id={value} full />;
+    if (typeof parse(value) !== 'string') return <Json value={value} />;
+    return <span className="rs-lines">{value.trim()}</span>;
+  }
+  return <Json value={value} />;
+}
+
+/** A structure: one key a line if it is flat, else indented JSON. */
+export function Json({ value }: { value: unknown }) {
+  const parsed = typeof value === 'string' ? parse(value) : value;
+  if (isEmpty(parsed)) return <Dash />;
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
+    const entries = Object.entries(parsed);
+    if (entries.every(([, item]) => typeof item !== 'object' || item === null)) {
+      return (
+        <span className="rs-pairs">
+          {entries.map(([name, item]) => (
+            <span key={name} className="rs-pair">
+              <span className="rs-dim">{name}</span> {measured(name, item)}
+            </span>
+          ))}
+        </span>
+      );
+    }
+  }
+  return (
+    <pre className="rs-pre">{typeof parsed === 'string' ? parsed : JSON.stringify(parsed, null, 2)}</pre>
+  );
+}
+
+/** A value with its unit, where Ray's name for it says that. */
+function measured(name: string, value: unknown): string {
+  if (typeof value !== 'number') return String(value);
+  if (isMemory(name, value)) return bytes(value);
+  const unit = /_(ns|us|ms)$/.exec(name)?.[1];
+  if (unit === undefined) return String(value);
+  const ns = value * { ns: 1, us: 1e3, ms: 1e6 }[unit as 'ns' | 'us' | 'ms'];
+  return ns > YEAR_NS ? fullTime(ns) : duration(ns);
+}
+
+/** What is longer is no duration but a time since 1970. */
+const YEAR_NS = 365 * 86_400e9;
+
+/** Structures and JSON texts short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`. */
+export function oneLine(value: unknown): string {
+  const parsed = typeof value === 'string' ? parse(value) : value;
+  if (typeof parsed !== 'object' || parsed === null) return String(value);
+  if (Array.isArray(parsed)) return parsed.map(oneLine).join(' | ');
+  if ('resources' in parsed) return bundle(parsed as Bundle);
+  return Object.entries(parsed)
+    .map(([name, item]) => `${name} ${isMemory(name, item) ? bytes(item as number) : oneLine(item)}`)
+    .join(', ');
+}
+
+type Bundle = { resources: unknown; node_id?: unknown };
+
+/** What a bundle of a placement group holds, and where: `CPU 1 @ b06d0986…`. */
+const bundle = ({ resources, node_id }: Bundle) =>
+  typeof node_id === 'string' && node_id !== ''
+    ? `${oneLine(resources)} @ ${shortId(node_id)}`
+    : oneLine(resources);
+
+/** Ray counts these resources in bytes. */
+const isMemory = (name: string, value: unknown) =>
+  typeof value === 'number' && /^(memory|object_store_memory)$/.test(name);
+
+/** The structure that a text is, or the text. */
+export function parse(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+export function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return true;
+  if (typeof value === 'string') return value === '{}' || value === '[]' || value === 'null';
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}

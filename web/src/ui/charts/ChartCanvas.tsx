@@ -1,0 +1,223 @@
+import 'uplot/dist/uPlot.min.css';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import uPlot from 'uplot';
+import { type Palette, usePalette } from '../canvas';
+import css from './ChartCanvas.module.css';
+import { type Line, lonely, stackedUp } from './series';
+import { dragged, type Range } from './timeRange';
+import { increments, timeMarks, type Unit, valueText } from './units';
+
+export interface ChartCanvasProps {
+  times: number[];
+  /** Those that are shown. */
+  lines: Line[];
+  /** Of each line; the canvas needs the colours themselves. */
+  colors: { color: string; dashed: boolean }[];
+  unit: Unit;
+  stacked: boolean;
+  /** A dashed line across the plot, which its axis reaches. */
+  threshold?: number;
+  height: number;
+  range: Range;
+  syncKey: string;
+  /** Stands out among the others. */
+  focus: number | null;
+  /** The place in `times` below the crosshair. */
+  onPlace: (at: number | null) => void;
+  onZoom: (range: Range) => void;
+  onReset: () => void;
+}
+
+/** Lines or stacked areas over time, drawn by uPlot. A default export, so that it comes as a chunk of its own. */
+export default function ChartCanvas(props: ChartCanvasProps) {
+  const { times, lines, colors, unit, stacked, threshold, height, range, syncKey, focus } = props;
+  const palette = usePalette();
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const [width, setWidth] = useState(0);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = () => setWidth(element.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  // A new plot where something else is drawn; the same one where only values are new.
+  const looks = JSON.stringify([lines.map((line) => line.key), colors, unit, stacked, threshold]);
+  const wide = width > 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `looks` stands for all that the plot is made of.
+  useEffect(() => {
+    const element = box.current;
+    if (element === null || !wide) return;
+    const made = new uPlot(optionsOf(latest, palette, element.clientWidth), dataOf(latest.current), element);
+    made.setScale('x', { min: latest.current.range.from, max: latest.current.range.to });
+    plot.current = made;
+    return () => {
+      plot.current = null;
+      made.destroy();
+    };
+  }, [looks, palette, syncKey, wide]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what `looks` covers makes a new plot.
+  useEffect(() => {
+    const now = plot.current;
+    if (now === null) return;
+    now.batch(() => {
+      now.setData(dataOf(latest.current), false);
+      now.setScale('x', { min: range.from, max: range.to });
+    });
+  }, [times, lines, range.from, range.to]);
+
+  useEffect(() => {
+    if (width > 0) plot.current?.setSize({ width, height });
+  }, [width, height]);
+
+  useEffect(() => {
+    plot.current?.setSeries(focus === null ? null : focus + 1, { focus: focus !== null });
+  }, [focus]);
+
+  return <div ref={box} className={css.canvas} style={{ height }} />;
+}
+
+function dataOf({ times, lines, stacked }: ChartCanvasProps): uPlot.AlignedData {
+  return [times, ...(stacked ? stackedUp(lines) : lines.map((line) => line.values))];
+}
+
+const FONT = '11px Inter, system-ui, "Noto Sans", sans-serif';
+const MIN_AXIS_WIDTH = 40;
+
+/** As wide as its longest label, CSS pixels. */
+function axisWidth(u: uPlot, labels: string[] | null): number {
+  if (labels === null) return MIN_AXIS_WIDTH;
+  u.ctx.save();
+  u.ctx.font = FONT;
+  const widest = Math.max(0, ...labels.map((label) => u.ctx.measureText(label).width));
+  u.ctx.restore();
+  return Math.max(MIN_AXIS_WIDTH, Math.ceil(widest) + 14);
+}
+
+function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: number): uPlot.Options {
+  const { lines, colors, unit, stacked, height, syncKey, range } = now.current;
+  const axis = {
+    stroke: palette.muted,
+    font: FONT,
+    grid: { stroke: palette.lineSoft, width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width,
+    height,
+    ms: 1,
+    padding: [8, 24, 0, 0],
+    legend: { show: false },
+    focus: { alpha: 0.25 },
+    scales: {
+      x: { time: true, min: range.from, max: range.to, auto: false },
+      y: {
+        range: (_, least, most) => heights(least, reaching(most, now.current.threshold), now.current.unit),
+      },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 26,
+        gap: 4,
+        space: 62,
+        values: (_, splits, __, ___, distance) => timeMarks(splits, distance / 1e3),
+      },
+      {
+        ...axis,
+        size: axisWidth,
+        gap: 6,
+        space: 24,
+        incrs: increments(unit),
+        values: (_, splits) => splits.map((value) => valueText(value, unit)),
+      },
+    ],
+    series: [
+      {},
+      ...lines.map((line, at): uPlot.Series => {
+        const { color = palette.muted, dashed = false } = colors[at] ?? {};
+        return {
+          label: line.name,
+          stroke: color,
+          width: stacked ? 1 : 1.5,
+          fill: stacked ? `${color}80` : lines.length === 1 ? `${color}1f` : undefined,
+          dash: dashed ? [6, 4] : undefined,
+          spanGaps: false,
+          points: { show: true, size: 4, fill: color, filter: (u, series) => lonely(u.data[series] ?? []) },
+        };
+      }),
+    ],
+    bands: stacked ? lines.slice(1).map((_, at): uPlot.Band => ({ series: [at + 2, at + 1] })) : [],
+    cursor: {
+      y: false,
+      points: { size: 6 },
+      drag: { x: true, y: false, setScale: false, dist: 6 },
+      sync: {
+        key: syncKey,
+        scales: ['x', null],
+        setSeries: false,
+        filters: { sub: isMove, pub: isMove },
+      },
+      bind: {
+        dblclick: () => () => {
+          now.current.onReset();
+          return null;
+        },
+      },
+    },
+    hooks: {
+      draw: [(u) => drawThreshold(u, now.current.threshold, palette)],
+      setCursor: [(u) => now.current.onPlace(u.cursor.idx ?? null)],
+      setSelect: [
+        (u) => {
+          const { left, width: wide } = u.select;
+          if (wide <= 0) return;
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          now.current.onZoom(dragged(u.posToVal(left, 'x'), u.posToVal(left + wide, 'x')));
+        },
+      ],
+    },
+  };
+}
+
+/** The greatest value, or the threshold if it is above. */
+function reaching(most: number | null, threshold: number | undefined): number | null {
+  return threshold === undefined ? most : Math.max(most ?? threshold, threshold);
+}
+
+function drawThreshold(u: uPlot, threshold: number | undefined, palette: Palette): void {
+  if (threshold === undefined) return;
+  const { left, top, width, height } = u.bbox;
+  const y = u.valToPos(threshold, 'y', true);
+  if (y < top || y > top + height) return;
+  u.ctx.save();
+  u.ctx.strokeStyle = palette.muted;
+  u.ctx.lineWidth = devicePixelRatio;
+  u.ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+  u.ctx.beginPath();
+  u.ctx.moveTo(left, y);
+  u.ctx.lineTo(left + width, y);
+  u.ctx.stroke();
+  u.ctx.restore();
+}
+
+/** Drags and clicks are of one chart; where the pointer is concerns all. */
+const isMove = (type: string) => type === 'mousemove' || type === 'mouseleave' || type === 'mouseenter';
+
+/** From 0 (or below, if there is something) to a little above the greatest; shares have all of their scale. */
+function heights(least: number | null, most: number | null, unit: Unit): [number, number] {
+  const low = Math.min(0, least ?? 0);
+  const high = Math.max(0, most ?? 0);
+  if (unit === 'percent' && high <= 100) return [low, 100];
+  if (unit === 'ratio' && high <= 1) return [low, 1];
+  if (low === 0 && high === 0) return [0, 1];
+  return [low < 0 ? low * 1.08 : 0, high * 1.08];
+}

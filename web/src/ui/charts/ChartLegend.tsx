@@ -1,0 +1,60 @@
+import { useTranslation } from 'react-i18next';
+import css from './ChartLegend.module.css';
+import shared from './charts.module.css';
+import { type Line, latest } from './series';
+import { type Unit, valueText } from './units';
+
+/**
+ * The lines of a chart with their values at the crosshair, else the newest. A click leaves one alone, one with
+ * Ctrl or Shift adds or takes one away.
+ */
+export function ChartLegend(props: {
+  lines: readonly Line[];
+  looks: readonly { color: string; dashed: boolean }[];
+  unit: Unit;
+  place: number | null;
+  /** Keys of those that are shown; null is all. */
+  only: ReadonlySet<string> | null;
+  onOnly: (only: ReadonlySet<string>) => void;
+  onFocus: (line: number | null) => void;
+}) {
+  const { lines, looks, unit, place, only } = props;
+  const { t } = useTranslation();
+  function choose(key: string, add: boolean): void {
+    const alone = only?.size === 1 && only.has(key);
+    const next = new Set(add ? (only ?? lines.map((line) => line.key)) : alone ? [] : [key]);
+    if (add && !next.delete(key)) next.add(key);
+    props.onOnly(next);
+  }
+  return (
+    <ul className={css.legend} aria-label={t('charts.legend')}>
+      {lines.map((line, at) => {
+        const shown = only === null || only.has(line.key);
+        const value = place === null ? latest(line.values) : (line.values[place] ?? null);
+        return (
+          <li key={line.key}>
+            <button
+              type="button"
+              className={shared.legendLine}
+              aria-pressed={only !== null && shown}
+              data-off={!shown || undefined}
+              data-testid="legend-line"
+              title={`${line.name}\n${t('charts.isolate')}`}
+              onClick={(event) => choose(line.key, event.ctrlKey || event.metaKey || event.shiftKey)}
+              onMouseEnter={() => props.onFocus(at)}
+              onMouseLeave={() => props.onFocus(null)}
+            >
+              <span
+                className={shared.legendMark}
+                data-dashed={looks[at]?.dashed || undefined}
+                style={{ '--rs-mark': looks[at]?.color } as React.CSSProperties}
+              />
+              <span className="rs-ellipsis">{line.name}</span>
+              <span className={`rs-num ${css.value}`}>{valueText(value, unit)}</span>
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,238 @@
+import { ActionIcon, Button, Skeleton, Tooltip } from '@mantine/core';
+import { IconAlertTriangle, IconChartLine, IconTable } from '@tabler/icons-react';
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/client';
+import { count } from '../../base/format';
+import { seriesColors, stateColors } from '../../base/tokens';
+import { type Scheme, usePalette } from '../canvas';
+import { useStateName } from '../small';
+import { useTold } from '../useTold';
+import { useSessionUrl } from '../useUrl';
+import { useChartGroup } from './ChartGroup';
+import { ChartLegend } from './ChartLegend';
+import { ChartMenu } from './ChartMenu';
+import { ChartTable } from './ChartTable';
+import css from './MetricChart.module.css';
+import { colorsOf, type Drawn, latest, type Query } from './series';
+import type { Range } from './timeRange';
+import { valueText } from './units';
+import { useChart } from './useChart';
+import { useTimeRange } from './useTimeRange';
+
+/** A chunk of its own, which comes while the values do. */
+const canvas = import('./ChartCanvas');
+const ChartCanvas = lazy(() => canvas);
+
+export interface MetricChartProps {
+  title: string;
+  /** Longer, on hover of the title. */
+  hint?: string;
+  queries: readonly Query[];
+  /** See units.ts; absent it is what the server knows of the metric. */
+  unit?: string;
+  /** Of the plot alone, CSS pixels. */
+  height?: number;
+  /** Another one than the page's. */
+  session?: string;
+  stacked?: boolean;
+  /** A dashed line across the plot. */
+  threshold?: number;
+  /** Instead of zooming the page. */
+  onRange?: (range: Range) => void;
+  /** More entries of the chart's menu. */
+  menu?: ReactNode;
+  /** Columns of the grid that it takes. */
+  width?: 1 | 2 | 3;
+  testId?: string;
+}
+
+/** Whether it is, or is about to be, on screen. A chart that nobody sees asks for nothing. */
+function useSeen() {
+  const box = useRef<HTMLElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const observer = new IntersectionObserver(([entry]) => setSeen(entry?.isIntersecting === true), {
+      rootMargin: '200px',
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { box, seen };
+}
+
+/** What a line looks like: Ray's states have their colours everywhere. */
+function looksOf(data: Drawn | undefined, known: Map<string, number>, scheme: Scheme) {
+  const lines = data?.lines ?? [];
+  const names = lines.map(({ name }) => name);
+  const places = colorsOf(lines.length === 1 ? [''] : names, known, seriesColors.length);
+  return names.map((name, at) => {
+    const shades = stateColors[name] ?? seriesColors[places[at] ?? 0];
+    return { color: shades?.[scheme] ?? '#888888', dashed: at >= seriesColors.length };
+  });
+}
+
+/** Metrics over time. Its range of time and its crosshair are those of the page (see ChartGroup). */
+export function MetricChart(props: MetricChartProps) {
+  const { title, hint, queries, height = 160, stacked = false, menu, width = 1 } = props;
+  const { t } = useTranslation();
+  const stateName = useStateName();
+  const [url] = useSessionUrl();
+  const { box, seen } = useSeen();
+  const { scheme } = usePalette();
+  const group = useChartGroup();
+  const range = useTimeRange(props.session);
+  const chart = useChart(props.session ?? url.session, queries, seen);
+  const { data } = chart;
+  const unit = props.unit ?? data?.unit ?? '';
+  const legend = height < 260 ? LEGEND : 2 * LEGEND;
+  const [place, setPlace] = useState<number | null>(null);
+  const [focus, setFocus] = useState<number | null>(null);
+  const [only, setOnly] = useState<ReadonlySet<string>>(new Set());
+  const [asTable, setAsTable] = useState(false);
+
+  const looks = useMemo(() => looksOf(data, group.colors, scheme), [data, group.colors, scheme]);
+  const lines = useMemo(
+    () =>
+      (data?.lines ?? []).map((line) =>
+        stateColors[line.name] ? { ...line, name: stateName(line.name) } : line,
+      ),
+    [data, stateName],
+  );
+  const chosen = lines.some((line) => only.has(line.key));
+  const shown = lines.flatMap((line, at) => (!chosen || only.has(line.key) ? [at] : []));
+  const shownLines = useMemo(
+    () => lines.filter((line) => !chosen || only.has(line.key)),
+    [lines, only, chosen],
+  );
+  const empty = data !== undefined && lines.every((line) => line.values.every((value) => value === null));
+
+  return (
+    <figure
+      ref={box}
+      className={css.chart}
+      data-width={width}
+      data-outdated={chart.isPlaceholderData || undefined}
+      data-testid={props.testId ?? 'chart'}
+      data-title={title}
+      aria-label={spoken(title, lines, unit)}
+    >
+      <figcaption className={css.head}>
+        <span className={`${css.title} rs-ellipsis`} title={hint ? `${title}\n${hint}` : title}>
+          {title}
+        </span>
+        {data !== undefined && data.leftOut > 0 && (
+          <Tooltip label={t('charts.leftOut', { shown: count(lines.length), n: count(data.leftOut) })}>
+            <span className="rs-tag rs-num" data-testid="chart-left-out">
+              {t('charts.shownOf', { shown: count(lines.length), all: count(lines.length + data.leftOut) })}
+            </span>
+          </Tooltip>
+        )}
+        {data?.source === 'prometheus' && <span className="rs-tag">Prometheus</span>}
+        {data !== undefined && (chart.error !== null || data.warnings.length > 0) && (
+          <Tooltip label={chart.error?.message ?? data.warnings.join('\n')}>
+            <IconAlertTriangle size={15} color="var(--rs-tone-waiting)" aria-label={t('charts.warning')} />
+          </Tooltip>
+        )}
+        <Tooltip label={t(asTable ? 'charts.asChart' : 'charts.asTable')}>
+          <ActionIcon
+            size={24}
+            aria-label={t(asTable ? 'charts.asChart' : 'charts.asTable')}
+            aria-pressed={asTable}
+            onClick={() => setAsTable((now) => !now)}
+            data-testid="chart-table-toggle"
+          >
+            {asTable ? <IconChartLine size={15} /> : <IconTable size={15} />}
+          </ActionIcon>
+        </Tooltip>
+        <ChartMenu title={title} queries={queries} data={data}>
+          {menu}
+        </ChartMenu>
+      </figcaption>
+      {asTable && data !== undefined ? (
+        <ChartTable lines={lines} looks={looks} unit={unit} height={height + legend} />
+      ) : (
+        <>
+          <div className={css.plot} style={{ height }}>
+            {data === undefined ? (
+              chart.error === null ? (
+                <Skeleton height={height - 26} radius="sm" data-testid="chart-loading" />
+              ) : (
+                <Problem error={chart.error} onRetry={() => void chart.refetch()} />
+              )
+            ) : empty ? (
+              <div className={`${css.empty} rs-dim`} data-testid="chart-empty">
+                {t('charts.empty')}
+              </div>
+            ) : (
+              <Suspense fallback={<Skeleton height={height - 26} radius="sm" />}>
+                <ChartCanvas
+                  times={data.times}
+                  lines={shownLines}
+                  colors={shown.map((at) => looks[at] ?? { color: '#888888', dashed: false })}
+                  unit={unit}
+                  stacked={stacked}
+                  threshold={props.threshold}
+                  height={height}
+                  range={data}
+                  syncKey={group.syncKey}
+                  focus={focus === null ? null : at(shown, focus)}
+                  onPlace={setPlace}
+                  onZoom={props.onRange ?? ((next) => range.set({ kind: 'fixed', ...next }))}
+                  onReset={range.reset}
+                />
+              </Suspense>
+            )}
+          </div>
+          <div className={css.foot} style={{ height: legend }}>
+            {data !== undefined && !empty && (
+              <ChartLegend
+                lines={lines}
+                looks={looks}
+                unit={unit}
+                place={place}
+                only={chosen ? only : null}
+                onOnly={setOnly}
+                onFocus={setFocus}
+              />
+            )}
+          </div>
+        </>
+      )}
+    </figure>
+  );
+}
+
+/** Room for two rows of the legend (four below a high chart), kept also while there is none: nothing moves when it comes. */
+const LEGEND = 46;
+
+/** Where a line is among those shown; null if it is not. */
+function at(shown: readonly number[], line: number): number | null {
+  const place = shown.indexOf(line);
+  return place < 0 ? null : place;
+}
+
+/** The title and the latest values of the first lines, for those who hear the page. */
+function spoken(title: string, lines: Drawn['lines'], unit: string): string {
+  const said = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values), unit)}`);
+  return said.length === 0 ? title : `${title}: ${said.join(', ')}${lines.length > 6 ? ', …' : ''}`;
+}
+
+function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  const { t } = useTranslation();
+  const say = useTold();
+  const told = error instanceof ApiError ? say(error) : null;
+  return (
+    <div className={css.empty} role="alert" data-testid="chart-error">
+      <span className={`rs-break ${css.problem}`}>
+        <IconAlertTriangle size={14} aria-hidden /> {told?.message ?? t('error.network')}
+      </span>
+      {told?.remedy && <span className="rs-dim rs-break">{told.remedy}</span>}
+      <Button size="compact-xs" variant="default" onClick={onRetry}>
+        {t('common.retry')}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,180 @@
+import { ActionIcon, Button, Group, Popover, Select, Stack, TextInput, Tooltip } from '@mantine/core';
+import { IconCalendarTime, IconPlayerPlay, IconZoomOut } from '@tabler/icons-react';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { fullTime } from '../../base/format';
+import css from './RangePicker.module.css';
+import { type Choice, moves, type Range, rangeOf, SPANS, wider } from './timeRange';
+import { useTimeRange } from './useTimeRange';
+
+/** From when to when the charts of the page reach. */
+export function RangePicker() {
+  const { t } = useTranslation();
+  const spanText = useSpanText();
+  const { choice, bounds, ready, set, reset } = useTimeRange();
+  const now = Date.now();
+  const range = rangeOf(choice, bounds, now);
+  const moving = moves(choice, bounds, now);
+  const spans: string[] = [...SPANS];
+  if (choice.kind === 'span' && !spans.includes(choice.span)) spans.push(choice.span);
+  const options = [
+    ...spans.map((span) => ({ value: span, label: t('charts.last', { span: spanText(span) }) })),
+    { value: 'all', label: t('charts.whole') },
+  ];
+  const value = choice.kind === 'span' ? choice.span : choice.kind;
+  if (choice.kind === 'fixed') options.push({ value: 'fixed', label: t('charts.fixed') });
+  return (
+    <fieldset
+      className={css.timepicker}
+      data-testid="range-picker"
+      data-live={moving || undefined}
+      disabled={!ready}
+    >
+      <legend className="rs-hidden">{t('charts.range')}</legend>
+      {choice.kind === 'fixed' && (
+        <span className={`${css.timepickerText} rs-num`} data-testid="range-text">
+          {shortTime(range.from)} – {shortTime(range.to)}
+        </span>
+      )}
+      {choice.kind === 'fixed' && bounds.live && (
+        <Button
+          size="compact-sm"
+          variant="light"
+          leftSection={<IconPlayerPlay size={13} />}
+          onClick={reset}
+          data-testid="range-live"
+        >
+          {t('charts.backToLive')}
+        </Button>
+      )}
+      {moving && (
+        <Tooltip label={t('charts.liveHint')}>
+          <span className={css.timepickerLive}>
+            <span className="rs-dot" style={{ background: 'var(--rs-tone-good)' }} />
+            {t('charts.live')}
+          </span>
+        </Tooltip>
+      )}
+      <Select
+        size="xs"
+        w={170}
+        aria-label={t('charts.range')}
+        data={options}
+        value={value}
+        allowDeselect={false}
+        checkIconPosition="right"
+        comboboxProps={{ withinPortal: true }}
+        onChange={(next) => {
+          if (next === 'all') set({ kind: 'all' });
+          else if (next !== null && next !== 'fixed') set({ kind: 'span', span: next });
+        }}
+        data-testid="range-span"
+      />
+      <Tooltip label={t('charts.zoomOut')}>
+        <ActionIcon
+          size={30}
+          aria-label={t('charts.zoomOut')}
+          onClick={() => set({ kind: 'fixed', ...wider(range, Date.now()) })}
+          data-testid="range-wider"
+        >
+          <IconZoomOut size={17} />
+        </ActionIcon>
+      </Tooltip>
+      <FromTo range={range} onSet={set} />
+    </fieldset>
+  );
+}
+
+const NAMES = { s: 'seconds', m: 'minutes', h: 'hours', d: 'days' } as const;
+
+/** `15 minutes`. */
+function useSpanText(): (span: string) => string {
+  const { t } = useTranslation();
+  return (span) => {
+    if (span === '1h') return t('charts.hour');
+    const unit = NAMES[span.slice(-1) as keyof typeof NAMES];
+    return t(`charts.${unit}`, { n: span.slice(0, -1) });
+  };
+}
+
+/** Local time to the second, with the day unless it is today's. */
+function shortTime(millis: number): string {
+  const text = fullTime(millis * 1e6);
+  const today = fullTime(Date.now() * 1e6).slice(0, 10);
+  return text.startsWith(today) ? text.slice(11, 19) : text.slice(5, 19);
+}
+
+/** What a field of date and time takes: local, to the second. */
+const fieldText = (millis: number) =>
+  fullTime(millis * 1e6)
+    .slice(0, 19)
+    .replace(' ', 'T');
+
+function FromTo({ range, onSet }: { range: Range; onSet: (choice: Choice) => void }) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(false);
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const begin = new Date(from).getTime();
+  const end = new Date(to).getTime();
+  const wrong = from !== '' && to !== '' && !(begin < end);
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (!(begin < end)) return;
+    onSet({ kind: 'fixed', from: begin, to: end });
+    setOpen(false);
+  }
+
+  return (
+    <Popover opened={open} onChange={setOpen} position="bottom-end" shadow="md" trapFocus withinPortal>
+      <Popover.Target>
+        <Tooltip label={t('charts.choose')}>
+          <ActionIcon
+            size={30}
+            aria-label={t('charts.choose')}
+            aria-expanded={open}
+            onClick={() => {
+              setFrom(fieldText(range.from));
+              setTo(fieldText(range.to));
+              setOpen((now) => !now);
+            }}
+            data-testid="range-choose"
+          >
+            <IconCalendarTime size={17} />
+          </ActionIcon>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <form onSubmit={submit}>
+          <Stack gap="xs">
+            <TextInput
+              type="datetime-local"
+              step={1}
+              size="xs"
+              label={t('charts.from')}
+              value={from}
+              onChange={(event) => setFrom(event.currentTarget.value)}
+              data-testid="range-from"
+            />
+            <TextInput
+              type="datetime-local"
+              step={1}
+              size="xs"
+              label={t('charts.to')}
+              value={to}
+              onChange={(event) => setTo(event.currentTarget.value)}
+              error={wrong ? t('charts.order') : undefined}
+              data-testid="range-to"
+            />
+            <Group justify="flex-end">
+              <Button type="submit" size="compact-sm" disabled={!(begin < end)} data-testid="range-apply">
+                {t('charts.apply')}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

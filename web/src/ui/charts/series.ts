@@ -1,0 +1,207 @@
+/** From the answers of `/api/metrics/query` to what a chart draws. */
+
+import type { QueryAnswer } from '../../api/schema';
+
+export type { QueryAnswer } from '../../api/schema';
+
+export interface Query {
+  expr: string;
+  /** `{{node_ip}} {{device}}`; without one, the labels in which the series differ. */
+  legend?: string | null;
+}
+
+export interface Line {
+  /** The same for the same series in the next answer. */
+  key: string;
+  name: string;
+  values: (number | null)[];
+}
+
+export interface Drawn {
+  /** ms since the epoch, ascending. */
+  times: number[];
+  lines: Line[];
+  leftOut: number;
+  warnings: string[];
+  source: 'record' | 'prometheus';
+  unit: string;
+  from: number;
+  to: number;
+}
+
+/** Labels that name nothing a reader looks for. */
+const DULL = new Set([
+  '__name__',
+  'SessionName',
+  'session',
+  'Version',
+  'job',
+  'instance',
+  'IsHeadNode',
+  'RayNodeType',
+  'ip',
+]);
+
+function short(name: string, value: string): string {
+  return /(_id|Id)$/.test(name) && /^[0-9a-f]{16,}$/i.test(value) ? value.slice(0, 8) : value;
+}
+
+export function fillLegend(template: string, labels: Record<string, string>): string {
+  return template
+    .replace(/\{\{\s*([\w.]+)\s*\}\}/g, (_, name: string) => short(name, labels[name] ?? ''))
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** The labels whose values differ between series: they alone tell them apart. */
+export function tellingLabels(all: readonly Record<string, string>[]): string[] {
+  const names = new Set(all.flatMap((labels) => Object.keys(labels)));
+  return [...names]
+    .filter((name) => all.some((labels) => labels[name] !== all[0]?.[name]))
+    .sort((a, b) => Number(DULL.has(a)) - Number(DULL.has(b)) || (a < b ? -1 : 1));
+}
+
+/** An id says nothing more where the address tells. */
+function named(labels: Record<string, string>, telling: readonly string[], expr: string): string {
+  const shown = telling.filter(
+    (name) => labels[name] && !(name === 'node_id' && telling.includes('node_ip')),
+  );
+  const useful = shown.some((name) => !DULL.has(name)) ? shown.filter((name) => !DULL.has(name)) : shown;
+  if (useful.length === 0) return labels.__name__ ?? expr;
+  return useful.map((name) => short(name, labels[name] ?? '')).join(' · ');
+}
+
+/** One chart of the answers to its queries, which were asked for the same times. */
+export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]): Drawn {
+  const [first] = answers;
+  const times = [...new Set(answers.flatMap((answer) => answer.times_ms))].sort((a, b) => a - b);
+  const place = new Map(times.map((time, at) => [time, at]));
+  const telling = tellingLabels(answers.flatMap((answer) => answer.series.map(({ labels }) => labels)));
+  const lines = answers.flatMap((answer, which) => {
+    const { expr, legend } = queries[which] ?? { expr: answer.expr };
+    return answer.series.map(({ labels, values }) => {
+      const spread = new Array<number | null>(times.length).fill(null);
+      answer.times_ms.forEach((time, at) => {
+        const value = values[at];
+        spread[place.get(time) ?? 0] = typeof value === 'number' && Number.isFinite(value) ? value : null;
+      });
+      const name = legend == null ? named(labels, telling, expr) : fillLegend(legend, labels) || expr;
+      return { key: `${which} ${JSON.stringify(Object.entries(labels).sort())}`, name, values: spread };
+    });
+  });
+  // In an order of their own, so that lines keep their place and colour from one answer to the next.
+  const compare = new Intl.Collator('en', { numeric: true }).compare;
+  if (queries.length === 1) lines.sort((a, b) => compare(a.name, b.name) || compare(a.key, b.key));
+  return {
+    times,
+    lines: apart(lines),
+    leftOut: answers.reduce((sum, answer) => sum + answer.left_out, 0),
+    warnings: [...new Set(answers.flatMap((answer) => answer.warnings))],
+    source: answers.some((answer) => answer.source === 'prometheus') ? 'prometheus' : 'record',
+    unit: answers.find((answer) => answer.unit !== '')?.unit ?? '',
+    from: (first?.from_ns ?? 0) / 1e6,
+    to: (first?.to_ns ?? 0) / 1e6,
+  };
+}
+
+/** Different series never have the same name. */
+function apart(lines: Line[]): Line[] {
+  const seen = new Map<string, number>();
+  return lines.map((line) => {
+    const before = seen.get(line.name) ?? 0;
+    seen.set(line.name, before + 1);
+    return before === 0 ? line : { ...line, name: `${line.name} (${before + 1})` };
+  });
+}
+
+/**
+ * Which colour of a palette each name gets: the one that it had before (in any chart of the page) unless
+ * another line here has it already. Past the palette's end colours come again.
+ */
+export function colorsOf(names: readonly string[], known: Map<string, number>, size: number): number[] {
+  const taken = new Set<number>();
+  const colors = names.map((name) => {
+    const before = known.get(name);
+    if (before === undefined || taken.has(before)) return null;
+    taken.add(before);
+    return before;
+  });
+  return colors.map((color, at) => {
+    if (color !== null) return color;
+    let next = 0;
+    while (next < size && taken.has(next)) next += 1;
+    const chosen = next < size ? next : at % size;
+    taken.add(chosen);
+    const name = names[at] ?? '';
+    if (!known.has(name)) known.set(name, chosen);
+    return chosen;
+  });
+}
+
+/** Lines on top of each other: each the sum up to itself. A time at which none has a value stays a gap. */
+export function stackedUp(lines: readonly Line[]): (number | null)[][] {
+  const sums: (number | null)[] = [];
+  return lines.map(({ values }) =>
+    values.map((value, at) => {
+      const below = sums[at] ?? null;
+      const sum = value === null ? below : (below ?? 0) + value;
+      const any = sum ?? (lines.some((line) => typeof line.values[at] === 'number') ? 0 : null);
+      sums[at] = any;
+      return any;
+    }),
+  );
+}
+
+export interface Figures {
+  last: number | null;
+  least: number | null;
+  mean: number | null;
+  most: number | null;
+}
+
+/** The last known value, and the extremes and the mean of those that are known. */
+export function figures(values: readonly (number | null)[]): Figures {
+  const known = values.filter((value): value is number => value !== null);
+  if (known.length === 0) return { last: null, least: null, mean: null, most: null };
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  let sum = 0;
+  for (const value of known) {
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+    sum += value;
+  }
+  return { last: known[known.length - 1] ?? null, least, mean: sum / known.length, most };
+}
+
+/** The newest value, unless the line ended before. */
+export function latest(values: readonly (number | null)[]): number | null {
+  for (let back = values.length - 1; back >= Math.max(0, values.length - 3); back -= 1) {
+    const value = values[back];
+    if (value != null) return value;
+  }
+  return null;
+}
+
+/** Points with a gap on either side: no line shows them. */
+export function lonely(values: ArrayLike<number | null | undefined>): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < values.length; at += 1) {
+    if (values[at] != null && values[at - 1] == null && values[at + 1] == null) found.push(at);
+  }
+  return found;
+}
+
+/** One row for each time, one column for each line; times in ISO 8601. */
+export function csv({ times, lines }: Pick<Drawn, 'times' | 'lines'>): string {
+  const quoted = (text: string) => {
+    // Spreadsheets run what begins like a formula.
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const head = ['time', ...lines.map((line) => quoted(line.name))].join(',');
+  const rows = times.map((time, at) =>
+    [new Date(time).toISOString(), ...lines.map((line) => line.values[at] ?? '')].join(','),
+  );
+  return `${[head, ...rows].join('\n')}\n`;
+}

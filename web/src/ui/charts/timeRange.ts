@@ -1,0 +1,115 @@
+/** The range of time that all charts of a page share, as the URL has it. Times are ms since the epoch. */
+
+import type { Settings } from '../../base/url';
+
+export interface Bounds {
+  /** The first and the last thing heard of the session; null before anything was. */
+  first: number | null;
+  last: number | null;
+  /** Whether there may be more to come. */
+  live: boolean;
+}
+
+/** `span` ends at the newest (`all` begins with the session); `fixed` lies where it lies. */
+export type Choice =
+  | { kind: 'span'; span: string }
+  | { kind: 'fixed'; from: number; to: number }
+  | { kind: 'all' };
+
+export interface Range {
+  from: number;
+  to: number;
+}
+
+export const SPANS = ['5m', '15m', '1h', '6h', '24h', '7d', '30d'] as const;
+export const DEFAULT_SPAN = '15m';
+const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
+/** Around a whole session: collectors look every few seconds, and a short one may lie between two looks. */
+const AROUND = 10_000;
+/** No shorter range for a session that has just begun, unless a shorter one is asked for. */
+const YOUNGEST = 120_000;
+/** As much as the record holds, and as little as can be drawn. */
+const LONGEST = 400 * 86_400e3;
+const SHORTEST = 5_000;
+
+/** `90s`, `15m`, `6h`, `7d` in ms; null if it is none. */
+export function spanMillis(text: string | undefined): number | null {
+  const found = /^(\d{1,6})([smhd])$/.exec(text ?? '');
+  const millis = found === null ? 0 : Number(found[1]) * (UNITS[found[2] ?? ''] ?? 0);
+  return millis >= SHORTEST && millis <= LONGEST ? millis : null;
+}
+
+const parseNs = (text: string | undefined) =>
+  text !== undefined && /^\d{1,19}$/.test(text) ? Number(BigInt(text) / 1_000n) / 1e3 : null;
+
+/** What the URL asks for; without a word in it the last minutes of a live session, the whole of another. */
+export function choiceOf(settings: Settings | undefined, live: boolean): Choice {
+  const from = parseNs(settings?.from);
+  const to = parseNs(settings?.to);
+  if (from !== null && to !== null && from < to) return { kind: 'fixed', from, to };
+  const span = settings?.span;
+  if (span === 'all') return { kind: 'all' };
+  if (span !== undefined && spanMillis(span) !== null) return { kind: 'span', span };
+  return live ? { kind: 'span', span: DEFAULT_SPAN } : { kind: 'all' };
+}
+
+/** The settings of a URL that ask for it. */
+export function settingsOf(choice: Choice): Settings {
+  if (choice.kind === 'fixed') return { from: nanos(choice.from), to: nanos(choice.to), span: undefined };
+  return { from: undefined, to: undefined, span: choice.kind === 'all' ? 'all' : choice.span };
+}
+
+/** ns since the epoch of ms, as the API takes them. */
+export const nanos = (millis: number) => String(BigInt(Math.round(millis)) * 1_000_000n);
+
+/** From when to when a choice reaches at `now`. */
+export function rangeOf(choice: Choice, bounds: Bounds, now: number): Range {
+  if (choice.kind === 'fixed') return { from: choice.from, to: choice.to };
+  const end = bounds.live ? now : (bounds.last ?? now) + AROUND;
+  if (choice.kind === 'all') return { from: Math.min((bounds.first ?? end) - AROUND, end - 60_000), to: end };
+  // A session that is younger fills its charts all the same.
+  const begin = Math.min((bounds.first ?? Number.NEGATIVE_INFINITY) - AROUND, end - YOUNGEST);
+  return { from: Math.max(end - (spanMillis(choice.span) ?? 0), begin), to: end };
+}
+
+/** Whether new points can come into it. */
+export function moves(choice: Choice, bounds: Bounds, now: number): boolean {
+  return bounds.live && (choice.kind !== 'fixed' || choice.to > now);
+}
+
+const STEPS = [
+  1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800,
+];
+/** More points than this say no more in a chart of this size. */
+const POINTS = 240;
+
+/** Seconds between the points asked for: round, and no more points than a chart can show. */
+export function stepOf(range: Range): number {
+  const seconds = (range.to - range.from) / 1e3;
+  const least = seconds <= 60 ? 1 : 5; // the collectors' own interval
+  return STEPS.find((step) => step >= least && seconds / step <= POINTS) ?? Math.ceil(seconds / POINTS);
+}
+
+/**
+ * The range with its beginning on the grid of its step, so that the same points come again while it moves. Its
+ * end stays: nothing is known beyond it.
+ */
+export function aligned(range: Range, step: number): Range {
+  const grid = step * 1e3;
+  return { from: Math.floor(range.from / grid) * grid, to: range.to };
+}
+
+/** Twice as long around the same middle. */
+export function wider({ from, to }: Range, now: number): Range {
+  const half = to - from;
+  const end = Math.min(to + half / 2, Math.max(now, to));
+  return { from: end - 2 * half, to: end };
+}
+
+/** A range as a drag chose it, never shorter than can be drawn. */
+export function dragged(one: number, other: number): Range {
+  const from = Math.min(one, other);
+  const to = Math.max(one, other);
+  const short = Math.max(0, SHORTEST - (to - from)) / 2;
+  return { from: from - short, to: to + short };
+}

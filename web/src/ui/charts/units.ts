@@ -1,0 +1,77 @@
+/** Numbers of charts as text. */
+
+import { bytes, count, duration } from '../../base/format';
+
+/** `` (a plain number), `count`, `percent`, `ratio` (1 is 100 %), `s`, `bytes`, and each of them `/s`. */
+export type Unit = string;
+
+const SHORT = ['', 'k', 'M', 'G', 'T'];
+
+/** Three digits: `0.25`, `12.5`, `1.23k`; whole numbers below 10,000 as they are. */
+function plain(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return '0';
+  if (size < 10_000 && Number.isInteger(value)) return count(value);
+  if (size < 0.001 || size >= 1e15) return value.toExponential(1);
+  if (size < 1_000) return String(Number(value.toPrecision(3)));
+  const rounded = Number(value.toPrecision(3));
+  const step = Math.min(SHORT.length - 1, Math.floor(Math.log10(Math.abs(rounded)) / 3 + 1e-9));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))}${SHORT[step]}`;
+}
+
+/** A value with its unit, short enough for an axis; `–` if there is none. */
+export function valueText(value: number | null | undefined, unit: Unit = ''): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return '–';
+  if (unit.endsWith('/s')) return `${valueText(value, unit.slice(0, -2))}/s`;
+  if (value < 0 && (unit === 'bytes' || unit === 's')) return `−${valueText(-value, unit)}`;
+  if (unit === 'bytes') return bytes(value < 1024 ? Number(value.toFixed(value < 10 ? 1 : 0)) : value);
+  if (unit === 's') return duration(value * 1e9);
+  if (unit === 'percent') return `${Number(value.toFixed(Math.abs(value) < 10 ? 1 : 0))}%`;
+  if (unit === 'ratio') return valueText(value * 100, 'percent');
+  return plain(value);
+}
+
+/** Distances between an axis' marks that give round numbers; undefined is the usual decimal ones. */
+export function increments(unit: Unit): number[] | undefined {
+  const base = unit.replace(/\/s$/, '');
+  if (base === 'bytes') return Array.from({ length: 50 }, (_, at) => 2 ** at);
+  if (base !== 's') return undefined;
+  const small = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1].flatMap((one) => [one, 2 * one, 5 * one]);
+  return [
+    ...small,
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    1800,
+    3600,
+    7200,
+    21_600,
+    43_200,
+    86_400,
+    432_000,
+  ];
+}
+
+const two = (value: number) => String(value).padStart(2, '0');
+
+/** Marks of the time axis: as precise as their distance (s) asks for, with the date where the day is new. */
+export function timeMarks(millis: readonly number[], distance: number): string[] {
+  let day = '';
+  return millis.map((at) => {
+    const date = new Date(at);
+    const today = `${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+    const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
+    const isNew = day !== '' && today !== day;
+    day = today;
+    if (distance >= 86_400) return today;
+    if (isNew) return today;
+    return distance < 60 ? `${clock}:${two(date.getSeconds())}` : clock;
+  });
+}

@@ -1,0 +1,44 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { get } from '../../api/client';
+import { refreshInterval } from '../../api/connection';
+import { drawn, type Query, type QueryAnswer } from './series';
+import { aligned, moves, nanos, rangeOf, stepOf } from './timeRange';
+import { useTimeRange } from './useTimeRange';
+
+/** How often collectors look, and so charts. ms. */
+export const CHART_REFRESH = 5_000;
+/** Lines in one chart: nobody tells more of them apart. The server keeps those with the greatest mean. */
+export const MOST_LINES = 20;
+
+/** The lines of a chart in the page's range of time; all its queries are asked for the same points. */
+export function useChart(session: string, queries: readonly Query[], enabled: boolean) {
+  const { choice, bounds, ready } = useTimeRange(session);
+  const exprs = queries.map(({ expr }) => expr);
+  const query = useQuery({
+    queryKey: ['chart', session, exprs, choice, bounds.live ? null : [bounds.first, bounds.last]],
+    queryFn: ({ signal }) => {
+      const range = rangeOf(choice, bounds, Date.now());
+      const step = stepOf(range);
+      const { from, to } = aligned(range, step);
+      const params = { session, from_ns: nanos(from), to_ns: nanos(to), step_ns: nanos(step * 1e3) };
+      return Promise.all(
+        exprs.map((expr) =>
+          get<QueryAnswer>('/metrics/query', { ...params, expr, limit: MOST_LINES }, signal),
+        ),
+      );
+    },
+    enabled: enabled && ready && exprs.length > 0,
+    placeholderData: keepPreviousData,
+    refetchInterval: () => (moves(choice, bounds, Date.now()) ? refreshInterval(CHART_REFRESH) : false),
+    staleTime: CHART_REFRESH / 2,
+  });
+  // Callers make their queries anew each time; what they say seldom changes.
+  const said = JSON.stringify(queries);
+  const { data: answers, error, isPlaceholderData, refetch } = query;
+  const data = useMemo(
+    () => (answers === undefined ? undefined : drawn(JSON.parse(said) as Query[], answers)),
+    [answers, said],
+  );
+  return { data, error, isPlaceholderData, refetch };
+}

@@ -1,0 +1,110 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { queryClient } from '../../api/queries';
+import type { Told } from '../../base/told';
+import type { CataloguePage, Dashboard, DashboardInShort } from './boards';
+
+/** One of those that read metrics, and how that goes. */
+export interface Collector {
+  name: string;
+  /** Null before its first answer; where it is true, `error` is a warning. */
+  ok: boolean | null;
+  error: string | null;
+  remedy: string | null;
+  code: string | null;
+  params: Told['params'];
+  /** CPU and time of its last look, s. */
+  cost_s: number;
+  took_s: number;
+  last_ns: number | null;
+  samples: number;
+  left_out: number;
+  interval_s: number;
+}
+
+export interface MetricName {
+  name: string;
+  type: string;
+  help: string;
+  unit: string;
+  series: number;
+  /** Label -> how many values it has. */
+  labels: Record<string, number>;
+}
+
+export interface LatestValue {
+  name: string;
+  labels: Record<string, string>;
+  value: number | null;
+  time_ns: number;
+}
+
+interface Latest {
+  items: LatestValue[];
+  total: number;
+  /** Series that found no room, and what is wrong with or to know of the store. */
+  left_out: number;
+  problem: { code: string; message: string; remedy: string } | null;
+  note: string | null;
+  collectors: Collector[];
+}
+
+export function useLatest(session: string, name: string, enabled = true) {
+  return useQuery({
+    queryKey: ['metrics-latest', session, name],
+    queryFn: ({ signal }) => get<Latest>('/metrics', { session, name, limit: 1000 }, signal),
+    enabled,
+    placeholderData: keepPreviousData,
+    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  });
+}
+
+export function useMetricNames(session: string, q: string) {
+  return useQuery({
+    queryKey: ['metric-names', session, q],
+    queryFn: ({ signal }) => get<{ items: MetricName[] }>('/metrics/names', { session, q }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: false,
+    staleTime: 30_000,
+  });
+}
+
+/** The same for all sessions; a page may still name its own. */
+export function useCatalogue(_session?: string) {
+  return useQuery({
+    queryKey: ['metric-charts'],
+    queryFn: ({ signal }) => get<{ pages: CataloguePage[] }>('/metrics/charts', {}, signal),
+    refetchInterval: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+const DASHBOARDS = ['dashboards'];
+
+export function useDashboards() {
+  return useQuery({
+    queryKey: DASHBOARDS,
+    queryFn: ({ signal }) =>
+      get<{ items: DashboardInShort[]; unreadable: string[] }>('/dashboards', {}, signal),
+    refetchInterval: () => refreshInterval(30_000),
+  });
+}
+
+export const getDashboard = (name: string, signal?: AbortSignal) =>
+  get<Dashboard>(`/dashboards/${encodeURIComponent(name)}`, {}, signal);
+
+/** One of them in full. */
+export function useDashboard(name: string | undefined) {
+  return useQuery({
+    queryKey: [...DASHBOARDS, name],
+    queryFn: ({ signal }) => getDashboard(name ?? '', signal),
+    enabled: name !== undefined,
+    refetchInterval: () => refreshInterval(30_000),
+  });
+}
+
+/** After one was saved or deleted. */
+export function dashboardsChanged(): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: DASHBOARDS });
+}

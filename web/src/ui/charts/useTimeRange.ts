@@ -1,0 +1,53 @@
+import { useCallback, useMemo } from 'react';
+import { useSessions } from '../../api/queries';
+import type { Page, Session } from '../../api/types';
+import { withSettings } from '../../base/url';
+import { useSessionUrl } from '../useUrl';
+import { type Bounds, type Choice, choiceOf, settingsOf } from './timeRange';
+
+export interface TimeRange {
+  choice: Choice;
+  bounds: Bounds;
+  /** False until it is known when the session was. */
+  ready: boolean;
+  set: (choice: Choice) => void;
+  /** Back to what the page begins with. */
+  reset: () => void;
+}
+
+const UNKNOWN: Bounds = { first: null, last: null, live: false };
+
+/** When a session was; the end of one that goes on is now, whatever was heard last. */
+function boundsOf(page: Page<Session>, name: string): Bounds | null {
+  const found = page.items.find((item) => item.session === name);
+  if (found === undefined) return null;
+  const live = found.state === 'live';
+  return {
+    first: found.first_ns === null ? null : found.first_ns / 1e6,
+    last: live || found.last_ns === null ? null : found.last_ns / 1e6,
+    live,
+  };
+}
+
+/** The range of time that the page's charts share, from the URL. Bounds are those of `session`. */
+export function useTimeRange(session?: string): TimeRange {
+  const [url, change] = useSessionUrl();
+  const name = session ?? url.session;
+  const select = useCallback((page: Page<Session>) => boundsOf(page, name), [name]);
+  const sessions = useSessions(select);
+  const bounds = sessions.data ?? UNKNOWN;
+  const { live } = bounds;
+  const choice = useMemo(() => choiceOf(url.settings, live), [url.settings, live]);
+  const set = useCallback(
+    (next: Choice) => change((before) => withSettings(before, settingsOf(next)), { replace: true }),
+    [change],
+  );
+  const reset = useCallback(
+    () =>
+      change((before) => withSettings(before, { from: undefined, to: undefined, span: undefined }), {
+        replace: true,
+      }),
+    [change],
+  );
+  return { choice, bounds, ready: sessions.data != null || sessions.error !== null, set, reset };
+}

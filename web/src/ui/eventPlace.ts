@@ -1,0 +1,32 @@
+import type { ClusterEvent, EventKind, Severity } from '../api/jobs';
+import { headline } from '../base/format';
+import type { Tone } from '../base/tokens';
+import { type EntityView, type SessionUrl, toItem, toView, type Url } from '../base/url';
+
+export const SEVERITY_TONES: Record<Severity, Tone> = { ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' };
+
+const LISTED: Partial<Record<EventKind, EntityView>> = {
+  node: 'nodes',
+  worker: 'workers',
+  actor: 'actors',
+  job: 'jobs',
+  placement_group: 'placement-groups',
+};
+
+/** Where what an event is about is shown: of failed tasks (their `id` is a function) the list of failures. */
+export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
+  const { id, job_id } = event;
+  if (event.kind === 'task')
+    return toView(url, 'failures', { ...(id && { func_name: id }), ...(job_id && { job_id }) });
+  const view = LISTED[event.kind];
+  return view === undefined || id === null ? undefined : toItem(url, view, id);
+}
+
+/** The server cuts messages here, characters. */
+const MESSAGE_CHARS = 2000;
+
+/** A message in one line; of one that was cut the beginning: its end, where a traceback says most, is gone. */
+export function inShort({ message }: ClusterEvent): string {
+  const text = message ?? '';
+  return text.length < MESSAGE_CHARS ? headline(text) : text;
+}

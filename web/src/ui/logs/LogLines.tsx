@@ -1,0 +1,146 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { LogLine } from '../../api/logs';
+import { bytes, fullTime } from '../../base/format';
+import css from './LogLines.module.css';
+import { marked, shownText } from './lines';
+
+const ROW = 19;
+/** Loading goes on when so many lines are left to scroll. */
+const NEAR = 60;
+
+/** Lines under one another; only those in sight are drawn. Keys are a scroller's. */
+export function LogLines(props: {
+  lines: LogLine[];
+  search: RegExp | null;
+  wrap: boolean;
+  follow: boolean;
+  /** The offset of the line that the link names. */
+  selected?: number;
+  onSelect?: (offset: number) => void;
+  onBefore?: () => void;
+  onAfter?: () => void;
+  /** Somebody scrolled up: what comes must not pull the lines away. */
+  onLeave?: () => void;
+  label: string;
+  testId?: string;
+}) {
+  const { lines, follow, selected, onLeave } = props;
+  const { t } = useTranslation();
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 30,
+    paddingStart: 4,
+    paddingEnd: 8,
+    getItemKey: (at) => lines[at]?.offset ?? at,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: lines are as high as they are wrapped.
+  useLayoutEffect(() => virtual.measure(), [props.wrap]);
+
+  // What is put before pushes nothing down.
+  const first = useRef<{ offset: number; count: number } | null>(null);
+  useLayoutEffect(() => {
+    const begin = lines[0]?.offset;
+    const known = first.current;
+    if (begin !== undefined && known !== null && begin < known.offset) {
+      const added = lines.findIndex((line) => line.offset === known.offset);
+      if (added > 0 && scroller.current !== null) scroller.current.scrollTop += added * ROW;
+    }
+    first.current = begin === undefined ? null : { offset: begin, count: lines.length };
+  }, [lines]);
+
+  const last = lines.at(-1);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when a line comes, or following begins.
+  useEffect(() => {
+    if (follow && lines.length > 0) virtual.scrollToIndex(lines.length - 1, { align: 'end' });
+  }, [follow, last?.offset, last?.length, props.wrap]);
+
+  const wanted = selected === undefined ? -1 : lines.findIndex((line) => line.offset >= selected);
+  const shown = useRef<number | undefined>(undefined);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each line that is named.
+  useEffect(() => {
+    if (wanted < 0 || shown.current === selected) return;
+    shown.current = selected;
+    virtual.scrollToIndex(wanted, { align: 'center' });
+  }, [selected, wanted]);
+
+  const items = virtual.getVirtualItems();
+  const from = items[0]?.index ?? 0;
+  const to = items.at(-1)?.index ?? 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as one comes near to an end.
+  useEffect(() => {
+    if (lines.length === 0) return;
+    if (from < NEAR) props.onBefore?.();
+    if (to > lines.length - NEAR) props.onAfter?.();
+  }, [from < NEAR, to > lines.length - NEAR, lines.length]);
+
+  const widest = useMemo(
+    () => lines.slice(0, 20_000).reduce((most, line) => Math.max(most, line.text.length), 0),
+    [lines],
+  );
+  return (
+    <section
+      ref={scroller}
+      className={css.lines}
+      data-wrap={props.wrap || undefined}
+      aria-label={props.label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keys.
+      tabIndex={0}
+      onWheel={(event) => event.deltaY < 0 && onLeave?.()}
+      onKeyDown={(event) => {
+        if (/^(ArrowUp|PageUp|Home)$/.test(event.key)) onLeave?.();
+        if (event.key === 'End') props.onAfter?.();
+      }}
+      data-testid={props.testId ?? 'log-lines'}
+      data-count={lines.length}
+    >
+      <div
+        style={{
+          height: virtual.getTotalSize(),
+          position: 'relative',
+          minWidth: props.wrap ? undefined : `calc(${Math.min(widest, 4_000)}ch + 40px)`,
+        }}
+      >
+        {items.map((item) => {
+          const line = lines[item.index];
+          if (line === undefined) return null;
+          return (
+            <div
+              key={item.key}
+              ref={props.wrap ? virtual.measureElement : undefined}
+              data-index={item.index}
+              className={css.line}
+              data-level={line.level ?? undefined}
+              data-mark={line.is_mark || undefined}
+              data-selected={line.offset === selected || undefined}
+              style={{ transform: `translateY(${item.start}px)` }}
+              title={line.time_ns === null ? undefined : fullTime(line.time_ns)}
+            >
+              <button
+                type="button"
+                className={css.anchor}
+                aria-label={t('logs.linkLine')}
+                title={t('logs.linkLine')}
+                tabIndex={-1}
+                onClick={() => props.onSelect?.(line.offset)}
+              />
+              <span className={css.text}>
+                {marked(shownText(line.text), props.search).map(([text, found], at) =>
+                  // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
+                  found ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
+                )}
+                {line.is_cut && (
+                  <span className={css.cut}>{t('logs.cut', { size: bytes(line.length) })}</span>
+                )}
+              </span>
+            </div>
+          );
+        })}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,140 @@
+import { IconDownload, IconFileText } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { apiPath, get } from '../../api/client';
+import { refreshInterval } from '../../api/connection';
+import type { LogPart, LogsOf } from '../../api/logs';
+import { count } from '../../base/format';
+import { toView, withSettings } from '../../base/url';
+import { Link } from '../Link';
+import { CopyButton, ErrorPanel } from '../small';
+import { useTold } from '../useTold';
+import { useSessionUrl } from '../useUrl';
+import { LogLines } from './LogLines';
+import css from './LogPanel.module.css';
+import { shownText } from './lines';
+
+export interface LogOwner {
+  task_id?: string;
+  /** Of the task; its last one without. */
+  attempt?: number;
+  actor_id?: string;
+  job_id?: string;
+  worker_id?: string;
+}
+
+const NOTES = ['not_started', 'gone', 'actor_task', 'no_offsets', 'driver_terminal'] as const;
+/** What is shown at first of those with many workers. */
+const FEW = 4;
+const ROW = 19;
+const HIGHEST = 320;
+
+/** The last lines of a task's attempt, an actor, a job or a worker, with the way to the whole files. */
+export function LogPanel({ of }: { of: LogOwner }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const asked = useQuery({
+    queryKey: ['logs-of', url.session, of],
+    queryFn: ({ signal }) => get<LogsOf>('/logs/of', { session: url.session, ...of, limit: 200 }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) =>
+      query.state.data?.live ? refreshInterval(4_000) : query.state.error !== null && refreshInterval(10_000),
+  });
+  const { data } = asked;
+  if (data === undefined)
+    return asked.error !== null ? (
+      <ErrorPanel error={asked.error} onRetry={() => void asked.refetch()} />
+    ) : (
+      <p className="rs-line rs-dim">{t('logs.loading')}</p>
+    );
+  const notes = NOTES.filter((note) => data.notes.includes(note));
+  const withLines = data.parts.filter(
+    (part) => part.problem !== null || part.page?.lines.some((line) => !line.is_mark),
+  );
+  const silent = data.parts.length - withLines.length;
+  const shown = all ? withLines : withLines.slice(0, FEW);
+  return (
+    <div data-testid="log-panel">
+      {notes.map((note) => (
+        <p key={note} className="rs-line rs-dim" data-note={note}>
+          {t(`logs.note.${note}`)}
+        </p>
+      ))}
+      {shown.map((part) => (
+        <Part key={`${part.node_id}/${part.name}/${part.begin}`} part={part} />
+      ))}
+      {withLines.length > shown.length && (
+        <button type="button" className="rs-link" onClick={() => setAll(true)}>
+          {t('logs.moreParts', { n: count(withLines.length - shown.length) })}
+        </button>
+      )}
+      {data.parts.length > 0 && withLines.length === 0 && (
+        <p className="rs-line rs-dim">{t('logs.printedNothing')}</p>
+      )}
+      {silent > 0 && withLines.length > 0 && (
+        <p className="rs-line rs-dim">{t('logs.silent', { n: count(silent) })}</p>
+      )}
+      {data.left_out > 0 && (
+        <p className="rs-line rs-dim">{t('logs.workersLeftOut', { n: count(data.left_out) })}</p>
+      )}
+    </div>
+  );
+}
+
+function Part({ part }: { part: LogPart }) {
+  const [url] = useSessionUrl();
+  const [follow, setFollow] = useState(true);
+  const { t } = useTranslation();
+  const say = useTold('agent');
+  const lines = (part.page?.lines ?? []).filter((line) => !line.is_mark);
+  const first = lines[0];
+  const to = withSettings(toView(url, 'logs'), {
+    node: part.node_id,
+    file: part.name,
+    line: first === undefined ? undefined : String(first.offset),
+  });
+  return (
+    <div className={css.part} data-stream={part.stream}>
+      <div className={css.head}>
+        <IconFileText size={14} aria-hidden />
+        <span className="rs-ellipsis" title={part.name}>
+          {t(`logs.stream.${part.stream as 'out' | 'err' | 'driver'}`)}
+          <span className="rs-dim rs-mono"> {part.name}</span>
+        </span>
+        {part.page !== null && part.page.prev !== null && (
+          <span className="rs-dim">{t('logs.lastLines', { n: count(lines.length) })}</span>
+        )}
+        <Link to={to} testId="log-open">
+          {t('logs.open')}
+        </Link>
+        <CopyButton text={lines.map((line) => shownText(line.text)).join('\n')} />
+        <a
+          className="rs-link"
+          href={apiPath('/logs/download', { session: url.session, node_id: part.node_id, name: part.name })}
+          download
+          aria-label={t('logs.download')}
+          title={t('logs.download')}
+        >
+          <IconDownload size={15} aria-hidden />
+        </a>
+      </div>
+      {part.problem !== null && <p className="rs-line rs-dim">{say(part.problem).message}</p>}
+      {part.page?.problem && <p className="rs-logs-note">{t('logs.keptOnly')}</p>}
+      {lines.length > 0 && (
+        <div className={css.lines} style={{ height: Math.min(HIGHEST, lines.length * ROW + 14) }}>
+          <LogLines
+            lines={lines}
+            search={null}
+            wrap={false}
+            follow={follow}
+            onLeave={() => setFollow(false)}
+            label={part.name}
+            testId="log-panel-lines"
+          />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import type { LogLine, LogPage } from '../../api/logs';
+import { marked, searchOf, shownText, started, withAfter, withBefore } from './lines';
+
+const line = (offset: number, text: string, is_whole = true): LogLine => ({
+  offset,
+  length: text.length + 1,
+  text,
+  time_ns: null,
+  level: null,
+  is_mark: false,
+  is_cut: false,
+  is_whole,
+});
+const page = (lines: LogLine[], begin: number, next: number, prev: number | null = null): LogPage => ({
+  session: 's',
+  node_id: 'n',
+  name: 'f',
+  kind: 'other',
+  live: true,
+  problem: null,
+  kept: 0,
+  begin,
+  end: next,
+  size: next,
+  next,
+  prev,
+  more: false,
+  missing: [],
+  lines,
+});
+
+it('tells a line again that was still being written, once', () => {
+  const before = started(page([line(0, 'a'), line(2, 'hal', false)], 0, 2));
+  const after = withAfter(before, page([line(2, 'half done'), line(12, 'b')], 2, 14));
+  expect(after.lines.map((each) => each.text)).toEqual(['a', 'half done', 'b']);
+  expect(withAfter(after, page([], 14, 14))).toBe(after);
+});
+
+it('puts earlier lines before', () => {
+  const late = started(page([line(10, 'z')], 10, 12, 10));
+  const all = withBefore(late, page([line(0, 'y')], 0, 10, null));
+  expect([all.lines.map((each) => each.text), all.prev, all.next]).toEqual([['y', 'z'], null, 12]);
+});
+
+it('shows what a terminal would, and marks what was searched', () => {
+  expect(shownText('\u001b[36mblue\u001b[0m')).toBe('blue');
+  expect(shownText('10%\r 50%\r100%\r')).toBe('100%');
+  expect(marked('A.b a.B', searchOf('a.b', false))).toEqual([
+    ['A.b', true],
+    [' ', false],
+    ['a.B', true],
+  ]);
+});

@@ -1,0 +1,142 @@
+import { Alert, Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core';
+import { IconKey } from '@tabler/icons-react';
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useRef,
+  useState,
+} from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError, keepOperatorToken, send } from '../api/client';
+import { useTold } from './useTold';
+
+/** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
+export interface Act {
+  method: 'POST' | 'PUT' | 'DELETE';
+  /** Below /api. */
+  path: string;
+  /** What is sent, or what makes it once it was confirmed. */
+  body?: object | (() => Promise<object>);
+  title: string;
+  /** What it will do, for whoever is about to confirm it. */
+  text: ReactNode;
+  /** The button's text. */
+  confirm: string;
+  danger?: boolean;
+}
+
+type Start = <T>(act: Act) => Promise<T | undefined>;
+
+const Context = createContext<Start>(() => Promise.resolve(undefined));
+
+/** Starts an {@link Act}; resolves to the server's answer, to undefined if it was cancelled. */
+export function useAct(): Start {
+  return useContext(Context);
+}
+
+interface Pending {
+  act: Act;
+  resolve: (answer: unknown) => void;
+}
+
+/** Holds the dialogue that every act goes through. */
+export function OperatorProvider({ children }: { children: ReactNode }) {
+  const [pending, setPending] = useState<Pending | null>(null);
+  const start = useCallback(
+    <T,>(act: Act) =>
+      new Promise<T | undefined>((resolve) => setPending({ act, resolve: resolve as Pending['resolve'] })),
+    [],
+  );
+  const close = (answer?: unknown) => {
+    pending?.resolve(answer);
+    setPending(null);
+  };
+  return (
+    <Context.Provider value={start}>
+      {children}
+      {pending !== null && <Confirmation act={pending.act} onClose={close} />}
+    </Context.Provider>
+  );
+}
+
+function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) => void }) {
+  const { t } = useTranslation();
+  const say = useTold();
+  const [busy, setBusy] = useState(false);
+  const [needsToken, setNeedsToken] = useState(false);
+  const [token, setToken] = useState('');
+  const [problem, setProblem] = useState<Error | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      if (needsToken) {
+        await send('POST', '/operator', { token: token.trim() });
+        keepOperatorToken(token.trim());
+        setNeedsToken(false);
+      }
+      const body = typeof act.body === 'function' ? await act.body() : act.body;
+      onClose((await send(act.method, act.path, body)) ?? null);
+      return;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'needs_operator') {
+        setNeedsToken(true);
+        setTimeout(() => field.current?.focus());
+      } else setProblem(error as Error);
+    }
+    setBusy(false);
+  }
+
+  const said = problem instanceof ApiError ? say(problem) : { message: problem?.message, remedy: null };
+  const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
+  return (
+    <Modal opened onClose={() => onClose()} title={act.title} centered>
+      <form onSubmit={submit} data-testid="act">
+        <Stack gap="md">
+          <Text size="sm" component="div">
+            {act.text}
+          </Text>
+          {needsToken && (
+            <PasswordInput
+              ref={field}
+              label={t('operator.token')}
+              description={`${t('operator.tokenText')} ${t('operator.remember')}`}
+              value={token}
+              onChange={(event) => setToken(event.currentTarget.value)}
+              error={wrong ? t('operator.wrong') : undefined}
+              autoComplete="current-password"
+              leftSection={<IconKey size={16} />}
+              data-testid="act-token"
+            />
+          )}
+          {problem !== null && !wrong && (
+            <Alert color="red" title={said?.message} data-testid="act-problem">
+              {said?.remedy}
+            </Alert>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => onClose()} data-testid="act-cancel">
+              {t('operator.cancel')}
+            </Button>
+            <Button
+              type="submit"
+              color={act.danger ? 'red' : undefined}
+              loading={busy}
+              disabled={needsToken && token.trim() === ''}
+              data-autofocus
+              data-testid="act-confirm"
+            >
+              {act.confirm}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,179 @@
+import type { TFunction } from 'i18next';
+import type { Task } from '../api/types';
+import type { Column } from './columns';
+import { CopyId, Dash, Duration, TaskState, Time } from './small';
+
+export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
+
+export function useTypeName(t: TFunction, exists: (key: string) => boolean): (type: string | null) => string {
+  return (type) =>
+    type === null ? '–' : exists(`type.${type}`) ? t(`type.${type}` as 'type.DRIVER_TASK') : type;
+}
+
+export function TaskName({
+  task,
+}: {
+  task: { name: string | null; func_name?: string | null; task_id: string };
+}) {
+  const name = task.name ?? task.func_name;
+  return name ? (
+    <span className="rs-ellipsis rs-name" title={name}>
+      {name}
+    </span>
+  ) : (
+    <span className="rs-ellipsis rs-dim rs-mono" title={task.task_id}>
+      {task.task_id}
+    </span>
+  );
+}
+
+const text = (value: string | null) =>
+  value ? (
+    <span className="rs-ellipsis" title={value}>
+      {value}
+    </span>
+  ) : (
+    <Dash />
+  );
+
+/** Ray's id of a driver's own task: nothing but f's, then the job. */
+export const isDriver = (taskId: string | null) => taskId !== null && /^f{40}/i.test(taskId);
+
+const timeColumn = (t: TFunction, time: 'duration' | 'waiting' | 'total'): Column<Task> => ({
+  id: time,
+  header: t(`time.${time}`),
+  hint: t(`timeHint.${time}`),
+  width: 92,
+  align: 'right',
+  sort: `${time}_ns`,
+  cell: (task) => <Duration ns={task[`${time}_ns`]} />,
+});
+
+/** The columns of the task table. */
+export function taskColumns(t: TFunction, typeName: (type: string | null) => string): Column<Task>[] {
+  return [
+    {
+      id: 'state',
+      header: t('column.state'),
+      width: 164,
+      sort: 'state',
+      cell: (task) => <TaskState state={task.state} />,
+    },
+    {
+      id: 'name',
+      header: t('column.name'),
+      width: 200,
+      grow: true,
+      sort: 'name',
+      cell: (task) => <TaskName task={task} />,
+    },
+    timeColumn(t, 'duration'),
+    timeColumn(t, 'waiting'),
+    { ...timeColumn(t, 'total'), optional: true },
+    {
+      id: 'cpu',
+      header: t('column.cpu'),
+      width: 92,
+      align: 'right',
+      optional: true,
+      cell: (task) => <Duration ns={task.cpu_ns} />,
+    },
+    {
+      id: 'created',
+      header: t('column.created'),
+      width: 132,
+      sort: 'created_ns',
+      cell: (task) => <Time ns={task.created_ns} />,
+    },
+    {
+      id: 'start',
+      header: t('column.start'),
+      width: 132,
+      sort: 'start_ns',
+      optional: true,
+      cell: (task) => <Time ns={task.start_ns} />,
+    },
+    {
+      id: 'end',
+      header: t('column.end'),
+      width: 132,
+      sort: 'end_ns',
+      optional: true,
+      cell: (task) => <Time ns={task.end_ns} />,
+    },
+    { id: 'type', header: t('column.type'), width: 112, cell: (task) => text(typeName(task.type)) },
+    {
+      id: 'attempt',
+      header: t('column.attempt'),
+      width: 68,
+      align: 'right',
+      cell: (task) => <span className={task.attempt > 0 ? 'rs-num' : 'rs-num rs-dim'}>{task.attempt}</span>,
+    },
+    {
+      id: 'func_name',
+      header: t('column.func_name'),
+      width: 200,
+      optional: true,
+      cell: (task) => text(task.func_name),
+    },
+    { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
+    { id: 'node', header: t('column.node'), width: 104, cell: (task) => <CopyId id={task.node_id} /> },
+    {
+      id: 'pid',
+      header: t('column.pid'),
+      width: 72,
+      align: 'right',
+      cell: (task) =>
+        task.worker_pid === null ? <Dash /> : <span className="rs-num">{task.worker_pid}</span>,
+    },
+    {
+      id: 'worker',
+      header: t('column.worker'),
+      width: 104,
+      optional: true,
+      cell: (task) => <CopyId id={task.worker_id} />,
+    },
+    {
+      id: 'job',
+      header: t('column.job'),
+      width: 100,
+      optional: true,
+      cell: (task) => <CopyId id={task.job_id} />,
+    },
+    {
+      id: 'actor',
+      header: t('column.actor'),
+      width: 104,
+      optional: true,
+      cell: (task) => <CopyId id={task.actor_id} />,
+    },
+    {
+      id: 'parent',
+      header: t('column.parent'),
+      width: 112,
+      optional: true,
+      cell: (task) =>
+        isDriver(task.caller_task_id) ? (
+          <span className="rs-ellipsis" title={task.caller_task_id ?? undefined}>
+            {t('task.driver')}
+          </span>
+        ) : (
+          <CopyId id={task.caller_task_id} />
+        ),
+    },
+    {
+      id: 'placement_group',
+      header: t('column.placement_group'),
+      width: 112,
+      optional: true,
+      cell: (task) => <CopyId id={task.placement_group_id} />,
+    },
+    {
+      id: 'error_type',
+      header: t('column.error_type'),
+      width: 160,
+      optional: true,
+      cell: (task) => text(task.error_type),
+    },
+  ];
+}

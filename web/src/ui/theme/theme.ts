@@ -1,0 +1,44 @@
+import { type CSSVariablesResolver, createTheme } from '@mantine/core';
+import { cssVariables, darkShades, fonts, sizes } from '../../base/tokens';
+
+export const theme = createTheme({
+  fontFamily: fonts.text,
+  fontFamilyMonospace: fonts.mono,
+  colors: { dark: darkShades },
+  primaryColor: 'blue',
+  primaryShade: { light: 7, dark: 5 },
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
+  headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.25rem' }, h2: { fontSize: '1rem' } } },
+  components: {
+    Tooltip: { defaultProps: { openDelay: 350, withArrow: true, maw: 480, multiline: true, fz: 'xs' } },
+    SegmentedControl: { defaultProps: { withItemsBorders: false } },
+    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+  },
+});
+
+/** Our colours, and Mantine's own where they must be read on our surfaces. */
+function scheme(name: 'light' | 'dark'): Record<string, string> {
+  return {
+    ...cssVariables(name),
+    '--mantine-color-body': 'var(--rs-page)',
+    '--mantine-color-dimmed': 'var(--rs-muted)',
+    '--mantine-color-placeholder': 'var(--rs-muted)',
+    '--mantine-color-error': 'var(--rs-tone-bad)',
+  };
+}
+
+export const cssVariablesResolver: CSSVariablesResolver = () => ({
+  variables: {
+    '--rs-row-height': `${sizes.rowHeight}px`,
+    '--rs-table-head-height': `${sizes.tableHeadHeight}px`,
+    '--rs-table-padding': `${sizes.tablePadding}px`,
+    '--rs-drawer-width': `${sizes.drawer}px`,
+    '--rs-header-height': `${sizes.header}px`,
+    '--rs-nav-width': `${sizes.nav}px`,
+    '--rs-nav-width-narrow': `${sizes.navNarrow}px`,
+  },
+  light: scheme('light'),
+  dark: scheme('dark'),
+});

@@ -1,0 +1,47 @@
+import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { formatUrl, parseUrl, type SessionUrl, type Url } from '../base/url';
+
+const MOVED = 'rayscope:moved';
+
+function subscribe(listener: () => void): () => void {
+  window.addEventListener('popstate', listener);
+  window.addEventListener(MOVED, listener);
+  return () => {
+    window.removeEventListener('popstate', listener);
+    window.removeEventListener(MOVED, listener);
+  };
+}
+
+const snapshot = () => window.location.pathname + window.location.search;
+
+export function go(url: Url, options: { replace?: boolean } = {}): void {
+  const target = formatUrl(url);
+  if (target === snapshot()) return;
+  if (options.replace) window.history.replaceState(null, '', target);
+  else window.history.pushState(null, '', target);
+  window.dispatchEvent(new Event(MOVED));
+}
+
+/** Where we are; changes when somebody goes elsewhere. */
+export function useUrl(): Url {
+  const here = useSyncExternalStore(subscribe, snapshot);
+  return useMemo(() => {
+    const cut = here.indexOf('?');
+    return cut < 0 ? parseUrl(here, '') : parseUrl(here.slice(0, cut), here.slice(cut));
+  }, [here]);
+}
+
+/** Where we are inside a session, and how to move on from there. */
+export function useSessionUrl(): readonly [
+  SessionUrl,
+  (change: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => void,
+] {
+  const url = useUrl();
+  const change = useCallback((next: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => {
+    // Read again: two changes may come before one render.
+    const now = parseUrl(window.location.pathname, window.location.search);
+    if (now.page === 'session') go(next(now), options);
+  }, []);
+  if (url.page !== 'session') throw new Error('not inside a session');
+  return [url, change] as const;
+}

@@ -1,0 +1,276 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconJson, IconPhotoDown } from '@tabler/icons-react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { download } from '../../base/download';
+import { count, duration } from '../../base/format';
+import { useCanvas, usePalette } from '../../ui/canvas';
+import { useSelectedFunction } from '../shared/useSelectedFunction';
+import css from './FlameCanvas.module.css';
+import {
+  type Box,
+  type FlameAnswer,
+  type FlameFrame,
+  layout,
+  lineOf,
+  matcher,
+  type Node,
+  neighbour,
+  type Order,
+  scaleOf,
+  shareText,
+} from './flame';
+import { drawFlame, ROW } from './flameDraw';
+import { useFrameName, valueText } from './flameText';
+
+/** Boxes narrower than this are not drawn. px. */
+const LEAST = 0.4;
+
+interface Pointed {
+  id: string;
+  /** Where the text beside it goes, in the box that the canvas fills. px. */
+  x: number;
+  y: number;
+}
+
+/** The graph: a click (or Enter) zooms, arrow keys walk, and what is pointed at tells its numbers. */
+export function FlameCanvas(props: {
+  answer: FlameAnswer;
+  zoomed: Node;
+  order: Order;
+  find: string | undefined;
+  /** Whether shares are compared. */
+  relative: boolean;
+  onZoom: (node: Node) => void;
+  onHold: (on: boolean) => void;
+}) {
+  const { answer, zoomed, order, find, relative, onZoom, onHold } = props;
+  const scale = scaleOf(answer, relative);
+  const selected = useSelectedFunction();
+  const { t } = useTranslation();
+  const palette = usePalette();
+  const nameOf = useFrameName();
+  const [top, setTop] = useState(0);
+  /** Whether an arrow key scrolls: what is pointed at stays so. */
+  const byKeys = useRef(false);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [width, setWidth] = useState(1000);
+  const boxes = useMemo(() => layout(zoomed, order, LEAST / width), [zoomed, order, width]);
+  const rows = boxes.reduce((most, box) => Math.max(most, box.row), 0) + 1;
+  const zoomedRow = lineOf(zoomed).length - 1;
+  const matches = useMemo(() => matcher(find), [find]);
+  const pointedId = pointed?.id ?? null;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: nameOf changes with the language alone.
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, size: { width: number; height: number }) =>
+      drawFlame(context, size, {
+        palette,
+        boxes,
+        top,
+        zoomedRow,
+        matches,
+        pointed: pointedId,
+        selected,
+        scale,
+        nameOf,
+        valueOf: (frame) => valueText(frame.value, answer.weight),
+      }),
+    [palette, boxes, top, zoomedRow, matches, pointedId, selected, scale, answer.weight, t],
+  );
+  const { box, canvas, size } = useCanvas(draw);
+  useEffect(() => {
+    if (size.width > 0) setWidth(size.width);
+  }, [size.width]);
+
+  // Deep down, what is zoomed into comes into view.
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const y = zoomedRow * ROW;
+    if (y < element.scrollTop || y + 3 * ROW > element.scrollTop + element.clientHeight)
+      element.scrollTop = Math.max(0, y - 2 * ROW);
+  }, [zoomedRow, box]);
+
+  const at = (event: React.MouseEvent): Box | undefined => {
+    const rect = event.currentTarget.getBoundingClientRect();
+    const row = Math.floor((event.clientY - rect.top + top) / ROW);
+    const x = (event.clientX - rect.left) / rect.width;
+    return boxes.find((one) => one.row === row && x >= one.x && x < one.x + Math.max(one.width, 1 / width));
+  };
+  const place = (event: React.MouseEvent): { x: number; y: number } => {
+    const rect = event.currentTarget.getBoundingClientRect();
+    return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+  };
+  const walk = (event: React.KeyboardEvent): void => {
+    const now = boxes.find((one) => one.node.frame.id === pointedId);
+    if (event.key === 'Enter' || event.key === ' ') {
+      if (now === undefined) return;
+      event.preventDefault();
+      onZoom(now.node);
+      return;
+    }
+    if (!event.key.startsWith('Arrow')) return;
+    event.preventDefault();
+    const next = now === undefined ? boxes[zoomedRow] : neighbour(boxes, now, event.key);
+    if (next === undefined) return;
+    const y = next.row * ROW;
+    if (box.current) {
+      if (y < top) box.current.scrollTop = y;
+      if (y + ROW > top + size.height) box.current.scrollTop = y + ROW - size.height;
+      byKeys.current = box.current.scrollTop !== top;
+    }
+    const seen = y - (box.current?.scrollTop ?? top) + ROW;
+    setPointed({ id: next.node.frame.id, x: (next.x + Math.min(next.width, 0.2) / 2) * width, y: seen });
+  };
+
+  const shown = boxes.find((one) => one.node.frame.id === pointedId)?.node.frame;
+  return (
+    <div className={css.frame}>
+      <section
+        ref={box}
+        className={css.scroll}
+        aria-label={t('flame.label')}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+        tabIndex={0}
+        onScroll={(event) => {
+          setTop(event.currentTarget.scrollTop);
+          if (!byKeys.current) setPointed(null);
+          byKeys.current = false;
+        }}
+        onKeyDown={walk}
+        onBlur={() => setPointed(null)}
+        data-testid="flame"
+        data-boxes={boxes.length}
+        data-rows={rows}
+      >
+        <div style={{ height: rows * ROW }}>
+          <canvas
+            ref={canvas}
+            className={css.canvas}
+            style={{ width: size.width, height: size.height }}
+            role="img"
+            aria-label={t('flame.summary', {
+              name: nameOf(zoomed.frame),
+              value: valueText(zoomed.frame.value, answer.weight),
+              n: count(answer.frames_total),
+            })}
+            onMouseMove={(event) => {
+              onHold(true);
+              const hit = at(event);
+              event.currentTarget.style.cursor = hit ? 'pointer' : 'default';
+              setPointed(hit ? { id: hit.node.frame.id, ...place(event) } : null);
+            }}
+            onMouseLeave={() => {
+              setPointed(null);
+              onHold(false);
+            }}
+            onClick={(event) => {
+              const hit = at(event);
+              if (hit) onZoom(hit.node);
+            }}
+          />
+        </div>
+      </section>
+      {pointed !== null && shown !== undefined && (
+        <Tip
+          frame={shown}
+          answer={answer}
+          relative={relative}
+          pointed={pointed}
+          width={size.width}
+          height={size.height}
+        />
+      )}
+      <div className={css.export}>
+        <Tooltip label={t('flame.png')}>
+          <ActionIcon
+            size={26}
+            aria-label={t('flame.png')}
+            data-testid="flame-png"
+            onClick={() =>
+              canvas.current?.toBlob((blob) => {
+                if (blob) download(`flame-${answer.session}.png`, blob);
+              })
+            }
+          >
+            <IconPhotoDown size={16} />
+          </ActionIcon>
+        </Tooltip>
+        <Tooltip label={t('flame.json')}>
+          <ActionIcon
+            size={26}
+            aria-label={t('flame.json')}
+            data-testid="flame-json"
+            onClick={() =>
+              download(
+                `flame-${answer.session}.json`,
+                new Blob([JSON.stringify(answer, null, 1)], { type: 'application/json' }),
+              )
+            }
+          >
+            <IconJson size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </div>
+    </div>
+  );
+}
+
+const TIP_WIDTH = 310;
+const TIP_HEIGHT = 150;
+
+/** The numbers of the frame that is pointed at, beside the pointer. */
+function Tip(props: {
+  frame: FlameFrame;
+  answer: FlameAnswer;
+  relative: boolean;
+  pointed: Pointed;
+  width: number;
+  height: number;
+}) {
+  const { t } = useTranslation();
+  const nameOf = useFrameName();
+  const { frame, answer, pointed } = props;
+  const text = (value: number) => valueText(value, answer.weight);
+  const lines: [string, string][] = [
+    [t('flame.value'), `${text(frame.value)} · ${shareText(frame.value, answer.total)}`],
+  ];
+  if (frame.attempts > 0)
+    lines.push([t('flame.own'), `${text(frame.own)} · ${shareText(frame.own, answer.total)}`]);
+  if (frame.baseline_value !== null)
+    lines.push(
+      props.relative
+        ? [t('range.beforeRange'), shareText(frame.baseline_value, answer.baseline_total ?? 0)]
+        : [t('flame.before'), text(frame.baseline_value)],
+    );
+  const attempts = frame.parent === null ? answer.attempts : frame.attempts;
+  if (attempts > 0) lines.push([t('column.attempts'), count(attempts)]);
+  if (frame.blocked_ns > 0) lines.push([t('time.blocked'), duration(frame.blocked_ns)]);
+  if (frame.p50_ns !== null)
+    lines.push([t('flame.quantiles'), [frame.p50_ns, frame.p95_ns, frame.max_ns].map(duration).join(' · ')]);
+  const left = Math.max(4, Math.min(pointed.x + 14, props.width - TIP_WIDTH - 4));
+  const below = pointed.y + 14 + TIP_HEIGHT <= props.height || pointed.y < TIP_HEIGHT;
+  return (
+    <div
+      className={css.tip}
+      role="status"
+      data-testid="flame-tip"
+      style={{
+        left,
+        width: TIP_WIDTH,
+        ...(below ? { top: pointed.y + 14 } : { top: pointed.y - 8, translate: '0 -100%' }),
+      }}
+    >
+      <b className="rs-break">{nameOf(frame)}</b>
+      <dl className={css.tipLines}>
+        {lines.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd className="rs-num">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,261 @@
+import { useTranslation } from 'react-i18next';
+import type { Params } from '../../api/client';
+import { bytes, count } from '../../base/format';
+import { toFlow, toView, withFilter } from '../../base/url';
+import { Link } from '../../ui/Link';
+import { Dash, Duration, Time } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './FlamePanel.module.css';
+import {
+  type FlameAnswer,
+  type FlameFrame,
+  type FlameTree,
+  largest,
+  type Node,
+  scaleOf,
+  shareText,
+} from './flame';
+import { useFrameName, valueText } from './flameText';
+import { useSandwich } from './useFlame';
+
+/** How many callers or callees are listed. */
+const LISTED = 8;
+
+/** The frame that is zoomed into: its numbers, who called its function and what that called, and ways on. */
+export function FlamePanel(props: {
+  answer: FlameAnswer;
+  node: Node;
+  nodes: Map<string, Node>;
+  params: Params;
+  /** Whether shares are compared. */
+  relative: boolean;
+  onZoom: (frame: string | undefined) => void;
+}) {
+  const { answer, node, relative } = props;
+  const { frame } = node;
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const nameOf = useFrameName();
+  const name = frame.kind === 'call' ? frame.name : null;
+  const text = (value: number) => valueText(value, answer.weight);
+  const has = frame.attempts > 0;
+  const attempts = frame.parent === null ? answer.attempts : frame.attempts;
+  return (
+    <aside className={css.panel} aria-label={t('flame.details')} data-testid="flame-panel">
+      <h2 className="rs-break">{nameOf(frame)}</h2>
+      {frame.kind === 'driver' && <p className="rs-dim">{t('flame.driverText')}</p>}
+      {frame.kind === 'unknown' && <p className="rs-dim">{t('flame.unknownText')}</p>}
+      <dl className={css.numbers}>
+        <Fact name={t('flame.value')} share={shareText(frame.value, answer.total)}>
+          {text(frame.value)}
+        </Fact>
+        {has && (
+          <Fact name={t('flame.own')} share={shareText(frame.own, answer.total)}>
+            {text(frame.own)}
+          </Fact>
+        )}
+        {frame.baseline_value !== null && (
+          <Fact
+            name={t(relative ? 'range.beforeRange' : 'flame.before')}
+            share={changeOf(frame, scaleOf(answer, relative)).text}
+          >
+            {relative
+              ? shareText(frame.baseline_value, answer.baseline_total ?? 0)
+              : text(frame.baseline_value)}
+          </Fact>
+        )}
+        {attempts > 0 && <Fact name={t('column.attempts')}>{count(attempts)}</Fact>}
+        {frame.failed > 0 && (
+          <Fact name={t('column.failed')} share={shareText(frame.failed, frame.attempts)}>
+            <span data-bad className="rs-num">
+              {count(frame.failed)}
+            </span>
+          </Fact>
+        )}
+        {frame.running > 0 && <Fact name={t('column.running')}>{count(frame.running)}</Fact>}
+        {has && (
+          <>
+            <Fact name={t('time.executing')}>
+              <Duration ns={frame.executing_ns} />
+            </Fact>
+            <Fact
+              name={t('time.blocked')}
+              share={frame.blocked_ns > 0 ? shareText(frame.blocked_ns, frame.duration_ns) : ''}
+            >
+              {frame.blocked_ns > 0 ? <Duration ns={frame.blocked_ns} /> : <Dash />}
+            </Fact>
+            <Fact name={t('time.duration')}>
+              <Duration ns={frame.duration_ns} />
+            </Fact>
+            <Fact
+              name={t('flame.weights.cpu')}
+              share={
+                frame.cpu_known > 0 && frame.cpu_known < frame.attempts
+                  ? t('flame.cpuKnown', { n: count(frame.cpu_known), all: count(frame.attempts) })
+                  : frame.cpu_known > 0 && frame.executing_ns > 0
+                    ? t('flame.cpuShare', { share: shareText(frame.cpu_ns, frame.executing_ns) })
+                    : ''
+              }
+            >
+              {frame.cpu_known > 0 ? <Duration ns={frame.cpu_ns} /> : <Dash />}
+            </Fact>
+            <Fact name="p50 · p95">
+              <Duration ns={frame.p50_ns} /> · <Duration ns={frame.p95_ns} />
+            </Fact>
+            <Fact name={t('column.max')}>
+              <Duration ns={frame.max_ns} />
+            </Fact>
+            <Fact name={t('flame.weights.bytes')}>{frame.bytes > 0 ? bytes(frame.bytes) : <Dash />}</Fact>
+          </>
+        )}
+        {frame.first_ns !== null && (
+          <Fact name={t('flame.first')}>
+            <Time ns={frame.first_ns} exact />
+          </Fact>
+        )}
+      </dl>
+      {name !== null && (
+        <p className={css.links}>
+          <Link
+            to={{ ...toView(url, 'tasks', { ...url.filters, func_name: name }), sort: '-duration_ns' }}
+            testId="flame-attempts"
+          >
+            {t('summary.slowestLink')}
+          </Link>
+          <Link to={toFlow(withFilter(url, 'func_name', name), 'gantt')} testId="flame-gantt">
+            {t('flame.inGantt')}
+          </Link>
+        </p>
+      )}
+      {name !== null && frame.baseline_value === null ? (
+        <Around {...props} name={name} />
+      ) : (
+        <List
+          title={t('flame.below')}
+          testId="flame-below"
+          items={node.children.map((child) => child.frame)}
+          whole={frame.value}
+          text={text}
+          change={
+            frame.baseline_value === null ? undefined : (child) => changeOf(child, scaleOf(answer, relative))
+          }
+          onPick={(picked) => props.onZoom(picked.id)}
+        />
+      )}
+    </aside>
+  );
+}
+
+function Fact(props: { name: string; share?: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd className="rs-num">{props.children}</dd>
+      <dd className="rs-num rs-dim">{props.share}</dd>
+    </div>
+  );
+}
+
+/** How much more or less it is than what it was (`by`, in the weight's unit), and `+3.2%` or `−40%` of that. */
+function changeOf(frame: FlameFrame, scale: number): { by: number; text: string } {
+  const before = (frame.baseline_value ?? 0) * scale;
+  const by = frame.value - before;
+  if (before === 0 || by === 0) return { by, text: '' };
+  return { by, text: `${by > 0 ? '+' : '−'}${shareText(Math.abs(by), before)}` };
+}
+
+function Around(props: Parameters<typeof FlamePanel>[0] & { name: string }) {
+  const { t } = useTranslation();
+  const { answer, name, nodes, onZoom } = props;
+  const found = useSandwich(props.params, answer.weight, name).data;
+  if (found === undefined) return null;
+  const text = (value: number) => valueText(value, found.weight);
+  const pick = (frame: FlameFrame) => {
+    const to = frame.name === null ? undefined : largest(nodes.values(), frame.name)?.frame.id;
+    if (frame.kind === 'driver' || to !== undefined) onZoom(to);
+  };
+  const can = (frame: FlameFrame) =>
+    frame.kind === 'driver' || (frame.name !== null && largest(nodes.values(), frame.name) !== undefined);
+  return (
+    <>
+      <List
+        title={t('flame.callers')}
+        testId="flame-callers"
+        items={firstRow(found.callers)}
+        whole={found.value}
+        text={text}
+        onPick={pick}
+        can={can}
+      />
+      <List
+        title={t('flame.callees')}
+        testId="flame-callees"
+        items={firstRow(found.callees)}
+        whole={found.value}
+        text={text}
+        onPick={pick}
+        can={can}
+      />
+    </>
+  );
+}
+
+/** The frames right under the top of a tree. */
+function firstRow(tree: FlameTree): FlameFrame[] {
+  return tree.frames.filter((frame) => frame.parent !== null && frame.parent === tree.frames[0]?.id);
+}
+
+function List(props: {
+  title: string;
+  testId: string;
+  items: FlameFrame[];
+  whole: number;
+  text: (value: number) => string;
+  onPick: (frame: FlameFrame) => void;
+  can?: (frame: FlameFrame) => boolean;
+  /** How a frame differs from what it is compared with; then the largest change comes first. */
+  change?: ((frame: FlameFrame) => { by: number; text: string }) | undefined;
+}) {
+  const { t } = useTranslation();
+  const nameOf = useFrameName();
+  const size = (frame: FlameFrame) => Math.max(frame.value, frame.baseline_value ?? 0);
+  const { change } = props;
+  const weight = change === undefined ? size : (frame: FlameFrame) => Math.abs(change(frame).by);
+  const sorted = props.items
+    .filter((frame) => size(frame) > 0)
+    .sort((a, b) => weight(b) - weight(a) || size(b) - size(a));
+  return (
+    <section className="rs-flame-list" data-testid={props.testId}>
+      <h3>{props.title}</h3>
+      {sorted.length === 0 && <p className="rs-dim">{t('flame.none')}</p>}
+      <ul>
+        {sorted.slice(0, LISTED).map((frame) => (
+          <li key={frame.id}>
+            <button
+              type="button"
+              disabled={frame.kind === 'other' || props.can?.(frame) === false}
+              onClick={() => props.onPick(frame)}
+            >
+              <span
+                className="rs-flame-bar"
+                style={{
+                  width: `${props.whole > 0 ? Math.min(100, (100 * frame.value) / props.whole) : 0}%`,
+                }}
+              />
+              <span className="rs-ellipsis" title={nameOf(frame)}>
+                {nameOf(frame)}
+              </span>
+              <span className="rs-num">{props.text(frame.value)}</span>
+              <span className="rs-num rs-dim">
+                {change === undefined ? shareText(frame.value, props.whole) : change(frame).text}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {sorted.length > LISTED && (
+        <p className="rs-dim">{t('flame.moreOf', { n: count(sorted.length - LISTED) })}</p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,133 @@
+/** A flame graph without its pixels: the tree of an answer, where its boxes lie, and what a search finds. */
+
+import type { FlameAnswer, FlameFrame } from '../../api/schema';
+
+export type { FlameAnswer, FlameFrame, FlameTree, SandwichAnswer } from '../../api/schema';
+
+export const WEIGHTS = ['executing', 'duration', 'cpu', 'count', 'bytes'] as const;
+export type Weight = (typeof WEIGHTS)[number];
+export const ORDERS = ['size', 'time'] as const;
+export type Order = (typeof ORDERS)[number];
+
+export interface Node {
+  frame: FlameFrame;
+  parent: Node | null;
+  children: Node[];
+}
+
+/** A box: `x` and `width` are shares of the whole width, `row` counts from the top. */
+export interface Box {
+  node: Node;
+  row: number;
+  x: number;
+  width: number;
+}
+
+/** The nodes of an answer by their ids; the first is the top. */
+export function toNodes(answer: FlameAnswer): Map<string, Node> {
+  const nodes = new Map<string, Node>();
+  for (const frame of [...answer.ancestors, ...answer.frames]) {
+    const parent = (frame.parent !== null && nodes.get(frame.parent)) || null;
+    const node: Node = { frame, parent, children: [] };
+    parent?.children.push(node);
+    nodes.set(frame.id, node);
+  }
+  return nodes;
+}
+
+/** From the top down to a node, itself included. */
+export function lineOf(node: Node): Node[] {
+  const line: Node[] = [];
+  for (let at: Node | null = node; at !== null; at = at.parent) line.unshift(at);
+  return line;
+}
+
+function inOrder(children: Node[], order: Order): Node[] {
+  const first = (node: Node) => node.frame.first_ns ?? Number.POSITIVE_INFINITY;
+  return children.slice().sort((a, b) => {
+    const last = Number(a.frame.kind === 'other') - Number(b.frame.kind === 'other');
+    if (last !== 0) return last;
+    const by = order === 'time' ? first(a) - first(b) || 0 : b.frame.value - a.frame.value;
+    return by || (a.frame.id < b.frame.id ? -1 : 1);
+  });
+}
+
+/**
+ * The boxes with `zoomed` at full width and those above it too; row by row, from left to right. What is
+ * narrower than `least` (a share of the width) is left out with all below it.
+ */
+export function layout(zoomed: Node, order: Order, least: number): Box[] {
+  const boxes: Box[] = lineOf(zoomed).map((node, row) => ({ node, row, x: 0, width: 1 }));
+  const whole = zoomed.frame.value;
+  if (whole <= 0) return boxes;
+  for (let at = boxes.length - 1; at < boxes.length; at += 1) {
+    const above = boxes[at] as Box;
+    let x = above.x;
+    for (const node of inOrder(above.node.children, order)) {
+      const width = node.frame.value / whole;
+      if (width >= least) boxes.push({ node, row: above.row + 1, x, width });
+      x += width;
+    }
+  }
+  return boxes;
+}
+
+/** Which frames a search finds: a part of the name, whatever its case. Null without a search. */
+export function matcher(text: string | undefined): ((frame: FlameFrame) => boolean) | null {
+  const wanted = text?.trim().toLowerCase() ?? '';
+  if (wanted === '') return null;
+  return (frame) => frame.name?.toLowerCase().includes(wanted) ?? false;
+}
+
+/** How many frames at or below `top` match, and the value of these and all below them, each counted once. */
+export function found(top: Node, matches: (frame: FlameFrame) => boolean): { frames: number; value: number } {
+  let frames = 0;
+  let value = 0;
+  const waiting: { node: Node; inside: boolean }[] = [{ node: top, inside: false }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { node, inside } = next;
+    const hit = matches(node.frame);
+    if (hit) frames += 1;
+    if (hit && !inside) value += node.frame.value;
+    for (const child of node.children) waiting.push({ node: child, inside: inside || hit });
+  }
+  return { frames, value };
+}
+
+/** How much larger (1: new) or smaller (-1: gone) than what it is compared with, `scale` times as much; null
+ *  if it is not compared. */
+export function change(frame: FlameFrame, scale = 1): number | null {
+  if (frame.baseline_value === null) return null;
+  const before = frame.baseline_value * scale;
+  const most = Math.max(frame.value, before);
+  return most === 0 ? 0 : (frame.value - before) / most;
+}
+
+/** What makes two wholes alike: of two ranges of time shares are compared, as one may be longer. */
+export function scaleOf(answer: Pick<FlameAnswer, 'total' | 'baseline_total'>, relative: boolean): number {
+  return relative && answer.baseline_total && answer.total ? answer.total / answer.baseline_total : 1;
+}
+
+/** The box that an arrow key leads to from `at`, or `at` itself. */
+export function neighbour(boxes: Box[], at: Box, key: string): Box {
+  if (key === 'ArrowUp') return boxes.find((box) => box.node === at.node.parent) ?? at;
+  if (key === 'ArrowDown') return boxes.find((box) => box.node.parent === at.node) ?? at;
+  const row = boxes.filter((box) => box.row === at.row);
+  const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0;
+  return row[row.indexOf(at) + step] ?? at;
+}
+
+/** The largest frame of a name. */
+export function largest(nodes: Iterable<Node>, name: string): Node | undefined {
+  let best: Node | undefined;
+  for (const node of nodes)
+    if (node.frame.name === name && (best === undefined || node.frame.value > best.frame.value)) best = node;
+  return best;
+}
+
+/** `42%`, `4.2%`, `<0.1%`; nothing of nothing is `0%`. */
+export function shareText(part: number, whole: number): string {
+  const share = whole > 0 ? part / whole : 0;
+  if (share > 0 && share < 0.0005) return '<0.1%';
+  return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
+}

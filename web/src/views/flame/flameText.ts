@@ -1,0 +1,18 @@
+import { useTranslation } from 'react-i18next';
+import { bytes, count, duration } from '../../base/format';
+import type { FlameFrame, Weight } from './flame';
+
+/** What a value of a weight reads like. */
+export function valueText(value: number, weight: Weight): string {
+  return weight === 'count' ? count(value) : weight === 'bytes' ? bytes(value) : duration(value);
+}
+
+/** What stands on a frame. */
+export function useFrameName(): (frame: FlameFrame) => string {
+  const { t } = useTranslation();
+  return (frame) => {
+    if (frame.kind === 'other') return t('flame.other', { n: count(frame.folded) });
+    if (frame.kind === 'unknown') return t('flame.unknown');
+    return frame.name ?? t('flame.driver');
+  };
+}

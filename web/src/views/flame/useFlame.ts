@@ -1,0 +1,62 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useRef } from 'react';
+import { get, type Params } from '../../api/client';
+import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import type { FlameAnswer, SandwichAnswer, Weight } from './flame';
+
+const PATH = '/flow/flame';
+/** Adding up a long record takes seconds: the server works on it for no more than a part of the time. */
+const REST = 8;
+
+/** Fetches, and how long to wait until the next time. */
+function usePaced<T>(): {
+  fetch: (params: Params, signal: AbortSignal) => Promise<T>;
+  interval: () => number;
+} {
+  const took = useRef(0);
+  return {
+    fetch: async (params, signal) => {
+      const began = performance.now();
+      const answer = await get<T>(PATH, params, signal);
+      took.current = performance.now() - began;
+      return answer;
+    },
+    interval: () => Math.max(refreshInterval(REFRESH_ENDED), REST * took.current),
+  };
+}
+
+/** The graph; `part` asks for one frame and what is below it, so that less of that is merged. */
+export function useFlame(params: Params, part?: string) {
+  const paced = usePaced<FlameAnswer>();
+  const whole = useQuery({
+    queryKey: ['flame', params],
+    queryFn: ({ signal }) => paced.fetch(params, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: paced.interval,
+  });
+  const wanted = part !== undefined && (whole.data?.folded ?? 0) > 0;
+  const inside = useQuery({
+    queryKey: ['flame', params, part],
+    queryFn: ({ signal }) => paced.fetch({ ...params, focus: part }, signal),
+    enabled: wanted,
+    refetchInterval: paced.interval,
+  });
+  return {
+    error: whole.error,
+    refetch: whole.refetch,
+    data: wanted && inside.data !== undefined ? inside.data : whole.data,
+    /** What is asked for is on its way; until then `data` is of something near it. */
+    outdated: whole.isPlaceholderData || (wanted && inside.isPending),
+  };
+}
+
+/** Who called a function and what it called. */
+export function useSandwich(params: Params, weight: Weight, of: string | null) {
+  const paced = usePaced<SandwichAnswer>();
+  return useQuery({
+    queryKey: ['sandwich', params, weight, of],
+    queryFn: ({ signal }) => paced.fetch({ ...params, weight, of }, signal),
+    enabled: of !== null,
+    refetchInterval: paced.interval,
+  });
+}

@@ -1,0 +1,119 @@
+import { useTranslation } from 'react-i18next';
+import type { CriticalPath } from '../../api/criticalPath';
+import { count, duration } from '../../base/format';
+import { percent } from '../../base/share';
+import { usePalette } from '../../ui/canvas';
+import { ErrorPanel } from '../../ui/small';
+import shared from './gantt.module.css';
+
+/** The parts of a path that have a name in the texts. */
+export function usePathPhase(): (phase: string) => string {
+  const { t, i18n } = useTranslation();
+  return (phase) => {
+    if (phase === 'retrying') return t('gantt.retrying');
+    return i18n.exists(`flow.phase.${phase}`)
+      ? t(`flow.phase.${phase}` as 'flow.phase.executing')
+      : t('gantt.unexplained');
+  };
+}
+
+/** What the critical path consists of, what takes most first. */
+export function GanttPath(props: {
+  path: CriticalPath | undefined;
+  error: Error | null;
+  onShow: (name: string, phase: string, isDriver: boolean) => void;
+}) {
+  const { t } = useTranslation();
+  const phaseName = usePathPhase();
+  const look = usePalette();
+  const { path } = props;
+  return (
+    <section className={shared.path} aria-label={t('gantt.path')} data-testid="gantt-path">
+      <div className={shared.pathHead}>
+        <h3>{t('gantt.path')}</h3>
+        {path && (
+          <span className="rs-num rs-dim" data-testid="gantt-path-duration">
+            {duration(path.duration_ns)}
+          </span>
+        )}
+      </div>
+      {path === undefined ? (
+        props.error ? (
+          <ErrorPanel error={props.error} />
+        ) : (
+          <p className={`rs-dim ${shared.pathText}`}>{t('gantt.walking')}</p>
+        )
+      ) : (
+        <>
+          <p className={`rs-dim ${shared.pathText}`}>
+            {t(path.so_far ? 'gantt.pathSoFar' : 'gantt.pathHint', {
+              job: path.job_id ?? '–',
+              links: count(path.links_total),
+            })}
+            {path.held_ns > path.duration_ns * HELD_SHARE &&
+              ` ${t('gantt.pathHeld', {
+                held: duration(path.held_ns),
+                share: percent(path.held_ns / path.duration_ns),
+              })}`}
+            {!path.driver_traced && ` ${t('gantt.pathUntraced')}`}
+            {path.truncated && <b> {t('gantt.pathCut')}</b>}
+          </p>
+          <ul>
+            {pathParts(path).map(({ name, phase, total, without, isDriver }) => (
+              <li key={`${phase} ${isDriver} ${name}`}>
+                <button
+                  type="button"
+                  className={shared.part}
+                  title={
+                    without === null ? undefined : t('gantt.without', { without: duration(without), name })
+                  }
+                  onClick={() => props.onShow(name, phase, isDriver)}
+                  data-testid="gantt-path-part"
+                >
+                  <span
+                    className="rs-gantt-swatch"
+                    style={{ background: name ? look.named(name) : look.line }}
+                  />
+                  <span className={shared.partName}>
+                    <span className={`rs-ellipsis ${isDriver ? '' : 'rs-name'}`}>
+                      {isDriver ? t('task.driver') : name || t('gantt.unexplained')}
+                    </span>
+                    <span className="rs-ellipsis rs-dim">{phaseName(phase)}</span>
+                  </span>
+                  <span className={`${shared.partTime} rs-num`}>
+                    {duration(total)}
+                    <span className="rs-dim">{percent(total / Math.max(1, path.duration_ns))}%</span>
+                  </span>
+                  <span
+                    className={shared.partBar}
+                    style={{ width: `${(total / Math.max(1, path.duration_ns)) * 100}%` }}
+                  />
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+const SHOWN = 60;
+/** A smaller share of the path that waited for busy workers is not worth a sentence. */
+const HELD_SHARE = 0.05;
+
+/** The parts of a path by function and phase; the driver cannot take no time. */
+export function pathParts(path: Pick<CriticalPath, 'functions'>) {
+  return path.functions
+    .flatMap(({ name, is_driver, by_phase, without_ns }) =>
+      Object.entries(by_phase).map(([phase, total]) => ({
+        name,
+        phase,
+        total,
+        isDriver: is_driver,
+        without: name === '' || is_driver ? null : without_ns,
+      })),
+    )
+    .sort((a, b) => b.total - a.total)
+    .slice(0, SHOWN);
+}

@@ -1,0 +1,286 @@
+import { Button, NativeSelect, SegmentedControl, Tooltip } from '@mantine/core';
+import { IconArrowsHorizontal, IconChartBar, IconKeyboard, IconRoute } from '@tabler/icons-react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/client';
+import { useCriticalPath } from '../../api/criticalPath';
+import type { Summary } from '../../api/types';
+import { count, duration } from '../../base/format';
+import { type FilterName, withFilter, withSettings } from '../../base/url';
+import { FilterBar } from '../../ui/FilterBar';
+import { Empty, ErrorPanel } from '../../ui/small';
+import { isDriver } from '../../ui/taskColumns';
+import { useSessionUrl } from '../../ui/useUrl';
+import { FindBox } from '../shared/FindBox';
+import { formatRange, parseRange, rangeOf, spanOf } from '../shared/range';
+import { SaveMenu } from '../shared/SaveMenu';
+import { relative, type Span } from '../shared/span';
+import { GanttChart } from './GanttChart';
+import { GanttMinimap } from './GanttMinimap';
+import { GanttPath } from './GanttPath';
+import { GanttRange } from './GanttRange';
+import css from './GanttView.module.css';
+import { nameMatcher, tileOf } from './gantt';
+import shared from './gantt.module.css';
+import { type Gantt, type GanttLane, KINDS, type Kind, LANE_STEP, useGantt } from './ganttData';
+import { useGanttWindow } from './useGanttWindow';
+import { useRange } from './useRange';
+
+/** Down to which level of calls lanes are told apart; without one all are. */
+const LEVELS = ['1', '2', '3', '4', '6', '10'] as const;
+/** What a lane alone is to the filters. */
+const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
+  worker: 'worker_id',
+  node: 'node_id',
+  actor: 'actor_id',
+  function: 'func_name',
+  path: 'func_name',
+};
+
+/** Who ran what when, and the chain that decided how long it took. */
+export function GanttView({ summary }: { summary: Summary | undefined }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const by: Kind = KINDS.find((kind) => kind === url.settings?.by) ?? 'worker';
+  const withPath = url.settings?.path === '1';
+  const levels = by === 'path' ? LEVELS.find((one) => one === url.settings?.levels) : undefined;
+  const picked = JSON.stringify([url.session, url.filters, by, levels]);
+
+  const [base, setBase] = useState<{ session: string; ns: number } | null>(null);
+  const zero = base?.session === url.session ? base.ns : null;
+  const [window, move] = useGanttWindow(url, change, zero);
+  const [width, setWidth] = useState(0);
+  const [firstLane, setFirstLane] = useState({ picked, lane: 0 });
+  const lanesFrom = firstLane.picked === picked ? Math.floor(firstLane.lane / LANE_STEP) * LANE_STEP : 0;
+  const tile = window === null || zero === null ? null : { ...tileOf(window, width), base: zero };
+  const query = useGantt(
+    url.session,
+    url.filters,
+    by,
+    lanesFrom,
+    tile,
+    width === 0 ? 0 : width > 640 ? 2048 : 1024,
+    levels,
+  );
+  // A picture of other lanes would be drawn at the wrong places.
+  const data = query.data?.by === by ? query.data : undefined;
+  useEffect(() => {
+    if (data && zero === null) setBase({ session: url.session, ns: data.origin_ns });
+  }, [data, zero, url.session]);
+  const path = useCriticalPath(url.session, url.filters.job_id, withPath);
+
+  const shift = data && zero !== null ? data.origin_ns - zero : 0;
+  const span = data ? Math.max(1, data.end_ns - data.begin_ns) : 1;
+  const whole: Span = { begin: shift, end: shift + span };
+  // The path goes on to the end of the driver, which may be long after the last attempt.
+  const reach: Span =
+    withPath && path.data && zero !== null
+      ? {
+          begin: Math.min(whole.begin, path.data.begin_ns - zero),
+          end: Math.max(whole.end, path.data.end_ns - zero),
+        }
+      : whole;
+  const room = (reach.end - reach.begin) * 0.01;
+  const limits: Span = { begin: reach.begin - room, end: reach.end + room };
+  const shown = window ?? {
+    begin: (zero !== null && relative(zero, url.filters.since_ns)) || limits.begin,
+    end: (zero !== null && relative(zero, url.filters.until_ns)) || limits.end,
+  };
+  const chart = useRef<HTMLCanvasElement>(null);
+
+  const onMove = useMemo(
+    () => (next: Span | null) => move(next, { begin: limits.begin, end: limits.end }),
+    [move, limits.begin, limits.end],
+  );
+  const range = parseRange(url.settings?.range);
+  const statistics = useRange(url.session, url.filters, by, levels, range);
+  const rangeSpan = spanOf(zero, range);
+  const onRange = (next: Span | null) => {
+    const told = next === null || zero === null ? null : rangeOf(zero, next.begin, next.end);
+    change((before) => withSettings(before, { range: told === null ? undefined : formatRange(told) }));
+  };
+  const find = url.settings?.find ?? '';
+  const matches = useMemo(() => nameMatcher(find), [find]);
+  const onLanePick = (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => {
+    const filter = LANE_FILTERS[lane.kind];
+    const value = lane.kind === 'path' ? lane.label : lane.id;
+    if (filter) change((before) => withFilter(before, filter, value || undefined));
+  };
+  const showPart = (name: string, phase: string, ofDriver: boolean) => {
+    const links =
+      path.data?.links.filter(
+        (link) => link.name === name && link.phase === phase && isDriver(link.task_id) === ofDriver,
+      ) ?? [];
+    const longest = links.reduce(
+      (best, link) => (best && best.end_ns - best.begin_ns >= link.end_ns - link.begin_ns ? best : link),
+      links[0],
+    );
+    if (!longest || zero === null) return;
+    const length = longest.end_ns - longest.begin_ns;
+    onMove({ begin: longest.begin_ns - zero - length / 2, end: longest.end_ns - zero + length / 2 });
+    if (longest.task_id && !ofDriver)
+      change((before) => ({ ...before, task: longest.task_id, attempt: longest.attempt }));
+  };
+
+  const tools = (
+    <>
+      <FindBox view="gantt" label={t('range.find')} />
+      <SegmentedControl
+        size="xs"
+        aria-label={t('gantt.by')}
+        data={KINDS.map((kind) => ({ value: kind, label: t(`gantt.kind.${kind}`) }))}
+        value={by}
+        onChange={(value) =>
+          change((before) => withSettings(before, { by: value === 'worker' ? undefined : value }))
+        }
+        data-testid="gantt-by"
+      />
+      {by === 'path' && (
+        <NativeSelect
+          size="xs"
+          aria-label={t('range.levels')}
+          title={t('range.levels')}
+          value={levels ?? ''}
+          data={[
+            { value: '', label: t('range.allLevels') },
+            ...LEVELS.map((value) => ({ value, label: t('range.toLevel', { n: value }) })),
+          ]}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            change((before) => withSettings(before, { levels: value || undefined }));
+          }}
+          data-testid="gantt-levels"
+        />
+      )}
+      <Button
+        size="compact-sm"
+        variant={withPath ? 'filled' : 'default'}
+        leftSection={<IconRoute size={15} />}
+        aria-pressed={withPath}
+        onClick={() => change((before) => withSettings(before, { path: withPath ? undefined : '1' }))}
+        data-testid="gantt-path-toggle"
+      >
+        {t('gantt.path')}
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconArrowsHorizontal size={15} />}
+        disabled={window === null}
+        onClick={() => onMove(null)}
+        data-testid="gantt-fit"
+      >
+        {t('gantt.fit')}
+      </Button>
+      <SaveMenu
+        view="gantt"
+        disabled={!data}
+        picture={chart}
+        data={{ gantt: data, critical_path: path.data }}
+      />
+    </>
+  );
+
+  return (
+    <div className={`rs-view ${css.page}`} data-testid="gantt">
+      <FilterBar summary={summary} right={tools} />
+      {data ? (
+        <GanttMinimap utilisation={data.utilisation} whole={whole} window={shown} onWindow={onMove} />
+      ) : (
+        <div className={shared.map} />
+      )}
+      <div className={css.gantt}>
+        <div className="rs-view-main">
+          {query.error !== null && data === undefined ? (
+            <ErrorPanel
+              error={query.error}
+              onRetry={
+                query.error instanceof ApiError && query.error.status === 400
+                  ? undefined
+                  : () => void query.refetch()
+              }
+            />
+          ) : data?.attempts === 0 ? (
+            <Empty icon={<IconChartBar size={26} />} title={t('gantt.empty')}>
+              {Object.keys(url.filters).length > 0 ? t('gantt.emptyFiltered') : t('table.emptyLive')}
+            </Empty>
+          ) : (
+            <GanttChart
+              key={picked}
+              data={data}
+              shift={shift}
+              window={shown}
+              path={withPath && zero !== null ? path.data : undefined}
+              pathShift={-(zero ?? 0)}
+              canvas={chart}
+              onWidth={setWidth}
+              onMove={onMove}
+              onLane={(lane) =>
+                setFirstLane((before) =>
+                  before.picked === picked && before.lane === lane ? before : { picked, lane },
+                )
+              }
+              onLanePick={onLanePick}
+              range={rangeSpan}
+              kept={spanOf(zero, parseRange(url.settings?.vs))}
+              matches={matches}
+              onRange={onRange}
+            />
+          )}
+          <p className={`${css.note} rs-dim`} data-testid="gantt-note">
+            {data && data.attempts > 0 ? (
+              <Note data={data} window={shown} />
+            ) : (
+              (data === undefined && query.isFetching && t('gantt.reading')) || '\u00a0'
+            )}
+          </p>
+        </div>
+        {(withPath || range !== null) && (
+          <div className={shared.side}>
+            {range !== null && (
+              <GanttRange
+                range={range}
+                answer={statistics.data}
+                outdated={statistics.isPlaceholderData}
+                error={statistics.error}
+                onZoom={() => {
+                  if (rangeSpan === null) return;
+                  const room = (rangeSpan.end - rangeSpan.begin) * 0.05;
+                  onMove({ begin: rangeSpan.begin - room, end: rangeSpan.end + room });
+                }}
+                onLanePick={onLanePick}
+              />
+            )}
+            {withPath && <GanttPath path={path.data} error={path.error} onShow={showPart} />}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** What the picture shows, and what it does not. */
+function Note({ data, window }: { data: Gantt; window: Span }) {
+  const { t } = useTranslation();
+  const folded = data.lanes.reduce((sum, lane) => sum + lane.folded, 0);
+  return (
+    <>
+      <span data-testid="gantt-count" data-total={data.attempts}>
+        {t('gantt.shown', {
+          n: count(data.attempts),
+          lanes: count(data.lanes_total),
+          span: duration(window.end - window.begin),
+        })}
+      </span>
+      {data.merged > 0 &&
+        ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
+      {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
+      {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
+      <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
+        <button type="button" className={`${css.keys} rs-link`} aria-label={t('gantt.keysTitle')}>
+          <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}
+        </button>
+      </Tooltip>
+    </>
+  );
+}

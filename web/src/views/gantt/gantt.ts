@@ -1,0 +1,150 @@
+/** The arithmetic of the Gantt chart: windows of time, what to fetch for them, ticks, lanes, and what is where. */
+
+import type { Span } from '../shared/span';
+
+/** Nobody can look closer: times in JavaScript are good to 256 ns. */
+export const LEAST_SPAN = 20_000;
+export const ROW = 18;
+export const LANE_GAP = 5;
+
+export function powerOfTwo(least: number): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, least))));
+}
+
+/** The window with a length that makes sense, and no further from `whole` than half of itself. */
+export function within(window: Span, whole: Span): Span {
+  const most = Math.max(LEAST_SPAN, (whole.end - whole.begin) * 1.5);
+  const length = Math.min(most, Math.max(LEAST_SPAN, window.end - window.begin));
+  const middle = (window.begin + window.end) / 2;
+  const begin = Math.min(
+    Math.max(middle - length / 2, whole.begin - length / 2),
+    Math.max(whole.begin - length / 2, whole.end - length / 2),
+  );
+  return { begin, end: begin + length };
+}
+
+/** What is at `at` stays there; `factor` below 1 shows less, closer. */
+export function zoomed(window: Span, factor: number, at: number): Span {
+  const least = LEAST_SPAN / (window.end - window.begin);
+  const by = Math.max(factor, Math.min(1, least));
+  return { begin: at - (at - window.begin) * by, end: at + (window.end - at) * by };
+}
+
+export function panned(window: Span, by: number): Span {
+  return { begin: window.begin + by, end: window.end + by };
+}
+
+/** What to fetch for a window: quantised, with room at both sides, so that small moves fetch nothing new. */
+export function tileOf(window: Span, pixels: number): Span & { width: number } {
+  const unit = powerOfTwo(window.end - window.begin);
+  const step = unit / 2;
+  const begin = (Math.floor(window.begin / step) - 1) * step;
+  const end = (Math.ceil(window.end / step) + 1) * step;
+  const grain = unit / Math.min(2048, powerOfTwo(Math.max(256, pixels)));
+  return { begin, end, width: Math.min(8192, Math.ceil((end - begin) / grain)) };
+}
+
+const DAY = 86_400e9;
+
+/** The next 1, 2 or 5 with zeros. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.ceil(Math.log10(value) - 1e-9);
+  return power * ([0.2, 0.5].find((part) => power * part >= value) ?? 1);
+}
+
+/** Round steps of time, so that labels are at least `room` pixels apart. */
+export function ticksOf(window: Span, pixels: number, room = 90): { step: number; at: number[] } {
+  const least = ((window.end - window.begin) * room) / Math.max(1, pixels);
+  let step: number;
+  if (least > 10e9) {
+    const clock = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200];
+    const seconds = clock.find((some) => some * 1e9 >= least);
+    step = seconds === undefined ? roundUp(least / DAY) * DAY : seconds * 1e9;
+  } else step = roundUp(Math.max(1, least));
+  const at: number[] = [];
+  for (let tick = Math.ceil(window.begin / step) * step; tick <= window.end; tick += step) at.push(tick);
+  return { step, at };
+}
+
+/**
+ * A time since the beginning, with no more digits than the step asks for. `largest` is the largest time of the
+ * axis, ns: all its labels have the format of that one.
+ */
+export function tickLabel(ns: number, step: number, largest: number = ns): string {
+  const digits = (unit: number) => Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
+  const size = Math.max(Math.abs(largest), step);
+  if (size < 1e6) return `${(ns / 1e3).toFixed(digits(1e3))} µs`;
+  if (size < 1e9) return `${(ns / 1e6).toFixed(digits(1e6))} ms`;
+  if (size < 120e9) return `${(ns / 1e9).toFixed(digits(1e9))} s`;
+  if (ns < 0) return `-${tickLabel(-ns, step, largest)}`;
+  const seconds = Math.floor(ns / 1e9);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const rest = step < 1e9 ? (ns / 1e9 - seconds).toFixed(digits(1e9)).slice(1) : '';
+  const days = Math.floor(ns / DAY);
+  if (step >= DAY) return `${days}d`;
+  const hours = Math.floor(seconds / 3600) - days * 24;
+  const minutes = `${hours}:${two(Math.floor(seconds / 60) % 60)}`;
+  if (size < DAY) return `${minutes}:${two(seconds % 60)}${rest}`;
+  return `${days}d ${minutes}${step < 60e9 ? `:${two(seconds % 60)}${rest}` : ''}`;
+}
+
+/** Where lanes are, from the first one's top: `tops` has one more than there are lanes. */
+export function laneTops(total: number, rows: (lane: number) => number): number[] {
+  const tops = [0];
+  for (let lane = 0; lane < total; lane += 1)
+    tops.push((tops[lane] as number) + Math.max(1, rows(lane)) * ROW + LANE_GAP);
+  return tops;
+}
+
+/** The lane at a height, or -1. */
+export function laneAt(tops: readonly number[], y: number): number {
+  let low = 0;
+  let high = tops.length - 1;
+  if (y < 0 || high < 1 || y >= (tops[high] as number)) return -1;
+  while (low < high - 1) {
+    const middle = (low + high) >> 1;
+    if ((tops[middle] as number) <= y) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+export interface Bars {
+  lane: number[];
+  row: number[];
+  begin: number[];
+  end: number[];
+}
+
+/** The bars of each row of each lane by time. */
+export function rowIndex(bars: Bars): Map<string, number[]> {
+  const rows = new Map<string, number[]>();
+  bars.lane.forEach((lane, bar) => {
+    const key = `${lane}:${bars.row[bar]}`;
+    const row = rows.get(key);
+    if (row) row.push(bar);
+    else rows.set(key, [bar]);
+  });
+  for (const row of rows.values()) row.sort((a, b) => (bars.begin[a] as number) - (bars.begin[b] as number));
+  return rows;
+}
+
+/** The bar of a row at a time, or the nearest within `slack`; -1 if there is none. */
+export function barAt(bars: Bars, row: readonly number[] | undefined, at: number, slack: number): number {
+  let found = -1;
+  let nearest = slack;
+  for (const bar of row ?? []) {
+    const away = Math.max((bars.begin[bar] as number) - at, at - (bars.end[bar] as number), 0);
+    if (away <= nearest && (away < nearest || found < 0)) {
+      nearest = away;
+      found = bar;
+    }
+  }
+  return found;
+}
+
+/** Whether a name has a text in it, in whatever case; null for no text. */
+export function nameMatcher(text: string): ((name: string) => boolean) | null {
+  const wanted = text.trim().toLowerCase();
+  return wanted === '' ? null : (name) => name.toLowerCase().includes(wanted);
+}

@@ -1,0 +1,102 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import { useAdaptiveRefetch } from '../../api/useAdaptiveRefetch';
+import type { Filters } from '../../base/url';
+import { absolute, type Span } from '../shared/span';
+import type { Bars } from './gantt';
+
+export const KINDS = ['worker', 'node', 'actor', 'function', 'path'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export interface GanttLane {
+  id: string;
+  kind: Kind | 'not_placed';
+  label: string | null;
+  /** Of a call path, how far below the driver it is. */
+  depth: number | null;
+  node_id: string | null;
+  node_ip: string | null;
+  pid: number | null;
+  actor_id: string | null;
+  class_name: string | null;
+  actor_name: string | null;
+  attempts: number;
+  busy_ns: number;
+  rows: number;
+  folded: number;
+}
+
+type Offset = number | null;
+
+/** `/api/flow/gantt`: times of bars count from `origin_ns`, those of `details` from the bar's begin. */
+export interface Gantt {
+  by: Kind;
+  origin_ns: number;
+  begin_ns: number;
+  end_ns: number;
+  attempts: number;
+  resolution_ns: number;
+  /** Of a long record that grows: until when lanes and utilisation tell; bars are of now. */
+  lanes: GanttLane[];
+  lanes_from: number;
+  lanes_total: number;
+  names: string[];
+  states: string[];
+  bars: Bars & {
+    count: number[];
+    busy: number[];
+    failed: number[];
+    name: number[];
+    state: number[];
+    task_id: string[];
+    attempt: number[];
+  };
+  details: {
+    bar: number[];
+    created: Offset[];
+    waiting_node: Offset[];
+    queued: Offset[];
+    executing: Offset[];
+    storing: Offset[];
+  };
+  blocked: { bar: number[]; begin: number[]; end: number[] };
+  in_window: number;
+  merged: number;
+  left_out: number;
+  utilisation: { bucket_ns: number; running: number[] } | null;
+}
+
+/** Lanes are fetched so many at a time, from a multiple of `LANE_STEP`: a screen and one step. */
+export const LANES = 64;
+export const LANE_STEP = 16;
+
+export function useGantt(
+  session: string,
+  filters: Filters,
+  by: Kind,
+  lanesFrom: number,
+  tile: (Span & { width: number; base: number }) | null,
+  width: number,
+  levels: string | undefined,
+) {
+  const calm = useAdaptiveRefetch(session);
+  const { since_ns, until_ns, ...others } = filters;
+  const params = {
+    session,
+    ...others,
+    by,
+    levels,
+    lanes_from: lanesFrom,
+    lanes: LANES,
+    width: tile?.width ?? width,
+    since_ns: tile === null ? since_ns : absolute(tile.base, Math.max(tile.begin, -tile.base)),
+    until_ns: tile === null ? until_ns : absolute(tile.base, tile.end),
+  };
+  return useQuery({
+    queryKey: ['gantt', params],
+    queryFn: ({ signal }) => calm.timed(() => get<Gantt>('/flow/gantt', params, signal)),
+    enabled: width > 0,
+    placeholderData: keepPreviousData,
+    refetchInterval: calm.interval,
+  });
+}

@@ -1,0 +1,127 @@
+/** What the chart remembers and looks up: lanes and their labels, which bar is whose, what belongs to the selected one. */
+
+import type { TFunction } from 'i18next';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useTask } from '../../api/queries';
+import { count, shortId } from '../../base/format';
+import { rowIndex } from './gantt';
+import type { Gantt, GanttLane } from './ganttData';
+import type { Arrow } from './ganttDraw';
+
+const MOST_ARROWS = 60;
+
+export const keyOf = (task: string, attempt: number) => `${task}:${attempt}`;
+
+/** All lanes that were told so far: as tall as they ever were, so that nothing below moves back and forth. */
+export function useKnownLanes(data: Gantt | undefined): ReadonlyMap<number, GanttLane> {
+  const [known, setKnown] = useState<{ of: Gantt | undefined; lanes: Map<number, GanttLane> }>({
+    of: undefined,
+    lanes: new Map(),
+  });
+  if (data === undefined || known.of === data) return known.lanes;
+  const lanes = new Map(known.lanes);
+  data.lanes.forEach((lane, at) => {
+    const before = lanes.get(data.lanes_from + at);
+    const rows =
+      before?.id === lane.id && before.kind === lane.kind ? Math.max(before.rows, lane.rows) : lane.rows;
+    lanes.set(data.lanes_from + at, { ...lane, rows });
+  });
+  setKnown({ of: data, lanes });
+  return lanes;
+}
+
+export function useLabels(
+  lanes: ReadonlyMap<number, GanttLane>,
+): Map<number, { text: string; beside: string }> {
+  const { t } = useTranslation();
+  return useMemo(() => new Map([...lanes].map(([at, lane]) => [at, laneLabel(t, lane)])), [lanes, t]);
+}
+
+/** What stands on a lane, and beside it. */
+export function laneLabel(
+  t: TFunction,
+  lane: Omit<GanttLane, 'rows' | 'folded'>,
+): { text: string; beside: string } {
+  const node = lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
+  const n = count(lane.attempts);
+  const actor = lane.actor_name ?? lane.class_name;
+  const pid = lane.pid === null ? shortId(lane.id) : t('gantt.pid', { pid: lane.pid });
+  if (lane.kind === 'not_placed') return { text: t('gantt.notPlaced'), beside: n };
+  if (lane.kind === 'function') return { text: lane.id || '–', beside: n };
+  if (lane.kind === 'path')
+    return lane.id === ''
+      ? { text: t('flame.unknown'), beside: n }
+      : { text: `${'\u2003'.repeat((lane.depth ?? 1) - 1)}${lane.label ?? ''}`, beside: n };
+  if (lane.kind === 'node') return { text: node || t('common.unknown'), beside: n };
+  if (lane.kind === 'actor')
+    return lane.id === ''
+      ? { text: t('gantt.noActor'), beside: n }
+      : { text: actor ?? shortId(lane.id), beside: actor ? shortId(lane.id) : n };
+  if (lane.id === '') return { text: t('common.unknown'), beside: n };
+  return { text: actor ? `${actor} · ${pid}` : pid, beside: node };
+}
+
+export interface Index {
+  rows: Map<string, number[]>;
+  byAttempt: Map<string, number>;
+  byTask: Map<string, number>;
+  detail: Map<number, number>;
+  blocked: Map<number, number[]>;
+}
+
+export function indexed(data: Gantt): Index {
+  const { bars } = data;
+  const byAttempt = new Map<string, number>();
+  const byTask = new Map<string, number>();
+  bars.task_id.forEach((task, bar) => {
+    byAttempt.set(keyOf(task, bars.attempt[bar] as number), bar);
+    byTask.set(task, bar);
+  });
+  const blocked = new Map<number, number[]>();
+  data.blocked.bar.forEach((bar, at) => {
+    blocked.set(bar, [...(blocked.get(bar) ?? []), at]);
+  });
+  const detail = new Map(data.details.bar.map((bar, at) => [bar, at]));
+  return { rows: rowIndex(bars), byAttempt, byTask, detail, blocked };
+}
+
+export function useSelected(
+  index: Index | null,
+  task: string | undefined,
+  attempt: number | undefined,
+): number {
+  if (index === null || task === undefined) return -1;
+  const exact = attempt === undefined ? undefined : index.byAttempt.get(keyOf(task, attempt));
+  return exact ?? index.byTask.get(task) ?? -1;
+}
+
+/** From who submitted the selected task, to whom it submitted, and from whose values it took. */
+export function useArrows(
+  session: string,
+  taskId: string | undefined,
+  selected: number,
+  index: Index | null,
+  origin: number,
+): Arrow[] {
+  const task = useTask(session, taskId).data;
+  return useMemo(() => {
+    if (task === undefined || task.task_id !== taskId || selected < 0 || index === null) return [];
+    const arrows: Arrow[] = [];
+    const add = (from: number | undefined, to: number | undefined, kind: Arrow['kind'], at?: number) => {
+      if (from !== undefined && to !== undefined && from !== to && arrows.length < MOST_ARROWS)
+        arrows.push({ from, to, kind, ...(at !== undefined && { at }) });
+    };
+    if (task.parent) add(index.byTask.get(task.parent.task_id), selected, 'parent');
+    for (const edge of task.data_in)
+      if ((edge.kind === 'argument' || edge.kind === 'get') && edge.producer_task_id)
+        add(
+          index.byTask.get(edge.producer_task_id),
+          selected,
+          'data',
+          edge.kind === 'get' && edge.end_ns !== null ? Number(edge.end_ns) - origin : undefined,
+        );
+    for (const child of task.children) add(selected, index.byTask.get(child.task_id), 'parent');
+    return arrows;
+  }, [task, taskId, selected, index, origin]);
+}

@@ -1,0 +1,297 @@
+import '@xyflow/react/dist/base.css';
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconLayoutDistributeHorizontal, IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react';
+import {
+  getViewportForBounds,
+  type NodeChange,
+  Panel,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+  useStoreApi,
+} from '@xyflow/react';
+import { useEffect, useMemo, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { bytes, count, duration } from '../../base/format';
+import { useSessionUrl } from '../../ui/useUrl';
+import { useSelectedFunction } from '../shared/useSelectedFunction';
+import css from './LogicalCanvas.module.css';
+import { type Box, edgeTypes, type Line, nodeTypes, Unfold } from './LogicalNodes';
+import { depthOf, EDGE_DEPTH, type Places } from './logicalLayout';
+import {
+  hottest,
+  isBox,
+  type LogicalAnswer,
+  type LogicalNode,
+  matches,
+  membersOf,
+  type Shown,
+  strokeOf,
+  type Weight,
+  weigh,
+} from './logicalModel';
+import { nodeName } from './logicalNames';
+
+/** More edges than this are labelled only where they carry much or belong to the selected node. */
+const LABELLED = 12;
+const FIT = { padding: 0.08, maxZoom: 1 };
+
+export interface CanvasProps {
+  graph: LogicalAnswer;
+  places: Places;
+  /** Changes when another graph is asked for: then all of it is brought into view. */
+  question: string;
+  weight: Weight;
+  shown: Shown;
+  find: string;
+  selected: string | undefined;
+  onSelect: (id: string | undefined) => void;
+  onUnfold: (name: string) => void;
+  onArrange: () => void;
+}
+
+export function LogicalCanvas(props: CanvasProps) {
+  return (
+    <ReactFlowProvider>
+      <Unfold.Provider value={props.onUnfold}>
+        <Canvas {...props} />
+      </Unfold.Provider>
+    </ReactFlowProvider>
+  );
+}
+
+function Canvas(props: CanvasProps) {
+  const { graph, places, selected } = props;
+  const { t, i18n } = useTranslation();
+  const flow = useReactFlow();
+  const found = useMemo(() => {
+    if (props.find.trim() === '') return null;
+    return new Set(graph.nodes.filter((node) => matches(node, props.find)).map((node) => node.id));
+  }, [graph, props.find]);
+  const focus = useMemo(() => focusOf(graph, found, selected), [graph, found, selected]);
+  const nodes = useNodes(props, found, focus);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
+  const edges = useMemo(
+    () => toEdges(graph, places, props.shown, focus, (id) => nameOf(graph, id, (n) => nodeName(t, n, true))),
+    [graph, places, props.shown, focus, i18n.language],
+  );
+  const fitted = useRef(props.question);
+  const isMoved = useRef(false);
+  useEffect(() => {
+    if (fitted.current === props.question) return;
+    fitted.current = props.question;
+    isMoved.current = false;
+    void flow.fitView(FIT);
+  }, [props.question, flow]);
+  // A panel beside it takes room: all of the graph stays in view, unless somebody has chosen another part.
+  const store = useStoreApi();
+  const width = useStore((state) => state.width);
+  useEffect(() => {
+    const { height } = store.getState();
+    if (isMoved.current || width === 0 || height === 0) return;
+    const bounds = flow.getNodesBounds(flow.getNodes());
+    void flow.setViewport(getViewportForBounds(bounds, width, height, 0.05, FIT.maxZoom, FIT.padding));
+  }, [width, flow, store]);
+  function onNodesChange(changes: NodeChange<Box>[]): void {
+    const on = changes.find((change) => change.type === 'select' && change.selected);
+    if (on?.type === 'select') props.onSelect(on.id);
+    else if (changes.some((change) => change.type === 'select' && change.id === selected))
+      props.onSelect(undefined);
+  }
+  return (
+    <ReactFlow<Box, Line>
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={nodeTypes}
+      edgeTypes={edgeTypes}
+      onNodesChange={onNodesChange}
+      onPaneClick={() => props.onSelect(undefined)}
+      onMove={(event) => {
+        if (event !== null) isMoved.current = true;
+      }}
+      nodesDraggable={false}
+      nodesConnectable={false}
+      edgesFocusable={false}
+      elementsSelectable
+      deleteKeyCode={null}
+      selectionKeyCode={null}
+      multiSelectionKeyCode={null}
+      fitView
+      fitViewOptions={FIT}
+      zIndexMode="manual"
+      minZoom={0.05}
+      maxZoom={2}
+      proOptions={{ hideAttribution: true }}
+      aria-label={t('logical.graph')}
+      data-testid="logical-canvas"
+    >
+      <Panel position="bottom-left" className={css.controls}>
+        <Control label={t('logical.zoomIn')} onClick={() => void flow.zoomIn()}>
+          <IconPlus size={16} />
+        </Control>
+        <Control label={t('logical.zoomOut')} onClick={() => void flow.zoomOut()}>
+          <IconMinus size={16} />
+        </Control>
+        <Control label={t('logical.fit')} onClick={() => void flow.fitView(FIT)}>
+          <IconMaximize size={16} />
+        </Control>
+        <Control label={t('logical.arrange')} onClick={props.onArrange}>
+          <IconLayoutDistributeHorizontal size={16} />
+        </Control>
+      </Panel>
+    </ReactFlow>
+  );
+}
+
+function Control(props: { label: string; onClick: () => void; children: React.ReactNode }) {
+  return (
+    <Tooltip label={props.label} position="right">
+      <ActionIcon size={28} aria-label={props.label} onClick={props.onClick}>
+        {props.children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function nameOf(graph: LogicalAnswer, id: string, name: (node: LogicalNode) => string): string {
+  const node = graph.nodes.find((one) => one.id === id);
+  return node === undefined ? id : name(node);
+}
+
+/** What stands out while the rest steps back: `ends` lights the edges at them, `nodes` the nodes. */
+interface Focus {
+  ends: Set<string>;
+  nodes: Set<string>;
+}
+
+function focusOf(
+  graph: LogicalAnswer,
+  found: Set<string> | null,
+  selected: string | undefined,
+): Focus | null {
+  if (found !== null) {
+    const ends = new Set([...found].flatMap((id) => [...membersOf(graph.nodes, id)]));
+    return { ends, nodes: ends };
+  }
+  if (selected === undefined) return null;
+  const ends = membersOf(graph.nodes, selected);
+  const nodes = new Set(ends);
+  for (const edge of [...graph.calls, ...graph.data]) {
+    if (ends.has(edge.source)) nodes.add(edge.target);
+    if (ends.has(edge.target)) nodes.add(edge.source);
+  }
+  return { ends, nodes };
+}
+
+function useNodes(
+  { graph, places, weight, selected }: CanvasProps,
+  found: Set<string> | null,
+  focus: Focus | null,
+): Box[] {
+  const { t } = useTranslation();
+  const ofTask = useSelectedFunction();
+  const [{ task }] = useSessionUrl();
+  return useMemo(() => {
+    const leaves = graph.nodes.filter((node) => !isBox(node));
+    const most = leaves.reduce((sofar, node) => Math.max(sofar, weigh(node, weight)), 0);
+    return graph.nodes.flatMap((node) => {
+      const place = places.get(node.id);
+      if (place === undefined) return [];
+      const above = node.parent === null ? undefined : places.get(node.parent);
+      return {
+        id: node.id,
+        type: isBox(node) ? 'box' : 'leaf',
+        position: { x: place.x - (above?.x ?? 0), y: place.y - (above?.y ?? 0) },
+        ...(node.parent !== null && { parentId: node.parent }),
+        width: place.width,
+        height: place.height,
+        measured: { width: place.width, height: place.height },
+        selected: selected === undefined ? isOfTask(node, task, ofTask) : node.id === selected,
+        zIndex: depthOf(node),
+        ariaLabel: t('logical.nodeLabel', {
+          name: nodeName(t, node, true),
+          attempts: count(node.attempts),
+          time: duration(node.duration_ns),
+        }),
+        data: {
+          node,
+          weight,
+          most,
+          isFound: found?.has(node.id) ?? false,
+          isDim: !isBox(node) && focus !== null && !focus.nodes.has(node.id),
+        },
+      };
+    });
+  }, [graph, places, weight, found, focus, selected, task, ofTask, t]);
+}
+
+/** Whether a node is the task that is looked at, or its function. */
+function isOfTask(node: LogicalNode, task: string | undefined, func: string | null): boolean {
+  if (node.kind === 'call') return task !== undefined && node.task_id === task;
+  return func !== null && node.name === func && (node.kind === 'function' || !isBox(node));
+}
+
+function toEdges(
+  graph: LogicalAnswer,
+  places: Places,
+  shown: Shown,
+  focus: Focus | null,
+  name: (id: string) => string,
+): Line[] {
+  const calls = shown.calls ? graph.calls : [];
+  const data = shown.data ? graph.data : [];
+  const few = calls.length + data.length <= LABELLED;
+  const line = (
+    edge: { id: string; source: string; target: string },
+    kind: 'call' | 'data',
+    value: number,
+    most: number,
+    hot: Set<string>,
+    label: string,
+    told: string,
+  ): Line[] => {
+    const source = places.get(edge.source);
+    const target = places.get(edge.target);
+    if (source === undefined || target === undefined) return [];
+    const isNear = focus !== null && (focus.ends.has(edge.source) || focus.ends.has(edge.target));
+    const isHot = hot.has(edge.id);
+    return [
+      {
+        id: edge.id,
+        source: edge.source,
+        target: edge.target,
+        type: 'logical',
+        selectable: false,
+        zIndex: EDGE_DEPTH,
+        data: {
+          kind,
+          source,
+          target,
+          isSelf: edge.source === edge.target,
+          stroke: strokeOf(value, most),
+          label: few || isHot || isNear ? label : null,
+          title: `${name(edge.source)} → ${name(edge.target)}\n${told}`,
+          isHot,
+          isDim: focus !== null && !isNear,
+        },
+      },
+    ];
+  };
+  const hotCalls = hottest(calls, (edge) => edge.attempts);
+  const hotData = hottest(data, (edge) => edge.bytes);
+  const mostCalls = Math.max(0, ...calls.map((edge) => edge.attempts));
+  const mostBytes = Math.max(0, ...data.map((edge) => edge.bytes));
+  return [
+    ...calls.flatMap((edge) => {
+      const label = `${count(edge.attempts)}×`;
+      const latency = `p50 ${duration(edge.total_p50_ns)}, p95 ${duration(edge.total_p95_ns)}`;
+      return line(edge, 'call', edge.attempts, mostCalls, hotCalls, label, `${label} · ${latency}`);
+    }),
+    ...data.flatMap((edge) => {
+      const label = bytes(edge.bytes);
+      const told = `${count(edge.objects)}× · ${label}`;
+      return line(edge, 'data', edge.bytes, mostBytes, hotData, label, told);
+    }),
+  ];
+}

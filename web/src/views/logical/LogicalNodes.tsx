@@ -1,0 +1,212 @@
+/** How the nodes and edges of the logical graph look. */
+
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconFold, IconPlus } from '@tabler/icons-react';
+import {
+  type Edge,
+  EdgeLabelRenderer,
+  type EdgeProps,
+  Handle,
+  type Node,
+  type NodeProps,
+  Position,
+} from '@xyflow/react';
+import { createContext, memo, useContext } from 'react';
+import { useTranslation } from 'react-i18next';
+import { bytes, count, duration } from '../../base/format';
+import { StackedBar } from '../../ui/StackedBar';
+import css from './LogicalNodes.module.css';
+import { edgeShape, type Rect } from './logicalLayout';
+import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
+import { nodeName } from './logicalNames';
+
+export interface NodeData extends Record<string, unknown> {
+  node: LogicalNode;
+  weight: Weight;
+  /** The most that a node of the graph weighs. */
+  most: number;
+  isFound: boolean;
+  isDim: boolean;
+}
+
+export interface EdgeData extends Record<string, unknown> {
+  kind: 'call' | 'data';
+  source: Rect;
+  target: Rect;
+  isSelf: boolean;
+  stroke: number;
+  label: string | null;
+  title: string;
+  isHot: boolean;
+  isDim: boolean;
+}
+
+export type Box = Node<NodeData>;
+export type Line = Edge<EdgeData>;
+
+export const Unfold = createContext<(name: string) => void>(() => {});
+
+export const nodeTypes = { leaf: memo(Leaf), box: memo(BoxNode) };
+export const edgeTypes = { logical: memo(LogicalEdge) };
+
+function LogicalEdge({ data }: EdgeProps<Line>) {
+  if (data === undefined) return null;
+  const { path, arrow, label } = edgeShape(data.source, data.target, data.kind, data.isSelf);
+  return (
+    <>
+      <g
+        className={css.edge}
+        data-kind={data.kind}
+        data-hot={data.isHot || undefined}
+        data-dim={data.isDim || undefined}
+      >
+        <title>{data.title}</title>
+        <path d={path} className={css.line} style={{ strokeWidth: data.stroke }} />
+        <path d={path} className={css.reach} />
+        <path d={arrow} className={css.head} />
+      </g>
+      {data.label !== null && (
+        <EdgeLabelRenderer>
+          <span
+            className={css.label}
+            data-kind={data.kind}
+            data-hot={data.isHot || undefined}
+            data-dim={data.isDim || undefined}
+            style={{ transform: `translate(-50%, -50%) translate(${label.x}px, ${label.y}px)` }}
+          >
+            {data.label}
+          </span>
+        </EdgeLabelRenderer>
+      )}
+    </>
+  );
+}
+
+function Ends() {
+  return (
+    <>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </>
+  );
+}
+
+function Leaf({ data, selected }: NodeProps<Box>) {
+  const { node, weight, most } = data;
+  const { t } = useTranslation();
+  const name = nodeName(t, node);
+  const hasNumbers = node.attempts > 0;
+  return (
+    <div
+      className={css.node}
+      data-kind={node.kind}
+      data-selected={selected || undefined}
+      data-found={data.isFound || undefined}
+      data-dim={data.isDim || undefined}
+      data-context={!hasNumbers || undefined}
+      data-testid={`logical-node-${node.id}`}
+      title={nodeName(t, node, true)}
+    >
+      <Ends />
+      <span className={css.title}>
+        <span className={`${css.name} rs-ellipsis`}>{name}</span>
+        <UnfoldButton node={node} size={18} />
+      </span>
+      {hasNumbers ? (
+        <>
+          <span className={`${css.figures} rs-num`}>
+            <span>{count(node.attempts)}×</span>
+            {node.failed > 0 && (
+              <span className={css.failed}>{t('logical.failedOf', { n: count(node.failed) })}</span>
+            )}
+            <span className={css.time}>
+              {weight === 'state'
+                ? duration(node.duration_ns)
+                : weight === 'bytes'
+                  ? bytes(node.output_bytes)
+                  : duration(weigh(node, weight))}
+            </span>
+          </span>
+          {weight === 'state' ? (
+            <StackedBar states={node.states} height={5} />
+          ) : (
+            <span className={css.track}>
+              <span
+                data-weight={weight}
+                style={{ width: `${most > 0 ? (100 * weigh(node, weight)) / most : 0}%` }}
+              />
+            </span>
+          )}
+        </>
+      ) : (
+        <span className={css.figures}>
+          {node.kind === 'driver' && node.job_id !== null
+            ? t('logical.job', { job: node.job_id })
+            : t(`logical.kind.${node.kind}`)}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Unfolds a class or a function, or folds it again. */
+function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
+  const { t } = useTranslation();
+  const unfold = useContext(Unfold);
+  const name = unfoldsBy(node);
+  if (name === null) return null;
+  const action = node.is_expanded ? 'fold' : node.kind === 'class' ? 'unfold' : 'unfoldCalls';
+  const label = t(`logical.${action}`, { name });
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        size={size}
+        className="nodrag nopan"
+        aria-label={label}
+        aria-expanded={node.is_expanded}
+        data-testid={`logical-unfold-${name}`}
+        onClick={(event) => {
+          event.stopPropagation();
+          unfold(name);
+        }}
+        onKeyDown={(event) => event.stopPropagation()}
+      >
+        {node.is_expanded ? <IconFold size={15} /> : <IconPlus size={15} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function BoxNode({ data, selected }: NodeProps<Box>) {
+  const { node } = data;
+  const { t } = useTranslation();
+  return (
+    <div
+      className={css.box}
+      data-kind={node.kind}
+      data-selected={selected || undefined}
+      data-found={data.isFound || undefined}
+      data-testid={`logical-node-${node.id}`}
+      title={node.actor_id ?? nodeName(t, node)}
+    >
+      <Ends />
+      <div className={css.headRow}>
+        <div className={css.headText}>
+          <span className={`${css.name} rs-ellipsis`}>{nodeName(t, node)}</span>
+          <span className={`${css.figures} rs-num`}>
+            <span>{count(node.attempts)}×</span>
+            {node.kind === 'class' && (
+              <span>
+                {node.actors === 1
+                  ? t('logical.oneInstance')
+                  : t('logical.instances', { n: count(node.actors) })}
+              </span>
+            )}
+            <span className={css.time}>{duration(node.duration_ns)}</span>
+          </span>
+        </div>
+        <UnfoldButton node={node} size={24} />
+      </div>
+    </div>
+  );
+}

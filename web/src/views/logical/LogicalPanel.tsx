@@ -1,0 +1,194 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconX } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { bytes, count } from '../../base/format';
+import { toFlow, toView, withFilter } from '../../base/url';
+import { Field, Fields, Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { StackedBar } from '../../ui/StackedBar';
+import { CopyId, Duration } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './LogicalPanel.module.css';
+import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbour } from './logicalModel';
+import { nodeName } from './logicalNames';
+
+/** Neighbours of one kind that are listed. */
+const LISTED = 10;
+
+/** The numbers of one node, what is next to it, and the ways on from there. */
+export function LogicalPanel(props: {
+  graph: LogicalAnswer;
+  node: LogicalNode;
+  onSelect: (id: string | undefined) => void;
+}) {
+  const { graph, node } = props;
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const near = around(graph, node.id);
+  const slowest = attemptsOf(url, node);
+  const isCalled =
+    (node.kind === 'function' || node.kind === 'method' || node.kind === 'call') && node.name !== null;
+  const narrowed = isCalled ? withFilter(url, 'func_name', node.name ?? undefined) : url;
+  const quantiles = (p50: number | null, p95: number | null) => (
+    <>
+      <Duration ns={p50} /> / <Duration ns={p95} />
+    </>
+  );
+  return (
+    <aside
+      className="rs-logical-panel"
+      aria-label={t('common.details')}
+      data-testid="logical-panel"
+      onKeyDown={(event) => {
+        // A task's panel is in front of this one, and closes first.
+        if (event.key !== 'Escape' || url.task !== undefined) return;
+        event.preventDefault();
+        props.onSelect(undefined);
+      }}
+    >
+      <div className="rs-drawer-head">
+        <div className="rs-drawer-title">
+          <h2 className="rs-break">{nodeName(t, node, true)}</h2>
+          <div className="rs-drawer-subtitle">{t(`logical.kind.${node.kind}`)}</div>
+        </div>
+        <Tooltip label={`${t('common.close')} (Esc)`}>
+          <ActionIcon
+            size={28}
+            aria-label={t('common.close')}
+            data-testid="logical-panel-close"
+            onClick={() => props.onSelect(undefined)}
+          >
+            <IconX size={18} />
+          </ActionIcon>
+        </Tooltip>
+      </div>
+      <div className={css.panelBody}>
+        {node.attempts > 0 ? (
+          <>
+            <StackedBar states={node.states} height={8} />
+            <Fields>
+              <Field name={t('logical.attempts')} hint="attempts">
+                <span className="rs-num">{count(node.attempts)}</span>
+                {node.failed > 0 && (
+                  <span className="rs-num" data-bad>
+                    {' '}
+                    · {t('logical.failed')} {count(node.failed)}
+                  </span>
+                )}
+              </Field>
+              {node.kind === 'class' && (
+                <Field name={t('logical.actors')} hint="actors">
+                  {count(node.actors)}
+                </Field>
+              )}
+              {node.actor_id !== null && (
+                <Field name="Actor" hint="actor_id">
+                  <CopyId id={node.actor_id} />
+                </Field>
+              )}
+              {node.task_id !== null && (
+                <Field name="Task" hint="task_id">
+                  <CopyId id={node.task_id} />
+                </Field>
+              )}
+              <Field name={t('time.duration')} hint="duration_ns">
+                <Duration ns={node.duration_ns} />
+              </Field>
+              <Field name={t('time.executing')} hint="executing_ns">
+                <Duration ns={node.executing_ns} />
+              </Field>
+              <Field name={t('time.blocked')} hint="blocked_ns">
+                <Duration ns={node.blocked_ns} />
+              </Field>
+              <Field name={t('logical.output')} hint="output_bytes">
+                {bytes(node.output_bytes)}
+              </Field>
+              {isCalled && !node.is_expanded && (node.kind !== 'call' || node.attempts > 1) && (
+                <>
+                  <Field name={t('logical.quantiles', { time: t('time.duration') })} hint="p50_ns, p95_ns">
+                    {quantiles(node.p50_ns, node.p95_ns)}
+                  </Field>
+                  <Field
+                    name={t('logical.quantiles', { time: t('time.total') })}
+                    hint="total_p50_ns, total_p95_ns"
+                  >
+                    {quantiles(node.total_p50_ns, node.total_p95_ns)}
+                  </Field>
+                </>
+              )}
+            </Fields>
+          </>
+        ) : (
+          (isCalled || node.kind === 'class') && <p className="rs-dim">{t('logical.context')}</p>
+        )}
+        <div className={css.links}>
+          {node.task_id !== null && (
+            <Link to={{ ...url, task: node.task_id, attempt: undefined }} testId="logical-task">
+              {t('logical.toTask')}
+            </Link>
+          )}
+          {slowest !== null && (
+            <Link to={slowest} testId="logical-slowest">
+              {t(node.kind === 'driver' ? 'logical.submitted' : 'logical.slowest')}
+            </Link>
+          )}
+          {isCalled && <Link to={toFlow(narrowed, 'gantt')}>{t('logical.inGantt')}</Link>}
+          {isCalled && <Link to={toFlow(narrowed, 'flame')}>{t('logical.inFlame')}</Link>}
+          {node.kind === 'class' && node.class_name !== null && (
+            <Link to={toView(url, 'actors', { q: node.class_name })}>{t('logical.inActors')}</Link>
+          )}
+        </div>
+        <Neighbours {...props} title={t('logical.callers')} of={near.callers} testId="logical-callers" />
+        <Neighbours {...props} title={t('logical.callees')} of={near.callees} testId="logical-callees" />
+        <Neighbours {...props} title={t('logical.dataIn')} of={near.dataIn} testId="logical-data-in" isData />
+        <Neighbours
+          {...props}
+          title={t('logical.dataOut')}
+          of={near.dataOut}
+          testId="logical-data-out"
+          isData
+        />
+      </div>
+    </aside>
+  );
+}
+
+function Neighbours(props: {
+  graph: LogicalAnswer;
+  title: string;
+  of: Neighbour[];
+  testId: string;
+  isData?: boolean;
+  onSelect: (id: string) => void;
+}) {
+  const { t } = useTranslation();
+  if (props.of.length === 0) return null;
+  const byId = new Map(props.graph.nodes.map((node) => [node.id, node]));
+  const rest = props.of.length - LISTED;
+  return (
+    <Section title={props.title} testId={props.testId}>
+      <div className="rs-mini-list">
+        {props.of.slice(0, LISTED).map(({ id, count: many, bytes: size }) => {
+          const node = byId.get(id);
+          const name = node === undefined ? id : nodeName(t, node, true);
+          return (
+            <button
+              key={id}
+              type="button"
+              className={css.near}
+              title={name}
+              onClick={() => props.onSelect(id)}
+            >
+              <span className="rs-ellipsis">{name}</span>
+              <span className="rs-num">
+                {props.isData && `${bytes(size)} · `}
+                {count(many)}×
+              </span>
+            </button>
+          );
+        })}
+      </div>
+      {rest > 0 && <p className="rs-dim">{t('logical.more', { n: count(rest) })}</p>}
+    </Section>
+  );
+}

@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { parseUrl, type SessionUrl } from '../../base/url';
+import { toSvg } from './logicalExport';
+import { edgeShape, keepKnown, LEAF, type Places, type Rect, toElk } from './logicalLayout';
+import {
+  around,
+  attemptsOf,
+  hottest,
+  type LogicalAnswer,
+  type LogicalNode,
+  matches,
+  strokeOf,
+  structureOf,
+  toggleShown,
+  toggleUnfolded,
+  unfoldsBy,
+} from './logicalModel';
+
+const figures = {
+  attempts: 1,
+  failed: 0,
+  duration_ns: 5,
+  executing_ns: 5,
+  blocked_ns: 0,
+  output_bytes: 0,
+  total_p50_ns: null,
+  total_p95_ns: null,
+  p50_ns: null,
+  p95_ns: null,
+};
+
+const node = (id: string, kind: LogicalNode['kind'], parent: string | null = null): LogicalNode => ({
+  ...figures,
+  id,
+  kind,
+  parent,
+  name: id,
+  class_name: kind === 'class' ? id : null,
+  actor_id: null,
+  task_id: null,
+  job_id: null,
+  actors: null,
+  is_expanded: false,
+  states: { FINISHED: 1 },
+});
+
+const call = (source: string, target: string, attempts = 1) => ({
+  ...figures,
+  id: `call:${source}>${target}`,
+  source,
+  target,
+  attempts,
+});
+
+const data = (source: string, target: string, bytes: number) => ({
+  id: `data:${source}>${target}`,
+  source,
+  target,
+  objects: 1,
+  bytes,
+  arguments: 1,
+  argument_bytes: bytes,
+  gets: 0,
+  get_bytes: 0,
+});
+
+const graph: LogicalAnswer = {
+  session: 's',
+  attempts: 10,
+  nodes: [
+    node('driver', 'driver'),
+    node('f', 'function'),
+    node('C', 'class'),
+    node('C.x', 'method', 'C'),
+    node('C.y', 'method', 'C'),
+  ],
+  calls: [call('driver', 'f', 2), call('f', 'C.x', 4), call('C.x', 'C.y', 3), call('f', 'f')],
+  data: [data('f', 'C.x', 100), data('C.y', 'f', 900)],
+  folded: { functions: 0, attempts: 0, duration_ns: 0, drivers: 0, instances: {}, calls: {} },
+  limit: 500,
+  is_estimated: false,
+  data_sampled: 1,
+  data_unnamed: 0,
+};
+
+describe('what is around a node', () => {
+  it('counts a function that calls itself on both sides', () => {
+    const near = around(graph, 'f');
+    expect(near.callers.map((one) => [one.id, one.count])).toEqual([
+      ['driver', 2],
+      ['f', 1],
+    ]);
+    expect(near.callees.map((one) => one.id)).toEqual(['C.x', 'f']);
+    expect(near.dataIn).toEqual([{ id: 'C.y', count: 1, bytes: 900 }]);
+  });
+  it('leaves out what stays inside a box', () => {
+    const near = around(graph, 'C');
+    expect(near.callers.map((one) => one.id)).toEqual(['f']);
+    expect(near.callees).toEqual([]);
+    expect(near.dataOut.map((one) => one.id)).toEqual(['f']);
+  });
+});
+
+it('changes its structure with nodes and edges, not with their numbers or order', () => {
+  const busier = { ...graph, calls: graph.calls.map((edge) => ({ ...edge, attempts: 9 })).reverse() };
+  expect(structureOf(busier)).toBe(structureOf(graph));
+  expect(structureOf({ ...graph, data: [] })).not.toBe(structureOf(graph));
+});
+
+it('unfolds classes and functions that ran, into boxes', () => {
+  expect(graph.nodes.map(unfoldsBy)).toEqual([null, 'f', 'C', null, null]);
+  expect(unfoldsBy({ ...node('f', 'function'), attempts: 0 })).toBeNull();
+  const open = { ...node('f', 'function'), is_expanded: true };
+  const one = { ...node('f@1', 'call', 'f'), name: 'f', task_id: 'abc' };
+  const placed = toElk({ nodes: [open, one], calls: [], data: [] });
+  expect(placed.children?.map((box) => [box.id, box.children?.map((leaf) => leaf.id)])).toEqual([
+    ['f', ['f@1']],
+  ]);
+  expect(matches(one, 'ABC')).toBe(true);
+});
+
+it('marks the edges with the most, unless that is all of them', () => {
+  expect(hottest(graph.calls, (edge) => edge.attempts, 2)).toEqual(new Set(['call:f>C.x', 'call:C.x>C.y']));
+  expect(hottest(graph.data, (edge) => edge.bytes, 2).size).toBe(0);
+  expect(strokeOf(0, 100)).toBeLessThan(strokeOf(10, 100));
+  expect(strokeOf(10, 100)).toBeLessThan(strokeOf(100, 100));
+});
+
+it('finds nodes by a part of their name', () => {
+  expect(graph.nodes.filter((one) => matches(one, ' c.X ')).map((one) => one.id)).toEqual(['C.x']);
+  expect(graph.nodes.some((one) => matches(one, '  '))).toBe(false);
+});
+
+it('keeps its switches in the URL', () => {
+  expect(toggleUnfolded({ expand: 'A,B' }, 'A')).toBe('B');
+  expect(toggleUnfolded({ expand: 'B' }, 'B')).toBeUndefined();
+  expect(toggleUnfolded(undefined, 'A')).toBe('A');
+  // Switching off the second kind switches the first one on again.
+  expect(toggleShown({ calls: false, data: true }, 'data')).toBe('data');
+  expect(toggleShown({ calls: false, data: true }, 'calls')).toBeUndefined();
+});
+
+it('leads to the attempts of a node', () => {
+  const url = parseUrl('/s/x/logical', '?job_id=01000000&node=f') as SessionUrl;
+  expect(attemptsOf(url, node('f', 'function'))).toMatchObject({
+    view: 'tasks',
+    filters: { job_id: '01000000', func_name: 'f' },
+    sort: '-duration_ns',
+  });
+  expect(attemptsOf(url, { ...node('d', 'driver'), job_id: '02000000' })?.filters.caller_task_id).toBe(
+    `${'f'.repeat(40)}02000000`,
+  );
+  expect(attemptsOf(url, node('other', 'other'))).toBeNull();
+});
+
+describe('the layout', () => {
+  const rect = (x: number, y: number): Rect => ({ x, y, ...LEAF });
+  const box = (x: number, y: number, height: number): Rect => ({ x, y, width: 220, height });
+  const before: Places = new Map([
+    ['driver', rect(0, 0)],
+    ['f', rect(300, 0)],
+    ['C', box(600, 0, 194)],
+    ['C.x', rect(612, 52)],
+    ['C.y', rect(612, 124)],
+  ]);
+
+  it('nests methods in their class and joins two nodes once', () => {
+    const elk = toElk(graph);
+    expect(elk.children?.map((child) => child.id)).toEqual(['driver', 'f', 'C']);
+    expect(elk.children?.[2]?.children?.map((child) => child.id)).toEqual(['C.x', 'C.y']);
+    expect(elk.edges?.map((edge) => edge.id)).toEqual([
+      'call:driver>f',
+      'call:f>C.x',
+      'call:C.x>C.y',
+      'data:C.y>f',
+    ]);
+  });
+  it('moves nothing that was there, and puts what is new where there is room', () => {
+    const grown = {
+      ...graph,
+      nodes: [...graph.nodes, node('g', 'function')],
+      calls: [...graph.calls, call('driver', 'g')],
+    };
+    const after: Places = new Map([
+      ['driver', rect(0, 500)],
+      ['f', rect(300, 600)],
+      ['g', rect(300, 500)],
+      ['C', box(600, 500, 194)],
+      ['C.x', rect(612, 552)],
+      ['C.y', rect(612, 624)],
+    ]);
+    const kept = keepKnown(before, after, grown);
+    for (const [id, place] of before) expect(kept.get(id), id).toEqual(place);
+    expect(kept.get('g')).toEqual(rect(300, LEAF.height + 24));
+  });
+  it('lets a box that grew push down what is below it', () => {
+    const crowded: Places = new Map([...before, ['g', rect(600, 260)]]);
+    const grown = { ...graph, nodes: [...graph.nodes, node('g', 'function'), node('C.a', 'method', 'C')] };
+    const after: Places = new Map([
+      ...crowded,
+      ['C', box(600, 0, 300)],
+      ['C.a', rect(612, 52)],
+      ['C.x', rect(612, 134)],
+      ['C.y', rect(612, 216)],
+    ]);
+    const kept = keepKnown(crowded, after, grown);
+    for (const id of ['f', 'C.x', 'C.y']) expect(kept.get(id), id).toEqual(before.get(id));
+    expect(kept.get('C.a')).toEqual(rect(612, 124 + LEAF.height + 24));
+    expect(kept.get('C')).toEqual(box(600, 0, 124 + 2 * LEAF.height + 24 + 12));
+    expect(kept.get('g')).toEqual(rect(600, 124 + 2 * LEAF.height + 24 + 12 + 24));
+  });
+  it('draws edges that go back and round as well', () => {
+    const a = rect(0, 0);
+    const right = rect(400, 0);
+    expect(edgeShape(a, right, 'call', false).path).toMatch(/^M 196 /);
+    expect(edgeShape(right, a, 'call', false).path).toMatch(/^M 400 /);
+    const same = edgeShape(a, rect(0, 200), 'data', false);
+    expect(same.label.x).toBeGreaterThan(LEAF.width);
+    expect(edgeShape(a, a, 'call', true).label.y).toBeLessThan(0);
+    // The label of a long edge stands in the gap before its end.
+    expect(edgeShape(a, right, 'call', false).label.x).toBeCloseTo(352, 0);
+  });
+  it('becomes a picture in which no name is markup', () => {
+    const named = { ...graph, nodes: graph.nodes.map((one) => ({ ...one, name: '<b>&' })) };
+    const { svg } = toSvg(named, before, { calls: true, data: false }, 'dark', (one) => one.name ?? '');
+    expect(svg).toContain('&lt;b&gt;&amp;');
+    expect(svg).not.toContain('<b>');
+    expect(svg).not.toContain('stroke-dasharray');
+    expect(svg.match(/>4×</g)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,29 @@
+/** What a node of the logical graph is called. */
+
+import type { TFunction } from 'i18next';
+import { count, shortId } from '../../base/format';
+import type { LogicalNode } from './logicalModel';
+
+/** The name as it stands in the node: a method without its class, which is written on the box. */
+export function nodeName(t: TFunction, node: LogicalNode, whole = false): string {
+  switch (node.kind) {
+    case 'driver':
+      return whole && node.job_id ? t('logical.driverOf', { job: node.job_id }) : t('logical.driver');
+    case 'drivers':
+    case 'other':
+    case 'unknown':
+      return t(`logical.${node.kind}`);
+    case 'instance':
+      return node.actor_id === null
+        ? t('logical.otherInstances', { n: count(node.actors) })
+        : (node.name ?? `${whole ? `${node.class_name} ` : ''}${shortId(node.actor_id)}`);
+    case 'call':
+      return node.task_id === null
+        ? t('logical.otherCalls')
+        : `${whole ? `${node.name} ` : ''}${shortId(node.task_id)}`;
+    case 'method':
+      return whole ? (node.name ?? '') : (node.name ?? '').slice((node.class_name?.length ?? -1) + 1);
+    default:
+      return node.name ?? t('logical.unknownFunction');
+  }
+}

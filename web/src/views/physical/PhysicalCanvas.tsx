@@ -1,0 +1,228 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconArrowsMaximize, IconMinus, IconPlus } from '@tabler/icons-react';
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
+import { type Box, gridOf, NONE } from '../../base/grid';
+import { type Size, useCanvas, usePalette } from '../../ui/canvas';
+import css from './PhysicalCanvas.module.css';
+import { PhysicalTip } from './PhysicalTip';
+import shared from './physical.module.css';
+import { drawScene } from './physicalDraw';
+import { type Camera, cellBox, type Scene, slotBoxes } from './physicalScene';
+
+const FIT: Camera = { scale: 1, x: 0, y: 0 };
+const MARGIN = 8;
+const CLOSEST = 60;
+/** A press that moves less (pixels) is a click. */
+const CLICK = 4;
+
+/** All of a scene but how its cells are laid out. */
+export type Content = Omit<Scene, 'grid'>;
+
+export interface Target {
+  node: number;
+  worker: number;
+}
+
+/** Nodes as cells, on them their workers: drag moves, the wheel looks closer, a click selects. */
+export function PhysicalCanvas(props: {
+  content: Content;
+  picture: RefObject<HTMLCanvasElement | null>;
+  /** Whether Escape is for this. */
+  escapes: boolean;
+  onSelect: (target: Target) => void;
+}) {
+  const { content, onSelect } = props;
+  const { t } = useTranslation();
+  const palette = usePalette();
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  const [camera, setCamera] = useState<Camera>(FIT);
+  const [hover, setHover] = useState<(Target & { x: number; y: number }) | null>(null);
+  const pressed = useRef<{ x: number; y: number; camera: Camera; moved: boolean } | null>(null);
+  const many = content.order.length;
+  const grid = useMemo(
+    () => gridOf(many, Math.max(1, size.width - 2 * MARGIN), Math.max(1, size.height - 2 * MARGIN)),
+    [many, size],
+  );
+  const scene = useMemo<Scene>(() => ({ ...content, grid }), [content, grid]);
+  const shown = useMemo(() => ({ ...camera, x: camera.x + MARGIN, y: camera.y + MARGIN }), [camera]);
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, of: Size) => drawScene(context, of, scene, shown, palette),
+    [scene, shown, palette],
+  );
+  const { box, canvas, size: measured } = useCanvas(draw);
+  useEffect(() => setSize(measured), [measured]);
+  useEffect(() => {
+    props.picture.current = canvas.current;
+  });
+
+  const at = (event: { clientX: number; clientY: number }) => {
+    const { left, top } = box.current?.getBoundingClientRect() ?? { left: 0, top: 0 };
+    return { x: event.clientX - left, y: event.clientY - top };
+  };
+  const hit = (x: number, y: number): Target => {
+    const column = Math.floor((x - shown.x) / (grid.width * camera.scale));
+    const row = Math.floor((y - shown.y) / (grid.height * camera.scale));
+    const place = row * grid.columns + column;
+    const node = column < 0 || column >= grid.columns || row < 0 ? undefined : scene.order[place];
+    if (node === undefined) return { node: NONE, worker: NONE };
+    const cell = cellBox(scene, shown, place);
+    if (!inside(cell, x, y)) return { node: NONE, worker: NONE };
+    const slot = slotBoxes(scene, cell, node).findIndex((one) => inside(one, x, y));
+    return { node, worker: scene.slots[node]?.[slot]?.worker ?? NONE };
+  };
+  const zoom = useCallback(
+    (by: number, x = size.width / 2, y = size.height / 2) =>
+      setCamera((before) => {
+        const scale = Math.min(Math.max(before.scale * by, 1), CLOSEST);
+        const part = scale / before.scale;
+        const next = {
+          scale,
+          x: x - MARGIN - (x - MARGIN - before.x) * part,
+          y: y - MARGIN - (y - MARGIN - before.y) * part,
+        };
+        return scale === 1 ? FIT : next;
+      }),
+    [size],
+  );
+  const approach = (node: number) => {
+    const place = scene.order.indexOf(node);
+    if (place < 0) return;
+    const scale = Math.min(
+      CLOSEST,
+      Math.max(1, Math.min(size.width / grid.width, size.height / grid.height) * 0.9),
+    );
+    const cell = cellBox(scene, FIT, place);
+    setCamera({
+      scale,
+      x: size.width / 2 - (cell.x + cell.width / 2) * scale,
+      y: size.height / 2 - (cell.y + cell.height / 2) * scale,
+    });
+  };
+  // React's own listener is passive: the page would scroll.
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const onWheel = (event: WheelEvent) => {
+      event.preventDefault();
+      const { left, top } = element.getBoundingClientRect();
+      zoom(1.0015 ** -event.deltaY, event.clientX - left, event.clientY - top);
+    };
+    element.addEventListener('wheel', onWheel, { passive: false });
+    return () => element.removeEventListener('wheel', onWheel);
+  }, [box, zoom]);
+
+  const walk = (key: string): boolean => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -grid.columns, ArrowDown: grid.columns }[key];
+    const slots = (scene.slots[scene.node] ?? []).filter((slot) => slot.worker !== NONE);
+    const among = slots.findIndex((slot) => slot.worker === scene.worker);
+    if (step !== undefined) {
+      if (among >= 0 && Math.abs(step) === 1) {
+        const next = slots[Math.min(Math.max(among + step, 0), slots.length - 1)];
+        onSelect({ node: scene.node, worker: next?.worker ?? NONE });
+        return true;
+      }
+      const place = scene.order.indexOf(scene.node);
+      const next = place < 0 ? 0 : place + step;
+      const node = scene.order[next];
+      if (node !== undefined) onSelect({ node, worker: NONE });
+      return true;
+    }
+    if (key === 'Enter' && scene.node !== NONE) {
+      if (among < 0 && slots[0] !== undefined) onSelect({ node: scene.node, worker: slots[0].worker });
+      return true;
+    }
+    if (key === 'Escape' && props.escapes && scene.node !== NONE) {
+      onSelect({ node: among < 0 ? NONE : scene.node, worker: NONE });
+      return true;
+    }
+    if (key === '+' || key === '=') zoom(1.5);
+    else if (key === '-') zoom(1 / 1.5);
+    else if (key === 'f' || key === '0') setCamera(FIT);
+    else if (key === 'z' && scene.node !== NONE) approach(scene.node);
+    else return false;
+    return true;
+  };
+
+  return (
+    <div className={shared.canvas}>
+      <div
+        ref={box}
+        className={css.box}
+        role="application"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is walked with the arrow keys
+        tabIndex={0}
+        aria-label={t('physical.canvas', {
+          nodes: count(scene.data.nodes_total),
+          workers: count(scene.data.workers_total),
+        })}
+        onPointerDown={(event) => {
+          if (event.button !== 0) return;
+          pressed.current = { ...at(event), camera, moved: false };
+        }}
+        onPointerMove={(event) => {
+          const { x, y } = at(event);
+          const press = pressed.current;
+          if (press === null || event.buttons === 0) {
+            pressed.current = null;
+            const target = hit(x, y);
+            setHover(target.node === NONE ? null : { ...target, x, y });
+            return;
+          }
+          if (!press.moved && Math.hypot(x - press.x, y - press.y) < CLICK) return;
+          if (!press.moved) event.currentTarget.setPointerCapture(event.pointerId);
+          press.moved = true;
+          setHover(null);
+          setCamera({ ...press.camera, x: press.camera.x + x - press.x, y: press.camera.y + y - press.y });
+        }}
+        onPointerUp={(event) => {
+          const press = pressed.current;
+          pressed.current = null;
+          if (press === null || press.moved) return;
+          const { x, y } = at(event);
+          onSelect(hit(x, y));
+        }}
+        onPointerLeave={() => setHover(null)}
+        onDoubleClick={(event) => {
+          const { x, y } = at(event);
+          const { node } = hit(x, y);
+          if (node !== NONE) approach(node);
+        }}
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey) return;
+          if (walk(event.key)) event.preventDefault();
+        }}
+        data-testid="physical-canvas"
+      >
+        <canvas ref={canvas} aria-hidden />
+        {hover !== null && <PhysicalTip scene={scene} {...hover} size={size} />}
+      </div>
+      <div className={css.zoom}>
+        <Zoom label={t('physical.closer')} onClick={() => zoom(1.5)}>
+          <IconPlus size={15} />
+        </Zoom>
+        <Zoom label={t('physical.farther')} onClick={() => zoom(1 / 1.5)}>
+          <IconMinus size={15} />
+        </Zoom>
+        <Zoom label={t('physical.fit')} onClick={() => setCamera(FIT)}>
+          <IconArrowsMaximize size={15} />
+        </Zoom>
+      </div>
+    </div>
+  );
+}
+
+function Zoom(props: { label: string; onClick: () => void; children: React.ReactNode }) {
+  return (
+    <Tooltip label={props.label} position="left">
+      <ActionIcon size={26} variant="default" aria-label={props.label} onClick={props.onClick}>
+        {props.children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function inside(box: Box, x: number, y: number): boolean {
+  return x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
+}

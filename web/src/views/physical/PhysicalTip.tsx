@@ -1,0 +1,81 @@
+import { useTranslation } from 'react-i18next';
+import { amount, bytes, count } from '../../base/format';
+import { NONE } from '../../base/grid';
+import type { Size } from '../../ui/canvas';
+import { percentText } from '../../ui/Meter';
+import { labelOf, type Scene, usedText } from './physicalScene';
+
+/** What is under the pointer. */
+export function PhysicalTip(props: {
+  scene: Scene;
+  node: number;
+  worker: number;
+  x: number;
+  y: number;
+  size: Size;
+}) {
+  const { scene, node, worker, x, y, size } = props;
+  const { t } = useTranslation();
+  const { workers, nodes, reserved, states, values, bundles, measured } = scene.data;
+  const about = nodes[node];
+  if (about === undefined) return null;
+  const style = {
+    left: x + 14,
+    top: y + 14,
+    ...(x > size.width - 260 && { left: undefined, right: size.width - x + 10 }),
+    ...(y > size.height - 130 && { top: undefined, bottom: size.height - y + 10 }),
+  };
+  const [first, second] = worker === NONE ? [scene.names[node] ?? about.name, ''] : labelOf(scene, worker);
+  const state = states[workers.actor_state[worker] ?? NONE];
+  const held = Object.entries(reserved[workers.reserved[worker] ?? NONE] ?? {});
+  const bundle = bundles[workers.bundle[worker] ?? NONE];
+  const value = values[workers.annotation[worker] ?? NONE];
+  return (
+    <div className="rs-phys-tip" style={style}>
+      <b className="rs-break">{first}</b> {second !== '' && <span className="rs-break">{second}</span>}
+      {worker === NONE ? (
+        <>
+          <div>{t('physical.tipNode', { workers: count(about.workers), running: count(about.running) })}</div>
+          <div className="rs-dim">{usedText(about)}</div>
+        </>
+      ) : (
+        <>
+          <div className="rs-dim">
+            {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {scene.names[node]}
+            {state !== undefined && ` · ${state}`}
+          </div>
+          {held.length > 0 && (
+            <div>
+              {t('physical.holds')}:{' '}
+              {held.map(([name, value]) => `${amount(name, value)} ${name}`).join(', ')}
+            </div>
+          )}
+          {measured !== null && (measured.memory[worker] ?? NONE) >= 0 && (
+            <div>
+              {t('nodes.cpu')} {percentText(measured.cpu[worker])} · {t('nodes.memory')}{' '}
+              {bytes(measured.memory[worker])}
+              {(measured.gpu_memory[worker] ?? 0) > 0 &&
+                ` · ${t('nodes.gpu_memory')} ${bytes(measured.gpu_memory[worker])}`}
+            </div>
+          )}
+          {(workers.bytes[worker] ?? 0) > 0 && (
+            <div>{t('physical.made', { size: bytes(workers.bytes[worker]) })}</div>
+          )}
+          {(workers.blocked[worker] ?? 0) > 0 && (
+            <div>{t('physical.tipBlocked', { n: count(workers.blocked[worker]) })}</div>
+          )}
+          {bundle !== undefined && (
+            <div>
+              {t('physical.bundle', { name: bundle.name ?? bundle.group.slice(0, 8), index: bundle.index })}
+            </div>
+          )}
+          {value !== undefined && scene.color.by === 'annotation' && (
+            <div className="rs-break">
+              {scene.color.name}: {value}
+            </div>
+          )}
+        </>
+      )}
+    </div>
+  );
+}

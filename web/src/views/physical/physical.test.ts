@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest';
+import { cellAt, gridOf, NONE, slotGrid } from '../../base/grid';
+import {
+  fills,
+  matches,
+  measuredShare,
+  nodeNames,
+  numeric,
+  orderOf,
+  type Physical,
+  type PhysicalAnswer,
+  type PhysicalNode,
+  parseColor,
+  resourcesOf,
+  slotsOf,
+  unpack,
+  usedShare,
+} from './physical';
+
+const node = (id: string, name: string, cpus: number, used: number, more: Partial<PhysicalNode> = {}) => ({
+  id,
+  name,
+  node_ip: null,
+  is_head: false,
+  is_known: true,
+  start_ns: null,
+  total: { CPU: cpus },
+  used: { CPU: used },
+  internal: 0,
+  workers: 0,
+  actors: 0,
+  running: 0,
+  blocked: 0,
+  bytes: 0,
+  left_out: 0,
+  ...more,
+});
+
+const group = { group: 'g', name: 'train', resources: null };
+/** A head with a driver, and a node with a task, an actor in bundle 1, and bundle 0 empty. */
+const data: Physical = {
+  session: 's',
+  at_ns: 1,
+  live: false,
+  nodes: [node('aa', 'head', 4, 0, { is_head: true }), node('bb', 'n', 4, 1), node('cc', 'n', 2, 2)],
+  workers: {
+    key: ['0d', '1a', '2b'],
+    node: [0, 1, 1],
+    kind: [0, 1, 1],
+    is_internal: [false, false, false],
+    pid: [10, 11, 12],
+    job: [0, 0, -1],
+    actor_class: [-1, -1, 0],
+    actor_state: [-1, -1, 0],
+    function: [-1, 0, -1],
+    running: [0, 1, 0],
+    blocked: [0, 0, 0],
+    reserved: [0, 1, 2],
+    bundle: [-1, -1, 1],
+    bytes: [],
+    annotation: [-1, -1, -1],
+  },
+  bundles: [
+    { ...group, index: 0, node: 1 },
+    { ...group, index: 1, node: 1 },
+  ],
+  kinds: ['DRIVER', 'WORKER'],
+  jobs: ['01'],
+  classes: ['Model'],
+  states: ['ALIVE'],
+  functions: ['train_step'],
+  reserved: [{}, { CPU: 1, disk: 1 }, { CPU: 2 }],
+  values: [],
+  nodes_total: 3,
+  workers_total: 3,
+  bundles_total: 2,
+  workers_left_out: 0,
+  measured: {
+    nodes: { cpu: [5, 90, -1], memory: [], gpu: [], gpu_memory: [], disk: [], object_store: [] },
+    time_ns: 1,
+    cpu: [5, 250, -1],
+    memory: [100, 200, -1],
+    gpu_memory: [0, 5, -1],
+    mem_total: [1000, 400, -1],
+    gpu_mem_total: [-1, 10, -1],
+    cpus: [4, 4, -1],
+  },
+  annotations: [],
+};
+
+test('an empty bundle has a place of its own, and who is in one stands with it', () => {
+  expect(slotsOf(data)).toEqual([
+    [{ worker: 0, bundle: NONE }],
+    [
+      { worker: 1, bundle: NONE },
+      { worker: NONE, bundle: 0 },
+      { worker: 2, bundle: 1 },
+    ],
+    [],
+  ]);
+});
+
+test('processes of Ray itself have a place only when they are asked for', () => {
+  const own = { ...data, workers: { ...data.workers, is_internal: [true, false, false] } };
+  expect(slotsOf(own)[0]).toEqual([]);
+  expect(slotsOf(own, true)).toEqual(slotsOf(data));
+});
+
+test('nodes stand by name, or the fullest first behind the head', () => {
+  expect(orderOf(data, undefined)).toEqual([0, 1, 2]);
+  expect(orderOf(data, 'used')).toEqual([0, 2, 1]);
+  expect(usedShare(data.nodes[1] as PhysicalNode, 'GPU')).toBeNull();
+  expect(nodeNames(data.nodes)).toEqual(['head', 'n · bb', 'n · cc']);
+});
+
+test('workers are as full as what they hold of the most', () => {
+  expect(resourcesOf(data)).toEqual(['CPU', 'memory', 'disk']);
+  expect(fills(data, 'CPU')).toEqual([0, 0.5, 1]);
+  expect(fills(data, 'equal')).toEqual([1, 1, 1]);
+  expect(fills(data, 'GPU')).toEqual([1, 1, 1]);
+});
+
+test('a search finds nodes with all that is on them, and workers by what they run', () => {
+  expect(matches(data, ' ')).toBeNull();
+  expect(matches(data, 'STEP')).toEqual({ nodes: new Set(), workers: new Set([1]) });
+  expect(matches(data, '12')?.workers).toEqual(new Set([2]));
+  expect(matches(data, 'head')).toEqual({ nodes: new Set([0]), workers: new Set([0]) });
+});
+
+test('what a URL says of colours', () => {
+  expect(parseColor('r:CPU')).toEqual({ by: 'resource', name: 'CPU' });
+  expect(parseColor('a:loss')).toEqual({ by: 'annotation', name: 'loss' });
+  expect(parseColor('m:memory')).toEqual({ by: 'measured', name: 'memory' });
+  expect(parseColor('m:nonsense')).toEqual({ by: 'function' });
+  expect(parseColor('nonsense')).toEqual({ by: 'function' });
+  expect(numeric(['1', '-2.5'])).toEqual({ of: [1, -2.5], least: -2.5, most: 1 });
+  expect(numeric(['1', 'even'])).toBeNull();
+});
+
+test('cells do not overlap and fit, however many there are', () => {
+  for (const many of [1, 2, 7, 50, 1000]) {
+    const grid = gridOf(many, 900, 500);
+    expect(grid.columns * grid.width).toBeLessThanOrEqual(900.001);
+    expect(grid.rows * grid.height).toBeLessThanOrEqual(500.001);
+    expect(grid.columns * grid.rows).toBeGreaterThanOrEqual(many);
+    const [first, second] = [cellAt(grid, 0), cellAt(grid, 1)];
+    expect(first.width).toBeGreaterThan(5);
+    if (grid.columns > 1) expect(second.x).toBeGreaterThanOrEqual(first.x + first.width);
+    const slots = slotGrid(many, first);
+    expect(slots.columns * slots.width).toBeLessThanOrEqual(first.width + 0.001);
+    expect(Math.ceil(many / slots.columns) * slots.height).toBeLessThanOrEqual(first.height + 0.001);
+  }
+});
+
+test('what is measured is a part of a core or of the memory of the node', () => {
+  expect(measuredShare(data, 'cpu', 1)).toBe(2.5);
+  expect(measuredShare(data, 'memory', 1)).toBe(0.5);
+  expect(measuredShare(data, 'gpu_memory', 1)).toBe(0.5);
+  // Nobody told, or the node has no GPU, or it is of the past.
+  expect(measuredShare(data, 'cpu', 2)).toBeNull();
+  expect(measuredShare(data, 'gpu_memory', 0)).toBeNull();
+  expect(measuredShare({ ...data, measured: null }, 'cpu', 1)).toBeNull();
+});
+
+test('nodes and bundles come by columns, with places in lists', () => {
+  const columns = <T extends object>(rows: T[]) =>
+    Object.fromEntries(
+      Object.keys(rows[0] ?? {}).map((key) => [key, rows.map((row) => row[key as keyof T])]),
+    );
+  const nodes = data.nodes.map((one, at) => ({ ...one, total: at === 0 ? NONE : 0, used: 0 }));
+  const bundles = data.bundles.map(({ index, node }, at) => ({
+    group: 0,
+    index,
+    node,
+    resources: at === 0 ? 0 : NONE,
+  }));
+  const packed = {
+    ...data,
+    nodes: columns(nodes),
+    bundles: columns(bundles),
+    groups: [{ id: 'g', name: 'train' }],
+    amounts: [{ CPU: 4 }],
+    workers: { ...data.workers, annotation: [] },
+  } as unknown as PhysicalAnswer;
+  const told = unpack(packed);
+  expect(told.nodes).toEqual(
+    data.nodes.map((one, at) => ({ ...one, total: at === 0 ? null : { CPU: 4 }, used: { CPU: 4 } })),
+  );
+  expect(told.bundles).toEqual(
+    data.bundles.map((one, at) => ({
+      ...one,
+      group: 'g',
+      name: 'train',
+      resources: at === 0 ? { CPU: 4 } : null,
+    })),
+  );
+  expect(told.workers.annotation).toEqual(data.workers.key.map(() => NONE));
+  expect(told).not.toHaveProperty('amounts');
+});

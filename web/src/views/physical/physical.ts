@@ -1,0 +1,262 @@
+/** The physical view: what the server answers, and where each node and worker is drawn. */
+
+import type { Measured, PhysicalBundle, PhysicalNode } from '../../api/schema';
+import { NONE } from '../../base/grid';
+
+export type {
+  NodeAnswer,
+  NodeWorker as PhysicalWorker,
+  PhysicalBundle,
+  PhysicalNode,
+  TransferPair,
+  TransfersAnswer as Transfers,
+} from '../../api/schema';
+
+export interface Physical {
+  session: string;
+  at_ns: number | null;
+  live: boolean;
+  nodes: PhysicalNode[];
+  workers: {
+    key: string[];
+    node: number[];
+    kind: number[];
+    is_internal: boolean[];
+    pid: number[];
+    job: number[];
+    actor_class: number[];
+    actor_state: number[];
+    function: number[];
+    running: number[];
+    blocked: number[];
+    reserved: number[];
+    bundle: number[];
+    bytes: number[];
+    annotation: number[];
+  };
+  bundles: PhysicalBundle[];
+  kinds: string[];
+  jobs: string[];
+  classes: string[];
+  states: string[];
+  functions: string[];
+  reserved: Record<string, number>[];
+  values: string[];
+  nodes_total: number;
+  workers_total: number;
+  bundles_total: number;
+  workers_left_out: number;
+  annotations: string[];
+  /** What is measured now; null: of a time in the past, or of a session that is over. */
+  measured: Measured | null;
+}
+
+type Rows<T> = { [K in keyof T]: T[K][] };
+
+/** The same as the server sends it: nodes and bundles by columns, with places in lists; -1 is none. */
+export interface PhysicalAnswer extends Omit<Physical, 'nodes' | 'bundles'> {
+  nodes: Rows<Omit<PhysicalNode, 'total' | 'used'> & { total: number; used: number }>;
+  bundles: { group: number[]; index: number[]; node: number[]; resources: number[] };
+  groups: { id: string; name: string | null }[];
+  amounts: Record<string, number>[];
+}
+
+/** What the server sent, with nodes and bundles as objects. */
+export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical {
+  const { nodes, bundles, workers } = answer;
+  return {
+    ...answer,
+    nodes: nodes.id.map((_, at) => {
+      const field = <K extends keyof typeof nodes>(name: K) => nodes[name][at] as (typeof nodes)[K][number];
+      return {
+        id: field('id'),
+        name: field('name'),
+        node_ip: field('node_ip'),
+        is_head: field('is_head'),
+        is_known: field('is_known'),
+        start_ns: field('start_ns'),
+        total: amounts[field('total')] ?? null,
+        used: amounts[field('used')] ?? {},
+        internal: field('internal'),
+        workers: field('workers'),
+        actors: field('actors'),
+        running: field('running'),
+        blocked: field('blocked'),
+        bytes: field('bytes'),
+        left_out: field('left_out'),
+      };
+    }),
+    bundles: bundles.group.map((group, at) => ({
+      group: groups[group]?.id ?? '',
+      name: groups[group]?.name ?? null,
+      index: bundles.index[at] ?? NONE,
+      node: bundles.node[at] ?? NONE,
+      resources: amounts[bundles.resources[at] ?? NONE] ?? null,
+    })),
+    workers: {
+      ...workers,
+      annotation: workers.annotation.length > 0 ? workers.annotation : workers.key.map(() => NONE),
+    },
+  };
+}
+
+/** What a worker is sized by: a resource's name, or one of these. */
+export const SIZE_EQUAL = 'equal';
+export const SIZE_BYTES = 'bytes';
+/**
+ * What it is coloured by: one of these, `m:` and what is measured, `r:` and a resource, or `a:` and the name of
+ * an annotation.
+ */
+export const COLORS = ['function', 'class', 'job'] as const;
+export type Color =
+  | { by: 'function' }
+  | { by: 'class' }
+  | { by: 'job' }
+  | { by: 'measured'; name: MeasuredName }
+  | { by: 'resource'; name: string }
+  | { by: 'annotation'; name: string };
+
+/** What is measured of workers. */
+export const MEASURED_NAMES = ['cpu', 'memory', 'gpu_memory'] as const;
+export type MeasuredName = (typeof MEASURED_NAMES)[number];
+
+/** What a worker uses, as a part of one core or of its node's memory; null: nobody told. */
+export function measuredShare(data: Physical, name: MeasuredName, worker: number): number | null {
+  const { measured } = data;
+  if (measured === null) return null;
+  const node = data.workers.node[worker] ?? NONE;
+  const used = measured[name][worker] ?? NONE;
+  const all =
+    name === 'cpu' ? 100 : (measured[name === 'memory' ? 'mem_total' : 'gpu_mem_total'][node] ?? NONE);
+  return used < 0 || all <= 0 ? null : used / all;
+}
+
+export function parseColor(text: string | undefined): Color {
+  const measured = MEASURED_NAMES.find((name) => text === `m:${name}`);
+  if (measured !== undefined) return { by: 'measured', name: measured };
+  if (text?.startsWith('r:') && text.length > 2) return { by: 'resource', name: text.slice(2) };
+  if (text?.startsWith('a:') && text.length > 2) return { by: 'annotation', name: text.slice(2) };
+  return { by: COLORS.find((name) => name === text) ?? 'function' };
+}
+
+/** One place in a node: a worker, or (worker -1) a bundle that nobody is in. */
+export interface Slot {
+  worker: number;
+  bundle: number;
+}
+
+/**
+ * The slots of each node: workers outside of bundles, then each bundle's, of which an empty one has one too.
+ * Processes of Ray's own only `withInternal`.
+ */
+export function slotsOf(data: Physical, withInternal = false): Slot[][] {
+  const slots: Slot[][] = data.nodes.map(() => []);
+  const within = new Map<number, Slot[]>();
+  data.workers.node.forEach((node, worker) => {
+    if (data.workers.is_internal[worker] && !withInternal) return;
+    const bundle = data.workers.bundle[worker] ?? NONE;
+    const slot = { worker, bundle };
+    if (bundle === NONE) slots[node]?.push(slot);
+    else within.set(bundle, [...(within.get(bundle) ?? []), slot]);
+  });
+  data.bundles.forEach((bundle, at) => {
+    slots[bundle.node]?.push(...(within.get(at) ?? [{ worker: NONE, bundle: at }]));
+  });
+  return slots;
+}
+
+/** The order of the nodes, as places: as they came (the head, then by name), or the fullest first. */
+export function orderOf(data: Physical, order: string | undefined): number[] {
+  const places = data.nodes.map((_, at) => at);
+  if (order !== 'used') return places;
+  const share = data.nodes.map((node) => usedShare(node, 'CPU') ?? 0);
+  return places.sort((a, b) => {
+    const [one, other] = [data.nodes[a], data.nodes[b]];
+    return (
+      Number(other?.is_head) - Number(one?.is_head) ||
+      (share[b] ?? 0) - (share[a] ?? 0) ||
+      (other?.running ?? 0) - (one?.running ?? 0) ||
+      a - b
+    );
+  });
+}
+
+/** The part of a node's resource that is reserved; null if it has none of it or nobody told. */
+export function usedShare(node: PhysicalNode, name: string): number | null {
+  const total = node.total?.[name];
+  return total === undefined || total <= 0 ? null : (node.used[name] ?? 0) / total;
+}
+
+/** Names of all resources that a node has or a worker holds: CPU, GPU and memory first. */
+export function resourcesOf(data: Physical): string[] {
+  const first = ['CPU', 'GPU', 'memory'];
+  const names = new Set<string>();
+  for (const node of data.nodes) for (const name of Object.keys(node.total ?? {})) names.add(name);
+  for (const held of data.reserved) for (const name of Object.keys(held)) names.add(name);
+  names.delete('object_store_memory');
+  const rest = [...names].filter((name) => !first.includes(name)).sort();
+  return [...first.filter((name) => name !== 'GPU' || names.has(name)), ...rest];
+}
+
+/** How full each worker is drawn, 0 to 1 of the one that holds most; all full where nobody holds any. */
+export function fills(data: Physical, size: string): number[] {
+  const { reserved, bytes, key } = data.workers;
+  if (size === SIZE_EQUAL) return key.map(() => 1);
+  const held =
+    size === SIZE_BYTES
+      ? key.map((_, at) => bytes[at] ?? 0)
+      : reserved.map((place) => data.reserved[place]?.[size] ?? 0);
+  const most = held.reduce((a, b) => Math.max(a, b), 0);
+  return held.map((value) => (most === 0 ? 1 : value / most));
+}
+
+/** The numbers of an annotation's values and the least and largest of them; null if one is no number. */
+export function numeric(values: readonly string[]): { of: number[]; least: number; most: number } | null {
+  const of = values.map((value) => (value.trim() === '' ? Number.NaN : Number(value)));
+  if (of.length === 0 || of.some((value) => !Number.isFinite(value))) return null;
+  return { of, least: Math.min(...of), most: Math.max(...of) };
+}
+
+/** What of a cell is above its slots, in pixels of the screen, by the cell's width there. */
+export function headOf(width: number): number {
+  if (width < 60) return width < 36 ? 0 : 3;
+  return width < 150 ? 20 : 40;
+}
+
+/** Names that tell nodes apart: of those with the same name the beginning of the id too. */
+export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
+  const many = new Map<string, number>();
+  for (const node of nodes) many.set(node.name, (many.get(node.name) ?? 0) + 1);
+  return nodes.map((node) =>
+    (many.get(node.name) ?? 0) > 1 ? `${node.name} · ${node.id.slice(0, 6)}` : node.name,
+  );
+}
+
+/** The nodes and the workers with a text in their name, id, pid, function or class; null: nothing is sought. */
+export function matches(
+  data: Physical,
+  text: string,
+): { nodes: ReadonlySet<number>; workers: ReadonlySet<number> } | null {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === '') return null;
+  const nodes = new Set<number>();
+  const workers = new Set<number>();
+  data.nodes.forEach((node, at) => {
+    const texts = [node.name, node.node_ip ?? ''];
+    if (node.id.startsWith(wanted) || texts.some((one) => one.toLowerCase().includes(wanted))) nodes.add(at);
+  });
+  const some = (names: readonly string[]) => names.map((name) => name.toLowerCase().includes(wanted));
+  const functions = some(data.functions);
+  const classes = some(data.classes);
+  const { key, pid, node, function: runs, actor_class } = data.workers;
+  key.forEach((id, at) => {
+    const found =
+      nodes.has(node[at] ?? NONE) ||
+      id.startsWith(wanted) ||
+      String(pid[at]) === wanted ||
+      functions[runs[at] ?? NONE] === true ||
+      classes[actor_class[at] ?? NONE] === true;
+    if (found) workers.add(at);
+  });
+  return { nodes, workers };
+}

@@ -1,0 +1,105 @@
+/** What is drawn of the physical view: which node is where, what a worker and a node are called. */
+
+import { amount } from '../../base/format';
+import { type Box, cellAt, type Grid, NONE, slotGrid } from '../../base/grid';
+import {
+  type Color,
+  headOf,
+  type Physical,
+  type PhysicalNode,
+  type Slot,
+  type TransferPair,
+} from './physical';
+
+/** From the grid's coordinates to the canvas's. */
+export interface Camera {
+  scale: number;
+  x: number;
+  y: number;
+}
+
+export interface Scene {
+  data: Physical;
+  names: string[];
+  slots: Slot[][];
+  /** The most slots that a node has. */
+  most: number;
+  /** Places of the nodes in the order in which they are drawn, and the other way round. */
+  order: number[];
+  grid: Grid;
+  fills: number[];
+  /** Whether workers differ in what they hold. */
+  sized: boolean;
+  color: Color;
+  /** The resource whose reserved share nodes show. */
+  resource: string;
+  found: { nodes: ReadonlySet<number>; workers: ReadonlySet<number> } | null;
+  /** Whether filters pick what counts: workers that run none of it are pale. */
+  filtered: boolean;
+  pairs: TransferPair[];
+  node: number;
+  worker: number;
+  texts: { driver: string; internal: string; head: string; idle: string; bundle: string };
+}
+
+export function cellBox(scene: Scene, camera: Camera, place: number): Box {
+  const { x, y, width, height } = cellAt(scene.grid, place);
+  return {
+    x: x * camera.scale + camera.x,
+    y: y * camera.scale + camera.y,
+    width: width * camera.scale,
+    height: height * camera.scale,
+  };
+}
+
+/** The boxes of a cell's slots. */
+export function slotBoxes(scene: Scene, cell: Box, node: number): Box[] {
+  const slots = scene.slots[node] ?? [];
+  const head = headOf(cell.width);
+  const pad = cell.width < 60 ? 1 : 5;
+  const room = {
+    x: cell.x + pad,
+    y: cell.y + head + pad,
+    width: cell.width - 2 * pad,
+    height: cell.height - head - 2 * pad,
+  };
+  // Like workers are alike in size on all nodes, unless one has very many more than the others.
+  const shape = slotGrid(Math.max(slots.length, Math.min(scene.most, 4 * Math.max(1, slots.length))), room);
+  const gap = Math.min(4, Math.max(0.5, shape.width * 0.08));
+  return slots.map((_, at) => ({
+    x: room.x + (at % shape.columns) * shape.width + gap / 2,
+    y: room.y + Math.floor(at / shape.columns) * shape.height + gap / 2,
+    width: shape.width - gap,
+    height: shape.height - gap,
+  }));
+}
+
+/** `CPU 3/4 · GPU 1/2 · memory 1 GiB/8 GiB`: what of a node's resources is reserved. */
+export function usedText(node: PhysicalNode): string {
+  const names = Object.keys(node.total ?? node.used).filter((name) => name !== 'object_store_memory');
+  const rank = (name: string) => ['CPU', 'GPU', 'memory'].indexOf(name) + 1 || 9;
+  return names
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+    .filter((name) => name !== 'memory' || (node.used[name] ?? 0) > 0)
+    .map((name) => {
+      const total = node.total?.[name];
+      const used = amount(name, node.used[name] ?? 0);
+      return `${name} ${used}${total === undefined ? '' : `/${amount(name, total)}`}`;
+    })
+    .join(' · ');
+}
+
+/** The class of the actor and what runs, or what it is. */
+export function labelOf(scene: Scene, worker: number): [string, string] {
+  const { workers, classes, functions, kinds } = scene.data;
+  const running = workers.running[worker] ?? 0;
+  const name = functions[workers.function[worker] ?? NONE];
+  const many = running > 1 ? ` ×${running}` : '';
+  const kind = kinds[workers.kind[worker] ?? NONE];
+  const actor = classes[workers.actor_class[worker] ?? NONE];
+  const runs = name === undefined ? '' : `${name}${many}`;
+  if (workers.is_internal[worker]) return [scene.texts.internal, actor ?? runs];
+  if (kind === 'DRIVER') return [scene.texts.driver, runs];
+  if (actor !== undefined) return [actor, runs.startsWith(`${actor}.`) ? runs.slice(actor.length) : runs];
+  return [runs || scene.texts.idle, ''];
+}

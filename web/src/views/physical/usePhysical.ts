@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { useSessionInterval } from '../../api/queries';
+import type { Filters } from '../../base/url';
+import { type NodeAnswer, type Physical, type PhysicalAnswer, type Transfers, unpack } from './physical';
+
+/** What is where at `at` (ns), or now: then it follows the session. */
+export function usePhysical(
+  session: string,
+  at: string | undefined,
+  filters: Filters,
+  more: { annotation: string | undefined; bytes: boolean },
+) {
+  const interval = useSessionInterval(session);
+  return useQuery<Physical>({
+    queryKey: ['physical', session, at ?? 'now', filters, more],
+    queryFn: async ({ signal }) =>
+      unpack(
+        await get<PhysicalAnswer>(
+          '/flow/physical',
+          {
+            session,
+            at_ns: at,
+            annotation_name: more.annotation,
+            with_bytes: more.bytes ? 'true' : undefined,
+            ...filters,
+          },
+          signal,
+        ),
+      ),
+    placeholderData: (before) => (before?.session === session ? before : undefined),
+    refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
+  });
+}
+
+/** One node in full at a time. */
+export function useNode(session: string, at: string | undefined, id: string | undefined, filters: Filters) {
+  const interval = useSessionInterval(session);
+  return useQuery<NodeAnswer>({
+    queryKey: ['physical-node', session, at ?? 'now', id, filters],
+    queryFn: ({ signal }) =>
+      get<NodeAnswer>('/flow/physical/node', { session, at_ns: at, on_node: id, ...filters }, signal),
+    enabled: id !== undefined,
+    retry: false,
+    placeholderData: (before) => (before?.node.id === id ? before : undefined),
+    refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
+  });
+}
+
+/** What went from node to node until `at` (ns), or now; in the last `span` (ns) or from the beginning. */
+export function useTransfers(session: string, at: string | undefined, span: number | undefined) {
+  return useQuery<Transfers>({
+    queryKey: ['transfers', session, at ?? 'now', span],
+    queryFn: ({ signal }) =>
+      get<Transfers>(
+        '/flow/transfers',
+        { session, until_ns: at, span_ns: span === undefined ? undefined : String(span) },
+        signal,
+      ),
+    placeholderData: (before) => (before?.session === session ? before : undefined),
+    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  });
+}

@@ -1,0 +1,43 @@
+import { TextInput } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { type FlowView, withSettings } from '../../base/url';
+import { useSessionUrl } from '../../ui/useUrl';
+
+/** px, by the room that the view's other controls leave. */
+const WIDTHS: Record<FlowView, number> = { logical: 200, physical: 190, gantt: 170, flame: 180, stack: 190 };
+
+/** What is searched for in a view (`find` in the URL). Escape leaves the box, or `clears` it. */
+export function FindBox(props: {
+  view: FlowView;
+  label: string;
+  clears?: boolean;
+  found?: ReactNode;
+  foundWidth?: number;
+  onEnter?: () => void;
+}) {
+  const [url, change] = useSessionUrl();
+  const set = (text: string) =>
+    change((before) => withSettings(before, { find: text || undefined }), { replace: true });
+  return (
+    <TextInput
+      size="xs"
+      w={WIDTHS[props.view]}
+      placeholder={props.label}
+      aria-label={props.label}
+      leftSection={<IconSearch size={14} />}
+      rightSection={props.found}
+      rightSectionWidth={props.foundWidth}
+      value={url.settings?.find ?? ''}
+      onChange={(event) => set(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') props.onEnter?.();
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        if (props.clears) set('');
+        else event.currentTarget.blur();
+      }}
+      data-testid={`${props.view}-find`}
+    />
+  );
+}

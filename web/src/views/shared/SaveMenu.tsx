@@ -1,0 +1,54 @@
+import { ActionIcon, Menu, Tooltip } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import type { RefObject } from 'react';
+import { useTranslation } from 'react-i18next';
+import { download } from '../../base/download';
+import { useSessionUrl } from '../../ui/useUrl';
+
+/** Save what a view shows: its picture, or the `data` that it is drawn from. */
+export function SaveMenu(props: {
+  view: string;
+  disabled: boolean;
+  picture: RefObject<HTMLCanvasElement | null>;
+  data: unknown;
+}) {
+  const [{ session }] = useSessionUrl();
+  const { t } = useTranslation();
+  const name = `${session}-${props.view}`;
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Tooltip label={t('gantt.export')}>
+          <ActionIcon
+            size={26}
+            aria-label={t('gantt.export')}
+            disabled={props.disabled}
+            data-testid={`${props.view}-export`}
+          >
+            <IconDownload size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          onClick={() =>
+            props.picture.current?.toBlob((blob) => {
+              if (blob) download(`${name}.png`, blob);
+            })
+          }
+          data-testid={`${props.view}-png`}
+        >
+          {t('gantt.png')}
+        </Menu.Item>
+        <Menu.Item
+          onClick={() =>
+            download(`${name}.json`, new Blob([JSON.stringify(props.data)], { type: 'application/json' }))
+          }
+          data-testid={`${props.view}-json`}
+        >
+          {t('gantt.json')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

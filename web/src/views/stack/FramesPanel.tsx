@@ -1,0 +1,216 @@
+import { ActionIcon, Button, Switch, Tooltip } from '@mantine/core';
+import { IconCode, IconX } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/client';
+import { count, shortId } from '../../base/format';
+import { toItem } from '../../base/url';
+import { Field, Fields, Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { CopyButton, Time } from '../../ui/small';
+import { useTold } from '../../ui/useTold';
+import { useSessionUrl } from '../../ui/useUrl';
+import { useCodeName } from './FrameLine';
+import css from './FramesPanel.module.css';
+import { type Frames, type FramesProblem, type FramesWorker, type MergedFrame, stackText } from './frames';
+import shared from './stack.module.css';
+
+/** Takes the frames of all that runs. Disabled, it says why. */
+export function TakeFrames(props: { why: string | null; taking: boolean; onTake: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <Tooltip label={props.why ?? t('frames.takeHint')} multiline maw={300}>
+      <span>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconCode size={15} />}
+          disabled={props.why !== null}
+          loading={props.taking}
+          onClick={props.onTake}
+          data-testid="frames-take"
+        >
+          {t('frames.take')}
+        </Button>
+      </span>
+    </Tooltip>
+  );
+}
+
+function Worker({ worker }: { worker: FramesWorker }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  return (
+    <li className={shared.example}>
+      <Link
+        to={toItem(url, 'workers', worker.worker_id)}
+        title={worker.worker_id}
+        className="rs-link rs-mono"
+      >
+        {shortId(worker.worker_id)}
+      </Link>
+      <span className="rs-dim rs-ellipsis" title={worker.node_id ?? undefined}>
+        {worker.pid !== null && t('stack.pid', { pid: worker.pid })}
+        {worker.node_id !== null && ` · ${shortId(worker.node_id)}`}
+      </span>
+    </li>
+  );
+}
+
+function Problem({ problem }: { problem: FramesProblem }) {
+  const { t, i18n } = useTranslation();
+  const known = `frames.problem.${problem.code}`;
+  const text = i18n.exists(known);
+  return (
+    <div className={css.problem} data-testid="frames-problem" data-code={problem.code}>
+      <p>
+        <b>{text ? t(`${known}.message` as 'frames.problem.gone.message') : problem.message}</b>{' '}
+        <span className="rs-dim rs-num">{t('frames.ofWorkers', { n: count(problem.count) })}</span>
+      </p>
+      <p className="rs-break">
+        {text ? t(`${known}.remedy` as 'frames.problem.gone.remedy') : problem.remedy}
+      </p>
+      <details>
+        <summary>{t('frames.which')}</summary>
+        <ul className="rs-plain">
+          {problem.workers.map((worker) => (
+            <Worker key={worker.worker_id} worker={worker} />
+          ))}
+          {problem.count > problem.workers.length && (
+            <li className="rs-dim">
+              {t('stack.between', { n: count(problem.count - problem.workers.length) })}
+            </li>
+          )}
+        </ul>
+      </details>
+    </div>
+  );
+}
+
+/** When the frames were taken, of whom, and of whom there are none and why. */
+export function FramesPanel(props: {
+  frames: Frames | undefined;
+  error: Error | null;
+  whole: boolean;
+  taking: boolean;
+  onWhole: (whole: boolean) => void;
+  onClear: () => void;
+}) {
+  const { frames, error } = props;
+  const { t } = useTranslation();
+  const say = useTold();
+  const told = error instanceof ApiError ? say(error) : null;
+  const idle = frames?.nodes.reduce((sum, node) => sum + node.idle_threads, 0) ?? 0;
+  return (
+    <Section
+      title={t('frames.title')}
+      testId="frames-panel"
+      right={
+        <Tooltip label={t('frames.clear')}>
+          <ActionIcon
+            size={24}
+            aria-label={t('frames.clear')}
+            onClick={props.onClear}
+            data-testid="frames-clear"
+          >
+            <IconX size={15} />
+          </ActionIcon>
+        </Tooltip>
+      }
+    >
+      {error !== null && (
+        <div className={css.problem} role="alert">
+          <p>
+            <b className="rs-break">{told?.message ?? t('error.network')}</b>
+          </p>
+          <p className="rs-break">{told === null ? t('error.networkRemedy') : told.remedy}</p>
+        </div>
+      )}
+      {frames !== undefined && (
+        <div aria-live="polite">
+          <p>
+            {t('frames.takenAt')} <Time ns={frames.at_ns} exact />
+            {' · '}
+            <span className="rs-num">{t('frames.ofWorkers', { n: count(frames.workers.length) })}</span>
+          </p>
+          {frames.asked === 0 && frames.problems.length === 0 && (
+            <p className="rs-dim">{t('frames.nobody')}</p>
+          )}
+          {frames.left_out > 0 && (
+            <p className="rs-dim">{t('frames.leftOut', { n: count(frames.left_out) })}</p>
+          )}
+          {idle > 0 && <p className="rs-dim">{t('frames.idleThreads', { n: count(idle) })}</p>}
+          {frames.folded_frames > 0 && (
+            <p className="rs-dim">{t('frames.folded', { n: count(frames.folded_frames) })}</p>
+          )}
+          {frames.problems.map((problem) => (
+            <Problem key={`${problem.code} ${problem.message}`} problem={problem} />
+          ))}
+        </div>
+      )}
+      <Switch
+        size="xs"
+        mt={8}
+        label={t('frames.whole')}
+        description={t('frames.wholeHint')}
+        checked={props.whole}
+        disabled={props.taking}
+        onChange={(event) => props.onWhole(event.currentTarget.checked)}
+        data-testid="frames-whole"
+      />
+    </Section>
+  );
+}
+
+/** The frame that is selected, and some of the workers that are in it. */
+export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: Frames }) {
+  const { t } = useTranslation();
+  const nameOf = useCodeName();
+  const workers = new Map(frames.workers.map((worker) => [worker.worker_id, worker]));
+  const around = frames.nodes.find((node) => node.frames.some((each) => each.id === frame.id))?.frames ?? [];
+  const examples = frame.examples.flatMap((id) => workers.get(id) ?? []);
+  return (
+    <Section
+      title={<span className={`rs-break ${shared.frameName}`}>{nameOf(frame)}</span>}
+      testId="frame-detail"
+      right={<CopyButton text={stackText(around, frame)} label={t('frames.copy')} />}
+    >
+      <Fields>
+        {frame.kind === 'code' && (
+          <>
+            <Field name={t('frames.file')}>
+              <span className="rs-break rs-mono">{frame.file}</span>
+            </Field>
+            <Field name={t('frames.line')}>
+              <span className="rs-num">{frame.line ?? '–'}</span>
+            </Field>
+          </>
+        )}
+        <Field name={t('frames.stacks')} hint={t('frames.stacksHint')}>
+          <span className="rs-num">{count(frame.count)}</span>
+        </Field>
+        <Field name={t('frames.endHere')}>
+          <span className="rs-num">{count(frame.own)}</span>
+        </Field>
+        <Field name={t('frames.activeName')} hint={t('frames.activeHint')}>
+          <span className="rs-num">{count(frame.active)}</span>
+        </Field>
+        <Field name={t('frames.workers')}>
+          <span className="rs-num">{count(frame.workers)}</span>
+        </Field>
+      </Fields>
+      {(frame.kind === 'await' || frame.kind === 'none') && (
+        <p className="rs-dim">{t(`frames.${frame.kind}Hint`)}</p>
+      )}
+      <h4 className={shared.head}>
+        {frame.workers > examples.length
+          ? t('frames.someOf', { shown: examples.length, total: count(frame.workers) })
+          : t('frames.workers')}
+      </h4>
+      <ul className="rs-plain">
+        {examples.map((worker) => (
+          <Worker key={worker.worker_id} worker={worker} />
+        ))}
+      </ul>
+    </Section>
+  );
+}

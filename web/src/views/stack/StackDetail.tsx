@@ -1,0 +1,213 @@
+import { IconChevronRight } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { count, duration, nanosBetween, shortId } from '../../base/format';
+import { type SessionUrl, toFlow, toView, withSettings } from '../../base/url';
+import { Field, Fields, Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { Dash, Time } from '../../ui/small';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './StackDetail.module.css';
+import { SituationBadge, situationColor, useNodeName } from './StackTree';
+import type { Stack, StackLink, StackNode } from './stack';
+import shared from './stack.module.css';
+
+/** The node that is selected: its numbers, some of its attempts, and where to look at them further. */
+export function NodeDetail(props: {
+  node: StackNode;
+  nodes: readonly StackNode[];
+  at: number;
+  onSelect: (id: string) => void;
+  /** Takes the Python frames of the node and what is below it; absent where there can be none. */
+  onFrames?: () => void;
+}) {
+  const { node, at } = props;
+  const [url] = useSessionUrl();
+  const { t, i18n } = useTranslation();
+  const nameOf = useNodeName();
+  const parent = props.nodes.find((each) => each.id === node.parent);
+  const range = (ns: number | null) =>
+    ns === null ? (
+      <Dash />
+    ) : (
+      <>
+        <Time ns={ns} exact /> <span className="rs-dim rs-num">({duration(Math.max(0, at - ns))})</span>
+      </>
+    );
+  return (
+    <Section title={<span className="rs-break">{nameOf(node)}</span>} testId="stack-detail">
+      <Fields>
+        {node.situation !== 'unknown' && (
+          <Field name={t('stack.situationName')}>
+            <SituationBadge situation={node.situation} />
+          </Field>
+        )}
+        {node.type !== null && i18n.exists(`type.${node.type}`) && (
+          <Field name={t('column.type')}>{t(`type.${node.type}` as 'type.NORMAL_TASK')}</Field>
+        )}
+        <Field name={t('stack.here')}>
+          <span className="rs-num">{count(node.count)}</span>
+        </Field>
+        {node.total !== node.count && (
+          <Field name={t('stack.withBelow')}>
+            <span className="rs-num">{count(node.total)}</span>
+          </Field>
+        )}
+        {node.count > 1 && node.newest_ns !== node.oldest_ns ? (
+          <>
+            <Field name={t('stack.oldest')}>{range(node.oldest_ns)}</Field>
+            <Field name={t('stack.newest')}>{range(node.newest_ns)}</Field>
+          </>
+        ) : (
+          node.oldest_ns !== null && <Field name={t('stack.since')}>{range(node.oldest_ns)}</Field>
+        )}
+        {node.deepest > 0 && (
+          <Field name={t('stack.awaited')} hint={t('stack.deepestHint')}>
+            <span className="rs-num">{count(node.deepest)}</span>
+          </Field>
+        )}
+      </Fields>
+      {node.blocked_on.length > 0 && (
+        <>
+          <h4 className={shared.head}>{t('stack.waitsForHead')}</h4>
+          <ul className="rs-plain">
+            {node.blocked_on.map((on) => (
+              <li key={on.node} className={shared.example}>
+                <button type="button" className="rs-stack-jump" onClick={() => props.onSelect(on.node)}>
+                  {nameOf(on)}
+                </button>
+                <SituationBadge situation={on.situation} />
+                {on.count > 1 && <span className="rs-num rs-dim">×{count(on.count)}</span>}
+                {on.examples[0] !== undefined && (
+                  <Link
+                    to={{ ...url, task: on.examples[0], attempt: undefined }}
+                    title={on.examples[0]}
+                    className="rs-link rs-mono"
+                  >
+                    {shortId(on.examples[0])}
+                  </Link>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {node.examples.length > 0 && (
+        <>
+          <h4 className={shared.head}>
+            {node.count > node.examples.length
+              ? t('stack.examplesOf', { shown: node.examples.length, total: count(node.count) })
+              : t('stack.examples')}
+          </h4>
+          <ul className="rs-plain">
+            {node.examples.map((example) => (
+              <li key={`${example.task_id}:${example.attempt}`} className={shared.example}>
+                <Link
+                  to={{ ...url, task: example.task_id, attempt: example.attempt }}
+                  title={example.task_id}
+                  className="rs-link rs-mono"
+                  testId="stack-example"
+                >
+                  {shortId(example.task_id)}
+                </Link>
+                <span className="rs-num">
+                  {duration(Math.max(0, nanosBetween(example.since_ns, at) ?? 0))}
+                </span>
+                <span className="rs-dim rs-ellipsis" title={example.node_id ?? undefined}>
+                  {example.worker_pid !== null && t('stack.pid', { pid: example.worker_pid })}
+                  {example.node_id !== null && ` · ${shortId(example.node_id)}`}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <div className="rs-stack-links">
+        {props.onFrames !== undefined && (
+          <button
+            type="button"
+            className={`rs-link ${css.framesLink}`}
+            onClick={props.onFrames}
+            data-testid="frames-of-node"
+          >
+            {t('frames.ofNode')}
+          </button>
+        )}
+        {node.count > 0 && node.name !== '' && (
+          <Link to={tasksOf(url, node, parent, at)} testId="stack-to-tasks">
+            {t('stack.toTasks')}
+          </Link>
+        )}
+        <Link to={ganttAt(url, node, at)} testId="stack-to-gantt">
+          {t('stack.toGantt')}
+        </Link>
+      </div>
+    </Section>
+  );
+}
+
+/** The attempts of the node's function that were in flight then; under its caller, where that is one. */
+function tasksOf(url: SessionUrl, node: StackNode, parent: StackNode | undefined, at: number): SessionUrl {
+  const caller = parent?.count === 1 && parent.others === 0 ? parent.examples[0]?.task_id : undefined;
+  return toView(url, 'tasks', {
+    ...url.filters,
+    func_name: node.name,
+    since_ns: String(at),
+    until_ns: String(at),
+    ...(caller !== undefined && { caller_task_id: caller }),
+  });
+}
+
+/** The Gantt from the oldest of the node until a little after this time. */
+function ganttAt(url: SessionUrl, node: StackNode, at: number): SessionUrl {
+  const age = Math.max(at - (node.oldest_ns ?? at), 20e6);
+  return withSettings(toFlow(url, 'gantt'), {
+    from: String(Math.round(at - age * 1.2)),
+    to: String(Math.round(at + age * 0.4)),
+  });
+}
+
+/** Who waits for whom, from where it begins to what is waited for in the end. */
+export function Chains({ stack, onSelect }: { stack: Stack; onSelect: (id: string) => void }) {
+  const { t } = useTranslation();
+  const nameOf = useNodeName();
+  if (stack.chains.length === 0)
+    return (
+      <Section title={t('stack.chains')} testId="stack-chains">
+        <p className="rs-dim">{t('stack.noChains')}</p>
+      </Section>
+    );
+  return (
+    <Section title={t('stack.chains')} testId="stack-chains">
+      <ol className="rs-plain">
+        {stack.chains.map((chain) => (
+          <li key={chain.map((link) => link.node).join()} className={css.chain}>
+            {shortened(chain).map((link, at) => (
+              <span key={link?.node ?? 'more'} className={css.link}>
+                {at > 0 && <IconChevronRight size={12} className="rs-dim" aria-hidden />}
+                {link === null ? (
+                  <span className="rs-dim">{t('stack.between', { n: chain.length - 7 })}</span>
+                ) : (
+                  <button
+                    type="button"
+                    className="rs-stack-jump"
+                    title={t(`stack.situation.${link.situation}`)}
+                    onClick={() => onSelect(link.node)}
+                  >
+                    <span className="rs-dot" style={{ background: situationColor(link.situation) }} />
+                    {nameOf(link)}
+                    {link.count > 1 && <span className="rs-num"> ×{count(link.count)}</span>}
+                  </button>
+                )}
+              </span>
+            ))}
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+/** A very long chain by its ends; null stands for what is left out. */
+function shortened(chain: StackLink[]): (StackLink | null)[] {
+  return chain.length <= 8 ? chain : [...chain.slice(0, 3), null, ...chain.slice(-4)];
+}

@@ -1,0 +1,209 @@
+import { IconTarget } from '@tabler/icons-react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { count, duration, nanosBetween } from '../../base/format';
+import { PHASE_STATES } from '../../base/scheduling';
+import { stateColor } from '../../base/tokens';
+import { useSelectedFunction } from '../shared/useSelectedFunction';
+import { FrameLine } from './FrameLine';
+import type { Row } from './frames';
+import css from './StackTree.module.css';
+import type { Situation, StackBlockedOn } from './stack';
+import shared from './stack.module.css';
+import { Marked, Toggle } from './TreeParts';
+
+const ROW = 30;
+/** Deeper calls are not indented further. */
+const DEEPEST_INDENT = 24;
+const INDENT = 16;
+
+export function situationColor(situation: Situation): string {
+  if (situation === 'running') return stateColor(PHASE_STATES.executing);
+  if (situation === 'ended' || situation === 'unknown') return 'var(--rs-tone-quiet)';
+  return stateColor(PHASE_STATES[situation]);
+}
+
+export function SituationBadge({ situation }: { situation: Situation }) {
+  const { t } = useTranslation();
+  return (
+    <span className={`rs-state ${shared.badge}`} title={t(`stack.hint.${situation}`)}>
+      <span className="rs-dot" style={{ background: situationColor(situation) }} />
+      {t(`stack.situation.${situation}`)}
+    </span>
+  );
+}
+
+/** A node's name: drivers and those that nobody told are named by us. */
+export function useNodeName(): (node: { name: string; type: string | null; situation: Situation }) => string {
+  const { t } = useTranslation();
+  return (node) => {
+    if (node.situation === 'unknown') return t('stack.unknownParent');
+    if (node.type === 'DRIVER_TASK') return t('stack.driver');
+    return node.name === '' ? t('common.unknown') : node.name;
+  };
+}
+
+/** `leaf ×6, twig` */
+export function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
+  const nameOf = useNodeName();
+  return (on) => {
+    const byName = new Map<string, number>();
+    for (const each of on) byName.set(nameOf(each), (byName.get(nameOf(each)) ?? 0) + each.count);
+    return [...byName].map(([name, pairs]) => (pairs > 1 ? `${name} ×${count(pairs)}` : name)).join(', ');
+  };
+}
+
+/** The indented tree. The keys are those of trees: up and down, right and left to open and close. */
+export function StackTree(props: {
+  rows: Row[];
+  at: number | null;
+  search: string;
+  selected: string | undefined;
+  onSelect: (id: string) => void;
+  onOpen: (id: string, open: boolean) => void;
+}) {
+  const { rows, selected, onSelect, onOpen } = props;
+  const ofTask = useSelectedFunction();
+  const { t } = useTranslation();
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+    paddingStart: 4,
+    paddingEnd: 4,
+    getItemKey: (at) => rows[at]?.id ?? at,
+  });
+  const current = rows.findIndex((row) => row.id === selected);
+  // To what was selected elsewhere (a chain, a link), not to what moves when the page refreshes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another one is selected.
+  useEffect(() => {
+    if (current >= 0) virtual.scrollToIndex(current, { align: 'auto' });
+  }, [selected]);
+
+  const select = (at: number) => {
+    const row = rows[Math.min(Math.max(at, 0), rows.length - 1)];
+    if (row !== undefined) onSelect(row.id);
+  };
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const row = rows[current];
+    if (event.key === 'ArrowDown') select(current + 1);
+    else if (event.key === 'ArrowUp') select(current < 0 ? 0 : current - 1);
+    else if (event.key === 'Home') select(0);
+    else if (event.key === 'End') select(rows.length - 1);
+    else if (event.key === 'ArrowRight' && row !== undefined) {
+      if (row.parent && !row.open) onOpen(row.id, true);
+      else if (row.parent) select(current + 1);
+    } else if (event.key === 'ArrowLeft' && row !== undefined) {
+      if (row.parent && row.open) onOpen(row.id, false);
+      else if (row.above !== null) onSelect(row.above);
+    } else return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      ref={scroller}
+      className={`rs-scroll ${css.tree}`}
+      role="tree"
+      aria-label={t('stack.tree')}
+      aria-activedescendant={current >= 0 ? `stack-${selected}` : undefined}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      data-testid="stack-tree"
+    >
+      <div style={{ height: virtual.getTotalSize(), position: 'relative' }} role="presentation">
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          const common = {
+            row,
+            top: item.start,
+            height: ROW,
+            padding: 8 + Math.min(row.indent, DEEPEST_INDENT) * INDENT,
+            search: props.search,
+            selected: row.id === selected,
+            onSelect,
+            onOpen,
+          };
+          return row.frame === undefined ? (
+            <TreeLine key={item.key} {...common} at={props.at} ofTask={ofTask} />
+          ) : (
+            <FrameLine key={item.key} {...common} frame={row.frame} />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function TreeLine(props: {
+  row: Row;
+  top: number;
+  height: number;
+  padding: number;
+  at: number | null;
+  /** The function of the task that the panel shows. */
+  ofTask: string | null;
+  search: string;
+  selected: boolean;
+  onSelect: (id: string) => void;
+  onOpen: (id: string, open: boolean) => void;
+}) {
+  const { t } = useTranslation();
+  const nameOf = useNodeName();
+  const waitsFor = useWaitsFor();
+  const { node, parent, open, match } = props.row;
+  const name = nameOf(node);
+  const age = node.oldest_ns === null || props.at === null ? null : nanosBetween(node.oldest_ns, props.at);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys.
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus (aria-activedescendant).
+    <div
+      id={`stack-${node.id}`}
+      className={shared.line}
+      role="treeitem"
+      aria-level={props.row.level}
+      aria-expanded={parent ? open : undefined}
+      aria-selected={props.selected}
+      data-gone={node.count === 0 || undefined}
+      data-deepest={node.deepest > 0 || undefined}
+      data-testid="stack-node"
+      data-name={node.name}
+      data-situation={node.situation}
+      data-of-task={(props.ofTask !== null && node.name === props.ofTask) || undefined}
+      style={{ top: props.top, height: props.height, paddingLeft: props.padding }}
+      onClick={() => props.onSelect(node.id)}
+    >
+      <Toggle parent={parent} open={open} onOpen={(now) => props.onOpen(node.id, now)} />
+      <span className={`${shared.name} rs-ellipsis rs-name`} title={name}>
+        <Marked name={name} match={match} search={props.search} />
+      </span>
+      {node.count > 1 && <b className="rs-num">×{count(node.count)}</b>}
+      {node.situation !== 'unknown' && <SituationBadge situation={node.situation} />}
+      {age !== null && node.situation !== 'ended' && (
+        <span className="rs-num rs-dim" title={t('stack.sinceOldest')}>
+          {duration(Math.max(0, age))}
+        </span>
+      )}
+      {node.blocked_on.length > 0 && (
+        <span className={`rs-dim rs-ellipsis ${css.on}`} title={waitsFor(node.blocked_on)}>
+          {t('stack.waitsFor', { names: waitsFor(node.blocked_on) })}
+        </span>
+      )}
+      {node.deepest > 0 && (
+        <span className={css.mark} title={t('stack.deepestHint')}>
+          <IconTarget size={13} aria-hidden />
+          <span className="rs-ellipsis">{t('stack.deepest')}</span>
+        </span>
+      )}
+      {node.folded_nodes > 0 && (
+        <span className="rs-dim rs-num" title={t('stack.foldedHint')}>
+          {t('stack.folded', { nodes: count(node.folded_nodes), n: count(node.folded_count) })}
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,209 @@
+import { ActionIcon, Switch, Tooltip } from '@mantine/core';
+import { IconDownload, IconStack2 } from '@tabler/icons-react';
+import { useCallback, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Summary } from '../../api/types';
+import { download } from '../../base/download';
+import { count } from '../../base/format';
+import { FilterBar } from '../../ui/FilterBar';
+import { NothingFound } from '../../ui/NothingFound';
+import { Empty, ErrorPanel } from '../../ui/small';
+import { FindBox } from '../shared/FindBox';
+import { TimeSlider } from '../shared/TimeSlider';
+import { useActivity } from '../shared/useActivity';
+import { useMoment } from '../shared/useMoment';
+import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
+import { type Frames, withFrames } from './frames';
+import { Chains, NodeDetail } from './StackDetail';
+import { StackTree, situationColor } from './StackTree';
+import css from './StackView.module.css';
+import { bySituation, lines, type Stack } from './stack';
+import { useFrames } from './useFrames';
+import { useStack } from './useStack';
+
+/** What is in flight at one time: from the drivers down, like branches as one, and who waits for whom. */
+export function StackView({ summary }: { summary: Summary | undefined }) {
+  const { url, settings, at, set } = useMoment();
+  const { t } = useTranslation();
+  const stack = useStack(url.session, at, url.filters);
+  const activity = useActivity(url.session, url.filters);
+  const taken = useFrames(url.session, url.filters);
+  const [whole, setWhole] = useState(false);
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const search = settings.find ?? '';
+  const awaited = settings.only === '1';
+  const { data } = stack;
+  const atNs = at === undefined ? (data?.at_ns ?? null) : Number(at);
+
+  const select = useCallback((id: string) => set({ node: id }), [set]);
+  const open = useCallback((id: string, now: boolean) => {
+    setClosed((before) => {
+      const next = new Set(before);
+      if (now) next.delete(id);
+      else next.add(id);
+      return next;
+    });
+  }, []);
+  // Frames are of now: those of another session or another time are none.
+  const frames = at === undefined && taken.data?.session === url.session ? taken.data : undefined;
+  const failed = at === undefined ? taken.error : null;
+  const why =
+    data?.live === false
+      ? t('frames.ended')
+      : at !== undefined
+        ? t('frames.notNow')
+        : data?.in_flight === 0
+          ? t('frames.nobody')
+          : null;
+  const take = (node?: string, all = whole) => taken.mutate({ node, whole: all });
+  const shown = useMemo(
+    () => withFrames(lines(data?.nodes ?? [], closed, awaited, search), frames, closed, search),
+    [data?.nodes, frames, closed, awaited, search],
+  );
+  const matches = shown.filter((row) => row.match);
+  const situations = useMemo(() => bySituation(data?.nodes ?? []), [data?.nodes]);
+  const folded = (data?.in_flight ?? 0) - situations.reduce((sum, [, number]) => sum + number, 0);
+  const selected = data?.nodes.find((node) => node.id === settings.node);
+  const frame = shown.find((row) => row.id === settings.node)?.frame;
+  const filtered = Object.keys(url.filters).length > 0;
+
+  const next = () => {
+    const after = matches.findIndex((row) => row.id === settings.node);
+    const target = matches[(after + 1) % matches.length];
+    if (target !== undefined) select(target.id);
+  };
+  return (
+    <div className="rs-view" data-testid="stack-view">
+      <FilterBar
+        summary={summary}
+        right={
+          <Tooltip label={t('stack.export')}>
+            <ActionIcon
+              size={26}
+              aria-label={t('stack.export')}
+              disabled={data === undefined}
+              onClick={() => data !== undefined && save(data, frames)}
+              data-testid="stack-export"
+            >
+              <IconDownload size={16} />
+            </ActionIcon>
+          </Tooltip>
+        }
+      />
+      <TimeSlider
+        activity={activity.data}
+        at={atNs}
+        follows={at === undefined}
+        live={data?.live ?? false}
+        onAt={(ns) => set({ at: ns === undefined ? undefined : String(ns) })}
+      />
+      <div className="rs-callstack-bar">
+        <span className="rs-num" data-testid="stack-count">
+          {data === undefined ? t('stack.loading') : t('stack.count', { n: count(data.in_flight) })}
+        </span>
+        {situations.map(([situation, number]) => (
+          <span key={situation} className="rs-state rs-num" title={t(`stack.hint.${situation}`)}>
+            <span className="rs-dot" style={{ background: situationColor(situation) }} />
+            {t(`stack.situation.${situation}`)} <b>{count(number)}</b>
+          </span>
+        ))}
+        {folded > 0 && (
+          <span className="rs-dim rs-num" title={t('stack.foldedHint')}>
+            {t('stack.inFolded', { n: count(folded) })}
+          </span>
+        )}
+        <div className="rs-filters-right">
+          <TakeFrames why={why} taking={taken.isPending} onTake={() => take()} />
+          <Switch
+            size="xs"
+            label={t('stack.only')}
+            checked={awaited}
+            onChange={(event) => set({ only: event.currentTarget.checked ? '1' : undefined })}
+            data-testid="stack-only"
+          />
+          <FindBox
+            view="stack"
+            label={t('stack.find')}
+            found={
+              search.trim() === '' ? null : <span className="rs-num rs-dim">{count(matches.length)}</span>
+            }
+            onEnter={next}
+          />
+        </div>
+      </div>
+      {stack.error !== null && data === undefined ? (
+        <ErrorPanel error={stack.error} onRetry={() => void stack.refetch()} />
+      ) : data !== undefined && data.nodes.length === 0 ? (
+        <div className="rs-view-body rs-stack-body">
+          {filtered ? (
+            <NothingFound title={t('stack.emptyFiltered')} />
+          ) : (
+            <Empty icon={<IconStack2 size={26} />} title={t('stack.empty')}>
+              {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'stack.emptyText')}
+            </Empty>
+          )}
+        </div>
+      ) : (
+        data !== undefined && (
+          <div className="rs-view-body rs-stack-body" data-outdated={stack.isPlaceholderData || undefined}>
+            <div className="rs-view-main rs-stack-left">
+              {(data.folded_nodes > 0 || data.left_out > 0 || data.callers_left_out) && (
+                <div className="rs-stack-note rs-dim">
+                  {data.folded_nodes > 0 && t('stack.truncated', { n: count(data.folded_nodes) })}{' '}
+                  {data.left_out > 0 && t('stack.leftOut', { n: count(data.left_out) })}{' '}
+                  {data.callers_left_out && t('range.callersLeftOut')}
+                </div>
+              )}
+              {shown.length === 0 ? (
+                <Empty icon={<IconStack2 size={26} />} title={t('stack.nothingAwaited')} />
+              ) : (
+                <StackTree
+                  rows={shown}
+                  at={atNs}
+                  search={search}
+                  selected={selected?.id ?? frame?.id}
+                  onSelect={select}
+                  onOpen={open}
+                />
+              )}
+            </div>
+            <div className="rs-stack-right">
+              {selected !== undefined && atNs !== null ? (
+                <NodeDetail
+                  node={selected}
+                  nodes={data.nodes}
+                  at={atNs}
+                  onSelect={select}
+                  onFrames={why === null ? () => take(selected.id) : undefined}
+                />
+              ) : frame !== undefined && frames !== undefined ? (
+                <FrameDetail frame={frame} frames={frames} />
+              ) : (
+                <p className={`rs-dim ${css.choose}`}>{t('stack.choose')}</p>
+              )}
+              {(frames !== undefined || failed !== null) && (
+                <FramesPanel
+                  frames={frames}
+                  error={failed}
+                  whole={whole}
+                  taking={taken.isPending}
+                  onWhole={(all) => {
+                    setWhole(all);
+                    take(taken.variables?.node, all);
+                  }}
+                  onClear={taken.reset}
+                />
+              )}
+              <Chains stack={data} onSelect={select} />
+            </div>
+          </div>
+        )
+      )}
+    </div>
+  );
+}
+
+function save(stack: Stack, frames: Frames | undefined): void {
+  const content = new Blob([JSON.stringify({ ...stack, frames }, null, 1)], { type: 'application/json' });
+  download(`${stack.session}-stack.json`, content);
+}

@@ -1,0 +1,37 @@
+import { IconChevronRight } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { found } from './stack';
+import css from './TreeParts.module.css';
+
+/** Opens and closes a line of a tree; the same room where it has nothing below it. */
+export function Toggle(props: { parent: boolean; open: boolean; onOpen: (open: boolean) => void }) {
+  const { t } = useTranslation();
+  if (!props.parent) return <span className={css.toggle} />;
+  return (
+    <button
+      type="button"
+      className={css.toggle}
+      tabIndex={-1}
+      aria-label={t(props.open ? 'stack.close' : 'stack.open')}
+      onClick={(event) => {
+        event.stopPropagation();
+        props.onOpen(!props.open);
+      }}
+    >
+      <IconChevronRight size={14} className={props.open ? 'rs-turned' : undefined} />
+    </button>
+  );
+}
+
+/** A name with what the search found in it marked. */
+export function Marked(props: { name: string; match: boolean; search: string }) {
+  const marked = props.match ? found(props.name, props.search) : null;
+  if (marked === null) return props.name;
+  return (
+    <>
+      {marked[0]}
+      <mark>{marked[1]}</mark>
+      {marked[2]}
+    </>
+  );
+}

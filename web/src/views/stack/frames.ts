@@ -1,0 +1,101 @@
+/** The Python frames of workers: what the server answers, and their lines below those of the stack. */
+
+import type { FramesAnswer as Frames, MergedFrame } from '../../api/schema';
+import type { Line, StackNode } from './stack';
+
+export type { FramesAnswer as Frames, FramesProblem, FramesWorker, MergedFrame } from '../../api/schema';
+
+/** `code`, or what a line stands for instead: see docs/reference/api.md. */
+export type FrameKind = MergedFrame['kind'];
+
+/** A line of the tree: of a task's node, or (with `frame`) of a frame below it. */
+export interface Row extends Line {
+  id: string;
+  /** The row that it is below. */
+  above: string | null;
+  level: number;
+  indent: number;
+  /** Whether stacks part right above it. */
+  branch?: boolean;
+  frame?: MergedFrame;
+}
+
+/**
+ * The lines with the frames of each open node right below it. Frames that call one another and nothing else stand
+ * under one another; where stacks part, each goes on further in. What is below a closed frame is hidden.
+ */
+export function withFrames(
+  lines: readonly Line[],
+  frames: Frames | undefined,
+  closed: ReadonlySet<string>,
+  search: string,
+): Row[] {
+  const byNode = new Map(frames?.nodes.map((each) => [each.node, each.frames]));
+  return lines.flatMap((line) => {
+    const { node } = line;
+    const below = byNode.get(node.id) ?? [];
+    const row: Row = {
+      ...line,
+      id: node.id,
+      above: node.parent,
+      level: node.depth + 1,
+      indent: node.depth,
+      parent: line.parent || below.length > 0,
+    };
+    return line.open ? [row, ...framesOf(node, below, closed, search)] : [row];
+  });
+}
+
+function framesOf(
+  node: StackNode,
+  frames: readonly MergedFrame[],
+  closed: ReadonlySet<string>,
+  search: string,
+): Row[] {
+  const wanted = search.trim().toLowerCase();
+  const children = new Map<string | null, number>();
+  for (const { parent } of frames) children.set(parent, (children.get(parent) ?? 0) + 1);
+  const rows = new Map<string, Row>();
+  const hidden = new Set<string>();
+  for (const frame of frames) {
+    const above = frame.parent === null ? undefined : rows.get(frame.parent);
+    const forks = (children.get(frame.id) ?? 0) > 1;
+    const open = !closed.has(frame.id);
+    if (frame.parent !== null && hidden.has(frame.parent)) {
+      hidden.add(frame.id);
+      continue;
+    }
+    if (forks && !open) hidden.add(frame.id);
+    rows.set(frame.id, {
+      node,
+      frame,
+      id: frame.id,
+      above: frame.parent ?? node.id,
+      level: node.depth + 2 + frame.depth,
+      indent: above === undefined ? node.depth + 1 : above.indent + (above.parent ? 1 : 0),
+      branch: above === undefined || above.parent,
+      parent: forks,
+      open,
+      match: wanted !== '' && frame.name.toLowerCase().includes(wanted),
+    });
+  }
+  return [...rows.values()];
+}
+
+/** `pkg/mod.py:12`; nothing of what is no code. */
+export function placeOf(frame: MergedFrame): string {
+  if (frame.kind !== 'code') return '';
+  return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
+}
+
+/** A frame and those that called it, the innermost first, as Python's tracebacks are read from below. */
+export function stackText(frames: readonly MergedFrame[], frame: MergedFrame): string {
+  const byId = new Map(frames.map((each) => [each.id, each]));
+  const lines: string[] = [];
+  let at: MergedFrame | undefined = frame;
+  while (at !== undefined) {
+    lines.push(`${at.name || at.kind} (${placeOf(at) || at.kind})`);
+    at = at.parent === null ? undefined : byId.get(at.parent);
+  }
+  return lines.join('\n');
+}

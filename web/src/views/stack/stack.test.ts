@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { type Activity, bucketOf, timeOf } from '../shared/activity';
+import { bySituation, found, lines, type StackNode } from './stack';
+
+function node(id: string, parent: string | null, more: Partial<StackNode> = {}): StackNode {
+  return {
+    id,
+    parent,
+    depth: 0,
+    name: id,
+    type: null,
+    situation: 'running',
+    count: 1,
+    others: 0,
+    total: 1,
+    oldest_ns: null,
+    newest_ns: null,
+    deepest: 0,
+    awaited: false,
+    examples: [],
+    blocked_on: [],
+    folded_nodes: 0,
+    folded_count: 0,
+    ...more,
+  };
+}
+
+const tree = [
+  node('driver', null, { count: 0, situation: 'blocked' }),
+  node('outer', 'driver'),
+  node('leaf', 'outer', { awaited: true, count: 4, situation: 'queued' }),
+  node('twig', 'outer'),
+  node('loner', 'driver', { count: 2 }),
+];
+const names = (shown: ReturnType<typeof lines>) => shown.map((line) => line.node.id);
+
+describe('the lines of a stack', () => {
+  it('are all of it, and those above what is closed', () => {
+    expect(names(lines(tree, new Set(), false, ''))).toEqual(['driver', 'outer', 'leaf', 'twig', 'loner']);
+    const shown = lines(tree, new Set(['outer']), false, '');
+    expect(names(shown)).toEqual(['driver', 'outer', 'loner']);
+    expect(shown.map((line) => [line.parent, line.open])).toEqual([
+      [true, true],
+      [true, false],
+      [false, true],
+    ]);
+    expect(names(lines(tree, new Set(['driver']), false, ''))).toEqual(['driver']);
+  });
+  it('are what the job waits for with its callers', () => {
+    const shown = lines(tree, new Set(), true, '');
+    expect(names(shown)).toEqual(['driver', 'outer', 'leaf']);
+  });
+  it('open on the way to what is searched for', () => {
+    const shown = lines(tree, new Set(['driver', 'outer']), false, ' LEA ');
+    expect(names(shown)).toEqual(['driver', 'outer', 'leaf', 'twig', 'loner']);
+    expect(shown.filter((line) => line.match).map((line) => line.node.id)).toEqual(['leaf']);
+  });
+  it('are counted by situation', () => {
+    expect(bySituation(tree)).toEqual([
+      ['queued', 4],
+      ['running', 4],
+    ]);
+  });
+});
+
+it('a time and its bucket', () => {
+  const activity: Activity = {
+    session: 's',
+    begin_ns: 1000,
+    end_ns: 1400,
+    bucket_ns: 100,
+    in_flight: [0, 0, 0, 0],
+    running: [0, 0, 0, 0],
+  };
+  for (const bucket of [0, 1, 2, 3]) expect(bucketOf(activity, timeOf(activity, bucket) ?? 0)).toBe(bucket);
+  expect([bucketOf(activity, 0), bucketOf(activity, 9000)]).toEqual([0, 3]);
+  expect([timeOf(activity, -5), timeOf(activity, 99)]).toEqual([1050, 1350]);
+});
+
+it('finds whatever the case', () => {
+  expect(found('module.LeafTask', 'leaf')).toEqual(['module.', 'Leaf', 'Task']);
+  expect(found('module', '')).toBeNull();
+  expect(found('module', 'x')).toBeNull();
+});

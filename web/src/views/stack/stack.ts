@@ -1,0 +1,99 @@
+/** The distributed call stack: what the server answers, and which lines of it are shown. */
+
+import type { StackNode } from '../../api/schema';
+
+export type {
+  StackAnswer as Stack,
+  StackBlockedOn,
+  StackExample,
+  StackLink,
+  StackNode,
+} from '../../api/schema';
+
+/** In the order in which an attempt goes through them. */
+export const SITUATIONS = [
+  'waiting_args',
+  'waiting_node',
+  'starting_worker',
+  'queued',
+  'loading',
+  'fetching',
+  'running',
+  'blocked',
+  'storing',
+  'ended',
+  'unknown',
+] as const;
+export type Situation = (typeof SITUATIONS)[number];
+
+export interface Line {
+  node: StackNode;
+  /** Whether there is something below it to show or hide. */
+  parent: boolean;
+  open: boolean;
+  match: boolean;
+}
+
+/**
+ * The lines to show, in order. What is below a closed node is hidden, unless it is searched for: then the way to
+ * every match is open. `awaited`: only what the job waits for, and its callers.
+ */
+export function lines(
+  nodes: readonly StackNode[],
+  closed: ReadonlySet<string>,
+  awaited: boolean,
+  search: string,
+): Line[] {
+  const wanted = search.trim().toLowerCase();
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const matches = new Set<string>();
+  const kept = new Set<string>();
+  const onTheWay = new Set<string>();
+  const withBelow = new Set<string>();
+  const climb = (node: StackNode, into: Set<string>) => {
+    let at = node.parent === null ? undefined : byId.get(node.parent);
+    while (at !== undefined && !into.has(at.id)) {
+      into.add(at.id);
+      at = at.parent === null ? undefined : byId.get(at.parent);
+    }
+  };
+  for (const node of nodes) {
+    if (awaited && node.awaited) {
+      kept.add(node.id);
+      climb(node, kept);
+    }
+  }
+  const left = awaited ? nodes.filter((node) => kept.has(node.id)) : nodes;
+  for (const node of left) {
+    if (node.parent !== null) withBelow.add(node.parent);
+    if (wanted !== '' && node.name.toLowerCase().includes(wanted)) {
+      matches.add(node.id);
+      climb(node, onTheWay);
+    }
+  }
+  const shown: Line[] = [];
+  const hidden = new Set<string>();
+  for (const node of left) {
+    const open = !closed.has(node.id) || onTheWay.has(node.id);
+    const visible = node.parent === null || !hidden.has(node.parent);
+    if (!visible || !open) hidden.add(node.id);
+    if (visible) shown.push({ node, parent: withBelow.has(node.id), open, match: matches.has(node.id) });
+  }
+  return shown;
+}
+
+/** `text` cut where `search` is found in it, whatever the case: [before, found, after], or null. */
+export function found(text: string, search: string): [string, string, string] | null {
+  const wanted = search.trim().toLowerCase();
+  const at = wanted === '' ? -1 : text.toLowerCase().indexOf(wanted);
+  if (at < 0) return null;
+  return [text.slice(0, at), text.slice(at, at + wanted.length), text.slice(at + wanted.length)];
+}
+
+/** How many are in each situation, in the order of `SITUATIONS`; those that were folded away are in none. */
+export function bySituation(nodes: readonly StackNode[]): [Situation, number][] {
+  const counts = new Map<Situation, number>();
+  for (const node of nodes)
+    if (node.count > 0) counts.set(node.situation, (counts.get(node.situation) ?? 0) + node.count);
+  return SITUATIONS.filter((name) => counts.has(name)).map((name) => [name, counts.get(name) ?? 0]);
+}

@@ -1,0 +1,17 @@
+import { useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { useSessionInterval } from '../../api/queries';
+import type { Filters } from '../../base/url';
+import type { Stack } from './stack';
+
+/** What was in flight at `at` (ns), or now: then it follows the session. */
+export function useStack(session: string, at: string | undefined, filters: Filters) {
+  const interval = useSessionInterval(session);
+  return useQuery<Stack>({
+    queryKey: ['stack', session, at ?? 'now', filters],
+    queryFn: ({ signal }) => get<Stack>('/flow/stack', { session, at_ns: at, ...filters }, signal),
+    placeholderData: (before) => (before?.session === session ? before : undefined),
+    refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
+  });
+}
