@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from rayscope.views.flame import sql
 from tests.e2e.conftest import Recorded
+from tests.endless import Endless
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -71,3 +73,20 @@ def test_the_numbers_of_the_flame_graph_can_be_saved(recorded: Recorded, page: P
     with page.expect_download() as drawn:
         page.get_by_test_id("flame-png").click()
     assert Path(drawn.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_long_first_answer_can_be_cancelled(
+    recorded: Recorded, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Endless(sql.path_sums)
+    with monkeypatch.context() as patch:
+        patch.setattr(sql, "path_sums", slow)
+        page.goto(f"{recorded.url}/s/{recorded.session}/flame?func_name=leaf&weight=count")
+        notice = page.get_by_test_id("slow-answer")
+        expect(notice).to_contain_text("attempts")
+        notice.get_by_role("button", name="Cancel").click()
+        assert slow.interrupted.wait(30)
+    expect(notice).to_contain_text("Cancelled")
+    notice.get_by_role("button", name="Try again").click()
+    expect(page.get_by_test_id("flame-status")).to_contain_text("attempts")
+    expect(notice).to_have_count(0)

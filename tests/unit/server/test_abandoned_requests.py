@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-import duckdb
 import httpx
 import pytest
+from tests.endless import Endless
 from tests.story import Story
 from tests.unit.server.conftest import Running
 
 from rayscope.server.response_cache import ResponseCache
 from rayscope.storage.interruption import Abandoned, Work, current_work, working
 from rayscope.views.flame import sql
-
-ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE range % 7 = hash(range)"
 
 
 def test_a_query_ends_with_the_last_client_that_waits_for_it(
@@ -25,28 +22,16 @@ def test_a_query_ends_with_the_last_client_that_waits_for_it(
     story = Story()
     story.task("work", 0, 1, 2)
     fresh.record(story)
-    begun, ended = threading.Event(), threading.Event()
-    quick = sql.path_sums
-
-    def slow(file: Any, *arguments: Any, **more: Any) -> Any:
-        with file.reader() as cursor:
-            begun.set()
-            try:
-                cursor.execute(ENDLESS).fetchall()
-            except duckdb.InterruptException:
-                ended.set()
-                raise
-        return quick(file, *arguments, **more)
-
+    quick, slow = sql.path_sums, Endless(sql.path_sums)
     monkeypatch.setattr(sql, "path_sums", slow)
     ask = {"weight": "count", "name": "work"}
     with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, ThreadPoolExecutor(2) as pool:
         both = [pool.submit(impatient.get, "/api/flow/flame", params=ask) for _ in range(2)]
-        assert begun.wait(30)
+        assert slow.begun.wait(30)
         for one in both:
             with pytest.raises(httpx.ReadTimeout):
                 one.result(30)
-    assert ended.wait(30)
+    assert slow.interrupted.wait(30)
     monkeypatch.setattr(sql, "path_sums", quick)
     assert fresh.get("/api/flow/flame", **ask)["total"] == 1
 

@@ -36,6 +36,7 @@ import { Banners } from './Banners';
 import { ExportMenu } from './ExportMenu';
 import { usePages } from './pages';
 import css from './SessionPage.module.css';
+import { SlowAnswer } from './SlowAnswer';
 import { SummaryStrip } from './SummaryStrip';
 import shared from './shell.module.css';
 import { useTitle } from './useTitle';
@@ -102,6 +103,7 @@ export function SessionPage() {
                 <Page summary={summary.data} />
               </Suspense>
             </PageBoundary>
+            <SlowAnswer attempts={summary.data?.attempts} />
           </>
         )}
       </main>

@@ -39,6 +39,12 @@ export const en = {
     shrink: 'Side panel',
     sort: 'Sort by {{column}}',
   },
+  slow: {
+    reading: 'Reading the record: {{seconds}} s',
+    readingOf: 'Reading {{attempts}} attempt{{n, s}}: {{seconds}} s',
+    cancel: 'Cancel',
+    cancelled: 'Cancelled before the answer came.',
+  },
   theme: { label: 'Theme', light: 'Light', dark: 'Dark', auto: 'System' },
   lang: { label: 'Language' },
   connection: {

@@ -40,6 +40,12 @@ export const zh: Translation = {
     shrink: '侧边显示',
     sort: '按{{column}}排序',
   },
+  slow: {
+    reading: '正在读取记录：{{seconds}} 秒',
+    readingOf: '正在读取 {{attempts}} 次尝试：{{seconds}} 秒',
+    cancel: '取消',
+    cancelled: '已取消，尚无结果。',
+  },
   theme: { label: '主题', light: '浅色', dark: '深色', auto: '跟随系统' },
   lang: { label: '语言' },
   connection: {

@@ -1,0 +1,74 @@
+import { Button, Loader } from '@mantine/core';
+import { type Query, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { count } from '../base/format';
+import css from './SlowAnswer.module.css';
+
+/** Who waits longer than this for a first answer is told so, s. */
+const PATIENCE_S = 3;
+
+/** Says how long a first answer has taken so far, and lets it be cancelled: the server then stops reading. */
+export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [cancelled, setCancelled] = useState<Query[]>([]);
+  const seconds = useSecondsWaited();
+  if (seconds >= PATIENCE_S) {
+    const cancel = () => {
+      const slow = client.getQueryCache().findAll({ predicate: isAwaited });
+      for (const query of slow) void client.cancelQueries({ queryKey: query.queryKey, exact: true });
+      setCancelled(slow);
+    };
+    return (
+      <div className={css.notice} role="status" data-testid="slow-answer">
+        <Loader size={14} />
+        <span className="rs-num">
+          {attempts === undefined
+            ? t('slow.reading', { seconds })
+            : t('slow.readingOf', { n: attempts, attempts: count(attempts), seconds })}
+        </span>
+        <Button size="compact-xs" variant="default" onClick={cancel}>
+          {t('slow.cancel')}
+        </Button>
+      </div>
+    );
+  }
+  const left = cancelled.filter((query) => isUnanswered(query) && query.getObserversCount() > 0);
+  if (left.length === 0) return null;
+  return (
+    <div className={css.notice} role="status" data-testid="slow-answer">
+      <span>{t('slow.cancelled')}</span>
+      <Button size="compact-xs" variant="default" onClick={() => left.map((query) => query.fetch())}>
+        {t('common.retry')}
+      </Button>
+    </div>
+  );
+}
+
+function isUnanswered(query: Query): boolean {
+  return query.state.data === undefined && query.state.error === null;
+}
+
+function isAwaited(query: Query): boolean {
+  return isUnanswered(query) && query.state.fetchStatus === 'fetching' && query.getObserversCount() > 0;
+}
+
+/** Seconds since the oldest question was asked that has no answer yet. */
+function useSecondsWaited(): number {
+  const cache = useQueryClient().getQueryCache();
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const since = new Map<string, number>();
+    const timer = setInterval(() => {
+      const now = performance.now();
+      const hashes = new Set(cache.findAll({ predicate: isAwaited }).map((query) => query.queryHash));
+      for (const hash of since.keys()) if (!hashes.has(hash)) since.delete(hash);
+      for (const hash of hashes) if (!since.has(hash)) since.set(hash, now);
+      const oldest = Math.min(now, ...since.values());
+      setSeconds(Math.round((now - oldest) / 1000));
+    }, 1000);
+    return () => clearInterval(timer);
+  }, [cache]);
+  return seconds;
+}
