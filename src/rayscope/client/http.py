@@ -28,7 +28,7 @@ T = TypeVar("T")
 _Client = TypeVar("_Client", bound="Client")
 _OPERATOR = "X-Rayscope-Operator"
 #: What a server says of a path that it does not have (of an id that it does not know, it says more).
-_UNKNOWN_PATH = "There is no such path"
+_UNKNOWN_PATH = "Path not found"
 
 
 class _Http(Api):

@@ -57,7 +57,7 @@ class Agent:
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
         except ValueError:
-            raise TracebackError("gone", f"{pid} is not a process.", _GONE_REMEDY) from None
+            raise TracebackError(f"{pid} is not a process.", _GONE_REMEDY, "gone") from None
         if not reply.success:
             raise explain(reply.output)
         return str(reply.output)
@@ -67,17 +67,17 @@ def explain(output: str) -> TracebackError:
     """What it means that py-spy failed, from what Ray's agent says of it."""
     said = output.lower()
     if "py-spy is not installed" in said:
-        return TracebackError("no_py_spy", "py-spy was not found on the node.", _PY_SPY_REMEDY)
+        return TracebackError("py-spy was not found on the node.", _PY_SPY_REMEDY, "no_py_spy")
     if "permission denied" in said or "operation not permitted" in said:
         return TracebackError(
-            "no_permission", "py-spy is not allowed to inspect processes on the node.", _PERMISSION_REMEDY
+            "py-spy is not allowed to inspect processes on the node.", _PERMISSION_REMEDY, "no_permission"
         )
     gone = ("no such file", "no such process", "is running", "failed to find a python")
     if any(words in said for words in gone):
-        return TracebackError("gone", "The process has ended.", _GONE_REMEDY)
+        return TracebackError("The process has ended.", _GONE_REMEDY, "gone")
     line = next((line for line in output.splitlines() if line.startswith("Error: ")), "py-spy failed.")
     return TracebackError(
-        "failed",
         line.removeprefix("Error: ")[:200],
         "Take the stacks again, or see dashboard_agent.log there.",
+        "failed",
     )
