@@ -19,9 +19,12 @@ from rayscope.server.settings import Settings
 from tests.cluster import turn_to_start, wait_until
 
 JOB = """
-import asyncio, sys, time
+import asyncio, functools, sys, time
 import ray
+from ray._private.parameter import RayParams
 
+# Any port: the usual one is wanted by clusters of tests that run beside.
+RayParams.__init__ = functools.partialmethod(RayParams.__init__, dashboard_agent_listen_port=0)
 ray.init(num_cpus=8, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
 
 def inner():

@@ -34,9 +34,16 @@ def _framed_stack(live: Live) -> tuple[Any, dict[str, str]] | None:
 
 
 def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
-    told, name_of = wait_for(lambda: _framed_stack(live), "frames of a stack that stands still")
+    def sampled() -> Any:
+        framed = _framed_stack(live)
+        if framed is None:
+            return None
+        paths = {framed[1][node["node"]]: _paths(node) for node in framed[0]["nodes"]}
+        # The tracer's thread of a worker may be in a function for a moment.
+        return (*framed, paths) if len(paths.get("waiter", ())) == 1 else None
+
+    told, name_of, found = wait_for(sampled, "stacks that stand still")
     assert told["problems"] == []
-    found = {name_of[node["node"]]: _paths(node) for node in told["nodes"]}
     assert found["sleeper"] == {("sleeper", "outer", "inner"): 2}
     assert found["Threaded.work"] == {("Threaded.work", "outer", "inner"): 2}
     assert found["victim"] == {("victim",): 1}
