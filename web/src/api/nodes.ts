@@ -1,4 +1,4 @@
-import type { Told } from '../base/told';
+import type { ServerMessage } from '../base/serverMessage';
 import type { MeasuredWorker, NodeDetail, NodePercents, StatusAnswer } from './schema';
 
 /** What the server tells of nodes, and of what the cluster has to give. Bytes, percent, per second. */
@@ -27,7 +27,7 @@ export type Amounts = StatusAnswer['resources'];
 /** Why it is not known what a node uses. */
 export function missingOf(
   node: Pick<NodeDetail, 'usage_missing' | 'usage_remedy' | 'usage_code' | 'usage_params'>,
-): Told {
+): ServerMessage {
   const { usage_code: code, usage_params: params, usage_remedy: remedy } = node;
   return { code, params, message: node.usage_missing ?? '', remedy };
 }

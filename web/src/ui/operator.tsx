@@ -11,7 +11,7 @@ import {
 } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, keepOperatorToken, send } from '../api/client';
-import { useTold } from './useTold';
+import { useServerMessage } from './useServerMessage';
 
 /** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
 export interface Act {
@@ -64,7 +64,7 @@ export function OperatorProvider({ children }: { children: ReactNode }) {
 
 function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) => void }) {
   const { t } = useTranslation();
-  const say = useTold();
+  const translate = useServerMessage();
   const [busy, setBusy] = useState(false);
   const [needsToken, setNeedsToken] = useState(false);
   const [token, setToken] = useState('');
@@ -93,7 +93,7 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
     setBusy(false);
   }
 
-  const said = problem instanceof ApiError ? say(problem) : { message: problem?.message, remedy: null };
+  const text = problem instanceof ApiError ? translate(problem) : { message: problem?.message, remedy: null };
   const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
   return (
     <Modal opened onClose={() => onClose()} title={act.title} centered>
@@ -116,8 +116,8 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
             />
           )}
           {problem !== null && !wrong && (
-            <Alert color="red" title={said?.message} data-testid="act-problem">
-              {said?.remedy}
+            <Alert color="red" title={text?.message} data-testid="act-problem">
+              {text?.remedy}
             </Alert>
           )}
           <Group justify="flex-end">

@@ -8,7 +8,7 @@ import { copyText } from '../base/copy';
 import { clockTime, count, duration, fullTime, type Nanos, shortId, time } from '../base/format';
 import { stateColor, type Tone } from '../base/tokens';
 import css from './small.module.css';
-import { useTold } from './useTold';
+import { useServerMessage } from './useServerMessage';
 
 /**
  * A time of day in the browser's zone; the whole with the zone on hover. `exact` shows milliseconds (where
@@ -171,10 +171,13 @@ export function ErrorPanel(props: {
   onRetry?: () => void;
 }) {
   const { t } = useTranslation();
-  const say = useTold();
-  const told = props.error instanceof ApiError ? props.error : null;
-  const said = told === null ? { message: t('error.network'), remedy: t('error.networkRemedy') } : say(told);
-  const remedy = props.remedy ?? said.remedy;
+  const translate = useServerMessage();
+  const apiError = props.error instanceof ApiError ? props.error : null;
+  const text =
+    apiError === null
+      ? { message: t('error.network'), remedy: t('error.networkRemedy') }
+      : translate(apiError);
+  const remedy = props.remedy ?? text.remedy;
   return (
     <Alert
       className={css.error}
@@ -182,11 +185,11 @@ export function ErrorPanel(props: {
       color="red"
       variant="light"
       m="md"
-      icon={told ? <IconAlertTriangle size={18} /> : <IconPlugConnectedX size={18} />}
+      icon={apiError ? <IconAlertTriangle size={18} /> : <IconPlugConnectedX size={18} />}
       title={props.title ?? t('error.title')}
     >
-      <Text size="sm" className="rs-break" title={told?.message}>
-        {props.message ?? said.message}
+      <Text size="sm" className="rs-break" title={apiError?.message}>
+        {props.message ?? text.message}
       </Text>
       {remedy && (
         <Text size="sm" mt={6} className="rs-break">
@@ -205,7 +208,7 @@ export function ErrorPanel(props: {
 }
 
 /** The same in a line, where an answer has it among other things. */
-export function ToldLine({
+export function ServerMessageLine({
   of,
 }: {
   of: {
@@ -215,12 +218,12 @@ export function ToldLine({
     error_params: Record<string, string | number> | null;
   };
 }) {
-  const say = useTold();
+  const translate = useServerMessage();
   const { error_code: code, error_params: params, remedy } = of;
-  const said = say({ code, params, message: of.error ?? '', remedy });
+  const text = translate({ code, params, message: of.error ?? '', remedy });
   return (
     <span title={of.error ?? undefined}>
-      {said.message} {said.remedy}
+      {text.message} {text.remedy}
     </span>
   );
 }

@@ -6,8 +6,8 @@ import { enMetrics } from './en.metrics';
 import { enNodes } from './en.nodes';
 import { enOperator } from './en.operator';
 import { enOverview } from './en.overview';
+import { enServerMessages } from './en.serverMessages';
 import { enShipped } from './en.shipped';
-import { enTold } from './en.told';
 
 export const en = {
   app: {
@@ -992,7 +992,7 @@ export const en = {
   ...enAlerts,
   ...enOperator,
   ...enShipped,
-  ...enTold,
+  ...enServerMessages,
   ...enLogs,
   ...enMetrics,
   ...enNodes,

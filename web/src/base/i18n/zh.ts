@@ -7,8 +7,8 @@ import { zhMetrics } from './zh.metrics';
 import { zhNodes } from './zh.nodes';
 import { zhOperator } from './zh.operator';
 import { zhOverview } from './zh.overview';
+import { zhServerMessages } from './zh.serverMessages';
 import { zhShipped } from './zh.shipped';
-import { zhTold } from './zh.told';
 
 export const zh: Translation = {
   app: {
@@ -952,7 +952,7 @@ export const zh: Translation = {
   ...zhAlerts,
   ...zhOperator,
   ...zhShipped,
-  ...zhTold,
+  ...zhServerMessages,
   ...zhLogs,
   ...zhMetrics,
   ...zhNodes,

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogFile, LogFiles, LogNode } from '../../api/logs';
 import { bytes, count, shortId } from '../../base/format';
-import { useTold } from '../../ui/useTold';
+import { useServerMessage } from '../../ui/useServerMessage';
 import css from './FileTree.module.css';
 import shared from './logs.module.css';
 
@@ -135,7 +135,7 @@ function NodeRow(props: {
 }) {
   const { node } = props;
   const { t } = useTranslation();
-  const say = useTold('agent');
+  const translate = useServerMessage('agent');
   const ended = node.state === 'ALIVE' && !props.live;
   const alive = node.state === 'ALIVE' && props.live;
   return (
@@ -145,7 +145,7 @@ function NodeRow(props: {
       data-node
       style={props.style}
       onClick={() => props.onNode(node.node_id)}
-      title={node.problem ? `${node.node_id}\n${say(node.problem).message}` : node.node_id}
+      title={node.problem ? `${node.node_id}\n${translate(node.problem).message}` : node.node_id}
     >
       <IconServer2 size={14} aria-hidden />
       <span className={`rs-ellipsis ${css.file}`}>

@@ -9,7 +9,7 @@ import { withSettings } from '../../base/url';
 import { LogLines } from '../../ui/logs/LogLines';
 import { searchOf, shownText } from '../../ui/logs/lines';
 import { CopyButton, Empty, ErrorPanel } from '../../ui/small';
-import { useTold } from '../../ui/useTold';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FileView.module.css';
 import shared from './logs.module.css';
@@ -23,7 +23,7 @@ const COPIED = 50_000;
 export function FileView({ node, file }: { node: string; file: string }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
-  const say = useTold('agent');
+  const translate = useServerMessage('agent');
   const settings = url.settings ?? {};
   const { line, from, find, level } = settings;
   const [text, setText] = useState(find ?? '');
@@ -170,7 +170,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
       </div>
       {loaded?.last.problem && (
         <div className="rs-logs-note" data-testid="logs-problem">
-          {t('logs.keptOnly')} {say(loaded.last.problem).message}{' '}
+          {t('logs.keptOnly')} {translate(loaded.last.problem).message}{' '}
           {t('logs.keptUpTo', { size: bytes(loaded.last.size) })}
         </div>
       )}

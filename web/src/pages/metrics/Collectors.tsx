@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { count, duration, wholeAge } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { type Collector, useLatest } from '../../ui/charts/useMetrics';
-import { useTold } from '../../ui/useTold';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Collectors.module.css';
 
@@ -16,22 +16,22 @@ export function Collectors() {
   const [url] = useSessionUrl();
   const latest = useLatest(url.session, NO_METRIC).data;
   const collectors = latest?.collectors ?? [];
-  const say = useTold();
-  const told = byError(collectors, say);
+  const translate = useServerMessage();
+  const errors = byError(collectors, translate);
   if (latest?.problem) {
-    const said = say(latest.problem);
-    told.unshift([t('metricsPage.keeping'), said.message, said.remedy]);
+    const text = translate(latest.problem);
+    errors.unshift([t('metricsPage.keeping'), text.message, text.remedy]);
   }
-  if (latest?.note) told.push([t('metricsPage.keeping'), latest.note, null]);
+  if (latest?.note) errors.push([t('metricsPage.keeping'), latest.note, null]);
   if (latest !== undefined && latest.left_out > 0)
-    told.push([t('metricsPage.keeping'), t('metricsPage.noRoom', { n: count(latest.left_out) }), null]);
-  if (collectors.length === 0 && told.length === 0) return null;
+    errors.push([t('metricsPage.keeping'), t('metricsPage.noRoom', { n: count(latest.left_out) }), null]);
+  if (collectors.length === 0 && errors.length === 0) return null;
   return (
     <section className={css.collectors} aria-label={t('metricsPage.collectors')} data-testid="collectors">
       <div className={css.row}>
         <span className="rs-dim">{t('metricsPage.collectors')}</span>
         {collectors.map((one) => (
-          <Tooltip key={one.name} label={<Told collector={one} />}>
+          <Tooltip key={one.name} label={<CollectorTooltip collector={one} />}>
             <span
               className={css.collector}
               data-testid="collector"
@@ -45,7 +45,7 @@ export function Collectors() {
           </Tooltip>
         ))}
       </div>
-      {told.map(([name, error, remedy]) => (
+      {errors.map(([name, error, remedy]) => (
         <p key={`${name} ${error}`} className={css.error} data-testid="collector-error">
           <b>{name}</b>: {error} <span className="rs-dim">{remedy}</span>
         </p>
@@ -57,15 +57,15 @@ export function Collectors() {
 /** Who says what is in the way, and what to do: those that say the same together. */
 function byError(
   collectors: Collector[],
-  say: ReturnType<typeof useTold>,
+  translate: ReturnType<typeof useServerMessage>,
 ): [string, string, string | null][] {
   const found = new Map<string, [string, string, string | null]>();
   for (const { name, error, remedy, code, params } of collectors) {
     if (error === null) continue;
-    const said = say({ code, params, message: error, remedy });
-    const key = JSON.stringify(said);
+    const text = translate({ code, params, message: error, remedy });
+    const key = JSON.stringify(text);
     const names = found.get(key)?.[0];
-    found.set(key, [names === undefined ? name : `${names}, ${name}`, said.message, said.remedy]);
+    found.set(key, [names === undefined ? name : `${names}, ${name}`, text.message, text.remedy]);
   }
   return [...found.values()];
 }
@@ -76,7 +76,7 @@ function tone({ ok, error }: Collector): Tone {
   return error === null ? 'good' : 'waiting';
 }
 
-function Told({ collector }: { collector: Collector }) {
+function CollectorTooltip({ collector }: { collector: Collector }) {
   const { t } = useTranslation();
   const { last_ns, samples, interval_s, cost_s, took_s } = collector;
   if (last_ns === null) return t('metricsPage.neverLooked');

@@ -26,7 +26,7 @@ export function Explorer() {
   const [metric, setMetric] = useState<MetricName | null>(null);
   // The chart below asks for the same; what the server says of the expression belongs beside it.
   const { error } = useChart(url.session, expr === '' ? [] : [{ expr }], expr !== '');
-  const told = error instanceof ApiError && error.status < 500 ? error : null;
+  const exprError = error instanceof ApiError && error.status < 500 ? error : null;
   const run = (next: string) =>
     change((before) => withSettings(before, { expr: next.trim() || undefined }), { replace: true });
   const submit = (event: FormEvent) => {
@@ -55,9 +55,9 @@ export function Explorer() {
             if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
           }}
           error={
-            told !== null && draft.trim() === expr ? (
+            exprError !== null && draft.trim() === expr ? (
               <span data-testid="expr-error">
-                {told.message} <span className="rs-dim">{told.remedy}</span>
+                {exprError.message} <span className="rs-dim">{exprError.remedy}</span>
               </span>
             ) : undefined
           }
@@ -77,7 +77,7 @@ export function Explorer() {
               <Button
                 variant="default"
                 rightSection={<IconChevronDown size={13} />}
-                disabled={expr === '' || told !== null}
+                disabled={expr === '' || exprError !== null}
                 data-testid="expr-add"
               >
                 {t('metricsPage.addTo')}
@@ -94,7 +94,7 @@ export function Explorer() {
         <Empty icon={<IconSearch size={26} />} title={t('metricsPage.exploreEmpty')}>
           {t('metricsPage.exploreText')}
         </Empty>
-      ) : told === null ? (
+      ) : exprError === null ? (
         <ChartGrid>
           <MetricChart title={expr} queries={[{ expr }]} height={320} width={3} />
         </ChartGrid>

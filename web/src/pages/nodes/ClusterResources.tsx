@@ -5,7 +5,7 @@ import { amount, count, shapeText } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { ItemLink } from '../../ui/ItemLink';
 import { Meter } from '../../ui/Meter';
-import { ErrorPanel, Time, ToldLine } from '../../ui/small';
+import { ErrorPanel, ServerMessageLine, Time } from '../../ui/small';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './ClusterResources.module.css';
@@ -24,7 +24,7 @@ export function ClusterResources() {
     <div className="rs-scroll" data-testid="cluster-resources">
       {data.error !== null && (
         <p className={css.error}>
-          <ToldLine of={data} />
+          <ServerMessageLine of={data} />
         </p>
       )}
       {!data.live && data.time_ns === null ? (

@@ -9,7 +9,7 @@ import { withSettings } from '../../base/url';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import { percentText } from '../../ui/Meter';
 import { ErrorPanel } from '../../ui/small';
-import { useTold } from '../../ui/useTold';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MachineView.module.css';
 import {
@@ -52,7 +52,7 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
   const { cells, onOpen } = props;
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
-  const say = useTold();
+  const translate = useServerMessage();
   const palette = usePalette();
   const measure = MEASURES.find((one) => one === url.settings?.color) ?? 'cpu';
   const fullest = url.settings?.order === 'used';
@@ -150,7 +150,8 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
       <p className={`rs-dim ${css.note}`}>
         {cells.usage_error === null
           ? t(`nodes.shareOf.${measure}`)
-          : say({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error }).message}
+          : translate({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error })
+              .message}
       </p>
       <div
         ref={box}

@@ -6,7 +6,7 @@ import { count, time } from '../../base/format';
 import { Meter, ofText, rateText } from '../../ui/Meter';
 import { NothingFound } from '../../ui/NothingFound';
 import { ErrorPanel, ItemState } from '../../ui/small';
-import { useTold } from '../../ui/useTold';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeCards.module.css';
 import { HeadBadge, NoNodes, nodeTitle } from './NodesTable';
@@ -66,7 +66,7 @@ export function NodeCards(props: {
 function Card({ node }: { node: NodeRow }) {
   const { t } = useTranslation();
   const { usage } = node;
-  const missing = useTold()(missingOf(node));
+  const missing = useServerMessage()(missingOf(node));
   return (
     <>
       <span className={css.cardHead}>

@@ -9,7 +9,7 @@ import { LaneName } from '../../ui/Lane';
 import { Link } from '../../ui/Link';
 import { ofText, percentText } from '../../ui/Meter';
 import { CopyId, ErrorPanel, ItemState, Time } from '../../ui/small';
-import { useTold } from '../../ui/useTold';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, Value } from '../../ui/Value';
 import { AmountTable, Holders } from './ClusterResources';
@@ -112,7 +112,7 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
 function Top({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const { usage } = node;
-  const missing = useTold()(missingOf(node));
+  const missing = useServerMessage()(missingOf(node));
   return (
     <div className={shared.top} data-testid="node-top">
       {node.state === 'DEAD' && (

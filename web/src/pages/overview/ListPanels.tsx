@@ -10,7 +10,7 @@ import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { Link } from '../../ui/Link';
-import { Time, ToldLine } from '../../ui/small';
+import { ServerMessageLine, Time } from '../../ui/small';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { oneLine } from '../../ui/Value';
@@ -173,7 +173,7 @@ export function PendingPanel({ live }: { live: boolean }) {
           <>
             {data.error !== null ? (
               <PanelText>
-                <ToldLine of={data} />
+                <ServerMessageLine of={data} />
               </PanelText>
             ) : data.pending.length === 0 ? (
               <PanelText good>{t('overview.noPending')}</PanelText>

@@ -7,7 +7,7 @@ import { count } from '../../base/format';
 import { seriesColors, stateColors } from '../../base/tokens';
 import { type Scheme, usePalette } from '../canvas';
 import { useStateName } from '../small';
-import { useTold } from '../useTold';
+import { useServerMessage } from '../useServerMessage';
 import { useSessionUrl } from '../useUrl';
 import { useChartGroup } from './ChartGroup';
 import { ChartLegend } from './ChartLegend';
@@ -216,20 +216,20 @@ function at(shown: readonly number[], line: number): number | null {
 
 /** The title and the latest values of the first lines, for those who hear the page. */
 function spoken(title: string, lines: Drawn['lines'], unit: string): string {
-  const said = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values), unit)}`);
-  return said.length === 0 ? title : `${title}: ${said.join(', ')}${lines.length > 6 ? ', …' : ''}`;
+  const text = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values), unit)}`);
+  return text.length === 0 ? title : `${title}: ${text.join(', ')}${lines.length > 6 ? ', …' : ''}`;
 }
 
 function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const { t } = useTranslation();
-  const say = useTold();
-  const told = error instanceof ApiError ? say(error) : null;
+  const translate = useServerMessage();
+  const text = error instanceof ApiError ? translate(error) : null;
   return (
     <div className={css.empty} role="alert" data-testid="chart-error">
       <span className={`rs-break ${css.problem}`}>
-        <IconAlertTriangle size={14} aria-hidden /> {told?.message ?? t('error.network')}
+        <IconAlertTriangle size={14} aria-hidden /> {text?.message ?? t('error.network')}
       </span>
-      {told?.remedy && <span className="rs-dim rs-break">{told.remedy}</span>}
+      {text?.remedy && <span className="rs-dim rs-break">{text.remedy}</span>}
       <Button size="compact-xs" variant="default" onClick={onRetry}>
         {t('common.retry')}
       </Button>

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import { queryClient } from '../../api/queries';
-import type { Told } from '../../base/told';
+import type { ServerMessage } from '../../base/serverMessage';
 import type { CataloguePage, Dashboard, DashboardInShort } from './boards';
 
 /** One of those that read metrics, and how that goes. */
@@ -13,7 +13,7 @@ export interface Collector {
   error: string | null;
   remedy: string | null;
   code: string | null;
-  params: Told['params'];
+  params: ServerMessage['params'];
   /** CPU and time of its last look, s. */
   cost_s: number;
   took_s: number;

@@ -9,7 +9,7 @@ import { count } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
 import { Link } from '../Link';
 import { CopyButton, ErrorPanel } from '../small';
-import { useTold } from '../useTold';
+import { useServerMessage } from '../useServerMessage';
 import { useSessionUrl } from '../useUrl';
 import { LogLines } from './LogLines';
 import css from './LogPanel.module.css';
@@ -87,7 +87,7 @@ function Part({ part }: { part: LogPart }) {
   const [url] = useSessionUrl();
   const [follow, setFollow] = useState(true);
   const { t } = useTranslation();
-  const say = useTold('agent');
+  const translate = useServerMessage('agent');
   const lines = (part.page?.lines ?? []).filter((line) => !line.is_mark);
   const first = lines[0];
   const to = withSettings(toView(url, 'logs'), {
@@ -120,7 +120,7 @@ function Part({ part }: { part: LogPart }) {
           <IconDownload size={15} aria-hidden />
         </a>
       </div>
-      {part.problem !== null && <p className="rs-line rs-dim">{say(part.problem).message}</p>}
+      {part.problem !== null && <p className="rs-line rs-dim">{translate(part.problem).message}</p>}
       {part.page?.problem && <p className="rs-logs-note">{t('logs.keptOnly')}</p>}
       {lines.length > 0 && (
         <div className={css.lines} style={{ height: Math.min(HIGHEST, lines.length * ROW + 14) }}>

@@ -7,7 +7,7 @@ import { toItem } from '../../base/url';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { CopyButton, Time } from '../../ui/small';
-import { useTold } from '../../ui/useTold';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useCodeName } from './FrameLine';
 import css from './FramesPanel.module.css';
@@ -97,8 +97,8 @@ export function FramesPanel(props: {
 }) {
   const { frames, error } = props;
   const { t } = useTranslation();
-  const say = useTold();
-  const told = error instanceof ApiError ? say(error) : null;
+  const translate = useServerMessage();
+  const text = error instanceof ApiError ? translate(error) : null;
   const idle = frames?.nodes.reduce((sum, node) => sum + node.idle_threads, 0) ?? 0;
   return (
     <Section
@@ -120,9 +120,9 @@ export function FramesPanel(props: {
       {error !== null && (
         <div className={css.problem} role="alert">
           <p>
-            <b className="rs-break">{told?.message ?? t('error.network')}</b>
+            <b className="rs-break">{text?.message ?? t('error.network')}</b>
           </p>
-          <p className="rs-break">{told === null ? t('error.networkRemedy') : told.remedy}</p>
+          <p className="rs-break">{text === null ? t('error.networkRemedy') : text.remedy}</p>
         </div>
       )}
       {frames !== undefined && (

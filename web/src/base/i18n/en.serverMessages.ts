@@ -1,5 +1,5 @@
-/** What the server says of what went wrong, by its code (see components/useTold.ts). */
-export const enTold = {
+/** Texts for the server's error codes (see ui/useServerMessage.ts). */
+export const enServerMessages = {
   told: {
     server: {
       not_found_session: {

@@ -1,4 +1,4 @@
-export const zhTold = {
+export const zhServerMessages = {
   told: {
     server: {
       not_found_session: {

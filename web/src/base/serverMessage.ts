@@ -1,0 +1,23 @@
+/** An error or a note of the server, as its API sends it. */
+export interface ServerMessage {
+  code?: string | null;
+  message: string;
+  remedy?: string | null;
+  /** The values that the message names. */
+  params?: Record<string, string | number> | null;
+}
+
+/** The key of the translated texts. Null: there are none, or they name a value that the message lacks. */
+export function messageKey(
+  of: string,
+  message: ServerMessage,
+  lookUp: (key: string) => unknown,
+): string | null {
+  const params = message.params ?? {};
+  const name = params.what === undefined ? message.code : `${message.code}_${params.what}`;
+  const key = `told.${of}.${name}`;
+  const text = lookUp(`${key}.message`);
+  if (typeof text !== 'string') return null;
+  const names = [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name ?? '');
+  return names.every((name) => name in params) ? key : null;
+}
