@@ -173,7 +173,7 @@ export function FlameCanvas(props: {
         </div>
       </section>
       {pointed !== null && shown !== undefined && (
-        <Tip
+        <FlameTooltip
           frame={shown}
           answer={answer}
           relative={relative}
@@ -221,7 +221,7 @@ const TIP_WIDTH = 310;
 const TIP_HEIGHT = 150;
 
 /** The numbers of the frame that is pointed at, beside the pointer. */
-function Tip(props: {
+function FlameTooltip(props: {
   frame: FlameFrame;
   answer: FlameAnswer;
   relative: boolean;

@@ -8,7 +8,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { withEnd } from '../shared/range';
 import type { Span } from '../shared/span';
 import css from './GanttChart.module.css';
-import { BarTip, LaneTip } from './GanttTip';
+import { BarTooltip, LaneTooltip } from './GanttTooltip';
 import { barAt, laneAt, laneTops, panned, ROW, zoomed } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
 import { AXIS, drawGantt, PATH_ROW, type Scene } from './ganttDraw';
@@ -321,9 +321,9 @@ export function GanttChart(props: {
           }}
         >
           {under.bar >= 0 ? (
-            <BarTip data={data} bar={under.bar} detail={index?.detail.get(under.bar)} />
+            <BarTooltip data={data} bar={under.bar} detail={index?.detail.get(under.bar)} />
           ) : (
-            lane && <LaneTip lane={lane} text={labels.get(under.lane)?.text ?? ''} />
+            lane && <LaneTooltip lane={lane} text={labels.get(under.lane)?.text ?? ''} />
           )}
         </div>
       )}

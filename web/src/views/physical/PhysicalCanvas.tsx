@@ -6,7 +6,7 @@ import { count } from '../../base/format';
 import { type Box, gridOf, NONE } from '../../base/grid';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import css from './PhysicalCanvas.module.css';
-import { PhysicalTip } from './PhysicalTip';
+import { PhysicalTooltip } from './PhysicalTooltip';
 import shared from './physical.module.css';
 import { drawScene } from './physicalDraw';
 import { type Camera, cellBox, type Scene, slotBoxes } from './physicalScene';
@@ -196,7 +196,7 @@ export function PhysicalCanvas(props: {
         data-testid="physical-canvas"
       >
         <canvas ref={canvas} aria-hidden />
-        {hover !== null && <PhysicalTip scene={scene} {...hover} size={size} />}
+        {hover !== null && <PhysicalTooltip scene={scene} {...hover} size={size} />}
       </div>
       <div className={css.zoom}>
         <Zoom label={t('physical.closer')} onClick={() => zoom(1.5)}>

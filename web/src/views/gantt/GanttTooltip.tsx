@@ -4,7 +4,7 @@ import shared from './gantt.module.css';
 import type { Gantt, GanttLane } from './ganttData';
 
 /** What is under the pointer. */
-export function BarTip({ data, bar, detail }: { data: Gantt; bar: number; detail: number | undefined }) {
+export function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: number | undefined }) {
   const { t } = useTranslation();
   const { bars } = data;
   const n = bars.count[bar] as number;
@@ -38,7 +38,7 @@ export function BarTip({ data, bar, detail }: { data: Gantt; bar: number; detail
   );
 }
 
-export function LaneTip({ lane, text }: { lane: GanttLane; text: string }) {
+export function LaneTooltip({ lane, text }: { lane: GanttLane; text: string }) {
   const { t } = useTranslation();
   return (
     <>

@@ -6,7 +6,7 @@ import { percentText } from '../../ui/Meter';
 import { labelOf, type Scene, usedText } from './physicalScene';
 
 /** What is under the pointer. */
-export function PhysicalTip(props: {
+export function PhysicalTooltip(props: {
   scene: Scene;
   node: number;
   worker: number;
