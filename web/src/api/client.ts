@@ -111,7 +111,7 @@ function operatorHeader(): Record<string, string> {
   }
 }
 
-/** An act of the operator (see api/operator.tsx). Null where the answer has no body. */
+/** An action of the operator (see ui/operator.tsx). Null where the answer has no body. */
 export async function send<T>(method: string, path: string, body?: unknown): Promise<T | null> {
   try {
     const response = await request(apiPath(path), {

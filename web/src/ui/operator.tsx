@@ -14,7 +14,7 @@ import { ApiError, keepOperatorToken, send } from '../api/client';
 import { useServerMessage } from './useServerMessage';
 
 /** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
-export interface Act {
+export interface OperatorAction {
   method: 'POST' | 'PUT' | 'DELETE';
   /** Below /api. */
   path: string;
@@ -28,26 +28,26 @@ export interface Act {
   danger?: boolean;
 }
 
-type Start = <T>(act: Act) => Promise<T | undefined>;
+type Start = <T>(action: OperatorAction) => Promise<T | undefined>;
 
 const Context = createContext<Start>(() => Promise.resolve(undefined));
 
-/** Starts an {@link Act}; resolves to the server's answer, to undefined if it was cancelled. */
-export function useAct(): Start {
+/** Starts an {@link OperatorAction}; resolves to the server's answer, to undefined if it was cancelled. */
+export function useOperatorAction(): Start {
   return useContext(Context);
 }
 
 interface Pending {
-  act: Act;
+  action: OperatorAction;
   resolve: (answer: unknown) => void;
 }
 
-/** Holds the dialogue that every act goes through. */
+/** Holds the dialogue that every action goes through. */
 export function OperatorProvider({ children }: { children: ReactNode }) {
   const [pending, setPending] = useState<Pending | null>(null);
   const start = useCallback(
-    <T,>(act: Act) =>
-      new Promise<T | undefined>((resolve) => setPending({ act, resolve: resolve as Pending['resolve'] })),
+    <T,>(action: OperatorAction) =>
+      new Promise<T | undefined>((resolve) => setPending({ action, resolve: resolve as Pending['resolve'] })),
     [],
   );
   const close = (answer?: unknown) => {
@@ -57,12 +57,12 @@ export function OperatorProvider({ children }: { children: ReactNode }) {
   return (
     <Context.Provider value={start}>
       {children}
-      {pending !== null && <Confirmation act={pending.act} onClose={close} />}
+      {pending !== null && <Confirmation action={pending.action} onClose={close} />}
     </Context.Provider>
   );
 }
 
-function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) => void }) {
+function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (answer?: unknown) => void }) {
   const { t } = useTranslation();
   const translate = useServerMessage();
   const [busy, setBusy] = useState(false);
@@ -81,8 +81,8 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
         keepOperatorToken(token.trim());
         setNeedsToken(false);
       }
-      const body = typeof act.body === 'function' ? await act.body() : act.body;
-      onClose((await send(act.method, act.path, body)) ?? null);
+      const body = typeof action.body === 'function' ? await action.body() : action.body;
+      onClose((await send(action.method, action.path, body)) ?? null);
       return;
     } catch (error) {
       if (error instanceof ApiError && error.code === 'needs_operator') {
@@ -96,11 +96,11 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
   const text = problem instanceof ApiError ? translate(problem) : { message: problem?.message, remedy: null };
   const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
   return (
-    <Modal opened onClose={() => onClose()} title={act.title} centered>
+    <Modal opened onClose={() => onClose()} title={action.title} centered>
       <form onSubmit={submit} data-testid="act">
         <Stack gap="md">
           <Text size="sm" component="div">
-            {act.text}
+            {action.text}
           </Text>
           {needsToken && (
             <PasswordInput
@@ -126,13 +126,13 @@ function Confirmation({ act, onClose }: { act: Act; onClose: (answer?: unknown) 
             </Button>
             <Button
               type="submit"
-              color={act.danger ? 'red' : undefined}
+              color={action.danger ? 'red' : undefined}
               loading={busy}
               disabled={needsToken && token.trim() === ''}
               data-autofocus
               data-testid="act-confirm"
             >
-              {act.confirm}
+              {action.confirm}
             </Button>
           </Group>
         </Stack>

@@ -12,7 +12,7 @@ import { Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './AlertList.module.css';
 import shared from './alerts.module.css';
-import { useActs } from './useActs';
+import { useAlertActions } from './useAlertActions';
 
 export function number(value: number | null): string {
   return value === null ? '–' : String(Number(value.toPrecision(4)));
@@ -33,7 +33,7 @@ export function AlertList(props: { alerts: readonly Alert[]; now: number; live: 
 function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
-  const acts = useActs();
+  const actions = useAlertActions();
   const { summary, description } = useAnnotations()(alert.rule, alert.annotations);
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;
@@ -94,13 +94,13 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
         )}
       </div>
       {!over && live && (
-        <div className={css.acts}>
+        <div className={css.actions}>
           {alert.ack === null && (
             <Tooltip label={t('alerts.ackHint')}>
               <Button
                 size="compact-xs"
                 variant="default"
-                onClick={() => void acts.acknowledge(alert)}
+                onClick={() => void actions.acknowledge(alert)}
                 data-testid="alert-ack"
               >
                 {t('alerts.ack')}
@@ -112,7 +112,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
               <Button
                 size="compact-xs"
                 variant="default"
-                onClick={() => void acts.silence(alert)}
+                onClick={() => void actions.silence(alert)}
                 data-testid="alert-silence"
               >
                 {t('alerts.silence')}

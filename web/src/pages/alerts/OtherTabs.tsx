@@ -9,10 +9,10 @@ import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Command, Empty, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
+import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
-import { Course } from './Course';
 import css from './OtherTabs.module.css';
-import { useActs } from './useActs';
+import { useAlertActions } from './useAlertActions';
 
 /** What happened, the newest first, each with the values that caused it. */
 export function HistoryTab(props: { items: readonly AlertEvent[]; total: number; search: string }) {
@@ -62,8 +62,8 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
               </td>
               <td>
                 {event.values.length > 0 && (
-                  <span className={shared.course}>
-                    <Course
+                  <span className={shared.sparkline}>
+                    <AlertSparkline
                       series={[event.values]}
                       threshold={event.threshold}
                       tone={
@@ -93,7 +93,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
 
 export function SilencesTab({ items }: { items: readonly Silence[] }) {
   const { t } = useTranslation();
-  const acts = useActs();
+  const actions = useAlertActions();
   if (items.length === 0)
     return (
       <Empty icon={<IconBellOff size={26} />} title={t('alerts.noSilences')}>
@@ -138,7 +138,7 @@ export function SilencesTab({ items }: { items: readonly Silence[] }) {
                   <Button
                     size="compact-xs"
                     variant="default"
-                    onClick={() => void acts.unsilence(silence)}
+                    onClick={() => void actions.unsilence(silence)}
                     data-testid="unsilence"
                   >
                     {t('alerts.unsilence')}
@@ -194,7 +194,7 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
 
 function ChannelRow({ channel }: { channel: Channel }) {
   const { t } = useTranslation();
-  const acts = useActs();
+  const actions = useAlertActions();
   const [tested, setTested] = useState<boolean | undefined>();
   const matches = Object.entries(channel.match).map(([name, value]) => `${name}=${value}`);
   return (
@@ -247,7 +247,7 @@ function ChannelRow({ channel }: { channel: Channel }) {
           size="compact-xs"
           variant="default"
           disabled={channel.problem !== null}
-          onClick={() => void acts.test(channel).then((told) => setTested(told?.ok))}
+          onClick={() => void actions.test(channel).then((result) => setTested(result?.ok))}
           data-testid="channel-test"
           data-tested={tested}
         >

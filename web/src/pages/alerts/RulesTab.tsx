@@ -7,9 +7,9 @@ import { Severity } from '../../ui/alerts/Severity';
 import { alertTone, severityTone } from '../../ui/alerts/severity';
 import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
+import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
-import { Course } from './Course';
-import { useCourse } from './useAlerts';
+import { useAlertSeries } from './useAlerts';
 
 /** Every rule: its state, what it compares and how that went within the last hour. */
 export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
@@ -75,7 +75,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                     <span className="rs-dim">{t('alerts.off')}</span>
                   )}
                 </td>
-                <td>{rule.enabled && <RuleCourse rule={rule} />}</td>
+                <td>{rule.enabled && <RuleSparkline rule={rule} />}</td>
                 <td>
                   <code className={shared.expr}>{rule.expr}</code>
                   <div className={`rs-dim ${shared.small}`}>
@@ -112,12 +112,12 @@ function worst(values: readonly (number | null)[], op: string | null): number | 
   return op === '<' || op === '<=' || op === '==' ? Math.min(...known) : Math.max(...known);
 }
 
-export function RuleCourse({ rule, width }: { rule: Rule; width?: number }) {
+export function RuleSparkline({ rule, width }: { rule: Rule; width?: number }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const expr = rule.value_expr ?? rule.expr;
-  const course = useCourse(url.session, expr);
-  const series = course.data?.series.map((one) => one.values) ?? [];
+  const answer = useAlertSeries(url.session, expr);
+  const series = answer.data?.series.map((one) => one.values) ?? [];
   if (series.length === 0) return <span className={`rs-dim ${shared.small}`}>{t('alerts.noValues')}</span>;
   const newest = series.map((values) => values.findLast((value) => value !== null) ?? null);
   const label = t('alerts.courseLabel', {
@@ -125,8 +125,8 @@ export function RuleCourse({ rule, width }: { rule: Rule; width?: number }) {
     threshold: number(rule.threshold),
   });
   return (
-    <span className={shared.course} title={label}>
-      <Course
+    <span className={shared.sparkline} title={label}>
+      <AlertSparkline
         series={series}
         threshold={rule.threshold}
         label={label}

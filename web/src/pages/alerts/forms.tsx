@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { load, save } from '../../base/storage';
 
-/** What a person fills in before an act; the act's body reads it when it is confirmed. */
+/** What a person fills in before an action; the action's body reads it when it is confirmed. */
 export interface Draft {
   by: string;
   comment: string;

@@ -59,9 +59,9 @@ export function useChannels() {
 }
 
 /** The last hour of what a rule compares: the five greatest series. */
-export function useCourse(session: string, expr: string) {
+export function useAlertSeries(session: string, expr: string) {
   return useQuery({
-    queryKey: ['alert-course', session, expr],
+    queryKey: ['alert-series', session, expr],
     queryFn: ({ signal }) => get<QueryAnswer>('/metrics/query', { session, expr, limit: 5 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(15_000),

@@ -7,7 +7,7 @@ import { FLOW_VIEWS, toView } from '../../base/url';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
-import { useAct } from '../../ui/operator';
+import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 import css from './JobDetail.module.css';
@@ -51,7 +51,7 @@ export function JobDetail({ job }: { job: Item }) {
 function JobActs({ job }: { job: Item }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const act = useAct();
+  const act = useOperatorAction();
   const client = useQueryClient();
   if (!job.submission_id) return null;
   const runs = job.state === 'RUNNING' || job.state === 'PENDING';
@@ -60,7 +60,7 @@ function JobActs({ job }: { job: Item }) {
   const name = <p className={shared.jobCommand}>{String(job.entrypoint ?? job.submission_id)}</p>;
   const done = () => void client.invalidateQueries();
   return (
-    <Group gap="xs" className={css.acts}>
+    <Group gap="xs" className={css.actions}>
       {runs && (
         <Button
           size="compact-sm"

@@ -15,7 +15,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessions } from '../../api/queries';
 import { typedObject } from '../../base/progress';
-import { useAct } from '../../ui/operator';
+import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
@@ -59,7 +59,7 @@ export function SubmitJob() {
 
 function Form({ session, onClose }: { session: string; onClose: (submissionId?: string) => void }) {
   const { t } = useTranslation();
-  const act = useAct();
+  const act = useOperatorAction();
   const client = useQueryClient();
   const [entrypoint, setEntrypoint] = useState('');
   const [submissionId, setSubmissionId] = useState('');

@@ -63,7 +63,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
         <span className={`rs-ellipsis ${css.title} rs-mono`} title={file} data-testid="logs-name">
           {file}
         </span>
-        <div className={css.acts}>
+        <div className={css.actions}>
           <CopyButton
             label={t('logs.copy')}
             text={lines

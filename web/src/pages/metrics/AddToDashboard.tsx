@@ -4,13 +4,13 @@ import { useTranslation } from 'react-i18next';
 import { withSettings } from '../../base/url';
 import { type Dashboard, type DashboardChart, type DashboardInShort, tidied } from '../../ui/charts/boards';
 import { dashboardsChanged, getDashboard, useDashboards } from '../../ui/charts/useMetrics';
-import { useAct } from '../../ui/operator';
+import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 
 /** Entries of a menu that put a chart on one of the dashboards, or begin one with it. */
 export function AddToDashboard({ chart }: { chart: DashboardChart }) {
   const { t } = useTranslation();
-  const act = useAct();
+  const act = useOperatorAction();
   const [, change] = useSessionUrl();
   const dashboards = useDashboards().data?.items ?? [];
 

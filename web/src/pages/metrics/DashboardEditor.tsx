@@ -16,7 +16,7 @@ import {
 import { MetricChart } from '../../ui/charts/MetricChart';
 import type { Query } from '../../ui/charts/series';
 import { dashboardsChanged, useDashboards } from '../../ui/charts/useMetrics';
-import { useAct } from '../../ui/operator';
+import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import { asWidth } from './Board';
 import css from './DashboardEditor.module.css';
@@ -31,7 +31,7 @@ const NEW: DashboardChart = { title: '', queries: [{ expr: '' }], unit: '', widt
 export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
-  const act = useAct();
+  const act = useOperatorAction();
   const taken = useDashboards().data?.items.map(({ name }) => name) ?? [];
   const [title, setTitle] = useState(board?.title ?? '');
   const [charts, setCharts] = useState<Draft[]>(() => {

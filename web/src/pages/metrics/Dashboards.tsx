@@ -8,7 +8,7 @@ import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { dashboardsChanged, useDashboards } from '../../ui/charts/useMetrics';
 import { Link } from '../../ui/Link';
-import { useAct } from '../../ui/operator';
+import { useOperatorAction } from '../../ui/operator';
 import { Empty, ErrorPanel, Time } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
@@ -70,7 +70,7 @@ export function Dashboards() {
 export function DashboardBoard({ board }: { board: Dashboard }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
-  const act = useAct();
+  const act = useOperatorAction();
 
   async function remove(): Promise<void> {
     const done = await act({

@@ -1,9 +1,9 @@
 import { useId } from 'react';
 import type { SeverityTone } from '../../ui/alerts/severity';
-import css from './Course.module.css';
+import css from './AlertSparkline.module.css';
 
 /** One or a few series without axes, and the threshold they are compared with as a dashed line. */
-export function Course(props: {
+export function AlertSparkline(props: {
   series: readonly (readonly (number | null)[])[];
   threshold: number | null;
   /** What it shows, for those who do not see it. */
@@ -17,12 +17,12 @@ export function Course(props: {
   const id = useId();
   const known = series.flat().filter((value): value is number => value !== null);
   const all = threshold === null ? known : [...known, threshold];
-  const least = Math.min(0, ...all);
-  const most = Math.max(...all, least + 1e-9);
-  const y = (value: number) => height - 2 - ((value - least) * (height - 4)) / (most - least);
+  const min = Math.min(0, ...all);
+  const max = Math.max(...all, min + 1e-9);
+  const y = (value: number) => height - 2 - ((value - min) * (height - 4)) / (max - min);
   return (
     <svg
-      className={css.course}
+      className={css.sparkline}
       data-testid="alert-course"
       viewBox={`0 0 ${width} ${height}`}
       width={width}

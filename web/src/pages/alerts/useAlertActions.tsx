@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Alert, Channel, Silence } from '../../api/alerts';
-import { useAct } from '../../ui/operator';
+import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import { DraftForm, newDraft } from './forms';
 import { useRefresh } from './useAlerts';
@@ -9,8 +9,8 @@ import { useRefresh } from './useAlerts';
 const NOBODY = 'operator';
 
 /** What an operator does about alerts; each asks once more first. */
-export function useActs() {
-  const act = useAct();
+export function useAlertActions() {
+  const act = useOperatorAction();
   const refresh = useRefresh();
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -72,7 +72,7 @@ export function useActs() {
     },
     /** Undefined if it was cancelled. */
     async test(channel: Channel): Promise<{ ok: boolean; error: string | null } | undefined> {
-      const told = await act<{ ok: boolean; error: string | null }>({
+      const result = await act<{ ok: boolean; error: string | null }>({
         method: 'POST',
         path: `/alerts/channels/${encodeURIComponent(channel.name)}/test`,
         title: t('alerts.testTitle', { name: channel.name }),
@@ -80,7 +80,7 @@ export function useActs() {
         confirm: t('alerts.test'),
       });
       refresh();
-      return told;
+      return result;
     },
   };
 }
