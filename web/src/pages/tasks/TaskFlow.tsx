@@ -1,8 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { DataEdge, TaskAttempt, TaskDetail } from '../../api/types';
-import { bytes, count, duration, nanosBetween, shortId } from '../../base/format';
+import { bytes, count, duration, nanosBetween, percent, shortId } from '../../base/format';
 import { PHASE_STATES, SCHEDULING_PHASES, type SchedulingPhase } from '../../base/scheduling';
-import { percent } from '../../base/share';
 import { stateColor } from '../../base/tokens';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';

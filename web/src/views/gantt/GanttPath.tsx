@@ -1,7 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
-import { count, duration } from '../../base/format';
-import { percent } from '../../base/share';
+import { count, duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/small';
 import shared from './gantt.module.css';

@@ -1,9 +1,8 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { clockTime, count, duration, fullTime } from '../../base/format';
+import { clockTime, count, duration, fullTime, percent } from '../../base/format';
 import { PHASE_STATES, SCHEDULING_PHASES } from '../../base/scheduling';
-import { percent } from '../../base/share';
 import { stateColor } from '../../base/tokens';
 import { toFlow, withFilter, withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
