@@ -1,7 +1,7 @@
 import './ui/theme/mantine.css';
 import './ui/theme/global.css';
-import { askEarly } from './api/early';
 import { apiPath, SESSIONS_LIMIT } from './api/path';
+import { prefetch } from './api/prefetch';
 import { firstLanguage, loadTexts } from './base/i18n/language';
 import { parseUrl } from './base/url';
 import { LOADERS } from './loaders';
@@ -10,14 +10,14 @@ import { LOADERS } from './loaders';
 const url = parseUrl(window.location.pathname, window.location.search);
 const language = firstLanguage();
 const parts = Promise.all([import('./start'), loadTexts(language)]);
-askEarly(apiPath('/sessions', { limit: SESSIONS_LIMIT }));
+prefetch(apiPath('/sessions', { limit: SESSIONS_LIMIT }));
 if (url.page === 'session') {
   const { session, view } = url;
   // What is wrong with it is said where it is shown.
   LOADERS[view]().catch(() => undefined);
-  askEarly(apiPath('/summary', { session }));
-  if (view === 'overview') askEarly(apiPath('/cluster', { session }));
-  if (view === 'overview' || view === 'metrics') askEarly(apiPath('/metrics/charts'));
+  prefetch(apiPath('/summary', { session }));
+  if (view === 'overview') prefetch(apiPath('/cluster', { session }));
+  if (view === 'overview' || view === 'metrics') prefetch(apiPath('/metrics/charts'));
 }
 const root = document.getElementById('root');
 if (root !== null) void parts.then(([{ start }, texts]) => start(root, language, texts));

@@ -1,6 +1,6 @@
 import { connectionEvents } from './connection';
-import { takeEarly } from './early';
 import { apiPath, type Params } from './path';
+import { takePrefetched } from './prefetch';
 
 /**
  * The only place that talks to the server.
@@ -33,8 +33,8 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   const settled = connectionEvents.asked();
   try {
-    const early = init.method === undefined ? takeEarly(path) : undefined;
-    response = await (early ?? fetch(path, { credentials: 'same-origin', ...init }));
+    const prefetched = init.method === undefined ? takePrefetched(path) : undefined;
+    response = await (prefetched ?? fetch(path, { credentials: 'same-origin', ...init }));
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'AbortError')) connectionEvents.failed();
     throw error;

@@ -1,20 +1,20 @@
-/** Answers that are asked for while the scripts of the page are still on their way. */
+/** Requests that are sent while the scripts of the page are still loading. */
 
-const EARLY_MS = 5_000;
-const asked = new Map<string, Promise<Response>>();
+const KEPT_MS = 5_000;
+const pending = new Map<string, Promise<Response>>();
 
-/** Ask now: who asks for `path` first, within 5 s, gets this answer. */
-export function askEarly(path: string): void {
+/** Sends the request now. The first to ask for `path` within 5 s gets this answer. */
+export function prefetch(path: string): void {
   const answer = fetch(path, { credentials: 'same-origin', headers: { Accept: 'application/json' } });
-  // Whoever takes it sees the failure; nobody may.
+  // Whoever takes the answer sees the failure. Nobody may take it.
   answer.catch(() => undefined);
-  asked.set(path, answer);
-  setTimeout(() => asked.delete(path), EARLY_MS);
+  pending.set(path, answer);
+  setTimeout(() => pending.delete(path), KEPT_MS);
 }
 
-/** The answer that was asked for early, once. */
-export function takeEarly(path: string): Promise<Response> | undefined {
-  const answer = asked.get(path);
-  asked.delete(path);
+/** The prefetched answer, once. */
+export function takePrefetched(path: string): Promise<Response> | undefined {
+  const answer = pending.get(path);
+  pending.delete(path);
   return answer;
 }
