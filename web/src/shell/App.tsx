@@ -4,9 +4,9 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
 import { queryClient } from '../api/queries';
+import { EmptyState } from '../ui/EmptyState';
 import { Link } from '../ui/Link';
 import { OperatorProvider } from '../ui/operator';
-import { Empty } from '../ui/small';
 import { cssVariablesResolver, theme } from '../ui/theme/theme';
 import { useUrl } from '../ui/useUrl';
 import css from './App.module.css';
@@ -63,9 +63,9 @@ function UnknownPage({ lang }: { lang?: string }) {
   useTitle(t('app.notFound'));
   return (
     <main className="rs-main" id="main" tabIndex={-1}>
-      <Empty icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
+      <EmptyState icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
         <Link to={{ page: 'sessions', lang }}>{t('app.toSessions')}</Link>
-      </Empty>
+      </EmptyState>
     </main>
   );
 }

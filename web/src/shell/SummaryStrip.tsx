@@ -8,7 +8,7 @@ import { RUNNING_STATES, stateColor } from '../base/tokens';
 import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
 import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
-import { useStateName } from '../ui/small';
+import { useStateName } from '../ui/useStateName';
 import { useSessionUrl } from '../ui/useUrl';
 import css from './SummaryStrip.module.css';
 

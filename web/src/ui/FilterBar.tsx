@@ -21,8 +21,8 @@ import { isTyping } from '../base/keys';
 import { STATE_ORDER } from '../base/tokens';
 import { FILTERS, type FilterName, withFilter } from '../base/url';
 import css from './FilterBar.module.css';
-import { useStateName } from './small';
 import { isDriver } from './taskColumns';
+import { useStateName } from './useStateName';
 import { useSessionUrl } from './useUrl';
 
 /** Time after the last key before the filter takes effect. ms. */

@@ -1,8 +1,9 @@
 import { IconArrowUpRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { toItem, type View } from '../base/url';
+import { CopyId } from './CopyId';
+import { Dash } from './Dash';
 import { Link } from './Link';
-import { CopyId, Dash } from './small';
 import { useSessionUrl } from './useUrl';
 
 /** The id of an actor, worker, node, ...: to copy, and beside it the way to what is known of it. */

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { type LiveList, PAGE_SIZE } from '../api/useLiveList';
 import { count } from '../base/format';
 import { type ColumnChoice, DataTable, type DataTableProps } from './DataTable';
+import { ErrorPanel } from './ErrorPanel';
 import { NothingFound } from './NothingFound';
-import { ErrorPanel } from './small';
 import { useSessionUrl } from './useUrl';
 
 type FromTheList =

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import { bytes } from '../base/format';
 import type { Tone } from '../base/tokens';
+import { Dash } from './Dash';
 import css from './Meter.module.css';
-import { Dash } from './small';
 
 /** The tone of a part in use: from here on it is worth a look, and from there on it is a problem. */
 const WARN = 75;

@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core';
 import { IconFilterX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { Empty } from './small';
+import { EmptyState } from './EmptyState';
 import { useSessionUrl } from './useUrl';
 
 /** There is something, but the filters leave nothing of it. */
@@ -9,10 +9,10 @@ export function NothingFound({ title }: { title?: string }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();
   return (
-    <Empty icon={<IconFilterX size={26} />} title={title ?? t('table.emptyFiltered')}>
+    <EmptyState icon={<IconFilterX size={26} />} title={title ?? t('table.emptyFiltered')}>
       <Anchor component="button" size="sm" onClick={() => change((before) => ({ ...before, filters: {} }))}>
         {t('common.clearFilters')}
       </Anchor>
-    </Empty>
+    </EmptyState>
   );
 }

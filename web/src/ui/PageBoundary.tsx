@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ErrorPanel } from './small';
+import { ErrorPanel } from './ErrorPanel';
 
 /** Where a page cannot be fetched or fails, the others stay. */
 export class PageBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {

@@ -1,7 +1,7 @@
 import { count } from '../base/format';
 import { STATE_ORDER, stateColor } from '../base/tokens';
 import css from './StackedBar.module.css';
-import { useStateName } from './small';
+import { useStateName } from './useStateName';
 
 /** Counts by state as one slim bar; every state that occurs is at least a sliver. */
 export function StackedBar({ states, height = 6 }: { states: Record<string, number>; height?: number }) {

@@ -1,5 +1,9 @@
 import { bytes, duration, fullTime, shortId } from '../base/format';
-import { CopyId, Dash, Duration, ItemState, Time } from './small';
+import { CopyId } from './CopyId';
+import { Dash } from './Dash';
+import { Duration } from './Duration';
+import { ItemState } from './ItemState';
+import { Time } from './Time';
 
 /** Any value of the API, as its name says it should be read. */
 export function Value({ name, value }: { name: string; value: unknown }) {

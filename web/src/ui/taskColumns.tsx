@@ -1,7 +1,11 @@
 import type { TFunction } from 'i18next';
 import type { Task } from '../api/types';
+import { CopyId } from './CopyId';
 import type { Column } from './columns';
-import { CopyId, Dash, Duration, TaskState, Time } from './small';
+import { Dash } from './Dash';
+import { Duration } from './Duration';
+import { TaskState } from './TaskState';
+import { Time } from './Time';
 
 export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
 

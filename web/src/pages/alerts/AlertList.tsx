@@ -8,7 +8,7 @@ import { Severity } from '../../ui/alerts/Severity';
 import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Link } from '../../ui/Link';
-import { Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './AlertList.module.css';
 import shared from './alerts.module.css';

@@ -5,8 +5,10 @@ import type { Alert } from '../../api/alerts';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { SearchField } from '../../ui/FilterBar';
-import { Empty, ErrorPanel, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';
 import css from './AlertsPage.module.css';
@@ -73,12 +75,12 @@ export default function AlertsPage() {
             </p>
           )}
           {data.items.length === 0 ? (
-            <Empty
+            <EmptyState
               icon={<IconBellCheck size={26} />}
               title={t(data.live ? 'alerts.none' : 'alerts.noneEnded')}
             >
               {data.live && t('alerts.noneText')}
-            </Empty>
+            </EmptyState>
           ) : (
             <AlertList alerts={data.items.filter(fits)} now={now} live={data.live} />
           )}

@@ -6,7 +6,9 @@ import type { AlertEvent, Channel, Channels, Silence } from '../../api/alerts';
 import { count } from '../../base/format';
 import { severityTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
-import { Command, Empty, Time } from '../../ui/small';
+import { Command } from '../../ui/Command';
+import { EmptyState } from '../../ui/EmptyState';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
 import { AlertSparkline } from './AlertSparkline';
@@ -23,7 +25,8 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
   const shown = props.items.filter((event) =>
     `${event.rule} ${Object.values(event.labels).join(' ')} ${event.after}`.toLowerCase().includes(wanted),
   );
-  if (shown.length === 0) return <Empty icon={<IconHistory size={26} />} title={t('alerts.noHistory')} />;
+  if (shown.length === 0)
+    return <EmptyState icon={<IconHistory size={26} />} title={t('alerts.noHistory')} />;
   return (
     <div className={shared.tableWrap}>
       <table className="rs-plain-table" data-testid="alert-history">
@@ -96,9 +99,9 @@ export function SilencesTab({ items }: { items: readonly Silence[] }) {
   const actions = useAlertActions();
   if (items.length === 0)
     return (
-      <Empty icon={<IconBellOff size={26} />} title={t('alerts.noSilences')}>
+      <EmptyState icon={<IconBellOff size={26} />} title={t('alerts.noSilences')}>
         {t('alerts.noSilencesText')}
-      </Empty>
+      </EmptyState>
     );
   return (
     <div className={shared.tableWrap}>
@@ -163,10 +166,10 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
         </Notice>
       )}
       {channels.items.length === 0 ? (
-        <Empty icon={<IconSend size={26} />} title={t('alerts.noChannels')}>
+        <EmptyState icon={<IconSend size={26} />} title={t('alerts.noChannels')}>
           {t('alerts.noChannelsText')}
           <Command>{channels.file}</Command>
-        </Empty>
+        </EmptyState>
       ) : (
         <div className={shared.tableWrap}>
           <table className="rs-plain-table" data-testid="alert-channels">

@@ -6,16 +6,20 @@ import type { Item } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
 import { bytes, programName } from '../../base/format';
 import { type EntityView as EntityViewName, type FilterName, toView } from '../../base/url';
+import { CopyId } from '../../ui/CopyId';
 import type { Column } from '../../ui/columns';
+import { Dash } from '../../ui/Dash';
 import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
+import { EmptyState } from '../../ui/EmptyState';
 import { SearchField } from '../../ui/FilterBar';
 import { ItemLink } from '../../ui/ItemLink';
+import { ItemState } from '../../ui/ItemState';
 import { LaneName } from '../../ui/Lane';
 import { Link } from '../../ui/Link';
 import { InternalSwitch, LiveTable, TableCount, useOpenItem, useSort } from '../../ui/LiveTable';
 import { LogPanel } from '../../ui/logs/LogPanel';
-import { CopyId, Dash, Empty, ItemState, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, oneLine, Value } from '../../ui/Value';
 
@@ -215,9 +219,9 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
         openKey={item.openKey}
         onOpen={item.onOpen}
         empty={
-          <Empty icon={<IconMoodEmpty size={26} />} title={t(`entity.empty.${view}`)}>
+          <EmptyState icon={<IconMoodEmpty size={26} />} title={t(`entity.empty.${view}`)}>
             {t('table.emptyLive')}
-          </Empty>
+          </EmptyState>
         }
       />
       {shown !== undefined && (

@@ -13,15 +13,18 @@ import { useSessionInterval } from '../../api/queries';
 import { useLiveList } from '../../api/useLiveList';
 import { count, time } from '../../base/format';
 import { toggleState, withFilter } from '../../base/url';
+import { CopyId } from '../../ui/CopyId';
 import type { Column } from '../../ui/columns';
+import { Dash } from '../../ui/Dash';
 import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
+import { EmptyState } from '../../ui/EmptyState';
 import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { SearchField } from '../../ui/FilterBar';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
 import { LiveTable, TableCount, useOpenItem } from '../../ui/LiveTable';
-import { CopyId, Dash, Empty, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './EventsPage.module.css';
 
@@ -143,9 +146,9 @@ export default function EventsPage() {
         openKey={item.openKey}
         onOpen={item.onOpen}
         empty={
-          <Empty icon={<IconMoodEmpty size={26} />} title={t('events.empty')}>
+          <EmptyState icon={<IconMoodEmpty size={26} />} title={t('events.empty')}>
             {t('table.emptyLive')}
-          </Empty>
+          </EmptyState>
         }
       />
       {shown !== undefined && <EventDrawer event={shown} onClose={item.close} />}

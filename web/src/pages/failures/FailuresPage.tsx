@@ -7,9 +7,10 @@ import { count } from '../../base/format';
 import { type SessionUrl, toView, withFilter } from '../../base/url';
 import type { PageProps } from '../../shell/pages';
 import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar, FilterSelect } from '../../ui/FilterBar';
 import { NothingFound } from '../../ui/NothingFound';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { failureColumns } from './failureColumns';
 import {
@@ -94,9 +95,9 @@ export default function FailuresPage({ summary }: PageProps) {
             Object.keys(filters).length > 0 ? (
               <NothingFound />
             ) : (
-              <Empty icon={<IconCircleCheck size={26} />} title={t('failures.empty')}>
+              <EmptyState icon={<IconCircleCheck size={26} />} title={t('failures.empty')}>
                 {t('failures.emptyText')}
-              </Empty>
+              </EmptyState>
             )
           }
         />

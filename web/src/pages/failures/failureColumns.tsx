@@ -3,8 +3,10 @@ import type { TFunction } from 'i18next';
 import type { FailureGroup, Outcome } from '../../api/types';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
+import { CopyId } from '../../ui/CopyId';
 import type { Column } from '../../ui/columns';
-import { CopyId, Dash, Time } from '../../ui/small';
+import { Dash } from '../../ui/Dash';
+import { Time } from '../../ui/Time';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
 

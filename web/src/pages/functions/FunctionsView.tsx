@@ -6,8 +6,10 @@ import type { FunctionScheduling, FunctionStats, Summary } from '../../api/types
 import { count } from '../../base/format';
 import { slowestOf } from '../../base/url';
 import type { Column } from '../../ui/columns';
+import { Dash } from '../../ui/Dash';
 import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
-import { Dash, Duration, Empty } from '../../ui/small';
+import { Duration } from '../../ui/Duration';
+import { EmptyState } from '../../ui/EmptyState';
 import { useTypeName } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FunctionsView.module.css';
@@ -172,9 +174,9 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         onOpen={open}
         loading={summary === undefined}
         empty={
-          <Empty icon={<IconFunction size={26} />} title={t('functions.empty')}>
+          <EmptyState icon={<IconFunction size={26} />} title={t('functions.empty')}>
             {t('table.emptyLive')}
-          </Empty>
+          </EmptyState>
         }
       />
     </>

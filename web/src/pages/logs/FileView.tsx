@@ -6,9 +6,11 @@ import { apiPath } from '../../api/client';
 import { bytes, count } from '../../base/format';
 import { load, save } from '../../base/storage';
 import { withSettings } from '../../base/url';
+import { CopyButton } from '../../ui/CopyButton';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { LogLines } from '../../ui/logs/LogLines';
 import { searchOf, shownText } from '../../ui/logs/lines';
-import { CopyButton, Empty, ErrorPanel } from '../../ui/small';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FileView.module.css';
@@ -180,7 +182,10 @@ export function FileView({ node, file }: { node: string; file: string }) {
       ) : loaded === undefined ? (
         <p className={shared.state}>{t('logs.loading')}</p>
       ) : lines.length === 0 ? (
-        <Empty icon={<IconSearch size={26} />} title={t(find || level ? 'logs.noLines' : 'logs.emptyFile')}>
+        <EmptyState
+          icon={<IconSearch size={26} />}
+          title={t(find || level ? 'logs.noLines' : 'logs.emptyFile')}
+        >
           {loaded.more || loaded.prev !== null
             ? find || level
               ? t('logs.lookedThrough', { size: bytes(loaded.last.end - loaded.last.begin) })
@@ -197,7 +202,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
               {t('logs.lookFurther')}
             </Button>
           )}
-        </Empty>
+        </EmptyState>
       ) : (
         <LogLines
           key={`${node}/${file}/${at}/${start.from}`}

@@ -4,7 +4,8 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogFile } from '../../api/logs';
 import { withSettings } from '../../base/url';
-import { Empty, ErrorPanel } from '../../ui/small';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FileTree } from './FileTree';
 import { FileView } from './FileView';
@@ -114,7 +115,7 @@ export default function LogsPage() {
             <SearchResults search={search} regex={regex} level={settings.level} onOpen={open} />
           ) : (
             <div className="rs-view-main">
-              <Empty
+              <EmptyState
                 icon={<IconFileText size={26} />}
                 title={t(
                   files.data.nodes.length === 0 || files.data.total === 0 ? 'logs.none' : 'logs.choose',
@@ -127,7 +128,7 @@ export default function LogsPage() {
                       ? 'logs.noneLive'
                       : 'logs.noneEnded',
                 )}
-              </Empty>
+              </EmptyState>
             </div>
           )}
         </div>

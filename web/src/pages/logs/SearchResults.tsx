@@ -3,8 +3,9 @@ import { IconSearch } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { LogSearch } from '../../api/logs';
 import { bytes, count, shortId } from '../../base/format';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { marked, searchOf, shownText } from '../../ui/logs/lines';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './logs.module.css';
 import css from './SearchResults.module.css';
@@ -54,7 +55,7 @@ export function SearchResults(props: {
         ))}
       </div>
       {data.items.length === 0 ? (
-        <Empty icon={<IconSearch size={26} />} title={t('logs.noHits')} />
+        <EmptyState icon={<IconSearch size={26} />} title={t('logs.noHits')} />
       ) : (
         <div className={`rs-scroll ${css.hits}`}>
           {byFile(data).map(({ key, node_id, name, hits }) => (

@@ -6,8 +6,9 @@ import { get } from '../../api/client';
 import { bytes, count, time } from '../../base/format';
 import { withFilter, withSettings } from '../../base/url';
 import { Section } from '../../ui/Drawer';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemLink } from '../../ui/ItemLink';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
@@ -41,9 +42,9 @@ export default function MemoryPage() {
         <div className="rs-filters">
           <h1 className="rs-view-title">{t('nav.memory')}</h1>
         </div>
-        <Empty icon={<IconDatabaseOff size={26} />} title={t('memory.ended')}>
+        <EmptyState icon={<IconDatabaseOff size={26} />} title={t('memory.ended')}>
           {t('memory.endedText')}
-        </Empty>
+        </EmptyState>
       </>
     );
   }
@@ -121,7 +122,7 @@ export default function MemoryPage() {
         >
           {by === 'call_site' && !told.call_sites && <p className={css.note}>{t('memory.noCallSites')}</p>}
           {told.groups.length === 0 ? (
-            <Empty icon={<IconMoodEmpty size={26} />} title={t('memory.none')} />
+            <EmptyState icon={<IconMoodEmpty size={26} />} title={t('memory.none')} />
           ) : (
             <GroupTable memory={told} by={by as Grouping} />
           )}

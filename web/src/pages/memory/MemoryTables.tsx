@@ -1,9 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import { bytes, count } from '../../base/format';
 import { toItem, toView } from '../../base/url';
+import { CopyId } from '../../ui/CopyId';
+import { Dash } from '../../ui/Dash';
+import { Duration } from '../../ui/Duration';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
-import { CopyId, Dash, Duration } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MemoryTables.module.css';
 import shared from './memory.module.css';

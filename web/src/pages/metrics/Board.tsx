@@ -8,7 +8,7 @@ import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { useLatest } from '../../ui/charts/useMetrics';
-import { Empty } from '../../ui/small';
+import { EmptyState } from '../../ui/EmptyState';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 
@@ -47,9 +47,9 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
         </div>
       )}
       {variable !== undefined && choices?.length === 0 ? (
-        <Empty icon={<IconChartLine size={26} />} title={t('metricsPage.nothingFor')}>
+        <EmptyState icon={<IconChartLine size={26} />} title={t('metricsPage.nothingFor')}>
           {t('metricsPage.nothingForText', { metric: variable.metric })}
-        </Empty>
+        </EmptyState>
       ) : (
         <ChartGrid>
           {page.charts.map((chart) => {

@@ -7,9 +7,11 @@ import type { Dashboard } from '../../ui/charts/boards';
 import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { dashboardsChanged, useDashboards } from '../../ui/charts/useMetrics';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
 import { useOperatorAction } from '../../ui/operator';
-import { Empty, ErrorPanel, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 import { asWidth } from './Board';
@@ -29,9 +31,9 @@ export function Dashboards() {
   return (
     <div className={css.dashboards} data-testid="dashboards">
       {items.length === 0 && (
-        <Empty icon={<IconLayoutDashboard size={26} />} title={t('metricsPage.noDashboards')}>
+        <EmptyState icon={<IconLayoutDashboard size={26} />} title={t('metricsPage.noDashboards')}>
           {t('metricsPage.noDashboardsText')}
-        </Empty>
+        </EmptyState>
       )}
       {(dashboards.data?.unreadable.length ?? 0) > 0 && (
         <p className={shared.editorProblem}>
@@ -111,7 +113,7 @@ export function DashboardBoard({ board }: { board: Dashboard }) {
         </Button>
       </div>
       {board.charts.length === 0 ? (
-        <Empty icon={<IconLayoutDashboard size={26} />} title={t('metricsPage.emptyBoard')} />
+        <EmptyState icon={<IconLayoutDashboard size={26} />} title={t('metricsPage.emptyBoard')} />
       ) : (
         <ChartGrid>
           {board.charts.map((chart, at) => (

@@ -11,7 +11,7 @@ import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { useChart } from '../../ui/charts/useChart';
 import { type MetricName, useMetricNames } from '../../ui/charts/useMetrics';
-import { Empty } from '../../ui/small';
+import { EmptyState } from '../../ui/EmptyState';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 import css from './Explorer.module.css';
@@ -91,9 +91,9 @@ export function Explorer() {
       </form>
       {metric !== null && <About metric={metric} onRun={run} />}
       {expr === '' ? (
-        <Empty icon={<IconSearch size={26} />} title={t('metricsPage.exploreEmpty')}>
+        <EmptyState icon={<IconSearch size={26} />} title={t('metricsPage.exploreEmpty')}>
           {t('metricsPage.exploreText')}
-        </Empty>
+        </EmptyState>
       ) : exprError === null ? (
         <ChartGrid>
           <MetricChart title={expr} queries={[{ expr }]} height={320} width={3} />

@@ -4,8 +4,9 @@ import { isMissing } from '../../api/client';
 import { withSettings } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { useCatalogue, useDashboard } from '../../ui/charts/useMetrics';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Board } from './Board';
 import { Collectors } from './Collectors';
@@ -72,9 +73,9 @@ export default function MetricsPage() {
           <DashboardEditor key={dashboard.name} board={dashboard} />
         )}
         {isMissing(opened.error) && (
-          <Empty icon={<IconChartLine size={26} />} title={t('metricsPage.noSuchBoard')}>
+          <EmptyState icon={<IconChartLine size={26} />} title={t('metricsPage.noSuchBoard')}>
             <Link to={withSettings(url, { board: 'dashboards' })}>{t('metricsPage.dashboards')}</Link>
-          </Empty>
+          </EmptyState>
         )}
         {opened.error !== null && dashboard === undefined && !isMissing(opened.error) && (
           <ErrorPanel error={opened.error} onRetry={() => void opened.refetch()} />

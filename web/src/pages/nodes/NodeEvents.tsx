@@ -9,9 +9,10 @@ import type { Page } from '../../api/types';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { Section } from '../../ui/Drawer';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { inShort } from '../../ui/eventPlace';
 import { Link } from '../../ui/Link';
-import { ErrorPanel, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeEvents.module.css';
 

@@ -3,10 +3,14 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { NodeRow } from '../../api/nodes';
 import { count } from '../../base/format';
+import { CopyId } from '../../ui/CopyId';
 import type { Column } from '../../ui/columns';
+import { Dash } from '../../ui/Dash';
+import { EmptyState } from '../../ui/EmptyState';
+import { ItemState } from '../../ui/ItemState';
 import { LaneName } from '../../ui/Lane';
 import { Meter, ofText, rateText } from '../../ui/Meter';
-import { CopyId, Dash, Empty, ItemState, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { oneLine } from '../../ui/Value';
 import css from './NodesTable.module.css';
 
@@ -234,8 +238,8 @@ export function useNodeColumns(gpus: boolean): Column<NodeRow>[] {
 export function NoNodes() {
   const { t } = useTranslation();
   return (
-    <Empty icon={<IconMoodEmpty size={26} />} title={t('nodes.empty')}>
+    <EmptyState icon={<IconMoodEmpty size={26} />} title={t('nodes.empty')}>
       {t('table.emptyLive')}
-    </Empty>
+    </EmptyState>
   );
 }

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Url } from '../../base/url';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
-import { ErrorPanel } from '../../ui/small';
 import shared from './overview.module.css';
 import css from './Panel.module.css';
 

@@ -6,9 +6,13 @@ import type { Session } from '../../api/types';
 import { bytes, count, duration, nanosBetween } from '../../base/format';
 import { formatUrl } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
+import { Command } from '../../ui/Command';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
-import { Command, Empty, ErrorPanel, ItemState, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { go, useUrl } from '../../ui/useUrl';
 import css from './SessionsPage.module.css';
 
@@ -139,9 +143,9 @@ function NothingYet() {
   const { t } = useTranslation();
   return (
     <div className="rs-nothing" data-testid="sessions-empty">
-      <Empty icon={<IconTelescope size={32} />} title={t('sessions.empty.title')}>
+      <EmptyState icon={<IconTelescope size={32} />} title={t('sessions.empty.title')}>
         {t('sessions.empty.text')}
-      </Empty>
+      </EmptyState>
       {(
         [
           ['run', 'rayscope run SCRIPT.py'],

@@ -5,9 +5,9 @@ import { useSessionInterval } from '../../api/queries';
 import type { Summary, Task } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
 import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
+import { EmptyState } from '../../ui/EmptyState';
 import { FilterBar } from '../../ui/FilterBar';
 import { LiveTable, TableCount, useSort } from '../../ui/LiveTable';
-import { Empty } from '../../ui/small';
 import { taskColumns, taskKey, useTypeName } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 
@@ -59,9 +59,9 @@ export function TasksView({ summary }: { summary: Summary | undefined }) {
         openKey={openKey}
         onOpen={open}
         empty={
-          <Empty icon={<IconListDetails size={26} />} title={t('table.empty')}>
+          <EmptyState icon={<IconListDetails size={26} />} title={t('table.empty')}>
             {t('table.emptyLive')}
-          </Empty>
+          </EmptyState>
         }
       />
     </>

@@ -2,8 +2,10 @@ import { useTranslation } from 'react-i18next';
 import type { Params } from '../../api/client';
 import { bytes, count } from '../../base/format';
 import { toFlow, toView, withFilter } from '../../base/url';
+import { Dash } from '../../ui/Dash';
+import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
-import { Dash, Duration, Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FlamePanel.module.css';
 import {

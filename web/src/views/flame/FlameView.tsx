@@ -9,9 +9,10 @@ import type { Summary } from '../../api/types';
 import { clockTime, count, duration } from '../../base/format';
 import { isTyping } from '../../base/keys';
 import { type SessionUrl, withSettings } from '../../base/url';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import { NothingFound } from '../../ui/NothingFound';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { formatRange, lengthOf, parseRange } from '../shared/range';
@@ -93,9 +94,9 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
         filtered ? (
           <NothingFound title={t('flame.emptyFiltered')} />
         ) : (
-          <Empty icon={<IconFlame size={26} />} title={t('flame.empty')}>
+          <EmptyState icon={<IconFlame size={26} />} title={t('flame.empty')}>
             {t('table.emptyLive')}
-          </Empty>
+          </EmptyState>
         )
       ) : (
         <div className={css.flame} data-outdated={flame.outdated || undefined}>
@@ -107,9 +108,9 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
               <Found answer={data} zoomed={zoomed} />
             </div>
             {data.total === 0 && !data.baseline_total ? (
-              <Empty icon={<IconFlame size={26} />} title={t(`flame.nothing.${data.weight}`)}>
+              <EmptyState icon={<IconFlame size={26} />} title={t(`flame.nothing.${data.weight}`)}>
                 {t('flame.attemptsOf', { n: count(data.attempts) })}
-              </Empty>
+              </EmptyState>
             ) : (
               <FlameCanvas
                 answer={data}

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
 import { count, duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
-import { ErrorPanel } from '../../ui/small';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import shared from './gantt.module.css';
 
 /** The parts of a path that have a name in the texts. */

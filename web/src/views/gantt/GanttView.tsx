@@ -7,8 +7,9 @@ import { useCriticalPath } from '../../api/criticalPath';
 import type { Summary } from '../../api/types';
 import { count, duration } from '../../base/format';
 import { type FilterName, withFilter, withSettings } from '../../base/url';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { isDriver } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
@@ -201,9 +202,9 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
               }
             />
           ) : data?.attempts === 0 ? (
-            <Empty icon={<IconChartBar size={26} />} title={t('gantt.empty')}>
+            <EmptyState icon={<IconChartBar size={26} />} title={t('gantt.empty')}>
               {Object.keys(url.filters).length > 0 ? t('gantt.emptyFiltered') : t('table.emptyLive')}
-            </Empty>
+            </EmptyState>
           ) : (
             <GanttChart
               key={picked}

@@ -11,9 +11,10 @@ import { download } from '../../base/download';
 import { count, duration } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import { NothingFound } from '../../ui/NothingFound';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { LogicalPanel } from './LogicalPanel';
@@ -85,9 +86,9 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
           filtered ? (
             <NothingFound />
           ) : (
-            <Empty icon={<IconSitemap size={26} />} title={t('logical.empty')}>
+            <EmptyState icon={<IconSitemap size={26} />} title={t('logical.empty')}>
               {t('logical.emptyText')}
-            </Empty>
+            </EmptyState>
           )
         ) : laid === undefined || places === undefined ? (
           <Laying />

@@ -5,9 +5,10 @@ import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/types';
 import { count } from '../../base/format';
 import { NONE } from '../../base/grid';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import { InternalSwitch } from '../../ui/LiveTable';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { FindBox } from '../shared/FindBox';
 import { SaveMenu } from '../shared/SaveMenu';
 import { TimeSlider } from '../shared/TimeSlider';
@@ -225,9 +226,9 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
         <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />
       ) : isEmpty ? (
         <div className="rs-view-body rs-stack-body">
-          <Empty icon={<IconServer2 size={26} />} title={t('physical.empty')}>
+          <EmptyState icon={<IconServer2 size={26} />} title={t('physical.empty')}>
             {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'physical.emptyText')}
-          </Empty>
+          </EmptyState>
         </div>
       ) : (
         data !== undefined &&

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count, fullTime } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
-import { Time } from '../../ui/small';
+import { Time } from '../../ui/Time';
 import { type Activity, bucketOf, timeOf } from './activity';
 import css from './TimeSlider.module.css';
 

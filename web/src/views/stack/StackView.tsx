@@ -5,9 +5,10 @@ import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/types';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import { NothingFound } from '../../ui/NothingFound';
-import { Empty, ErrorPanel } from '../../ui/small';
 import { FindBox } from '../shared/FindBox';
 import { TimeSlider } from '../shared/TimeSlider';
 import { useActivity } from '../shared/useActivity';
@@ -138,9 +139,9 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
           {filtered ? (
             <NothingFound title={t('stack.emptyFiltered')} />
           ) : (
-            <Empty icon={<IconStack2 size={26} />} title={t('stack.empty')}>
+            <EmptyState icon={<IconStack2 size={26} />} title={t('stack.empty')}>
               {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'stack.emptyText')}
-            </Empty>
+            </EmptyState>
           )}
         </div>
       ) : (
@@ -155,7 +156,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
                 </div>
               )}
               {shown.length === 0 ? (
-                <Empty icon={<IconStack2 size={26} />} title={t('stack.nothingAwaited')} />
+                <EmptyState icon={<IconStack2 size={26} />} title={t('stack.nothingAwaited')} />
               ) : (
                 <StackTree
                   rows={shown}

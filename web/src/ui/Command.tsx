@@ -1,0 +1,13 @@
+import { Code } from '@mantine/core';
+import css from './Command.module.css';
+import { CopyButton } from './CopyButton';
+
+/** A command line to copy. */
+export function Command({ children }: { children: string }) {
+  return (
+    <div className={css.command}>
+      <Code className={css.text}>{children}</Code>
+      <CopyButton text={children} />
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { shortId } from '../base/format';
+import css from './CopyId.module.css';
+import { Dash } from './Dash';
+import { useCopied } from './useCopied';
+
+/** The short form of an id: the whole on hover, copied on click. */
+export function CopyId({ id, full }: { id: string | null | undefined; full?: boolean }) {
+  const { t } = useTranslation();
+  const [copied, copy] = useCopied();
+  if (!id) return <Dash />;
+  return (
+    <button
+      type="button"
+      className="rs-id"
+      title={`${id}\n${t(copied ? 'common.copied' : 'common.copy')}`}
+      onClick={(event) => {
+        event.stopPropagation();
+        copy(id);
+      }}
+    >
+      <span className={full ? 'rs-break' : undefined}>{full ? id : shortId(id)}</span>
+      <span className={css.icon} data-copied={copied || undefined}>
+        {copied ? <IconCheck size={12} /> : <IconCopy size={12} />}
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,54 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../api/client';
+import css from './ErrorPanel.module.css';
+import { useServerMessage } from './useServerMessage';
+
+/** What went wrong and what to do about it, as the server says. */
+export function ErrorPanel(props: {
+  error: Error;
+  title?: string;
+  /** What went wrong, where it is not a request. */
+  message?: string;
+  /** What to do, where the page knows better than the server. */
+  remedy?: ReactNode;
+  onRetry?: () => void;
+}) {
+  const { t } = useTranslation();
+  const translate = useServerMessage();
+  const apiError = props.error instanceof ApiError ? props.error : null;
+  const text =
+    apiError === null
+      ? { message: t('error.network'), remedy: t('error.networkRemedy') }
+      : translate(apiError);
+  const remedy = props.remedy ?? text.remedy;
+  return (
+    <Alert
+      className={css.error}
+      data-testid="error-panel"
+      color="red"
+      variant="light"
+      m="md"
+      icon={apiError ? <IconAlertTriangle size={18} /> : <IconPlugConnectedX size={18} />}
+      title={props.title ?? t('error.title')}
+    >
+      <Text size="sm" className="rs-break" title={apiError?.message}>
+        {props.message ?? text.message}
+      </Text>
+      {remedy && (
+        <Text size="sm" mt={6} className="rs-break">
+          <b>{t('common.remedy')}:</b> {remedy}
+        </Text>
+      )}
+      {props.onRetry && (
+        <Group mt="sm">
+          <Button size="compact-sm" variant="default" onClick={props.onRetry}>
+            {t('common.retry')}
+          </Button>
+        </Group>
+      )}
+    </Alert>
+  );
+}

@@ -1,0 +1,22 @@
+import { useServerMessage } from './useServerMessage';
+
+/** An error and its remedy in one line, where an answer has them among its fields. */
+export function ServerMessageLine({
+  of,
+}: {
+  of: {
+    error: string | null;
+    remedy: string | null;
+    error_code: string | null;
+    error_params: Record<string, string | number> | null;
+  };
+}) {
+  const translate = useServerMessage();
+  const { error_code: code, error_params: params, remedy } = of;
+  const text = translate({ code, params, message: of.error ?? '', remedy });
+  return (
+    <span title={of.error ?? undefined}>
+      {text.message} {text.remedy}
+    </span>
+  );
+}

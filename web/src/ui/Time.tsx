@@ -1,0 +1,13 @@
+import { clockTime, fullTime, type Nanos, time } from '../base/format';
+
+/**
+ * A time of day in the browser's zone; the whole with the zone on hover. `exact` shows milliseconds (where
+ * times of one task stand together), `full` the date and the zone too.
+ */
+export function Time({ ns, exact, full }: { ns: Nanos; exact?: boolean; full?: boolean }) {
+  return (
+    <span className="rs-num" title={fullTime(ns) || undefined}>
+      {full ? fullTime(ns) || '–' : exact ? clockTime(ns) : time(ns)}
+    </span>
+  );
+}

@@ -1,0 +1,10 @@
+import { useTranslation } from 'react-i18next';
+
+/** The name of one of Ray's states in the reader's language. */
+export function useStateName(): (state: string | null) => string {
+  const { t, i18n } = useTranslation();
+  return (state) => {
+    if (state === null || state === '') return t('state.UNKNOWN');
+    return i18n.exists(`state.${state}`) ? t(`state.${state}` as 'state.RUNNING') : state;
+  };
+}
