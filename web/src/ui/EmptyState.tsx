@@ -1,6 +1,9 @@
-import { Stack, Text } from '@mantine/core';
+import { Anchor, Stack, Text } from '@mantine/core';
+import { IconFilterX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
 import css from './EmptyState.module.css';
+import { useSessionUrl } from './useUrl';
 
 /** What a page or a panel shows when it has nothing. */
 export function EmptyState(props: { icon: ReactNode; title: string; children?: ReactNode }) {
@@ -16,5 +19,18 @@ export function EmptyState(props: { icon: ReactNode; title: string; children?: R
         </Text>
       )}
     </Stack>
+  );
+}
+
+/** The same where the filters leave nothing of what there is. */
+export function NoMatches({ title }: { title?: string }) {
+  const [, change] = useSessionUrl();
+  const { t } = useTranslation();
+  return (
+    <EmptyState icon={<IconFilterX size={26} />} title={title ?? t('table.emptyFiltered')}>
+      <Anchor component="button" size="sm" onClick={() => change((before) => ({ ...before, filters: {} }))}>
+        {t('common.clearFilters')}
+      </Anchor>
+    </EmptyState>
   );
 }

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { type LiveList, PAGE_SIZE } from '../api/useLiveList';
 import { count } from '../base/format';
 import { type ColumnChoice, DataTable, type DataTableProps } from './DataTable';
+import { NoMatches } from './EmptyState';
 import { ErrorPanel } from './ErrorPanel';
-import { NothingFound } from './NothingFound';
 import { useSessionUrl } from './useUrl';
 
 type FromTheList =
@@ -43,7 +43,7 @@ export function LiveTable<T extends object>(
       newRowsMax={PAGE_SIZE}
       onShowNew={list.showNew}
       onView={list.watch}
-      empty={Object.keys(filters).length > 0 ? <NothingFound /> : empty}
+      empty={Object.keys(filters).length > 0 ? <NoMatches /> : empty}
     />
   );
 }

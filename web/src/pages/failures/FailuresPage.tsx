@@ -7,10 +7,9 @@ import { count } from '../../base/format';
 import { type SessionUrl, toView, withFilter } from '../../base/url';
 import type { PageProps } from '../../shell/pages';
 import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
-import { EmptyState } from '../../ui/EmptyState';
+import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar, FilterSelect } from '../../ui/FilterBar';
-import { NothingFound } from '../../ui/NothingFound';
 import { useSessionUrl } from '../../ui/useUrl';
 import { failureColumns } from './failureColumns';
 import {
@@ -93,7 +92,7 @@ export default function FailuresPage({ summary }: PageProps) {
           outdated={failures.isPlaceholderData}
           empty={
             Object.keys(filters).length > 0 ? (
-              <NothingFound />
+              <NoMatches />
             ) : (
               <EmptyState icon={<IconCircleCheck size={26} />} title={t('failures.empty')}>
                 {t('failures.emptyText')}

@@ -3,10 +3,10 @@ import { useTranslation } from 'react-i18next';
 import { missingOf, type NodeRow } from '../../api/nodes';
 import type { LiveList } from '../../api/useLiveList';
 import { count, time } from '../../base/format';
+import { NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Meter, ofText, rateText } from '../../ui/Meter';
-import { NothingFound } from '../../ui/NothingFound';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeCards.module.css';
@@ -31,7 +31,7 @@ export function NodeCards(props: {
         ))}
       </div>
     );
-  if (list.rows.length === 0) return Object.keys(filters).length > 0 ? <NothingFound /> : <NoNodes />;
+  if (list.rows.length === 0) return Object.keys(filters).length > 0 ? <NoMatches /> : <NoNodes />;
   return (
     <div className="rs-scroll" data-testid="node-cards" data-outdated={list.outdated || undefined}>
       <div className={css.cards}>

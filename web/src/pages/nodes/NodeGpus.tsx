@@ -1,16 +1,22 @@
+import { IconServer2 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { NodeDetail } from '../../api/nodes';
 import { bytes } from '../../base/format';
 import { Section } from '../../ui/Drawer';
+import { EmptyState } from '../../ui/EmptyState';
 import { ItemLink } from '../../ui/ItemLink';
 import { Meter, ofText, percentText } from '../../ui/Meter';
-import { NothingHere } from './NothingHere';
 import shared from './nodes.module.css';
 
 /** The GPUs of a node, and which process has how much memory of each. */
 export function NodeGpus({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
-  if (node.gpus.length === 0) return <NothingHere>{t('nodes.noGpus')}</NothingHere>;
+  if (node.gpus.length === 0)
+    return (
+      <div className={shared.empty}>
+        <EmptyState icon={<IconServer2 size={24} />} title={t('nodes.noGpus')} />
+      </div>
+    );
   const old = node.usage !== null && !node.usage.current;
   return node.gpus.map((gpu) => (
     <Section

@@ -1,4 +1,4 @@
-import { IconFileText, IconStack2 } from '@tabler/icons-react';
+import { IconFileText, IconServer2, IconStack2 } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { NodeDetail, NodeWorker } from '../../api/nodes';
@@ -8,13 +8,14 @@ import { toItem, toView } from '../../base/url';
 import type { Column } from '../../ui/columns';
 import { Dash } from '../../ui/Dash';
 import { DataTable } from '../../ui/DataTable';
+import { EmptyState } from '../../ui/EmptyState';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { percentText } from '../../ui/Meter';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeWorkers.module.css';
-import { NothingHere } from './NothingHere';
+import shared from './nodes.module.css';
 
 const MOST_ROWS = 16;
 const keyOf = (worker: NodeWorker) => worker.id;
@@ -134,7 +135,12 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
     [t, i18n, url, gpus],
   );
   const visibility = useMemo(() => Object.fromEntries(columns.map((column) => [column.id, true])), [columns]);
-  if (node.workers.length === 0) return <NothingHere>{t('nodes.noWorkers')}</NothingHere>;
+  if (node.workers.length === 0)
+    return (
+      <div className={shared.empty}>
+        <EmptyState icon={<IconServer2 size={24} />} title={t('nodes.noWorkers')} />
+      </div>
+    );
   const height = Math.min(MOST_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
   return (
     <>

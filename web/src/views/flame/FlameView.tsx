@@ -9,10 +9,9 @@ import type { Summary } from '../../api/types';
 import { clockTime, count, duration } from '../../base/format';
 import { isTyping } from '../../base/keys';
 import { type SessionUrl, withSettings } from '../../base/url';
-import { EmptyState } from '../../ui/EmptyState';
+import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
-import { NothingFound } from '../../ui/NothingFound';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { formatRange, lengthOf, parseRange } from '../shared/range';
@@ -92,7 +91,7 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
         </div>
       ) : data.attempts === 0 && !data.baseline_total ? (
         filtered ? (
-          <NothingFound title={t('flame.emptyFiltered')} />
+          <NoMatches title={t('flame.emptyFiltered')} />
         ) : (
           <EmptyState icon={<IconFlame size={26} />} title={t('flame.empty')}>
             {t('table.emptyLive')}

@@ -11,10 +11,9 @@ import { download } from '../../base/download';
 import { count, duration } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
-import { EmptyState } from '../../ui/EmptyState';
+import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
-import { NothingFound } from '../../ui/NothingFound';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { LogicalPanel } from './LogicalPanel';
@@ -84,7 +83,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
           />
         ) : answer?.nodes.length === 0 ? (
           filtered ? (
-            <NothingFound />
+            <NoMatches />
           ) : (
             <EmptyState icon={<IconSitemap size={26} />} title={t('logical.empty')}>
               {t('logical.emptyText')}

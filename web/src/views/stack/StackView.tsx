@@ -5,10 +5,9 @@ import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/types';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
-import { EmptyState } from '../../ui/EmptyState';
+import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
-import { NothingFound } from '../../ui/NothingFound';
 import { FindBox } from '../shared/FindBox';
 import { TimeSlider } from '../shared/TimeSlider';
 import { useActivity } from '../shared/useActivity';
@@ -137,7 +136,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
       ) : data !== undefined && data.nodes.length === 0 ? (
         <div className="rs-view-body rs-stack-body">
           {filtered ? (
-            <NothingFound title={t('stack.emptyFiltered')} />
+            <NoMatches title={t('stack.emptyFiltered')} />
           ) : (
             <EmptyState icon={<IconStack2 size={26} />} title={t('stack.empty')}>
               {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'stack.emptyText')}
