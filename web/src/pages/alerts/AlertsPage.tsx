@@ -13,9 +13,11 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';
 import css from './AlertsPage.module.css';
 import shared from './alerts.module.css';
-import { ChannelsTab, HistoryTab, SilencesTab } from './OtherTabs';
+import { ChannelsTab } from './ChannelsTab';
+import { HistoryTab } from './HistoryTab';
 import { RuleDrawer } from './RuleDrawer';
 import { RulesTab } from './RulesTab';
+import { SilencesTab } from './SilencesTab';
 import { useAlerts, useChannels, useHistory, useRules, useSilences } from './useAlerts';
 
 const TABS = ['rules', 'history', 'silences', 'channels'] as const;

@@ -9,7 +9,7 @@ import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList, number } from './AlertList';
 import shared from './alerts.module.css';
-import { HistoryTab } from './OtherTabs';
+import { HistoryTab } from './HistoryTab';
 import css from './RuleDrawer.module.css';
 import { withPlaces } from './template';
 

@@ -1,0 +1,117 @@
+import { Button, Alert as Notice } from '@mantine/core';
+import { IconSend } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Channel, Channels } from '../../api/alerts';
+import { count } from '../../base/format';
+import { Command } from '../../ui/Command';
+import { EmptyState } from '../../ui/EmptyState';
+import { Time } from '../../ui/Time';
+import shared from './alerts.module.css';
+import { useAlertActions } from './useAlertActions';
+
+/** Where alerts are sent to, and how that went. */
+export function ChannelsTab({ channels }: { channels: Channels }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      {channels.problem !== null && (
+        <Notice color="red" variant="light" mb="sm" title={channels.problem}>
+          {channels.remedy}
+        </Notice>
+      )}
+      {channels.items.length === 0 ? (
+        <EmptyState icon={<IconSend size={26} />} title={t('alerts.noChannels')}>
+          {t('alerts.noChannelsText')}
+          <Command>{channels.file}</Command>
+        </EmptyState>
+      ) : (
+        <div className={shared.tableWrap}>
+          <table className="rs-plain-table" data-testid="alert-channels">
+            <thead>
+              <tr>
+                <th>{t('alerts.channel')}</th>
+                <th>{t('alerts.sendsTo')}</th>
+                <th>{t('alerts.delivered')}</th>
+                <th>{t('alerts.lastTry')}</th>
+                <th />
+              </tr>
+            </thead>
+            <tbody>
+              {channels.items.map((channel) => (
+                <ChannelRow key={channel.name} channel={channel} />
+              ))}
+            </tbody>
+          </table>
+          <p className={`rs-dim ${shared.small}`}>{t('alerts.channelsHint', { file: channels.file })}</p>
+        </div>
+      )}
+    </>
+  );
+}
+
+function ChannelRow({ channel }: { channel: Channel }) {
+  const { t } = useTranslation();
+  const actions = useAlertActions();
+  const [tested, setTested] = useState<boolean | undefined>();
+  const matches = Object.entries(channel.match).map(([name, value]) => `${name}=${value}`);
+  return (
+    <tr data-testid="channel" data-name={channel.name} data-ok={channel.last_ok ?? undefined}>
+      <td>
+        <b>{channel.name}</b>
+        <div className={`rs-dim ${shared.small}`}>{channel.type}</div>
+      </td>
+      <td>
+        {channel.targets.join(', ')}
+        {matches.length > 0 && <div className={`rs-dim ${shared.small}`}>{matches.join(', ')}</div>}
+        {channel.problem && (
+          <div className={`${shared.error} ${shared.small}`}>
+            {channel.problem} {channel.remedy}
+          </div>
+        )}
+      </td>
+      <td className="rs-num">
+        {t('alerts.counts', { sent: count(channel.sent), failed: count(channel.failed) })}
+        {channel.waiting + channel.dropped > 0 && (
+          <div className={`rs-dim ${shared.small}`}>
+            {t('alerts.waiting', { waiting: count(channel.waiting), dropped: count(channel.dropped) })}
+          </div>
+        )}
+      </td>
+      <td>
+        {channel.last_ns === null ? (
+          <span className="rs-dim">{t('alerts.never')}</span>
+        ) : (
+          <>
+            <span className="rs-state">
+              <span
+                className="rs-dot"
+                style={{ background: `var(--rs-tone-${channel.last_ok ? 'good' : 'bad'})` }}
+              />
+              {t(channel.last_ok ? 'alerts.delivery.ok' : 'alerts.delivery.failed')}{' '}
+              <Time ns={channel.last_ns} />
+            </span>
+            <div className={`rs-dim ${shared.small}`}>{channel.last_error ?? channel.last_title}</div>
+            {channel.next_try_ns !== null && (
+              <div className={`rs-dim ${shared.small}`}>
+                {t('alerts.nextTry')} <Time ns={channel.next_try_ns} />
+              </div>
+            )}
+          </>
+        )}
+      </td>
+      <td className="rs-right">
+        <Button
+          size="compact-xs"
+          variant="default"
+          disabled={channel.problem !== null}
+          onClick={() => void actions.test(channel).then((result) => setTested(result?.ok))}
+          data-testid="channel-test"
+          data-tested={tested}
+        >
+          {t('alerts.test')}
+        </Button>
+      </td>
+    </tr>
+  );
+}

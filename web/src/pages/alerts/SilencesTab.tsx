@@ -1,0 +1,71 @@
+import { Button } from '@mantine/core';
+import { IconBellOff } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { Silence } from '../../api/alerts';
+import { EmptyState } from '../../ui/EmptyState';
+import { Time } from '../../ui/Time';
+import shared from './alerts.module.css';
+import { useAlertActions } from './useAlertActions';
+
+/** Every silence, with a button that ends it. */
+export function SilencesTab({ items }: { items: readonly Silence[] }) {
+  const { t } = useTranslation();
+  const actions = useAlertActions();
+  if (items.length === 0)
+    return (
+      <EmptyState icon={<IconBellOff size={26} />} title={t('alerts.noSilences')}>
+        {t('alerts.noSilencesText')}
+      </EmptyState>
+    );
+  return (
+    <div className={shared.tableWrap}>
+      <table className="rs-plain-table" data-testid="alert-silences">
+        <thead>
+          <tr>
+            <th>{t('alerts.stateColumn')}</th>
+            <th>{t('alerts.matches')}</th>
+            <th>{t('alerts.until')}</th>
+            <th>{t('alerts.by')}</th>
+            <th />
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((silence) => (
+            <tr key={silence.id} data-testid="silence" data-state={silence.state}>
+              <td>{t(`alerts.silenceState.${silence.state}`)}</td>
+              <td>
+                <span className="rs-pairs">
+                  {silence.matchers.map((one) => (
+                    <span key={one.label + one.op + one.value} className="rs-pair">
+                      {one.label}
+                      {one.op}
+                      {one.value}
+                    </span>
+                  ))}
+                </span>
+              </td>
+              <td>
+                <Time ns={silence.ends_ns} full />
+              </td>
+              <td>
+                {silence.created_by} <span className="rs-dim">{silence.comment}</span>
+              </td>
+              <td className="rs-right">
+                {silence.state !== 'expired' && (
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    onClick={() => void actions.unsilence(silence)}
+                    data-testid="unsilence"
+                  >
+                    {t('alerts.unsilence')}
+                  </Button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
