@@ -1,0 +1,181 @@
+import { useTranslation } from 'react-i18next';
+import type { Pending } from '../../api/nodes';
+import type { TaskAttempt, TaskDetail } from '../../api/types';
+import { count } from '../../base/format';
+import { Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { LogPanel } from '../../ui/logs/LogPanel';
+import { TaskState } from '../../ui/TaskState';
+import { Time } from '../../ui/Time';
+import { isDriver } from '../../ui/taskColumns';
+import { useStateName } from '../../ui/useStateName';
+import { useSessionUrl } from '../../ui/useUrl';
+import { isEmpty, parse } from '../../ui/Value';
+import { WhyPending } from '../../ui/WhyPending';
+import { AttemptError } from './AttemptError';
+import { AttemptIdentity } from './AttemptIdentity';
+import css from './AttemptView.module.css';
+import { CallPath } from './CallPath';
+import { SpanBars } from './SpanBars';
+import { TaskChildren } from './TaskChildren';
+import { Annotations, DataFlow, Scheduling, Waits } from './TaskFlow';
+
+/** Spans that are drawn; the API has more, and says how many. */
+const SHOWN = 100;
+
+/** All of one attempt of a task: why it waits or failed, its course, its data flow and where it ran. */
+export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
+  const [url] = useSessionUrl();
+  const { t, i18n } = useTranslation();
+  const spans = task.spans.flatMap((span) =>
+    span.attempt === attempt.attempt && span.end_ns !== null ? [{ ...span, end_ns: span.end_ns }] : [],
+  );
+  const toTask = (id: string) => ({ ...url, task: id, attempt: undefined });
+  return (
+    <>
+      {attempt.state !== 'CUT_OFF' && (attempt.error !== null || attempt.state === 'FAILED') && (
+        <AttemptError attempt={attempt} />
+      )}
+      {attempt.start_is_lost && (
+        <p className={css.note} data-testid="task-start-lost">
+          {t('task.startLost')}
+        </p>
+      )}
+      {attempt.end_known_by !== null && <InferredEnd attempt={attempt} />}
+      {attempt.type === null && <p className={css.note}>{t('task.unresolved')}</p>}
+
+      {attempt.reported_state === 'PENDING_NODE_ASSIGNMENT' && (
+        <WhyPending is={(one) => waitsLike(attempt, one)} />
+      )}
+
+      {!attempt.start_is_lost && <Scheduling task={task} attempt={attempt} />}
+      <Section title={t('task.timeline')} testId="task-timeline">
+        <States attempt={attempt} />
+      </Section>
+      <Waits task={task} attempt={attempt.attempt} />
+      <Annotations task={task} attempt={attempt.attempt} />
+
+      {attempt.phases.length > 0 && (
+        <Section title={t('task.phases')}>
+          <SpanBars
+            bars={attempt.phases.map((phase) => ({
+              ...phase,
+              name: i18n.exists(`task.phase.${phase.name}`)
+                ? t(`task.phase.${phase.name}` as 'task.phase.total')
+                : phase.name,
+              label: phase.name,
+            }))}
+          />
+        </Section>
+      )}
+
+      {!isDriver(task.task_id) && attempt.worker_id !== null && (
+        <Section title={t('nav.logs')} testId="task-logs">
+          <LogPanel of={{ task_id: task.task_id, attempt: attempt.attempt }} />
+        </Section>
+      )}
+
+      <DataFlow task={task} />
+
+      <Section title={t('task.callPath')}>
+        <CallPath task={task} />
+        {task.parent !== null && (
+          <p className="rs-line">
+            <span className="rs-dim">{t('task.parent')}</span>
+            <Link to={toTask(task.parent.task_id)} testId="task-parent">
+              {isDriver(task.parent.task_id) ? t('task.driver') : (task.parent.name ?? task.parent.task_id)}
+            </Link>
+            {task.parent.state !== null && <TaskState state={task.parent.state} />}
+          </p>
+        )}
+      </Section>
+
+      <AttemptIdentity task={task} attempt={attempt} />
+
+      <TaskChildren task={task} />
+
+      {spans.length > 0 && (
+        <Section
+          title={t('task.spans')}
+          right={
+            task.spans_total > Math.min(spans.length, SHOWN) && (
+              <span className="rs-dim rs-num">
+                {t('task.spansSome', {
+                  shown: count(Math.min(spans.length, SHOWN)),
+                  total: count(task.spans_total),
+                })}
+              </span>
+            )
+          }
+        >
+          <SpanBars
+            bars={spans.slice(0, SHOWN).map((span) => ({ ...span, label: text(span.extra) || span.name }))}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+/** Whether it waits for what the attempt waits for: its actor's place, or that of tasks like it. */
+function waitsLike(attempt: TaskAttempt, one: Pending): boolean {
+  if (attempt.actor_id !== null) return one.kind === 'actor' && one.id === attempt.actor_id;
+  return (
+    one.kind === 'task' &&
+    one.name === (attempt.func_name ?? attempt.name ?? '') &&
+    one.job_id === attempt.job_id &&
+    one.runtime_env === attempt.runtime_env &&
+    sameAmounts(one.resources, attempt.required_resources)
+  );
+}
+
+function sameAmounts(shape: Record<string, number>, wanted: unknown): boolean {
+  const told = typeof wanted === 'string' ? parse(wanted) : wanted;
+  const asked = new Map(Object.entries((told ?? {}) as Record<string, number>));
+  const names = Object.keys(shape);
+  return asked.size === names.length && names.every((name) => asked.get(name) === shape[name]);
+}
+
+const text = (value: unknown) =>
+  isEmpty(value) ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+
+/** Why the end is known of an attempt of which Ray reported none, or that the end of its job cut off. */
+function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
+  const { t } = useTranslation();
+  const name = useStateName();
+  const how =
+    attempt.reported_state === 'FAILED' ? 'failed' : (attempt.end_known_by as 'job' | 'session' | 'returned');
+  return (
+    <p className={css.note} data-testid="task-inferred-end">
+      {t(`task.inferredEnd.${how}`, { state: name(attempt.reported_state) })}
+    </p>
+  );
+}
+
+/** When each of Ray's states was entered. The phases say how long they lasted. */
+function States({ attempt }: { attempt: TaskAttempt }) {
+  const { t } = useTranslation();
+  if (attempt.states.length === 0) return <p className="rs-line rs-dim">{t('task.timelineEmpty')}</p>;
+  return (
+    <table className="rs-plain-table rs-timeline-table">
+      <thead>
+        <tr>
+          <th>{t('column.state')}</th>
+          <th data-align="right">{t('task.entered')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {attempt.states.map(({ state, time_ns }) => (
+          <tr key={state}>
+            <td>
+              <TaskState state={state} />
+            </td>
+            <td data-align="right">
+              <Time ns={time_ns} exact />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
