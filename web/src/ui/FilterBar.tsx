@@ -2,31 +2,29 @@ import {
   ActionIcon,
   Autocomplete,
   Button,
-  Kbd,
   MultiSelect,
   Popover,
   Select,
   Stack,
-  TextInput,
   Tooltip,
 } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
-import { IconFilter, IconFilterX, IconSearch, IconX } from '@tabler/icons-react';
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { IconFilter, IconFilterX, IconX } from '@tabler/icons-react';
+import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChoices } from '../api/queries';
-import type { Item, Summary } from '../api/types';
-import { fullTime, programName, shortId } from '../base/format';
-import { isTyping } from '../base/keys';
+import type { Summary } from '../api/types';
+import { fullTime, shortId } from '../base/format';
 import { STATE_ORDER } from '../base/tokens';
 import { FILTERS, type FilterName, withFilter } from '../base/url';
 import css from './FilterBar.module.css';
+import { type Choice, choices, jobLabel, nodeLabel, withChosen } from './filterChoices';
+import { SearchField } from './SearchField';
 import { isDriver } from './taskColumns';
 import { useStateName } from './useStateName';
+import { useTypedFilter } from './useTypedFilter';
 import { useSessionUrl } from './useUrl';
 
-/** Time after the last key before the filter takes effect. ms. */
-const PAUSE = 250;
 const TYPES = ['NORMAL_TASK', 'ACTOR_CREATION_TASK', 'ACTOR_TASK', 'DRIVER_TASK'];
 /** Filters that come from links and have no field of their own: shown as tags that can be removed. */
 const TAGGED: FilterName[] = [
@@ -43,85 +41,6 @@ const TAGGED: FilterName[] = [
 const FIELDS: FilterName[] = ['state', 'outcome', 'func_name', 'node_id', 'job_id', 'type', 'error_type'];
 /** In a bar that is narrower the fields stand behind a button, CSS pixels. */
 const MIN_WIDTH = 840;
-
-/** A field that writes to the URL once the typing pauses, and follows the URL when that changes. */
-export function useTypedFilter(name: FilterName): readonly [string, (value: string, now?: boolean) => void] {
-  const [url, change] = useSessionUrl();
-  const inUrl = url.filters[name] ?? '';
-  const [typed, setTyped] = useState(inUrl);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const sent = useRef(inUrl);
-  useEffect(() => {
-    // Somebody else changed it (a link, the back button).
-    if (inUrl !== sent.current) {
-      sent.current = inUrl;
-      setTyped(inUrl);
-    }
-  }, [inUrl]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return [
-    typed,
-    (value, now) => {
-      setTyped(value);
-      clearTimeout(timer.current);
-      timer.current = setTimeout(
-        () => {
-          const wanted = value.trim();
-          sent.current = wanted;
-          change((before) => withFilter(before, name, wanted || undefined), { replace: true });
-        },
-        now ? 0 : PAUSE,
-      );
-    },
-  ] as const;
-}
-
-/** The search field of a list; `/` goes to it. */
-export function SearchField(props: { filter: FilterName; placeholder: string }) {
-  const [value, setValue] = useTypedFilter(props.filter);
-  const { t } = useTranslation();
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    function onKey(event: KeyboardEvent): void {
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
-        return;
-      event.preventDefault();
-      field.current?.focus();
-      field.current?.select();
-    }
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, []);
-  return (
-    <TextInput
-      ref={field}
-      size="xs"
-      className={css.search}
-      placeholder={props.placeholder}
-      aria-label={props.placeholder}
-      value={value}
-      onChange={(event) => setValue(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') setValue(event.currentTarget.value, true);
-        if (event.key === 'Escape' || event.key === 'Enter') {
-          event.stopPropagation();
-          event.currentTarget.blur();
-        }
-      }}
-      leftSection={<IconSearch size={14} />}
-      rightSection={
-        value === '' ? (
-          <Kbd size="xs">/</Kbd>
-        ) : (
-          <ActionIcon size={18} aria-label={t('filter.remove')} onClick={() => setValue('', true)}>
-            <IconX size={13} />
-          </ActionIcon>
-        )
-      }
-      data-testid={`filter-${props.filter}`}
-    />
-  );
-}
 
 export function FilterBar(props: {
   summary: Summary | undefined;
@@ -294,8 +213,6 @@ export function FilterBar(props: {
   );
 }
 
-type Choice = { value: string; label: string };
-
 export function FilterSelect(props: {
   testId: string;
   label: string;
@@ -345,44 +262,4 @@ function ErrorTypeField(props: { choices: string[] }) {
       data-testid="filter-error_type"
     />
   );
-}
-
-function withChosen(names: string[], chosen: string | undefined): string[] {
-  const all = [...new Set(names)];
-  if (chosen && !all.includes(chosen)) all.unshift(chosen);
-  return all;
-}
-
-function choices(
-  items: Item[] | undefined,
-  field: string,
-  label: (item: Item) => string,
-  chosen: string | undefined,
-): Choice[] {
-  const found = (items ?? [])
-    .map((item) => ({ value: String(item[field] ?? ''), label: label(item) }))
-    .filter(
-      (choice, at, all) =>
-        choice.value !== '' && all.findIndex((other) => other.value === choice.value) === at,
-    );
-  if (chosen && !found.some((choice) => choice.value === chosen))
-    found.unshift({ value: chosen, label: shortId(chosen) });
-  return found;
-}
-
-const told = (item: Item, names: string[]) => {
-  for (const name of names) if (typeof item[name] === 'string' && item[name] !== '') return item[name];
-  return null;
-};
-
-export function nodeLabel(item: Item): string {
-  const name = told(item, ['node_name', 'hostname', 'node_ip_address', 'node_ip', 'ip']);
-  const id = shortId(String(item.node_id ?? ''));
-  return name === null ? id : `${name} (${id})`;
-}
-
-function jobLabel(item: Item): string {
-  const entry = told(item, ['entrypoint', 'submission_id']);
-  const id = String(item.job_id ?? '');
-  return entry === null ? id : `${programName(entry)} (${id})`;
 }

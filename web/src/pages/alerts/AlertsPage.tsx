@@ -7,7 +7,7 @@ import { withSettings } from '../../base/url';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { SearchField } from '../../ui/FilterBar';
+import { SearchField } from '../../ui/SearchField';
 import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';

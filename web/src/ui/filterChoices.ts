@@ -1,0 +1,49 @@
+import type { Item } from '../api/types';
+import { programName, shortId } from '../base/format';
+
+/** What the fields of the filter bar offer. */
+
+export type Choice = { value: string; label: string };
+
+/** The names with the chosen one among them. */
+export function withChosen(names: string[], chosen: string | undefined): string[] {
+  const all = [...new Set(names)];
+  if (chosen && !all.includes(chosen)) all.unshift(chosen);
+  return all;
+}
+
+/** What can be chosen of the items, the chosen one among it. */
+export function choices(
+  items: Item[] | undefined,
+  field: string,
+  label: (item: Item) => string,
+  chosen: string | undefined,
+): Choice[] {
+  const found = (items ?? [])
+    .map((item) => ({ value: String(item[field] ?? ''), label: label(item) }))
+    .filter(
+      (choice, at, all) =>
+        choice.value !== '' && all.findIndex((other) => other.value === choice.value) === at,
+    );
+  if (chosen && !found.some((choice) => choice.value === chosen))
+    found.unshift({ value: chosen, label: shortId(chosen) });
+  return found;
+}
+
+/** The first of these fields that holds a text. */
+const firstText = (item: Item, names: string[]) => {
+  for (const name of names) if (typeof item[name] === 'string' && item[name] !== '') return item[name];
+  return null;
+};
+
+export function nodeLabel(item: Item): string {
+  const name = firstText(item, ['node_name', 'hostname', 'node_ip_address', 'node_ip', 'ip']);
+  const id = shortId(String(item.node_id ?? ''));
+  return name === null ? id : `${name} (${id})`;
+}
+
+export function jobLabel(item: Item): string {
+  const entry = firstText(item, ['entrypoint', 'submission_id']);
+  const id = String(item.job_id ?? '');
+  return entry === null ? id : `${programName(entry)} (${id})`;
+}

@@ -1,0 +1,38 @@
+import { useEffect, useRef, useState } from 'react';
+import { type FilterName, withFilter } from '../base/url';
+import { useSessionUrl } from './useUrl';
+
+/** Time after the last key before the filter takes effect. ms. */
+const PAUSE = 250;
+
+/** A field that writes to the URL once the typing pauses, and follows the URL when that changes. */
+export function useTypedFilter(name: FilterName): readonly [string, (value: string, now?: boolean) => void] {
+  const [url, change] = useSessionUrl();
+  const inUrl = url.filters[name] ?? '';
+  const [typed, setTyped] = useState(inUrl);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const sent = useRef(inUrl);
+  useEffect(() => {
+    // Somebody else changed it (a link, the back button).
+    if (inUrl !== sent.current) {
+      sent.current = inUrl;
+      setTyped(inUrl);
+    }
+  }, [inUrl]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return [
+    typed,
+    (value, now) => {
+      setTyped(value);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(
+        () => {
+          const wanted = value.trim();
+          sent.current = wanted;
+          change((before) => withFilter(before, name, wanted || undefined), { replace: true });
+        },
+        now ? 0 : PAUSE,
+      );
+    },
+  ] as const;
+}
