@@ -49,22 +49,22 @@ async function request(path: string, init: RequestInit): Promise<Response> {
 }
 
 async function toError(response: Response): Promise<ApiError> {
-  let told: { code?: unknown; message?: unknown; remedy?: unknown; params?: unknown } = {};
+  let detail: { code?: unknown; message?: unknown; remedy?: unknown; params?: unknown } = {};
   try {
     const body: unknown = await response.json();
     if (typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object') {
-      told = body.error ?? {};
+      detail = body.error ?? {};
     }
   } catch {
     // Not ours, or cut off: the status has to do.
   }
   return new ApiError(
     response.status,
-    typeof told.code === 'string' ? told.code : `http_${response.status}`,
-    typeof told.message === 'string' ? told.message : `${response.status} ${response.statusText}`,
-    typeof told.remedy === 'string' ? told.remedy : null,
-    typeof told.params === 'object' && told.params !== null
-      ? (told.params as Record<string, string | number>)
+    typeof detail.code === 'string' ? detail.code : `http_${response.status}`,
+    typeof detail.message === 'string' ? detail.message : `${response.status} ${response.statusText}`,
+    typeof detail.remedy === 'string' ? detail.remedy : null,
+    typeof detail.params === 'object' && detail.params !== null
+      ? (detail.params as Record<string, string | number>)
       : {},
   );
 }

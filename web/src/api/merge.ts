@@ -31,10 +31,10 @@ export function updateInPlace<T extends object>(
   fresh: readonly T[],
   keyOf: (row: T) => string,
 ): readonly T[] {
-  const told = new Map(fresh.map((row) => [keyOf(row), row]));
+  const freshByKey = new Map(fresh.map((row) => [keyOf(row), row]));
   let changed = false;
   const rows = old.map((row) => {
-    const now = told.get(keyOf(row));
+    const now = freshByKey.get(keyOf(row));
     if (now === undefined || sameRow(row, now)) return row;
     changed = true;
     return now;

@@ -158,9 +158,9 @@ class Push {
     await Promise.all(
       [...this.watched.values()].map(async (one) => {
         try {
-          const told = await get<{ data: unknown }>('/realtime', { topic: one.topic, ...one.params });
+          const answer = await get<{ data: unknown }>('/realtime', { topic: one.topic, ...one.params });
           if (this.socket?.readyState !== WebSocket.OPEN) {
-            this.set(one, told.data);
+            this.set(one, answer.data);
             one.current = false;
           }
         } catch (error) {

@@ -1,8 +1,7 @@
 import type { Item } from '../api/types';
 import { programName, shortId } from '../base/format';
 
-/** What the fields of the filter bar offer. */
-
+/** What a field of the filter bar offers. */
 export type Choice = { value: string; label: string };
 
 /** The names with the chosen one among them. */

@@ -16,7 +16,7 @@ import { EntityView } from './EntityView';
 import shared from './entities.module.css';
 import { ProgressSection } from './ProgressSection';
 
-interface Told {
+interface StateChange {
   time_ns: Ns;
   state: string;
   node_id?: string;
@@ -25,9 +25,9 @@ interface Told {
   message?: string;
 }
 
-const said = (step: Told) => step.death_reason ?? step.death_message ?? step.message ?? '';
+const reasonOf = (step: StateChange) => step.death_reason ?? step.death_message ?? step.message ?? '';
 
-/** Every change of state that was told. */
+/** Every recorded change of state. */
 function History({ path, id }: { path: string; id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -35,7 +35,7 @@ function History({ path, id }: { path: string; id: string }) {
   const item = useQuery({
     queryKey: ['item', path, url.session, id],
     queryFn: ({ signal }) =>
-      get<{ history: Told[] }>(`${path}/${encodeURIComponent(id)}`, { session: url.session }, signal),
+      get<{ history: StateChange[] }>(`${path}/${encodeURIComponent(id)}`, { session: url.session }, signal),
     refetchInterval: interval,
   });
   if (item.data === undefined) return null;
@@ -47,8 +47,8 @@ function History({ path, id }: { path: string; id: string }) {
           <li key={`${step.time_ns} ${step.state}`}>
             <Time ns={step.time_ns} exact />
             <ItemState state={step.state} />
-            <span className="rs-dim rs-break" title={said(step)}>
-              {headline(said(step))}
+            <span className="rs-dim rs-break" title={reasonOf(step)}>
+              {headline(reasonOf(step))}
               {step.node_id !== undefined && step.death_reason === undefined && (
                 <ItemLink view="nodes" id={step.node_id} />
               )}

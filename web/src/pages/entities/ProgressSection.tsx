@@ -35,8 +35,8 @@ export function ProgressSection({
     refetchInterval: interval,
   });
   if (progress.error !== null && progress.data === undefined) return <ErrorPanel error={progress.error} />;
-  const told = progress.data;
-  const all = told === undefined ? undefined : progressOf(told.states);
+  const data = progress.data;
+  const all = data === undefined ? undefined : progressOf(data.states);
   return (
     <Section
       title={t('jobs.progress')}
@@ -49,10 +49,10 @@ export function ProgressSection({
         ) : undefined
       }
     >
-      {told !== undefined && told.attempts === 0 && <p className="rs-dim">{t('jobs.noTasks')}</p>}
-      {told !== undefined && told.attempts > 0 && (
+      {data !== undefined && data.attempts === 0 && <p className="rs-dim">{t('jobs.noTasks')}</p>}
+      {data !== undefined && data.attempts > 0 && (
         <>
-          <StackedBar states={told.states} height={8} />
+          <StackedBar states={data.states} height={8} />
           <table className={shared.jobFunctions}>
             <thead>
               <tr>
@@ -68,7 +68,7 @@ export function ProgressSection({
               </tr>
             </thead>
             <tbody>
-              {told.functions.map((row) => (
+              {data.functions.map((row) => (
                 <tr key={`${row.func_name} ${row.type}`} data-testid="job-function">
                   <td>
                     <Link
@@ -95,13 +95,13 @@ export function ProgressSection({
                   </td>
                 </tr>
               ))}
-              {told.rest.functions > 0 && (
+              {data.rest.functions > 0 && (
                 <tr className="rs-dim">
-                  <td>{t('jobs.rest', { n: count(told.rest.functions) })}</td>
+                  <td>{t('jobs.rest', { n: count(data.rest.functions) })}</td>
                   <td>
-                    <StateBar states={told.rest.states} />
+                    <StateBar states={data.rest.states} />
                   </td>
-                  <td className="rs-right rs-num">{count(told.rest.attempts)}</td>
+                  <td className="rs-right rs-num">{count(data.rest.attempts)}</td>
                   <td />
                   <td />
                 </tr>

@@ -130,8 +130,8 @@ function waitsLike(attempt: TaskAttempt, one: Pending): boolean {
 }
 
 function sameAmounts(shape: Record<string, number>, wanted: unknown): boolean {
-  const told = typeof wanted === 'string' ? parse(wanted) : wanted;
-  const asked = new Map(Object.entries((told ?? {}) as Record<string, number>));
+  const parsed = typeof wanted === 'string' ? parse(wanted) : wanted;
+  const asked = new Map(Object.entries((parsed ?? {}) as Record<string, number>));
   const names = Object.keys(shape);
   return asked.size === names.length && names.every((name) => asked.get(name) === shape[name]);
 }
