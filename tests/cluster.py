@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,16 @@ class Node:
         for child in children:
             if Path(child.name()).name.startswith("raylet"):
                 child.send_signal(signal.SIGKILL)
-        psutil.wait_procs(children, timeout=3)
+        _, left = psutil.wait_procs(children, timeout=3)
         self.process.terminate()
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        for child in left:  # an agent may outlive its raylet
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
 
 
 @dataclass
