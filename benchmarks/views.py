@@ -106,7 +106,7 @@ ORDER BY m.n"""
         low = f"repeat('f', 24) || '{JOB}'"
         db.execute(
             "INSERT INTO span_rows SELECT high, " + low + ", 0, 'ray.get', began + 500000, "
-            "began + 500000 + lasted // 3, '' FROM made WHERE place <= 10"
+            "began + 500000 + lasted // 3, NULL FROM made WHERE place <= 10"
         )
         db.execute(
             f"INSERT INTO edge_rows BY NAME SELECT high AS task_hi, {low} AS task_lo, 0 AS attempt, 'get' AS kind, "
@@ -123,6 +123,8 @@ def end(folder: Path) -> None:
     server.start()
     assert server.services is not None
     path = server.services.catalog.path(SESSION)
+    while server.services.records.is_live(SESSION):  # it was written only now
+        time.sleep(1)
     began, before = time.monotonic(), path.stat().st_size
     server.services.rollups.make_missing(SESSION)
     took = time.monotonic() - began
@@ -142,7 +144,7 @@ def questions(tasks: int) -> dict[str, list[str]]:
             windows.append((begin, begin + max(1, whole // zoom)))
     spans = [f"since_ns={begin}&until_ns={end}" for begin, end in windows]
     by_function = ["func_name=leaf", "func_name=step_3", f"node_id={'a' * 55}1", "state=FAILED", "name=stage"]
-    found["flame"] = ["", *spans, *by_function, *(f"weight={w}" for w in ("total", "count", "bytes"))]
+    found["flame"] = ["", *spans, *by_function, *(f"weight={w}" for w in ("duration", "count", "bytes"))]
     found["flame, one function's callers and callees"] = ["of=step_3", "of=leaf"]
     found["logical"] = ["", *spans, *by_function]
     found["gantt"] = [

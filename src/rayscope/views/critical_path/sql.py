@@ -260,8 +260,8 @@ class PathReader:
         high, low = split_id(attempt.task_id)
         of = {"high": high, "low": low, "attempt": attempt.attempt}
         rows = self._reader.execute(
-            "SELECT begin_ns, max(end_ns), max(TRY_CAST(json_extract(extra, '$.objects') AS BIGINT)), "
-            "coalesce(max(TRY_CAST(json_extract(extra, '$.ready') AS BIGINT)), 1) > 0 "
+            "SELECT begin_ns, max(end_ns), max(TRY(json_extract(extra, '$.objects')::BIGINT)), "
+            "coalesce(max(TRY(json_extract(extra, '$.ready')::BIGINT)), 1) > 0 "
             "FROM span_rows WHERE task_hi = $high AND task_lo = $low "
             f"AND attempt = $attempt AND {WAITS} AND NOT coalesce({SUMMED}, false) "
             "AND end_ns <= $before AND begin_ns < $before "
