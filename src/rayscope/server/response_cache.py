@@ -91,6 +91,7 @@ class ResponseCache:
                 computation = self._in_progress.get(key)
                 if computation is None:
                     computation = self._in_progress[key] = _Computation()
+                    computation.join()  # before anybody else can join and leave
                     break
             computation.join()
             if not computation.done.wait(deadline - now):
@@ -98,7 +99,6 @@ class ResponseCache:
             if (mine := current_work()) is not None:
                 mine.check()
         try:
-            computation.join()
             with working(computation.work):
                 value = make()
             self._store(key, value, stamp, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -37,7 +38,16 @@ def test_a_query_ends_with_the_last_client_that_waits_for_it(
 
 
 def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
-    cache, patient, impatient = ResponseCache(), Work(), Work()
+    class Joining(Work):
+        def __init__(self) -> None:
+            super().__init__()
+            self.joined = threading.Event()
+
+        def when_abandoned(self, callback: Callable[[], None]) -> None:
+            super().when_abandoned(callback)
+            self.joined.set()
+
+    cache, patient, impatient = ResponseCache(), Joining(), Work()
     begun, left = threading.Event(), threading.Event()
 
     def make() -> bytes:
@@ -56,8 +66,7 @@ def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
         first = pool.submit(ask, impatient)
         assert begun.wait(30)
         second = pool.submit(ask, patient)
-        while not patient._callbacks:  # until it waits too
-            threading.Event().wait(0.01)
+        assert patient.joined.wait(30)
         impatient.abandon()
         left.set()
         assert first.result(30) == second.result(30) == b"answer"
