@@ -36,10 +36,14 @@ export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
   }
   const left = cancelled.filter((query) => isUnanswered(query) && query.getObserversCount() > 0);
   if (left.length === 0) return null;
+  const retry = () => {
+    setCancelled([]);
+    for (const query of left) void query.fetch();
+  };
   return (
     <div className={css.notice} role="status" data-testid="slow-answer">
       <span>{t('slow.cancelled')}</span>
-      <Button size="compact-xs" variant="default" onClick={() => left.map((query) => query.fetch())}>
+      <Button size="compact-xs" variant="default" onClick={retry}>
         {t('common.retry')}
       </Button>
     </div>
