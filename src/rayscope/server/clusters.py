@@ -345,7 +345,7 @@ class Clusters:
             client = GcsClient(address, token=token, timeout_s=3)
             info = client.cluster_info()
         except GcsError as error:
-            log.info("the GCS of could not read %s: %s", session, error.message)
+            log.info("could not read the GCS of %s: %s", session, error.message)
             if client is not None:
                 client.close()
             return False

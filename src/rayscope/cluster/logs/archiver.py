@@ -240,7 +240,7 @@ class LogArchiver:
                 for file in node.files.values():
                     file.due = max(file.due, node.list_due)
                 self._logs.forget(*key)
-                log.debug("the logs of could not read %s: %s", key[1], error)
+                log.debug("could not read the logs of %s: %s", key[1], error)
             finally:
                 node.due = min((file.due for file in node.files.values()), default=node.list_due)
                 node.due = min(node.due, node.list_due)
