@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 import hatch_build  # noqa: E402
 
-_CLIENT_HEAD = '''"""What the server answers and takes: dicts whose keys docs/api.md explains.
+_CLIENT_HEAD = '''"""What the server answers and takes: dicts whose keys docs/reference/api.md explains.
 
 Fields named ``*_ns`` are integer nanoseconds (times since the epoch, or durations), sizes are bytes, ids are
 Ray's hex; None is unknown. A newer server may tell more than stands here.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 '''
 _WEB_HEAD = """/**
- * What the server answers and takes (docs/api.md). Times are ns, sizes bytes.
+ * What the server answers and takes (docs/reference/api.md). Times are ns, sizes bytes.
  *
  * Generated from the server's schemas by `make types`: do not edit.
  */

@@ -1,4 +1,4 @@
-"""What the server answers and takes: dicts whose keys docs/api.md explains.
+"""What the server answers and takes: dicts whose keys docs/reference/api.md explains.
 
 Fields named ``*_ns`` are integer nanoseconds (times since the epoch, or durations), sizes are bytes, ids are
 Ray's hex; None is unknown. A newer server may tell more than stands here.

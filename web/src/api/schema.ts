@@ -1,5 +1,5 @@
 /**
- * What the server answers and takes (docs/api.md). Times are ns, sizes bytes.
+ * What the server answers and takes (docs/reference/api.md). Times are ns, sizes bytes.
  *
  * Generated from the server's schemas by `make types`: do not edit.
  */
