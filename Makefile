@@ -9,6 +9,8 @@ export UV_NATIVE_TLS ?= 1
 # Where `make demo` keeps its record.
 DATA ?= .rayscope
 PORT ?= 8700
+# What shares clusters in one process, what starts its own in the other: see tests/conftest.py.
+IN_TWO := -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 
@@ -55,7 +57,7 @@ test-web: $(SETUP) ## Types, lint and unit tests of the UI
 
 .PHONY: test-py
 test-py: ui system test-unit ## Unit, property, integration and end-to-end tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not long" tests/e2e tests/integration
+	$(BIN)/python -m pytest $(IN_TWO) -m "not long" tests/e2e tests/integration
 
 .PHONY: test-unit
 test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cores
@@ -63,7 +65,7 @@ test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cor
 
 .PHONY: test-long
 test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests with ten times the examples
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m long tests/e2e tests/integration
+	$(BIN)/python -m pytest $(IN_TWO) -m long tests/e2e tests/integration
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
 
 .PHONY: test-versions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 from aiosmtpd.controller import Controller
+from tests.cluster import free_port
 from tests.story import SESSION, Story
 
 from rayscope.model.metric import sample
@@ -32,12 +32,6 @@ groups:
   - {alert: QueueLong, metric: my_queue, op: '>', threshold: 40, labels: {severity: critical},
      annotations: {summary: 'Queue {{ $labels.queue }} has {{ $value }} entries'}}
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

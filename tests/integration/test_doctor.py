@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.cluster import turn_to_start
+from tests.cluster import free_port, turn_to_start
 
 from rayscope.cli.recording import node_env, system_config
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -24,12 +23,6 @@ from rayscope.server.settings import Settings
 from rayscope.storage.errors import NotFound
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

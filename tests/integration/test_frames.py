@@ -39,7 +39,7 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
         if framed is None:
             return None
         paths = {framed[1][node["node"]]: _paths(node) for node in framed[0]["nodes"]}
-        # The tracer's thread of a worker may be in a function for a moment.
+        # A blocked worker was once seen in two places at a time.
         return (*framed, paths) if len(paths.get("waiter", ())) == 1 else None
 
     told, name_of, found = wait_for(sampled, "stacks that stand still")

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from tests.cluster import turn_to_start
+from tests.cluster import free_port, turn_to_start
 
 import rayscope
 from rayscope.ray.discovery import local_gcs_addresses
@@ -119,12 +118,6 @@ def _stop_processes_of(mark: str) -> None:
         _, ours = psutil.wait_procs(ours, timeout=3)
 
 
-def _free_port() -> str:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
-
-
 def test_two_thousand_tasks_and_an_immediate_end_with_status_3(lab: Lab) -> None:
     """The hardest end: everything is done in the last second, ray.shutdown() at once, then sys.exit(3)."""
     text = LOCAL + (
@@ -197,7 +190,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
     )
     try:
         about = _await_json(lab.data / "server.json")
-        gcs, dashboard = _free_port(), _free_port()
+        gcs, dashboard = str(free_port()), str(free_port())
         started = lab.rayscope(
             *("start", "--", "--head", f"--port={gcs}", f"--dashboard-port={dashboard}", "--num-cpus=2"),
             *("--dashboard-agent-listen-port=0", f"--temp-dir={lab.ray_dir}"),
@@ -233,7 +226,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
 
 
 def test_a_cluster_that_was_started_without_recording(lab: Lab) -> None:
-    gcs = _free_port()
+    gcs = str(free_port())
     with turn_to_start():
         subprocess.run(
             [
