@@ -612,7 +612,8 @@ class Writer:
         about = self.catalog.about(session)
         with file.reader() as cursor:
             states = cursor.execute(
-                f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} GROUP BY 1"
+                "SELECT coalesce(state, 'NIL'), count(*) FROM attempts "
+                f"WHERE {NOT_DRIVER} GROUP BY 1 ORDER BY 1"
             ).fetchall()
             counts = cursor.execute(
                 f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "

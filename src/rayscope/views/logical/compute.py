@@ -130,17 +130,19 @@ def logical_graph(
     number of actors by class, ``names`` what actors are called.
     """
     building = _Building(methods)
-    for row in functions:
+    # The database gives groups in any order; a graph that is asked for again must not be arranged anew.
+    for row in _sorted(functions, "func", "box"):
         node = building.function(row["func"], row["box"])
         _take(node, row, _SUMS, _QUANTILES)
         for state, number in (row["states"] or {}).items():
             node.states[state] = node.states.get(state, 0) + number
     called: list[tuple[str, str, Row]] = []
-    for row in calls:
+    for row in _sorted(calls, "caller_kind", "caller", "caller_box", "func", "box"):
         source = building.end(row["caller_kind"], row["caller"], row["caller_box"])
         called.append((source, building.function(row["func"], row["box"]).id, row))
     moved: list[tuple[str, str, Row]] = []
-    for row in data:
+    ends = ("producer_kind", "producer", "producer_box", "consumer_kind", "consumer", "consumer_box")
+    for row in _sorted(data, *ends):
         source = building.end(row["producer_kind"], row["producer"], row["producer_box"])
         moved.append((source, building.end(row["consumer_kind"], row["consumer"], row["consumer_box"]), row))
     nodes = building.nodes
@@ -165,6 +167,10 @@ def logical_graph(
         [_summed(edge) for edge in _edges(moved, into, Data, "data", _MOVED, ())],
         folded,
     )
+
+
+def _sorted(rows: Iterable[Row], *by: str) -> list[Row]:
+    return sorted(rows, key=lambda row: tuple(row[name] or "" for name in by))
 
 
 class _Building:
