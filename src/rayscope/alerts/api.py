@@ -121,7 +121,7 @@ def _add_looking(app: FastAPI, services: Services) -> None:
         """Test a rule against the record: when would it have fired? Changes nothing."""
         chosen = services.records.resolve(given.session)
         rule = _parse_rule(services, given)
-        first_ns, _ = services.records.read_cached(chosen, "time_range", sessions_sql.time_range)
+        first_ns, _ = services.records.read_cached(chosen, sessions_sql.time_range)
         to_ns = given.to_ns if given.to_ns is not None else services.records.last_ns(chosen)
         from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
         found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns)

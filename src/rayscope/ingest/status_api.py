@@ -23,7 +23,6 @@ def lane_summary(services: Services, session: str) -> dict[str, Any]:
     """How many nodes take each lane, for pages that many look at."""
     found: dict[str, Any] = services.records.read_cached(
         session,
-        "lanes",
         lambda file: transport.summary(
             transport.lanes(sessions_sql.nodes(file), services.catalog.about(session))
         ),
@@ -48,7 +47,7 @@ def add_recording(app: FastAPI, services: Services) -> None:
         """How each node of the session sends its events, and which were dropped and recovered."""
         name = services.records.resolve(session)
         about = services.catalog.about(name)
-        figures = services.records.read_cached(name, "recording", _figures)
+        figures = services.records.read_cached(name, _figures)
         items = transport.lanes(figures["nodes"], about)
         return answer(
             {

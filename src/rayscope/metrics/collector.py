@@ -41,8 +41,8 @@ class Cluster:
 
     ``time_ns``: the time that the samples will have. ``nodes``: the GCS' node table; ``usage``: what each
     node's agent last published; ``resources``: what the GCS says is free and waits; ``text``: what the
-    nodes' Prometheus endpoints say; ``figures``: our own. ``record(name, look)`` asks the session's record;
-    answers are shared under the name and at most a tenth of the time goes into each.
+    nodes' Prometheus endpoints say; ``figures``: our own. ``record(function)`` asks the session's record; a
+    function's answer is shared, and at most a tenth of the time goes into each.
     """
 
     session: str
@@ -51,7 +51,7 @@ class Cluster:
     usage: Callable[[], Usage]
     resources: Callable[[], Resources | None]
     text: Callable[[], Texts]
-    record: Callable[[str, Callable[[SessionFile], Any]], Any]
+    record: Callable[[Callable[[SessionFile], Any]], Any]
     figures: Callable[[], Mapping[str, float]]
     #: What the collector did not tell, as there was too much: it adds to this.
     left_out: int = 0

@@ -96,7 +96,7 @@ class _Live:
             usage=lambda: clusters.usage(session),
             resources=lambda: clusters.resources(session),
             text=text,
-            record=lambda name, look: records.read_cached(session, name, look, flush=False),
+            record=lambda look: records.read_cached(session, look, flush=False),
             figures=self.figures,
         )
 

@@ -219,9 +219,7 @@ class Clusters:
         cluster = self._living(session)
         if cluster is None:
             return None
-        found: Resources = self._records.call_cached(
-            session, "resources", lambda: read_resources(cluster.client)
-        )
+        found: Resources = self._records.call_cached(session, lambda: read_resources(cluster.client))
         return found
 
     def runtime_envs(self, session: str) -> list[RuntimeEnv]:
@@ -236,7 +234,7 @@ class Clusters:
             except GcsError:
                 return []
 
-        found: list[RuntimeEnv] = self._records.call_cached(session, "runtime_envs", read)
+        found: list[RuntimeEnv] = self._records.call_cached(session, read)
         return found
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
@@ -276,9 +274,7 @@ class Clusters:
         """Attempts of a session whose definition has not arrived."""
         try:
             return int(
-                self._records.read_cached(session, "dropped", sessions_sql.dropped, flush=False)[
-                    "unresolved_attempts"
-                ]
+                self._records.read_cached(session, sessions_sql.dropped, flush=False)["unresolved_attempts"]
             )
         except StoreError:
             return 0
@@ -286,7 +282,7 @@ class Clusters:
     def _orphans(self, session: str) -> int:
         """Attempts whose end no event will tell, since who would have told it is gone."""
         try:
-            return int(self._records.read_cached(session, "orphans", sessions_sql.orphans, flush=False))
+            return int(self._records.read_cached(session, sessions_sql.orphans, flush=False))
         except StoreError:
             return 0
 
@@ -333,7 +329,7 @@ class Clusters:
     def _conclude(self, session: str, last_ns: int = 0) -> None:
         """Take a session for ended since the last sign of life."""
         try:
-            self._records.read_cached(session, "nodes", sessions_sql.nodes, flush=False)
+            self._records.read_cached(session, sessions_sql.nodes, flush=False)
         except StoreError:
             self._unreadable.add(session)
             return

@@ -63,25 +63,28 @@ class Records:
             ) from error
 
     def read_cached(
-        self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
+        self, session: str, function: Callable[[SessionFile], Any], *parameters: str, flush: bool = True
     ) -> Any:
-        """The same for a question that ``name`` names and that many ask: see :class:`ResponseCache`."""
-        return self.read_with_age(session, name, function, flush=flush)[0]
+        """The same for what many ask: see :class:`ResponseCache`.
+
+        ``parameters``: what tells apart the questions that one ``function`` answers about a session.
+        """
+        return self.read_with_age(session, _question(function, parameters), function, flush=flush)[0]
 
     def read_with_age(
-        self, session: str, name: str, function: Callable[[SessionFile], Any], *, flush: bool = True
+        self, session: str, question: str, function: Callable[[SessionFile], Any], *, flush: bool = True
     ) -> tuple[Any, float]:
-        """The same, with the answer's age (s)."""
+        """The same for a question in words (a URL), with the answer's age (s)."""
         if flush:
             self._writer.flush_for_reader()
         stamp = None
         if not self.is_live(session):
             stamp = self.read(session, lambda file: file.written, flush=False)
-        return self._cache.get(session, name, stamp, lambda: self.read(session, function, flush=False))
+        return self._cache.get(session, question, stamp, lambda: self.read(session, function, flush=False))
 
-    def call_cached(self, session: str, name: str, make: Callable[[], Any]) -> Any:
+    def call_cached(self, session: str, make: Callable[[], Any]) -> Any:
         """The same for what is not read from the record: an answer of the live cluster."""
-        return self._cache.get(session, name, None, make)[0]
+        return self._cache.get(session, _question(make, ()), None, make)[0]
 
     def forget(self, session: str) -> None:
         """Drop what is cached about a session: who asks next wants the end of it."""
@@ -107,3 +110,9 @@ class Records:
         if problem is None or problem.code in ("corrupt", "newer", "older"):  # a lock or a full disk may pass
             self._readable[session] = (stamp, problem)
         return problem
+
+
+def _question(function: Callable[..., Any], parameters: tuple[str, ...]) -> str:
+    """What an answer is cached under: the function that makes it, so that no two can have the same."""
+    line = function.__code__.co_firstlineno  # a function may hold several lambdas
+    return " ".join((function.__module__, function.__qualname__, str(line), *parameters))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -99,3 +100,30 @@ def test_what_is_recorded_later_is_in_the_next_answer(
         fresh.record(story)
         for _ in range(2):
             assert fresh.get("/api/flow/flame", weight="count")["total"] == number
+
+
+def test_no_two_questions_share_an_answer(fresh: Running) -> None:
+    """Both the record and the live cluster have "resources", say; and one function may be asked of many."""
+    story = Story()
+    story.task("work", 0, 1, 2)
+    fresh.record(story)
+    assert fresh.server.services is not None
+    records = fresh.server.services.records
+    session = records.resolve(None)
+
+    def of_record() -> Callable[..., str]:
+        def resources(_: object) -> str:
+            return "of the record"
+
+        return resources
+
+    def of_cluster() -> Callable[..., str]:
+        def resources() -> str:
+            return "of the cluster"
+
+        return resources
+
+    for _ in range(2):
+        assert records.call_cached(session, of_cluster()) == "of the cluster"
+        assert records.read_cached(session, of_record()) == "of the record"
+        assert [records.read_cached(session, lambda _, of=of: of, of) for of in ("a", "b")] == ["a", "b"]

@@ -50,7 +50,7 @@ def _add_lane(services: Services, session: str, row: dict[str, Any]) -> None:
 
 def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
     """Say of jobs how many of their attempts are in which state."""
-    jobs = services.records.read_cached(session, "tasks_by_job", jobs_sql.tasks_by_job)
+    jobs = services.records.read_cached(session, jobs_sql.tasks_by_job)
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
 

@@ -22,8 +22,9 @@ def progress_of(
     owner = _owner(services, session, of, entity_id)
     functions, rest = services.records.read_cached(
         session,
-        f"progress {of} {owner}",
         lambda file: sql.functions_of(file, of, owner, services.records.last_ns(session)),
+        of,
+        owner,
     )
     states: dict[str, int] = dict(rest["states"])
     for row in functions:
@@ -43,9 +44,7 @@ def _owner(services: Services, session: str, of: Literal["job", "actor"], entity
         known = services.records.read(session, lambda file: entities.get_entity(file, of, entity_id))
     except NotFound:
         # Its tasks may be told before the job itself is.
-        if of == "job" and entity_id in services.records.read_cached(
-            session, "tasks_by_job", sql.tasks_by_job
-        ):
+        if of == "job" and entity_id in services.records.read_cached(session, sql.tasks_by_job):
             return entity_id
         raise
     return str(known.get("alias_of") or entity_id)

@@ -220,7 +220,7 @@ def _files(
     services: Services, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[dict[str, Any]], list[_File]]:
     """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
-    rows: list[dict[str, Any]] = services.records.read_cached(session, "log_nodes", sql.log_nodes)
+    rows: list[dict[str, Any]] = services.records.read_cached(session, sql.log_nodes)
     store = services.logs.store(session)
     counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}

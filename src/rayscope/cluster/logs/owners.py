@@ -120,9 +120,7 @@ class Owners:
         return Owned(parts, notes, max(0, len(workers) - _WORKERS))
 
     def _nodes(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._services.records.read_cached(
-            self._session, "log_nodes", sql.log_nodes
-        )
+        rows: list[dict[str, Any]] = self._services.records.read_cached(self._session, sql.log_nodes)
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:

@@ -86,9 +86,7 @@ def usage_of(services: Services, session: str) -> Usage:
     usage = services.clusters.usage(session)
     if usage.nodes:
         return usage
-    nodes = services.records.read_cached(
-        session, "usage_of_series", lambda _: _from_series(services, session)
-    )
+    nodes = services.records.read_cached(session, lambda _: _from_series(services, session))
     return msgspec.structs.replace(usage, nodes=nodes)
 
 
@@ -193,9 +191,7 @@ def beside_nodes(services: Services, session: str) -> entities.Beside:
         ]
         return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
-    return entities.Beside(
-        services.records.read_cached(session, "beside_nodes", look), NODE_COLUMNS, "u.u_id = r.id"
-    )
+    return entities.Beside(services.records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
 
 
 def beside_workers(services: Services, session: str) -> entities.Beside:
@@ -210,7 +206,7 @@ def beside_workers(services: Services, session: str) -> entities.Beside:
         return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
     return entities.Beside(
-        services.records.read_cached(session, "beside_workers", look),
+        services.records.read_cached(session, look),
         WORKER_COLUMNS,
         "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
     )

@@ -41,7 +41,7 @@ def current_snapshot(services: Services, session: str, file: SessionFile) -> Clu
 
     if not services.records.is_live(session):
         return look(file)
-    told: ClusterSnapshot = services.records.read_cached(session, "seen", look)
+    told: ClusterSnapshot = services.records.read_cached(session, look)
     return told
 
 

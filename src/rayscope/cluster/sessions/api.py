@@ -123,7 +123,7 @@ def add_sessions(app: FastAPI, services: Services) -> None:
         name = services.records.resolve(session)
         about = services.catalog.about(name)
         figures = services.records.read_cached(
-            name, "summary", lambda file: _figures(file, services.records.last_ns(name))
+            name, lambda file: _figures(file, services.records.last_ns(name))
         )
         return answer(
             {

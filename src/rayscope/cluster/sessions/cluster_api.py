@@ -18,5 +18,5 @@ def add_cluster(app: FastAPI, services: Services) -> None:
     def cluster(session: Session = None) -> Response:
         """Counts of everything by state, and the resources of the live nodes."""
         name = services.records.resolve(session)
-        tasks = services.records.read_cached(name, "counts", sql.counts)["tasks"]
+        tasks = services.records.read_cached(name, sql.counts)["tasks"]
         return answer({"session": name, "tasks": tasks, **glance(services, name)})

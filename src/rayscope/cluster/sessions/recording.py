@@ -13,7 +13,7 @@ def dropped(services: Services, session: str) -> dict[str, Any]:
     """What is missing from a session's record, and up to where it was read again from the GCS."""
     about = services.catalog.about(session)
     return {
-        **services.records.read_cached(session, "dropped", sql.dropped),
+        **services.records.read_cached(session, sql.dropped),
         "repaired_total": about.repaired_total,
         "repaired_ns": about.repaired_ns or None,
         "repaired_partly": about.repaired_partly,

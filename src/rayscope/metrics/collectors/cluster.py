@@ -21,7 +21,7 @@ class Tasks:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """The functions are the 50 with the most attempts; the others are counted in ``left_out``."""
-        counts = cluster.record("counts", sessions_sql.counts)["tasks"]
+        counts = cluster.record(sessions_sql.counts)["tasks"]
         yield Family("rayscope_task_attempts", "gauge", "Task attempts on record by state.", "count")
         for state, count in counts.items():
             yield sample("rayscope_task_attempts", count, state=state)
@@ -31,7 +31,7 @@ class Tasks:
             yield sample(name, counts.get(what.upper(), 0))
             name = f"rayscope_function_{what}_total"
             yield Family(name, "counter", f"Task attempts of a function that {what}.", "count")
-        ends, others = cluster.record("function_ends", lambda file: function_ends(file, _FUNCTIONS))
+        ends, others = cluster.record(lambda file: function_ends(file, _FUNCTIONS))
         for end in ends:
             yield sample("rayscope_function_finished_total", end.finished, func_name=end.func_name)
             yield sample("rayscope_function_failed_total", end.failed, func_name=end.func_name)
@@ -46,7 +46,7 @@ class Actors:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """Restarts are told of 200 classes; the others are counted in ``left_out``."""
-        counts = cluster.record("counts", sessions_sql.counts)
+        counts = cluster.record(sessions_sql.counts)
         for what in ("actors", "jobs", "workers", "placement_groups", "nodes"):
             words = what.replace("_", " ").capitalize()
             yield Family(f"rayscope_{what}", "gauge", f"{words} on record by state.", "count")
@@ -54,7 +54,7 @@ class Actors:
                 yield sample(f"rayscope_{what}", count, state=state)
         name = "rayscope_actor_restarts_total"
         yield Family(name, "counter", "How often actors of a class were restarted.", "count")
-        restarts, others = cluster.record("class_restarts", lambda file: class_restarts(file, _CLASSES))
+        restarts, others = cluster.record(lambda file: class_restarts(file, _CLASSES))
         for one in restarts:
             yield sample(name, one.restarts, class_name=one.class_name)
         cluster.left_out += others

@@ -56,14 +56,14 @@ def cluster(services: Services, session: str) -> dict[str, Any]:
 
 def glance(services: Services, session: str) -> dict[str, Any]:
     """What this and ``GET /api/cluster`` tell of a session alike."""
-    counts = services.records.read_cached(session, "counts", sessions_sql.counts)
+    counts = services.records.read_cached(session, sessions_sql.counts)
     return {
         "recording": recording(services, session),
         "nodes": {
             "alive": counts["nodes"].get("ALIVE", 0),
             "dead": counts["nodes"].get("DEAD", 0),
         },
-        "resources_total": services.records.read_cached(session, "resources", sessions_sql.resources_total),
+        "resources_total": services.records.read_cached(session, sessions_sql.resources_total),
         "actors": counts["actors"],
         "jobs": counts["jobs"],
         "workers": counts["workers"],
@@ -74,7 +74,7 @@ def glance(services: Services, session: str) -> dict[str, Any]:
 def tasks(services: Services, session: str) -> dict[str, Any]:
     """Attempts by state, and the newest failures."""
     about = services.catalog.about(session)
-    failures = services.records.read_cached(session, "failures", sessions_sql.failures)[:_NEWEST_FAILURES]
+    failures = services.records.read_cached(session, sessions_sql.failures)[:_NEWEST_FAILURES]
     keys = ("task_id", "attempt", "name", "error_type", "end_ns")
     return {
         "tasks": about.tasks,
@@ -92,7 +92,7 @@ def tasks(services: Services, session: str) -> dict[str, Any]:
 
 def actors(services: Services, session: str) -> dict[str, Any]:
     """Actors by state."""
-    states = services.records.read_cached(session, "counts", sessions_sql.counts)["actors"]
+    states = services.records.read_cached(session, sessions_sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}
 
 

@@ -131,14 +131,14 @@ def _extent_of(
     if is_first and not chosen and by in _ROLLED_UP:
         extent = services.rollups.read(file, session, f"gantt by {by}", _Extent)
     if extent is None:
-        question = msgspec.json.encode(("gantt", by, levels, page, chosen)).decode()
+        question = msgspec.json.encode((by, levels, page, chosen)).decode()
 
         def make(file: SessionFile) -> bytes:
             last_ns = services.records.last_ns(session)
             return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
         extent = msgspec.json.decode(
-            services.records.read_cached(session, question, make, flush=False), type=_Extent
+            services.records.read_cached(session, make, question, flush=False), type=_Extent
         )
     if is_first:
         extent.lanes = extent.lanes[lanes_from : lanes_from + lanes]
