@@ -6,7 +6,7 @@ import time
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import Depends, FastAPI, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from rayscope.alerts import schemas
@@ -17,10 +17,10 @@ from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.model.metric import Matcher
-from rayscope.server.parameters import ERRORS, Limit, Session, Text, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, Text, answer
 from rayscope.server.push.topics import alert_info
 from rayscope.server.services import Services
-from rayscope.server.write_access import operator_only
+from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.errors import BadQuery
 
 _ALERTS = 300
@@ -28,156 +28,164 @@ _YAML: dict[str, Any] = {"description": "A file of rules.", "content": {"applica
 _HOUR_NS = 3600 * 10**9
 
 
-def add_alerts(app: FastAPI, services: Services) -> None:
-    """Everything below ``/api/alerts``."""
-    _add_looking(app, services)
-    _add_acting(app, services)
+router = APIRouter()
 
 
-def _add_looking(app: FastAPI, services: Services) -> None:
-    @app.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
-    def alerts(session: Session = None) -> Response:
-        """Firing and pending alerts, and those resolved within the last 15 minutes."""
-        chosen, now_ns = services.records.resolve(session), time.time_ns()
-        active, resolved = services.alerts.active(chosen), services.alerts.resolved(chosen)
-        states = [alert.state.value for alert in active]
-        return answer(
-            {
-                "session": chosen,
-                "live": services.records.is_live(chosen),
-                "evaluated_ns": services.alerts.evaluated_ns(chosen) or None,
-                "firing": states.count("firing"),
-                "pending": states.count("pending"),
-                "items": [alert_info(services, chosen, alert, now_ns) for alert in active[:_ALERTS]],
-                "left_out": max(0, len(active) - _ALERTS),
-                "resolved": [alert_info(services, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
-                "resolved_left_out": max(0, len(resolved) - _ALERTS),
-            }
-        )
-
-    @app.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
-    def rules(session: Session = None) -> Response:
-        """All rules with their state in a session, and the files that are invalid."""
-        chosen = services.records.resolve(session)
-        states = services.alerts.about_rules(chosen)
-        found = services.alerts.rules
-        return answer(
-            {
-                "session": chosen,
-                "items": [
-                    *({**_rule_info(rule), "enabled": True, **states[rule.name]} for rule in found.rules),
-                    *({**_rule_info(rule), "enabled": False, **_OFF} for rule in found.disabled),
-                ],
-                "problems": [problem._asdict() for problem in found.problems],
-                "folder": str(services.alerts.folder),
-            }
-        )
-
-    @app.get("/api/alerts/history", responses={**ERRORS, 200: {"model": schemas.HistoryAnswer}})
-    def history(session: Session = None, rule: Text = None, limit: Limit = 100) -> Response:
-        """The newest transitions of a session's alerts, each with the series that caused it."""
-        chosen = services.records.resolve(session)
-        events = [each for each in services.alerts.events(chosen) if rule is None or each.rule == rule]
-        return answer(
-            {
-                "session": chosen,
-                "items": newest_first(events[-limit:]),
-                "total": len(events),
-                "kept_at_most": MAX_EVENTS,
-            }
-        )
-
-    @app.get("/api/alerts/silences", responses={**ERRORS, 200: {"model": schemas.SilencesAnswer}})
-    def silences() -> Response:
-        """Active and scheduled silences, and those that expired within five days."""
-        now_ns = time.time_ns()
-        return answer(
-            {"items": [_silence_info(each, now_ns) for each in services.alerts.silences.listed(now_ns)]}
-        )
-
-    @app.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
-    def channels() -> Response:
-        """The channels, their targets, and the state of their deliveries."""
-        config = services.alerts.notifier.config
-        return answer(
-            {
-                "items": [_channel_info(services, each) for each in config.channels],
-                "kinds": kinds(),
-                "file": str(services.alerts.folder / "channels.yml"),
-                "problem": config.problem,
-                "remedy": config.remedy,
-            }
-        )
-
-    @app.get("/api/alerts/export", response_class=Response, responses={**ERRORS, 200: _YAML})
-    def exported(rule: Annotated[list[str] | None, Query(max_length=100)] = None) -> Response:
-        """The rules (all, or the named ones) as a file that Prometheus loads."""
-        known = services.alerts.rules.rules
-        chosen = known if rule is None else [named(known, name) for name in rule]
-        return Response(export(chosen), media_type="application/yaml")
-
-    @app.post("/api/alerts/test", responses={**ERRORS, 200: {"model": schemas.TestAnswer}})
-    def tested(given: schemas.TestBody) -> Response:
-        """Test a rule against the record: when would it have fired? Changes nothing."""
-        chosen = services.records.resolve(given.session)
-        rule = _parse_rule(services, given)
-        first_ns, _ = services.records.read_cached(chosen, sessions_sql.time_range)
-        to_ns = given.to_ns if given.to_ns is not None else services.records.last_ns(chosen)
-        from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
-        found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns)
-        told = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
-        return answer(told)
-
-
-def _add_acting(app: FastAPI, services: Services) -> None:
-    acting = [Depends(operator_only(services))]
-
-    @app.post(
-        "/api/alerts/silences",
-        dependencies=acting,
-        responses={**ERRORS, 200: {"model": schemas.SilenceInfo}},
+@router.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
+def alerts(services: CurrentServices, session: Session = None) -> Response:
+    """Firing and pending alerts, and those resolved within the last 15 minutes."""
+    chosen, now_ns = services.records.resolve(session), time.time_ns()
+    active, resolved = services.alerts.active(chosen), services.alerts.resolved(chosen)
+    states = [alert.state.value for alert in active]
+    return answer(
+        {
+            "session": chosen,
+            "live": services.records.is_live(chosen),
+            "evaluated_ns": services.alerts.evaluated_ns(chosen) or None,
+            "firing": states.count("firing"),
+            "pending": states.count("pending"),
+            "items": [alert_info(services, chosen, alert, now_ns) for alert in active[:_ALERTS]],
+            "left_out": max(0, len(active) - _ALERTS),
+            "resolved": [alert_info(services, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],
+            "resolved_left_out": max(0, len(resolved) - _ALERTS),
+        }
     )
-    def silence(given: schemas.SilenceBody) -> Response:
-        """Mute notifications of matching alerts for a while."""
-        now_ns = time.time_ns()
-        starts_ns = max(now_ns, given.starts_ns or 0)
-        made = services.alerts.silences.add(
-            [Matcher(each.label, each.op, each.value) for each in given.matchers],
-            starts_ns,
-            starts_ns + int(given.duration_s * 1e9),
-            given.created_by,
-            given.comment,
-            now_ns=now_ns,
-        )
-        return answer(_silence_info(made, now_ns))
 
-    @app.delete(
-        "/api/alerts/silences/{silence_id}",
-        dependencies=acting,
-        responses={**ERRORS, 200: {"model": schemas.SilenceInfo}},
+
+@router.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
+def rules(services: CurrentServices, session: Session = None) -> Response:
+    """All rules with their state in a session, and the files that are invalid."""
+    chosen = services.records.resolve(session)
+    states = services.alerts.about_rules(chosen)
+    found = services.alerts.rules
+    return answer(
+        {
+            "session": chosen,
+            "items": [
+                *({**_rule_info(rule), "enabled": True, **states[rule.name]} for rule in found.rules),
+                *({**_rule_info(rule), "enabled": False, **_OFF} for rule in found.disabled),
+            ],
+            "problems": [problem._asdict() for problem in found.problems],
+            "folder": str(services.alerts.folder),
+        }
     )
-    def unsilence(silence_id: str) -> Response:
-        """End a silence now."""
-        now_ns = time.time_ns()
-        return answer(_silence_info(services.alerts.silences.end(silence_id, now_ns), now_ns))
 
-    @app.post("/api/alerts/ack", dependencies=acting, responses={**ERRORS, 200: {"model": schemas.AlertInfo}})
-    def acknowledge(given: schemas.AckBody) -> Response:
-        """Acknowledge an alert: no reminders are sent until it fires again."""
-        chosen, now_ns = services.records.resolve(given.session), time.time_ns()
-        alert = services.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
-        return answer(alert_info(services, chosen, alert, now_ns))
 
-    @app.post(
-        "/api/alerts/channels/{name}/test",
-        dependencies=acting,
-        responses={**ERRORS, 200: {"model": schemas.ChannelTested}},
+@router.get("/api/alerts/history", responses={**ERRORS, 200: {"model": schemas.HistoryAnswer}})
+def history(
+    services: CurrentServices, session: Session = None, rule: Text = None, limit: Limit = 100
+) -> Response:
+    """The newest transitions of a session's alerts, each with the series that caused it."""
+    chosen = services.records.resolve(session)
+    events = [each for each in services.alerts.events(chosen) if rule is None or each.rule == rule]
+    return answer(
+        {
+            "session": chosen,
+            "items": newest_first(events[-limit:]),
+            "total": len(events),
+            "kept_at_most": MAX_EVENTS,
+        }
     )
-    def test_channel(name: str) -> Response:
-        """Send a test notification through a channel, and wait for the result."""
-        names = services.catalog.names()
-        error = services.alerts.test_channel(name, names[0] if names else "", time.time_ns())
-        return answer({"ok": error is None, "error": error})
+
+
+@router.get("/api/alerts/silences", responses={**ERRORS, 200: {"model": schemas.SilencesAnswer}})
+def silences(services: CurrentServices) -> Response:
+    """Active and scheduled silences, and those that expired within five days."""
+    now_ns = time.time_ns()
+    return answer(
+        {"items": [_silence_info(each, now_ns) for each in services.alerts.silences.listed(now_ns)]}
+    )
+
+
+@router.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
+def channels(services: CurrentServices) -> Response:
+    """The channels, their targets, and the state of their deliveries."""
+    config = services.alerts.notifier.config
+    return answer(
+        {
+            "items": [_channel_info(services, each) for each in config.channels],
+            "kinds": kinds(),
+            "file": str(services.alerts.folder / "channels.yml"),
+            "problem": config.problem,
+            "remedy": config.remedy,
+        }
+    )
+
+
+@router.get("/api/alerts/export", response_class=Response, responses={**ERRORS, 200: _YAML})
+def exported(
+    services: CurrentServices, rule: Annotated[list[str] | None, Query(max_length=100)] = None
+) -> Response:
+    """The rules (all, or the named ones) as a file that Prometheus loads."""
+    known = services.alerts.rules.rules
+    chosen = known if rule is None else [named(known, name) for name in rule]
+    return Response(export(chosen), media_type="application/yaml")
+
+
+@router.post("/api/alerts/test", responses={**ERRORS, 200: {"model": schemas.TestAnswer}})
+def tested(services: CurrentServices, given: schemas.TestBody) -> Response:
+    """Test a rule against the record: when would it have fired? Changes nothing."""
+    chosen = services.records.resolve(given.session)
+    rule = _parse_rule(services, given)
+    first_ns, _ = services.records.read_cached(chosen, sessions_sql.time_range)
+    to_ns = given.to_ns if given.to_ns is not None else services.records.last_ns(chosen)
+    from_ns = given.from_ns if given.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
+    found = backtest(rule, services.metrics.store(chosen), from_ns, to_ns)
+    told = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
+    return answer(told)
+
+
+@router.post(
+    "/api/alerts/silences",
+    dependencies=OPERATOR_ONLY,
+    responses={**ERRORS, 200: {"model": schemas.SilenceInfo}},
+)
+def silence(services: CurrentServices, given: schemas.SilenceBody) -> Response:
+    """Mute notifications of matching alerts for a while."""
+    now_ns = time.time_ns()
+    starts_ns = max(now_ns, given.starts_ns or 0)
+    made = services.alerts.silences.add(
+        [Matcher(each.label, each.op, each.value) for each in given.matchers],
+        starts_ns,
+        starts_ns + int(given.duration_s * 1e9),
+        given.created_by,
+        given.comment,
+        now_ns=now_ns,
+    )
+    return answer(_silence_info(made, now_ns))
+
+
+@router.delete(
+    "/api/alerts/silences/{silence_id}",
+    dependencies=OPERATOR_ONLY,
+    responses={**ERRORS, 200: {"model": schemas.SilenceInfo}},
+)
+def unsilence(services: CurrentServices, silence_id: str) -> Response:
+    """End a silence now."""
+    now_ns = time.time_ns()
+    return answer(_silence_info(services.alerts.silences.end(silence_id, now_ns), now_ns))
+
+
+@router.post(
+    "/api/alerts/ack", dependencies=OPERATOR_ONLY, responses={**ERRORS, 200: {"model": schemas.AlertInfo}}
+)
+def acknowledge(services: CurrentServices, given: schemas.AckBody) -> Response:
+    """Acknowledge an alert: no reminders are sent until it fires again."""
+    chosen, now_ns = services.records.resolve(given.session), time.time_ns()
+    alert = services.alerts.acknowledge(chosen, given.fingerprint, given.by, given.comment, now_ns)
+    return answer(alert_info(services, chosen, alert, now_ns))
+
+
+@router.post(
+    "/api/alerts/channels/{name}/test",
+    dependencies=OPERATOR_ONLY,
+    responses={**ERRORS, 200: {"model": schemas.ChannelTested}},
+)
+def test_channel(services: CurrentServices, name: str) -> Response:
+    """Send a test notification through a channel, and wait for the result."""
+    names = services.catalog.names()
+    error = services.alerts.test_channel(name, names[0] if names else "", time.time_ns())
+    return answer({"ok": error is None, "error": error})
 
 
 _OFF: dict[str, Any] = {"state": "inactive", "alerts": 0, "error": None, "cost_s": None}

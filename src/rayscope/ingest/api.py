@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import zlib
-from collections.abc import AsyncIterator
 
 import msgspec
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 
 from rayscope.ingest import session_end
+from rayscope.ingest.bodies import Busy
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.events.batch import Format, MalformedBatch
-from rayscope.server.parameters import answer, error
+from rayscope.server.parameters import CurrentServices, answer, error
 from rayscope.server.security import matches
-from rayscope.server.services import Services
 from rayscope.storage.errors import SpoolFull, StoreError
 
-_AT_ONCE = 16
-#: Bodies that are read or wait to be taken in may have so many bytes together.
-_MAX_BODIES_BYTES = 256 << 20
 _FORMATS = {
     "application/json": Format.JSON,
     "application/x-protobuf": Format.BINARY,
@@ -55,135 +50,80 @@ class _TooLarge(Exception):
     """A body beyond the limit, unpacked."""
 
 
-class _Busy(Exception):
-    """More bodies come at once than memory holds."""
+router = APIRouter()
 
 
-class _Body:
-    """A body as far as it has come."""
-
-    def __init__(self) -> None:
-        self.chunks: list[bytes] = []
-        self.size = 0
-        self.dropped = False
-
-
-class _Bodies:
-    """All bodies that are held now, at most ``limit`` bytes together.
-
-    Beyond that the unfinished one that began first is dropped: it is the one whose sender stalls.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._size = 0
-        self._unfinished: dict[_Body, None] = {}
-
-    @contextlib.asynccontextmanager
-    async def read(self, request: Request) -> AsyncIterator[bytes]:
-        """The whole body; its memory counts until the end of the block. Raises :class:`_Busy`."""
-        body = _Body()
-        self._unfinished[body] = None
-        try:
-            async for chunk in request.stream():
-                if not body.dropped:
-                    body.chunks.append(chunk)
-                    body.size += len(chunk)
-                    self._size += len(chunk)
-                    self._keep_limit()
-                if body.dropped:
-                    raise _Busy
-            if body.dropped:
-                raise _Busy
-            del self._unfinished[body]
-            yield b"".join(body.chunks)
-        finally:
-            self._drop(body)
-
-    def _keep_limit(self) -> None:
-        while self._size > self._limit and self._unfinished:
-            self._drop(next(iter(self._unfinished)))
-
-    def _drop(self, body: _Body) -> None:
-        self._unfinished.pop(body, None)
-        self._size -= body.size
-        body.chunks, body.size, body.dropped = [], 0, True
-
-
-def add_ingest(app: FastAPI, services: Services) -> None:
-    """Event batches, what agents say of themselves, and the wait for the last events."""
+@router.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
+async def ingest(services: CurrentServices, key: str, request: Request) -> Response:
+    if not matches(key, services.key):
+        return _bad_key()
     limit = services.settings.max_batch_bytes
-    # After an outage all agents of a cluster come at once, each with megabytes.
-    at_once = asyncio.Semaphore(_AT_ONCE)
-    bodies = _Bodies(_MAX_BODIES_BYTES + limit)
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    form, packing = _FORMATS.get(kind), request.headers.get("content-encoding", "identity").lower()
+    if form is None or packing not in ("identity", "deflate"):
+        return error(
+            415,
+            "unknown_form",
+            f"Unsupported batch type {kind[:100]!r} ({packing[:100]}).",
+            "Send application/json or application/x-protobuf, plain or deflated.",
+        )
+    try:
+        # No slot is held while a body comes: it may never come whole.
+        async with services.bodies.read(request) as body, services.bodies.at_once:
+            if packing == "deflate":
+                body = await asyncio.to_thread(_unpack, body, limit)
+            await asyncio.to_thread(services.writer.submit, body, form)
+    except _TooLarge:
+        return error(
+            413,
+            "too_large",
+            f"A batch may have at most {limit} bytes.",
+            "Lower Ray's send batch size, or raise the limit.",
+        )
+    except Busy:
+        return error(503, "busy", "Too many batches at once.", "Send it again.", {"Retry-After": "2"})
+    except ClientDisconnect:
+        return _cut_off()
+    except zlib.error as problem:
+        return error(400, "malformed", f"Could not decompress the batch: {problem}.", "Send it again.")
+    except MalformedBatch as problem:
+        return error(400, "malformed", str(problem), "The batch was moved to the folder `rejected`.")
+    return Response(status_code=204)
 
-    @app.post("/api/ingest/{key}/ray-events", status_code=204, include_in_schema=False)
-    async def ingest(key: str, request: Request) -> Response:
-        if not matches(key, services.key):
-            return _bad_key()
-        kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-        form, packing = _FORMATS.get(kind), request.headers.get("content-encoding", "identity").lower()
-        if form is None or packing not in ("identity", "deflate"):
-            return error(
-                415,
-                "unknown_form",
-                f"Unsupported batch type {kind[:100]!r} ({packing[:100]}).",
-                "Send application/json or application/x-protobuf, plain or deflated.",
-            )
-        try:
-            # No slot is held while a body comes: it may never come whole.
-            async with bodies.read(request) as body, at_once:
-                if packing == "deflate":
-                    body = await asyncio.to_thread(_unpack, body, limit)
-                await asyncio.to_thread(services.writer.submit, body, form)
-        except _TooLarge:
-            return error(
-                413,
-                "too_large",
-                f"A batch may have at most {limit} bytes.",
-                "Lower Ray's send batch size, or raise the limit.",
-            )
-        except _Busy:
-            return error(503, "busy", "Too many batches at once.", "Send it again.", {"Retry-After": "2"})
-        except ClientDisconnect:
-            return _cut_off()
-        except zlib.error as problem:
-            return error(400, "malformed", f"Could not decompress the batch: {problem}.", "Send it again.")
-        except MalformedBatch as problem:
-            return error(400, "malformed", str(problem), "The batch was moved to the folder `rejected`.")
-        return Response(status_code=204)
 
-    @app.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)
-    async def agent(key: str, request: Request) -> Response:
-        if not matches(key, services.key):
-            return _bad_key()
-        try:
-            report = _REPORTS.decode(await request.body())
-            await asyncio.to_thread(services.agent_reports.take, report)
-        except ClientDisconnect:
-            return _cut_off()
-        except DECODE_ERRORS as problem:
-            return error(
-                400, "malformed", f"This is not an agent's report: {problem}", "See docs/reference/api.md."
-            )
-        except SpoolFull as problem:
-            return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "10"})
-        except StoreError as problem:
-            return error(400, problem.code, problem.message, problem.remedy)
-        return Response(status_code=204)
+@router.post("/api/ingest/{key}/agent", status_code=204, include_in_schema=False)
+async def agent(services: CurrentServices, key: str, request: Request) -> Response:
+    if not matches(key, services.key):
+        return _bad_key()
+    try:
+        report = _REPORTS.decode(await request.body())
+        await asyncio.to_thread(services.agent_reports.take, report)
+    except ClientDisconnect:
+        return _cut_off()
+    except DECODE_ERRORS as problem:
+        return error(
+            400, "malformed", f"This is not an agent's report: {problem}", "See docs/reference/api.md."
+        )
+    except SpoolFull as problem:
+        return error(503, problem.code, problem.message, problem.remedy, {"Retry-After": "10"})
+    except StoreError as problem:
+        return error(400, problem.code, problem.message, problem.remedy)
+    return Response(status_code=204)
 
-    @app.post("/api/drain/{key}", include_in_schema=False)
-    def drain(key: str, what: Drain) -> Response:
-        if not matches(key, services.key):
-            return _bad_key()
-        return answer({"drained": session_end.drain(services, what.session, what.timeout_s)})
 
-    @app.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
-    def program_end(key: str, what: ProgramEnd) -> Response:
-        if not matches(key, services.key):
-            return _bad_key()
-        session_end.program_ended(services, **what.model_dump())
-        return Response(status_code=204)
+@router.post("/api/drain/{key}", include_in_schema=False)
+def drain(services: CurrentServices, key: str, what: Drain) -> Response:
+    if not matches(key, services.key):
+        return _bad_key()
+    return answer({"drained": session_end.drain(services, what.session, what.timeout_s)})
+
+
+@router.post("/api/ingest/{key}/program-end", status_code=204, include_in_schema=False)
+def program_end(services: CurrentServices, key: str, what: ProgramEnd) -> Response:
+    if not matches(key, services.key):
+        return _bad_key()
+    session_end.program_ended(services, **what.model_dump())
+    return Response(status_code=204)
 
 
 def _bad_key() -> Response:

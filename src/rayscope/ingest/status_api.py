@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from rayscope.cluster.sessions import sql as sessions_sql
@@ -12,7 +12,7 @@ from rayscope.cluster.sessions.recording import cannot_see, dropped
 from rayscope.cluster.sessions.recording import recording as how_recorded
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest import schemas, transport
-from rayscope.server.parameters import ERRORS, Session, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 
@@ -39,29 +39,29 @@ def _figures(file: SessionFile) -> dict[str, Any]:
     }
 
 
-def add_recording(app: FastAPI, services: Services) -> None:
-    """One path: everything about the recording itself."""
+router = APIRouter()
 
-    @app.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
-    def recording(session: Session = None) -> Response:
-        """How each node of the session sends its events, and which were dropped and recovered."""
-        name = services.records.resolve(session)
-        about = services.catalog.about(name)
-        figures = services.records.read_cached(name, _figures)
-        items = transport.lanes(figures["nodes"], about)
-        return answer(
-            {
-                "session": name,
-                "recording": how_recorded(services, name),
-                "events": about.events,
-                "batches": about.batches,
-                "spans": figures["spans"],
-                "lanes": transport.summary(items),
-                "nodes": items[:_MAX_NODES],
-                "nodes_total": len(items),
-                "tracing": figures["tracing"],
-                "dropped": dropped(services, name),
-                "snapshots": services.clusters.snapshots(name),
-                "cannot_see": cannot_see(services, name),
-            }
-        )
+
+@router.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
+def recording(services: CurrentServices, session: Session = None) -> Response:
+    """How each node of the session sends its events, and which were dropped and recovered."""
+    name = services.records.resolve(session)
+    about = services.catalog.about(name)
+    figures = services.records.read_cached(name, _figures)
+    items = transport.lanes(figures["nodes"], about)
+    return answer(
+        {
+            "session": name,
+            "recording": how_recorded(services, name),
+            "events": about.events,
+            "batches": about.batches,
+            "spans": figures["spans"],
+            "lanes": transport.summary(items),
+            "nodes": items[:_MAX_NODES],
+            "nodes_total": len(items),
+            "tracing": figures["tracing"],
+            "dropped": dropped(services, name),
+            "snapshots": services.clusters.snapshots(name),
+            "cannot_see": cannot_see(services, name),
+        }
+    )

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.server.parameters import ERRORS, Limit, Session, Text, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, Text, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.version import __version__
@@ -29,83 +29,88 @@ Pairs = Annotated[
 ]
 
 
-def add_metrics(app: FastAPI, services: Services) -> None:
-    """Four paths."""
+router = APIRouter()
 
-    @app.get("/api/metrics", responses={**ERRORS, 200: {"model": schemas.LatestAnswer}})
-    def latest(
-        session: Session = None, name: Text = None, label: Pairs = None, limit: Limit = 500
-    ) -> Response:
-        """The newest value of each series: of one name, of a prefix (``ray_node_*``), or of all."""
-        chosen = services.records.resolve(session)
-        store = services.metrics.store(chosen)
-        wanted = [_pair(text) for text in label or ()]
-        found, total = store.newest(_names(store, name), limit, wanted)
-        return answer(
-            {
-                "session": chosen,
-                "time_ns": store.newest_ns,
-                "items": [
-                    {"name": each.name, "labels": each.labels, "value": each.value, "time_ns": each.time_ns}
-                    for each in found
-                ],
-                "total": total,
-                "series": store.series,
-                "left_out": store.left_out,
-                "problem": services.metrics.problem(chosen),
-                "note": store.note,
-                "collectors": services.metrics.collectors(chosen),
-            }
-        )
 
-    @app.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
-    def names(session: Session = None, q: Text = None) -> Response:
-        """The available metrics with type, unit, and labels; ``q`` searches name and help."""
-        chosen = services.records.resolve(session)
-        store = services.metrics.store(chosen)
-        families, counts = store.families(), store.counts()
-        labels = store.all_labels(counts)
-        text = (q or "").lower()
-        items = [
-            (name, family)
-            for name in sorted(counts)
-            for family in [families.get(name)]
-            if text in name.lower() or (family is not None and text in family.help.lower())
-        ]
-        return answer(
-            {
-                "session": chosen,
-                "items": [
-                    {
-                        "name": name,
-                        "type": "unknown" if family is None else family.type,
-                        "help": "" if family is None else family.help,
-                        "unit": "" if family is None else family.unit,
-                        "series": counts[name],
-                        "labels": labels[name],
-                    }
-                    for name, family in items[:_MAX_NAMES]
-                ],
-                "total": len(items),
-            }
-        )
-
-    @app.get("/metrics", responses={**ERRORS, 200: {"content": {"text/plain": {}}}})
-    def ours() -> Response:
-        """Rayscope's own metrics, and a summary of the newest sessions, as Prometheus text."""
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Ours(services))
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
-
-    @app.get(
-        "/api/prometheus/sd",
-        responses={**ERRORS, 200: {"model": list[schemas.DiscoveredTarget]}},
+@router.get("/api/metrics", responses={**ERRORS, 200: {"model": schemas.LatestAnswer}})
+def latest(
+    services: CurrentServices,
+    session: Session = None,
+    name: Text = None,
+    label: Pairs = None,
+    limit: Limit = 500,
+) -> Response:
+    """The newest value of each series: of one name, of a prefix (``ray_node_*``), or of all."""
+    chosen = services.records.resolve(session)
+    store = services.metrics.store(chosen)
+    wanted = [_pair(text) for text in label or ()]
+    found, total = store.newest(_names(store, name), limit, wanted)
+    return answer(
+        {
+            "session": chosen,
+            "time_ns": store.newest_ns,
+            "items": [
+                {"name": each.name, "labels": each.labels, "value": each.value, "time_ns": each.time_ns}
+                for each in found
+            ],
+            "total": total,
+            "series": store.series,
+            "left_out": store.left_out,
+            "problem": services.metrics.problem(chosen),
+            "note": store.note,
+            "collectors": services.metrics.collectors(chosen),
+        }
     )
-    def discovery() -> Response:
-        """The metric endpoints of all live sessions' nodes, for Prometheus' HTTP service discovery."""
-        return answer(
-            [target for session in services.metrics.live() for target in _targets(services, session)]
-        )
+
+
+@router.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
+def names(services: CurrentServices, session: Session = None, q: Text = None) -> Response:
+    """The available metrics with type, unit, and labels; ``q`` searches name and help."""
+    chosen = services.records.resolve(session)
+    store = services.metrics.store(chosen)
+    families, counts = store.families(), store.counts()
+    labels = store.all_labels(counts)
+    text = (q or "").lower()
+    items = [
+        (name, family)
+        for name in sorted(counts)
+        for family in [families.get(name)]
+        if text in name.lower() or (family is not None and text in family.help.lower())
+    ]
+    return answer(
+        {
+            "session": chosen,
+            "items": [
+                {
+                    "name": name,
+                    "type": "unknown" if family is None else family.type,
+                    "help": "" if family is None else family.help,
+                    "unit": "" if family is None else family.unit,
+                    "series": counts[name],
+                    "labels": labels[name],
+                }
+                for name, family in items[:_MAX_NAMES]
+            ],
+            "total": len(items),
+        }
+    )
+
+
+@router.get("/metrics", responses={**ERRORS, 200: {"content": {"text/plain": {}}}})
+def ours(services: CurrentServices) -> Response:
+    """Rayscope's own metrics, and a summary of the newest sessions, as Prometheus text."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Ours(services))
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get(
+    "/api/prometheus/sd",
+    responses={**ERRORS, 200: {"model": list[schemas.DiscoveredTarget]}},
+)
+def discovery(services: CurrentServices) -> Response:
+    """The metric endpoints of all live sessions' nodes, for Prometheus' HTTP service discovery."""
+    return answer([target for session in services.metrics.live() for target in _targets(services, session)])
 
 
 def _names(store: SeriesStore, asked: str | None) -> list[str] | None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from rayscope.metrics import query_schemas
 from rayscope.metrics.charts import PAGES
-from rayscope.metrics.dashboards import NAME, Dashboards, StoredChart, StoredDashboard, StoredQuery, encode
+from rayscope.metrics.dashboards import NAME, StoredChart, StoredDashboard, StoredQuery, encode
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
-from rayscope.server.parameters import ERRORS, Nanoseconds, Session, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Nanoseconds, Session, answer
 from rayscope.server.services import Services
-from rayscope.server.write_access import operator_only
+from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.errors import BadQuery
 
 _HOUR_NS = 3600 * 10**9
@@ -32,95 +32,94 @@ Step = Annotated[int | None, Query(ge=1_000_000, le=366 * _DAY_NS)]
 Name = Annotated[str, Path(pattern=f"^{NAME}$")]
 
 
-def add_metrics_query(app: FastAPI, services: Services) -> None:
-    """Values of expressions, and what charts there are."""
-    dashboards = Dashboards(services.settings.folder / "dashboards")
-
-    @app.get("/api/metrics/query", responses={**ERRORS, 200: {"model": query_schemas.QueryAnswer}})
-    def query(
-        expr: Expr,
-        session: Session = None,
-        from_ns: Nanoseconds = None,
-        to_ns: Nanoseconds = None,
-        step_ns: Step = None,
-        limit: Annotated[int, Query(ge=1, le=500)] = 20,
-    ) -> Response:
-        """The values of an expression over time, for the ``limit`` series with the highest average."""
-        chosen = services.records.resolve(session)
-        parsed(expr)
-        times = _times(services, chosen, from_ns, to_ns, step_ns)
-        source, result = _evaluate(services, chosen, expr, times, limit)
-        series, left_out = greatest(result.series, limit)
-        return answer(
-            {
-                "session": chosen,
-                "expr": expr,
-                "from_ns": times.start,
-                "to_ns": times[-1],
-                "step_ns": times.step,
-                "times_ms": [time_ns // 1_000_000 for time_ns in result.times_ns],
-                "series": [{"labels": labels, "values": values} for labels, values in series],
-                "left_out": left_out + result.others + result.left_out,
-                "warnings": result.warnings,
-                "source": source,
-                "unit": unit_of(expr, services.metrics.store(chosen).families()),
-            }
-        )
-
-    @app.get("/api/metrics/charts", responses={**ERRORS, 200: {"model": query_schemas.ChartsAnswer}})
-    def charts() -> Response:
-        """The charts of every page, with their expressions."""
-        return answer(
-            {
-                "pages": [
-                    {
-                        **page._asdict(),
-                        "charts": [
-                            {**chart._asdict(), "queries": [each._asdict() for each in chart.queries]}
-                            for chart in page.charts
-                        ],
-                        "variables": [variable._asdict() for variable in page.variables],
-                    }
-                    for page in PAGES
-                ]
-            }
-        )
-
-    _add_dashboards(app, services, dashboards)
+router = APIRouter()
 
 
-def _add_dashboards(app: FastAPI, services: Services, dashboards: Dashboards) -> None:
-    operator = [Depends(operator_only(services))]
-
-    @app.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
-    def listed() -> Response:
-        """All dashboards, without their charts, by name."""
-        items, unreadable = dashboards.all()
-        return answer({"items": items, "unreadable": unreadable})
-
-    @app.get("/api/dashboards/{name}", responses={**ERRORS, 200: {"model": query_schemas.Dashboard}})
-    def one(name: Name) -> Response:
-        """One dashboard."""
-        return answer(dashboards.get(name))
-
-    @app.put(
-        "/api/dashboards/{name}",
-        dependencies=operator,
-        responses={**ERRORS, 200: {"model": query_schemas.Dashboard}},
+@router.get("/api/metrics/query", responses={**ERRORS, 200: {"model": query_schemas.QueryAnswer}})
+def query(
+    services: CurrentServices,
+    expr: Expr,
+    session: Session = None,
+    from_ns: Nanoseconds = None,
+    to_ns: Nanoseconds = None,
+    step_ns: Step = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 20,
+) -> Response:
+    """The values of an expression over time, for the ``limit`` series with the highest average."""
+    chosen = services.records.resolve(session)
+    parsed(expr)
+    times = _times(services, chosen, from_ns, to_ns, step_ns)
+    source, result = _evaluate(services, chosen, expr, times, limit)
+    series, left_out = greatest(result.series, limit)
+    return answer(
+        {
+            "session": chosen,
+            "expr": expr,
+            "from_ns": times.start,
+            "to_ns": times[-1],
+            "step_ns": times.step,
+            "times_ms": [time_ns // 1_000_000 for time_ns in result.times_ns],
+            "series": [{"labels": labels, "values": values} for labels, values in series],
+            "left_out": left_out + result.others + result.left_out,
+            "warnings": result.warnings,
+            "source": source,
+            "unit": unit_of(expr, services.metrics.store(chosen).families()),
+        }
     )
-    def put(name: Name, given: query_schemas.DashboardGiven) -> Response:
-        """Create or replace a dashboard. Every expression must be valid."""
-        kept = StoredDashboard(given.title, [_stored_chart(chart) for chart in given.charts])
-        encode(kept)  # before what is long is parsed
-        for chart in kept.charts:
-            _check(chart)
-        return answer(dashboards.put(name, kept))
 
-    @app.delete("/api/dashboards/{name}", dependencies=operator, status_code=204, responses=ERRORS)
-    def delete(name: Name) -> Response:
-        """Delete a dashboard."""
-        dashboards.delete(name)
-        return Response(status_code=204)
+
+@router.get("/api/metrics/charts", responses={**ERRORS, 200: {"model": query_schemas.ChartsAnswer}})
+def charts() -> Response:
+    """The charts of every page, with their expressions."""
+    return answer(
+        {
+            "pages": [
+                {
+                    **page._asdict(),
+                    "charts": [
+                        {**chart._asdict(), "queries": [each._asdict() for each in chart.queries]}
+                        for chart in page.charts
+                    ],
+                    "variables": [variable._asdict() for variable in page.variables],
+                }
+                for page in PAGES
+            ]
+        }
+    )
+
+
+@router.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
+def listed(services: CurrentServices) -> Response:
+    """All dashboards, without their charts, by name."""
+    items, unreadable = services.dashboards.all()
+    return answer({"items": items, "unreadable": unreadable})
+
+
+@router.get("/api/dashboards/{name}", responses={**ERRORS, 200: {"model": query_schemas.Dashboard}})
+def one(services: CurrentServices, name: Name) -> Response:
+    """One dashboard."""
+    return answer(services.dashboards.get(name))
+
+
+@router.put(
+    "/api/dashboards/{name}",
+    dependencies=OPERATOR_ONLY,
+    responses={**ERRORS, 200: {"model": query_schemas.Dashboard}},
+)
+def put(services: CurrentServices, name: Name, given: query_schemas.DashboardGiven) -> Response:
+    """Create or replace a dashboard. Every expression must be valid."""
+    kept = StoredDashboard(given.title, [_stored_chart(chart) for chart in given.charts])
+    encode(kept)  # before what is long is parsed
+    for chart in kept.charts:
+        _check(chart)
+    return answer(services.dashboards.put(name, kept))
+
+
+@router.delete("/api/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204, responses=ERRORS)
+def delete(services: CurrentServices, name: Name) -> Response:
+    """Delete a dashboard."""
+    services.dashboards.delete(name)
+    return Response(status_code=204)
 
 
 def _stored_chart(chart: query_schemas.DashboardChart) -> StoredChart:

@@ -8,40 +8,70 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
-from rayscope.alerts.api import add_alerts
-from rayscope.cluster.entities.api import add_entities
-from rayscope.cluster.events.api import add_events
-from rayscope.cluster.jobs.api import add_jobs
-from rayscope.cluster.logs.api import add_logs
-from rayscope.cluster.nodes.api import add_nodes
-from rayscope.cluster.objects.api import add_memory
-from rayscope.cluster.sessions.api import add_sessions
-from rayscope.cluster.sessions.cluster_api import add_cluster
-from rayscope.cluster.tasks.api import add_tasks
+from rayscope.alerts import api as alerts_api
+from rayscope.cluster.entities import api as entities_api
+from rayscope.cluster.events import api as events_api
+from rayscope.cluster.jobs import api as jobs_api
+from rayscope.cluster.logs import api as logs_api
+from rayscope.cluster.nodes import api as nodes_api
+from rayscope.cluster.objects import api as memory_api
+from rayscope.cluster.sessions import api as sessions_api
+from rayscope.cluster.sessions import cluster_api as cluster_api
+from rayscope.cluster.tasks import api as tasks_api
 from rayscope.errors import RayscopeError
-from rayscope.ingest.api import add_ingest
-from rayscope.ingest.status_api import add_recording
-from rayscope.metrics.api import add_metrics
-from rayscope.metrics.query_api import add_metrics_query
+from rayscope.ingest import api as ingest_api
+from rayscope.ingest import status_api as recording_api
+from rayscope.metrics import api as metrics_api
+from rayscope.metrics import query_api as metrics_query_api
+from rayscope.server import control as control_api
 from rayscope.server import ui
+from rayscope.server import write_access as operator_api
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
-from rayscope.server.control import add_control
 from rayscope.server.parameters import answer, error
-from rayscope.server.push.api import add_realtime
+from rayscope.server.push import api as realtime_api
 from rayscope.server.security import BodyRefused, Guard
 from rayscope.server.services import Services
-from rayscope.server.write_access import add_operator
 from rayscope.storage.interruption import Abandoned
 from rayscope.version import __version__
-from rayscope.views.critical_path.api import add_critical_path
-from rayscope.views.export.api import add_export
-from rayscope.views.flame.api import add_flame
-from rayscope.views.gantt.api import add_gantt
-from rayscope.views.logical.api import add_logical
-from rayscope.views.physical.api import add_physical
-from rayscope.views.range.api import add_range
-from rayscope.views.stack.api import add_stack
-from rayscope.views.stack.frames_api import add_frames
+from rayscope.views.critical_path import api as critical_path_api
+from rayscope.views.export import api as export_api
+from rayscope.views.flame import api as flame_api
+from rayscope.views.gantt import api as gantt_api
+from rayscope.views.logical import api as logical_api
+from rayscope.views.physical import api as physical_api
+from rayscope.views.range import api as range_api
+from rayscope.views.stack import api as stack_api
+from rayscope.views.stack import frames_api as frames_api
+
+_APIS = (
+    ingest_api,
+    sessions_api,
+    recording_api,
+    cluster_api,
+    tasks_api,
+    logical_api,
+    logs_api,
+    physical_api,
+    gantt_api,
+    critical_path_api,
+    range_api,
+    flame_api,
+    stack_api,
+    frames_api,
+    jobs_api,
+    memory_api,
+    nodes_api,
+    entities_api,
+    metrics_api,
+    metrics_query_api,
+    events_api,
+    export_api,
+    realtime_api,
+    alerts_api,
+    control_api,
+    operator_api,
+)
+_ROLLUPS = flame_api.ROLLUPS | gantt_api.ROLLUPS | logical_api.ROLLUPS
 
 
 def _answer_error(_: Request, problem: Exception) -> Response:
@@ -95,35 +125,11 @@ def create_app(services: Services) -> FastAPI:
         redirect_slashes=False,
     )
     add_errors(app)
-    for add in (
-        add_ingest,
-        add_sessions,
-        add_recording,
-        add_cluster,
-        add_tasks,
-        add_logical,
-        add_logs,
-        add_physical,
-        add_gantt,
-        add_critical_path,
-        add_range,
-        add_flame,
-        add_stack,
-        add_frames,
-        add_jobs,
-        add_memory,
-        add_nodes,
-        add_entities,
-        add_metrics,
-        add_metrics_query,
-        add_events,
-        add_export,
-        add_realtime,
-        add_alerts,
-        add_control,
-        add_operator,
-    ):
-        add(app, services)
+    app.state.services = services
+    # `include_router` would make each route anew, which is most of what a server needs to start.
+    app.router.routes.extend(route for api in _APIS for route in api.router.routes)
+    for name, make in _ROLLUPS.items():
+        services.rollups.add(name, make)
     _add_description(app)
     ui.add_ui(app)
     app.add_middleware(AbandonedRequests)

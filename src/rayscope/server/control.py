@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from rayscope.server import schemas
-from rayscope.server.parameters import ERRORS, answer, error
+from rayscope.server.parameters import ERRORS, CurrentServices, answer, error
 from rayscope.server.security import COOKIE, cookie_value, matches
-from rayscope.server.services import Services
-from rayscope.server.write_access import operator_only
+from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.user_sql import run as user_sql_run
 
 
@@ -35,36 +34,38 @@ class SqlQuestion(BaseModel):
     limit: int = Field(user_sql_run.DEFAULT_LIMIT, ge=1, le=user_sql_run.MAX_LIMIT)
 
 
-def add_control(app: FastAPI, services: Services) -> None:
-    """The three paths that take a POST from users."""
+router = APIRouter()
 
-    @app.post("/api/login", status_code=204)
-    def login(given: Login) -> Response:
-        """Sign in: sets a cookie."""
-        token = services.settings.token
-        if token is not None and not matches(given.token, token):
-            return error(401, "unauthorized", "Wrong token.", "The server printed its token when it started.")
-        response = Response(status_code=204)
-        if token is not None:
-            value = cookie_value(token)
-            response.set_cookie(COOKIE, value, max_age=30 * 86400, httponly=True, samesite="strict")
-        return response
 
-    @app.post(
-        "/api/clusters",
-        dependencies=[Depends(operator_only(services))],
-        responses={**ERRORS, 200: {"model": schemas.Attached}, 502: {"model": schemas.ErrorAnswer}},
+@router.post("/api/login", status_code=204)
+def login(services: CurrentServices, given: Login) -> Response:
+    """Sign in: sets a cookie."""
+    token = services.settings.token
+    if token is not None and not matches(given.token, token):
+        return error(401, "unauthorized", "Wrong token.", "The server printed its token when it started.")
+    response = Response(status_code=204)
+    if token is not None:
+        value = cookie_value(token)
+        response.set_cookie(COOKIE, value, max_age=30 * 86400, httponly=True, samesite="strict")
+    return response
+
+
+@router.post(
+    "/api/clusters",
+    dependencies=OPERATOR_ONLY,
+    responses={**ERRORS, 200: {"model": schemas.Attached}, 502: {"model": schemas.ErrorAnswer}},
+)
+def attach(services: CurrentServices, cluster: Cluster) -> Response:
+    """Start recording snapshots of a running cluster."""
+    return answer({"session": services.clusters.attach(cluster.address, cluster.ray_token)})
+
+
+@router.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
+def run_sql(services: CurrentServices, question: SqlQuestion) -> Response:
+    """Run one SELECT over a session's views."""
+    chosen = services.records.resolve(question.session)
+    version = services.records.read(chosen, lambda file: file.written)
+    body = services.sql.query(
+        services.catalog.path(chosen), question.sql, version=version, limit=question.limit
     )
-    def attach(cluster: Cluster) -> Response:
-        """Start recording snapshots of a running cluster."""
-        return answer({"session": services.clusters.attach(cluster.address, cluster.ray_token)})
-
-    @app.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
-    def run_sql(question: SqlQuestion) -> Response:
-        """Run one SELECT over a session's views."""
-        chosen = services.records.resolve(question.session)
-        version = services.records.read(chosen, lambda file: file.written)
-        body = services.sql.query(
-            services.catalog.path(chosen), question.sql, version=version, limit=question.limit
-        )
-        return Response(body, media_type="application/json")
+    return Response(body, media_type="application/json")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import logging
+import threading
 from urllib.parse import quote
 
 from rayscope.alerts.service import AlertService
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.logs.search import Searches
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
+from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.writer import Writer
+from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
 from rayscope.server.clusters import Clusters
@@ -26,6 +30,8 @@ from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
+from rayscope.views.export.export import MAX_EXPORTS
+from rayscope.views.stack.sampling import Dumps
 
 log = logging.getLogger("rayscope.server")
 
@@ -85,6 +91,11 @@ def create_services(settings: Settings) -> Services:
             home=lambda session: catalog.path(records.resolve(session)).parent,
             link=link,
         ),
+        bodies=Bodies(settings.max_batch_bytes),
+        dumps=Dumps(),
+        searches=Searches(logs),
+        dashboards=Dashboards(folder / "dashboards"),
+        export_slots=threading.BoundedSemaphore(MAX_EXPORTS),
         url=settings.external_url.rstrip("/"),
     )
     provide_topics(services)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import Depends, Query, Request
 from fastapi.responses import Response
+from starlette.requests import HTTPConnection
 
 from rayscope.cluster.sessions.recording import dropped
 from rayscope.server import schemas
@@ -19,6 +19,14 @@ from rayscope.storage.sql import pages
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.filters import TaskFilters
 
+
+async def _services(connection: HTTPConnection) -> Services:
+    found: Services = connection.app.state.services
+    return found
+
+
+#: The services of the server that is asked. Routes are made once, when they are imported.
+CurrentServices = Annotated[Services, Depends(_services)]
 Session = Annotated[str | None, Query(description="Session name (default: the newest).")]
 Text = Annotated[str | None, Query(max_length=500)]
 Nanoseconds = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
@@ -70,12 +78,8 @@ def _task_filters(
 #: Which task attempts a request is about: the filters of the list of tasks and of the views made of them.
 Filters = Annotated[TaskFilters, Depends(_task_filters)]
 
-# A reference: with `model` FastAPI would build the same validator six times for each route, which is nearly
-# half of what a server needs to start. POST /api/clusters brings in the model itself.
-_ERROR = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schemas.ErrorAnswer.__name__}"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"description": HTTPStatus(status).phrase, "content": _ERROR}
-    for status in (400, 401, 403, 404, 422, 503)
+    status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
 }
 
 

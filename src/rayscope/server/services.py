@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 from rayscope.alerts.service import AlertService
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.logs.search import Searches
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
+from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.writer import Writer
+from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.server.clusters import Clusters
 from rayscope.server.push.realtime import Realtime
@@ -20,6 +24,7 @@ from rayscope.server.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
+from rayscope.views.stack.sampling import Dumps
 
 
 @dataclass
@@ -46,5 +51,12 @@ class Services:
     objects: ObjectReferences
     metrics: Metrics
     alerts: AlertService
+    #: Batches while they come.
+    bodies: Bodies
+    #: Python stacks of live workers.
+    dumps: Dumps
+    searches: Searches
+    dashboards: Dashboards
+    export_slots: threading.BoundedSemaphore
     #: Where this server is reached, once it is known.
     url: str

@@ -8,17 +8,15 @@ the same host, whatever its port (Ray's own dashboard, say), and along with requ
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import FastAPI, Header
+from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from rayscope.errors import RayscopeError
-from rayscope.server.parameters import ERRORS, error
+from rayscope.server.parameters import ERRORS, CurrentServices, error
 from rayscope.server.security import matches
-from rayscope.server.services import Services
 
 HEADER = "X-Rayscope-Operator"
 _REMEDY = f"Run `rayscope operator` on the server to get it, and send it as the header {HEADER}."
@@ -38,22 +36,23 @@ class OperatorLogin(BaseModel):
     token: str = Field(max_length=500)
 
 
-def operator_only(services: Services) -> Callable[..., None]:
-    """A dependency for routes that act. Raises NotOperator."""
-
-    def check(given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None) -> None:
-        if given is None or not matches(given, services.operator_token):
-            raise NotOperator("This needs the operator token.")
-
-    return check
+async def _check(
+    services: CurrentServices, given: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None
+) -> None:
+    if given is None or not matches(given, services.operator_token):
+        raise NotOperator("This needs the operator token.")
 
 
-def add_operator(app: FastAPI, services: Services) -> None:
-    """Where a token can be tried."""
+#: The dependencies of routes that act. Raises NotOperator.
+OPERATOR_ONLY = [Depends(_check)]
 
-    @app.post("/api/operator", status_code=204, responses=ERRORS)
-    def operator(given: OperatorLogin) -> Response:
-        """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
-        if not matches(given.token, services.operator_token):
-            return error(403, "wrong_operator_token", "Wrong operator token.", _REMEDY)
-        return Response(status_code=204)
+
+router = APIRouter()
+
+
+@router.post("/api/operator", status_code=204, responses=ERRORS)
+def operator(services: CurrentServices, given: OperatorLogin) -> Response:
+    """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
+    if not matches(given.token, services.operator_token):
+        return error(403, "wrong_operator_token", "Wrong operator token.", _REMEDY)
+    return Response(status_code=204)

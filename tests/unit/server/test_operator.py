@@ -11,25 +11,25 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from typer.testing import CliRunner
 
 from rayscope.cli.main import app as cli
 from rayscope.server.app import add_errors
 from rayscope.server.settings import operator_token
-from rayscope.server.write_access import HEADER, add_operator, operator_only
+from rayscope.server.write_access import HEADER, OPERATOR_ONLY, router
 
 
 class Client:
     """Asks an application with one route that acts."""
 
     def __init__(self, folder: Path) -> None:
-        services: Any = SimpleNamespace(operator_token=operator_token(folder))
         self.app = FastAPI()
+        self.app.state.services = SimpleNamespace(operator_token=operator_token(folder))
         add_errors(self.app)
-        add_operator(self.app, services)
+        self.app.include_router(router)
 
-        @self.app.post("/act", dependencies=[Depends(operator_only(services))])
+        @self.app.post("/act", dependencies=OPERATOR_ONLY)
         def act() -> str:
             return "done"
 

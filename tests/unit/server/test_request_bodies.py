@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from rayscope.ingest import api as ingest_api
+from rayscope.ingest import bodies as ingest_bodies
 from rayscope.server import http_protocol, security
 from rayscope.server.runner import Server
 
@@ -66,7 +66,7 @@ def test_a_body_that_drips_is_given_up(serve: Callable[..., Server], monkeypatch
 def test_stalled_bodies_make_room_for_those_that_come(
     serve: Callable[..., Server], bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest_api, "_MAX_BODIES_BYTES", 0)  # room for one of the largest
+    monkeypatch.setattr(ingest_bodies, "_MAX_BYTES", 0)  # room for one of the largest
     server = serve(max_batch_bytes=100_000)
     with ExitStack() as stack:
         for _ in range(20):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from rayscope.cluster.entities.schemas import SHAPES
@@ -14,7 +14,16 @@ from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
 from rayscope.ingest.transport import lane_of
 from rayscope.model import Kind
-from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, Text, answer, with_dropped
+from rayscope.server.parameters import (
+    ERRORS,
+    CurrentServices,
+    Cursor,
+    Limit,
+    Session,
+    Text,
+    answer,
+    with_dropped,
+)
 from rayscope.server.schemas import Answer
 from rayscope.server.services import Services
 from rayscope.storage.sql import entities
@@ -31,16 +40,7 @@ _BESIDE: dict[str, Callable[[Services, str], entities.Beside]] = {
 }
 
 
-def add_entities(app: FastAPI, services: Services) -> None:
-    """A list and a detail for each kind of entity."""
-    for kind, path in (
-        ("actor", "actors"),
-        ("node", "nodes"),
-        ("worker", "workers"),
-        ("job", "jobs"),
-        ("placement_group", "placement_groups"),
-    ):
-        _add_entity(app, services, kind, path)  # type: ignore[arg-type]
+router = APIRouter()
 
 
 def _add_lane(services: Services, session: str, row: dict[str, Any]) -> None:
@@ -55,10 +55,11 @@ def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> 
         row["tasks"] = jobs.get(row["job_id"], {})
 
 
-def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None:
+def _add_entity(kind: Kind, path: str) -> None:
     what = path.replace("_", " ")
 
     def many(
+        services: CurrentServices,
         session: Session = None,
         state: Text = None,
         job_id: Text = None,
@@ -104,7 +105,7 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
             _add_tasks(services, chosen, page.items)
         return with_dropped(services, chosen, page, internal_hidden=page.internal_hidden)
 
-    def one(entity_id: str, session: Session = None) -> Response:
+    def one(services: CurrentServices, entity_id: str, session: Session = None) -> Response:
         chosen = services.records.resolve(session)
         row = services.records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
         if kind == "node":
@@ -122,7 +123,7 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
         (f"/api/{path}/{{entity_id}}", one, f"One of the {what}.", shape),
     )
     for route, function, description, model in routes:
-        app.add_api_route(
+        router.add_api_route(
             route,
             function,
             methods=["GET"],
@@ -130,3 +131,10 @@ def _add_entity(app: FastAPI, services: Services, kind: Kind, path: str) -> None
             operation_id=f"{kind}_{function.__name__}",
             responses={**ERRORS, 200: {"model": model}},
         )
+
+
+_add_entity("actor", "actors")
+_add_entity("node", "nodes")
+_add_entity("worker", "workers")
+_add_entity("job", "jobs")
+_add_entity("placement_group", "placement_groups")

@@ -4,53 +4,61 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.events import schemas, sql
 from rayscope.cluster.sessions.recording import dropped
-from rayscope.server.parameters import ERRORS, Cursor, Limit, Nanoseconds, Session, Text, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.parameters import (
+    ERRORS,
+    CurrentServices,
+    Cursor,
+    Limit,
+    Nanoseconds,
+    Session,
+    Text,
+    answer_from_record,
+)
 from rayscope.storage.session_file import SessionFile
 
+router = APIRouter()
 
-def add_events(app: FastAPI, services: Services) -> None:
-    """The list of events."""
 
-    @app.get("/api/events", responses={**ERRORS, 200: {"model": schemas.EventsAnswer}})
-    def events(
-        request: Request,
-        session: Session = None,
-        severity: Annotated[str | None, Query(max_length=60, description="ERROR,WARNING,INFO")] = None,
-        kind: Annotated[str | None, Query(max_length=100, description="Comma-separated.")] = None,
-        node_id: Text = None,
-        job_id: Text = None,
-        q: Text = None,
-        since_ns: Nanoseconds = None,
-        until_ns: Nanoseconds = None,
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Response:
-        """A page of events, newest first."""
-        filters = {
-            "severity": severity,
-            "kind": kind,
-            "node_id": node_id,
-            "job_id": job_id,
-            "q": q,
-            "since_ns": since_ns,
-            "until_ns": until_ns,
+@router.get("/api/events", responses={**ERRORS, 200: {"model": schemas.EventsAnswer}})
+def events(
+    services: CurrentServices,
+    request: Request,
+    session: Session = None,
+    severity: Annotated[str | None, Query(max_length=60, description="ERROR,WARNING,INFO")] = None,
+    kind: Annotated[str | None, Query(max_length=100, description="Comma-separated.")] = None,
+    node_id: Text = None,
+    job_id: Text = None,
+    q: Text = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """A page of events, newest first."""
+    filters = {
+        "severity": severity,
+        "kind": kind,
+        "node_id": node_id,
+        "job_id": job_id,
+        "q": q,
+        "since_ns": since_ns,
+        "until_ns": until_ns,
+    }
+    chosen = services.records.resolve(session)
+
+    def look(file: SessionFile) -> dict[str, Any]:
+        page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)
+        return {
+            "items": page.items,
+            "next": page.next,
+            "total": page.total,
+            "by_severity": by_severity,
+            "dropped": dropped(services, chosen),
         }
-        chosen = services.records.resolve(session)
 
-        def look(file: SessionFile) -> dict[str, Any]:
-            page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)
-            return {
-                "items": page.items,
-                "next": page.next,
-                "total": page.total,
-                "by_severity": by_severity,
-                "dropped": dropped(services, chosen),
-            }
-
-        return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services, chosen, request, look)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from rayscope.cluster.jobs import schemas
 from rayscope.cluster.jobs.progress import progress_of
 from rayscope.ray.jobs_api import JobApi
-from rayscope.server.parameters import ERRORS, Session, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
 from rayscope.server.schemas import ErrorAnswer
 from rayscope.server.services import Services
-from rayscope.server.write_access import operator_only
+from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import entities
 
@@ -25,59 +25,65 @@ _ACTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def add_jobs(app: FastAPI, services: Services) -> None:
-    """A job's progress; submit, stop and delete."""
-    operator = [Depends(operator_only(services))]
+router = APIRouter()
 
-    @app.get("/api/jobs/{job_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
-    def job_progress(job_id: str, session: Session = None) -> Response:
-        """All attempts of a job by state, and by function: the top 100, and the total of the rest."""
-        return answer(progress_of(services, services.records.resolve(session), "job", job_id))
 
-    @app.get("/api/actors/{actor_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
-    def actor_progress(actor_id: str, session: Session = None) -> Response:
-        """All attempts of an actor by state, and by method."""
-        return answer(progress_of(services, services.records.resolve(session), "actor", actor_id))
+@router.get("/api/jobs/{job_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
+def job_progress(services: CurrentServices, job_id: str, session: Session = None) -> Response:
+    """All attempts of a job by state, and by function: the top 100, and the total of the rest."""
+    return answer(progress_of(services, services.records.resolve(session), "job", job_id))
 
-    @app.post("/api/jobs", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Submitted}})
-    def submit(request: schemas.JobRequest, session: Session = None) -> Response:
-        """Submit a job to a live session's cluster. Its working directory can only be a URI."""
-        working_dir = (request.runtime_env or {}).get("working_dir")
-        if working_dir is not None and "://" not in str(working_dir):
-            raise BadQuery(
-                "working_dir must be a URI here: the cluster cannot read the server's folders.",
-                "Use a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or `ray job "
-                "submit` from the machine with the folder.",
-            )
-        api, changed = services.clusters.job_api(services.records.resolve(session))
-        submission_id = api.submit(request.model_dump(exclude_none=True))
-        changed()
-        return answer({"submission_id": submission_id})
 
-    @app.post(
-        "/api/jobs/{job_id}/stop", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Stopped}}
-    )
-    def stop(job_id: str, session: Session = None) -> Response:
-        """Stop a submitted job. Ray sends SIGTERM and, after a few seconds, SIGKILL."""
-        return answer({"stopped": _acted(session, job_id, JobApi.stop)})
+@router.get("/api/actors/{actor_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
+def actor_progress(services: CurrentServices, actor_id: str, session: Session = None) -> Response:
+    """All attempts of an actor by state, and by method."""
+    return answer(progress_of(services, services.records.resolve(session), "actor", actor_id))
 
-    @app.delete(
-        "/api/jobs/{entity_id}", dependencies=operator, responses={**_ACTS, 200: {"model": schemas.Deleted}}
-    )
-    def delete(entity_id: str, session: Session = None) -> Response:
-        """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
-        return answer({"deleted": _acted(session, entity_id, JobApi.delete)})
 
-    def _acted(session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
-        """Have it done to a job that is on record: nothing else is asked of Ray."""
-        chosen = services.records.resolve(session)
-        api, changed = services.clusters.job_api(chosen)
-        job = services.records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))
-        if not job["submission_id"]:
-            raise BadQuery(
-                "This job was not submitted; it is a driver that was started directly.",
-                "Stop the driver where it runs. Ray's job API only knows submitted jobs.",
-            )
-        done = act(api, str(job["submission_id"]))
-        changed()
-        return done
+@router.post("/api/jobs", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Submitted}})
+def submit(services: CurrentServices, request: schemas.JobRequest, session: Session = None) -> Response:
+    """Submit a job to a live session's cluster. Its working directory can only be a URI."""
+    working_dir = (request.runtime_env or {}).get("working_dir")
+    if working_dir is not None and "://" not in str(working_dir):
+        raise BadQuery(
+            "working_dir must be a URI here: the cluster cannot read the server's folders.",
+            "Use a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or `ray job "
+            "submit` from the machine with the folder.",
+        )
+    api, changed = services.clusters.job_api(services.records.resolve(session))
+    submission_id = api.submit(request.model_dump(exclude_none=True))
+    changed()
+    return answer({"submission_id": submission_id})
+
+
+@router.post(
+    "/api/jobs/{job_id}/stop",
+    dependencies=OPERATOR_ONLY,
+    responses={**_ACTS, 200: {"model": schemas.Stopped}},
+)
+def stop(services: CurrentServices, job_id: str, session: Session = None) -> Response:
+    """Stop a submitted job. Ray sends SIGTERM and, after a few seconds, SIGKILL."""
+    return answer({"stopped": _acted(services, session, job_id, JobApi.stop)})
+
+
+@router.delete(
+    "/api/jobs/{entity_id}", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.Deleted}}
+)
+def delete(services: CurrentServices, entity_id: str, session: Session = None) -> Response:
+    """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
+    return answer({"deleted": _acted(services, session, entity_id, JobApi.delete)})
+
+
+def _acted(services: Services, session: str | None, job_id: str, act: Callable[[JobApi, str], bool]) -> bool:
+    """Have it done to a job that is on record: nothing else is asked of Ray."""
+    chosen = services.records.resolve(session)
+    api, changed = services.clusters.job_api(chosen)
+    job = services.records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))
+    if not job["submission_id"]:
+        raise BadQuery(
+            "This job was not submitted; it is a driver that was started directly.",
+            "Stop the driver where it runs. Ray's job API only knows submitted jobs.",
+        )
+    done = act(api, str(job["submission_id"]))
+    changed()
+    return done

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from fastapi import FastAPI, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.files import Problem, Source, describe
 from rayscope.cluster.logs.owners import Owned, Owners, Part
 from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted, backward, forward
-from rayscope.cluster.logs.search import Searches, Sought
+from rayscope.cluster.logs.search import Sought
 from rayscope.ray.agents.logs import KINDS, USER_KINDS, LogName, read_name
-from rayscope.server.parameters import ERRORS, Nanoseconds, Session, Text, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Nanoseconds, Session, Text, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.log_archive import KeptFile
@@ -33,164 +33,171 @@ Lines = Annotated[int, Query(ge=1, le=MAX_LINES)]
 Pattern = Annotated[str | None, Query(max_length=MAX_PATTERN)]
 
 
-def add_logs(app: FastAPI, services: Services) -> None:
-    """The log files of a session."""
-    searches = Searches(services.logs)
+router = APIRouter()
 
-    @app.get("/api/logs", responses={**ERRORS, 200: {"model": schemas.LogFilesAnswer}})
-    def logs(
-        session: Session = None,
-        node_id: Text = None,
-        kind: Text = None,
-        q: Text = None,
-        limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
-    ) -> Response:
-        """The nodes and their log files: of one node, of a few nodes, or those that match the filters."""
-        chosen = services.records.resolve(session)
-        kinds = _kinds(kind)
-        nodes, found = _files(services, chosen, node_id, every=bool(q or kind))
-        if kinds:
-            found = [one for one in found if one.about.kind in kinds]
-        if q:
-            found = [one for one in found if one.has(q.lower())]
-        found.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
-        total = len(found)
-        files = [_file(services, chosen, one) for one in found[:limit]]
-        _add_actors(services, chosen, files)
-        if len(files) <= 300:
-            unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
-            services.logs.look_up_sizes(chosen, unknown)
-            for file in files:
-                size = services.logs.known_size(chosen, file["node_id"], file["name"])
-                file["size"] = file["size"] if size is None else max(size, file["size"] or 0)
-        store = services.logs.store(chosen)
-        return answer(
-            {
-                "session": chosen,
-                "live": services.clusters.gcs_of(chosen) is not None,
-                "nodes": nodes,
-                "files": files,
-                "total": total,
-                "left_out": total - len(files),
-                "keeping": {
-                    "mode": services.log_archiver.mode,
-                    "bytes": store.disk_bytes if store else 0,
-                    "max_bytes": services.settings.max_log_bytes,
-                    "error": services.log_archiver.error,
-                },
-            }
+
+@router.get("/api/logs", responses={**ERRORS, 200: {"model": schemas.LogFilesAnswer}})
+def logs(
+    services: CurrentServices,
+    session: Session = None,
+    node_id: Text = None,
+    kind: Text = None,
+    q: Text = None,
+    limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
+) -> Response:
+    """The nodes and their log files: of one node, of a few nodes, or those that match the filters."""
+    chosen = services.records.resolve(session)
+    kinds = _kinds(kind)
+    nodes, found = _files(services, chosen, node_id, every=bool(q or kind))
+    if kinds:
+        found = [one for one in found if one.about.kind in kinds]
+    if q:
+        found = [one for one in found if one.has(q.lower())]
+    found.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
+    total = len(found)
+    files = [_file(services, chosen, one) for one in found[:limit]]
+    _add_actors(services, chosen, files)
+    if len(files) <= 300:
+        unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
+        services.logs.look_up_sizes(chosen, unknown)
+        for file in files:
+            size = services.logs.known_size(chosen, file["node_id"], file["name"])
+            file["size"] = file["size"] if size is None else max(size, file["size"] or 0)
+    store = services.logs.store(chosen)
+    return answer(
+        {
+            "session": chosen,
+            "live": services.clusters.gcs_of(chosen) is not None,
+            "nodes": nodes,
+            "files": files,
+            "total": total,
+            "left_out": total - len(files),
+            "keeping": {
+                "mode": services.log_archiver.mode,
+                "bytes": store.disk_bytes if store else 0,
+                "max_bytes": services.settings.max_log_bytes,
+                "error": services.log_archiver.error,
+            },
+        }
+    )
+
+
+@router.get("/api/logs/file", responses={**ERRORS, 200: {"model": schemas.LogPage}})
+def file(
+    services: CurrentServices,
+    node_id: NodeId,
+    name: FileName,
+    session: Session = None,
+    offset: Offset = None,
+    before: Offset = None,
+    limit: Lines = 1000,
+    begin: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    end: Offset = None,
+    q: Pattern = None,
+    regex: bool = False,
+    case: bool = False,
+    level: Level = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
+) -> Response:
+    """Lines of a file: from ``offset`` on, or from ``since_ns``, or the last ones before ``before``.
+
+    Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
+    """
+    chosen = services.records.resolve(session)
+    source = services.logs.source(chosen, node_id, name)
+    wanted = Wanted(
+        begin=min(begin, source.size),
+        end=source.size if end is None else min(end, source.size),
+        limit=limit,
+        matcher=Matcher(q, regex=regex, case=case) if q else None,
+        level=level,
+        since_ns=since_ns,
+        until_ns=until_ns,
+    )
+    return answer(_page(chosen, source, wanted, offset, before))
+
+
+@router.get("/api/logs/of", responses={**ERRORS, 200: {"model": schemas.LogsOfAnswer}})
+def of(
+    services: CurrentServices,
+    session: Session = None,
+    task_id: Text = None,
+    attempt: Annotated[int | None, Query(ge=0, le=2**31)] = None,
+    actor_id: Text = None,
+    job_id: Text = None,
+    worker_id: Text = None,
+    limit: Lines = 200,
+) -> Response:
+    """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
+    chosen = services.records.resolve(session)
+    if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
+        raise BadQuery("Use one of task_id, actor_id, job_id, and worker_id.")
+    owners = Owners(services, chosen)
+    found: Owned
+    if task_id is not None:
+        found = owners.task(task_id, attempt)
+    elif actor_id is not None:
+        found = owners.actor(actor_id)
+    elif job_id is not None:
+        found = owners.job(job_id)
+    else:
+        found = owners.worker(worker_id or "")
+    return answer(
+        {
+            "session": chosen,
+            "live": services.clusters.gcs_of(chosen) is not None,
+            "parts": [
+                {**part._asdict(), **_of_part(services, chosen, part, limit, at < _WITH_LINES)}
+                for at, part in enumerate(found.parts)
+            ],
+            "notes": found.notes,
+            "left_out": found.left_out,
+        }
+    )
+
+
+@router.get("/api/logs/search", responses={**ERRORS, 200: {"model": schemas.LogSearchAnswer}})
+def search(
+    services: CurrentServices,
+    q: Annotated[str, Query(min_length=1, max_length=MAX_PATTERN)],
+    session: Session = None,
+    regex: bool = False,
+    case: bool = False,
+    kind: Text = None,
+    node_id: Text = None,
+    level: Level = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> Response:
+    """Lines of all files that contain a text, or match a regular expression (RE2); user files first."""
+    chosen = services.records.resolve(session)
+    sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
+    kinds = _kinds(kind)
+    _, found = _files(services, chosen, node_id, every=True)
+    found = [one for one in found if not kinds or one.about.kind in kinds]
+    found.sort(
+        key=lambda one: (
+            one.about.kind not in USER_KINDS,
+            -one.kept.last_ns if one.kept else 0,
+            one.name,
         )
+    )
+    places = [(one.node_id, one.name) for one in found]
+    return answer({"session": chosen, **services.searches.search(chosen, places, sought)})
 
-    @app.get("/api/logs/file", responses={**ERRORS, 200: {"model": schemas.LogPage}})
-    def file(
-        node_id: NodeId,
-        name: FileName,
-        session: Session = None,
-        offset: Offset = None,
-        before: Offset = None,
-        limit: Lines = 1000,
-        begin: Annotated[int, Query(ge=0, le=2**53)] = 0,
-        end: Offset = None,
-        q: Pattern = None,
-        regex: bool = False,
-        case: bool = False,
-        level: Level = None,
-        since_ns: Nanoseconds = None,
-        until_ns: Nanoseconds = None,
-    ) -> Response:
-        """Lines of a file: from ``offset`` on, or from ``since_ns``, or the last ones before ``before``.
 
-        Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
-        """
-        chosen = services.records.resolve(session)
-        source = services.logs.source(chosen, node_id, name)
-        wanted = Wanted(
-            begin=min(begin, source.size),
-            end=source.size if end is None else min(end, source.size),
-            limit=limit,
-            matcher=Matcher(q, regex=regex, case=case) if q else None,
-            level=level,
-            since_ns=since_ns,
-            until_ns=until_ns,
-        )
-        return answer(_page(chosen, source, wanted, offset, before))
-
-    @app.get("/api/logs/of", responses={**ERRORS, 200: {"model": schemas.LogsOfAnswer}})
-    def of(
-        session: Session = None,
-        task_id: Text = None,
-        attempt: Annotated[int | None, Query(ge=0, le=2**31)] = None,
-        actor_id: Text = None,
-        job_id: Text = None,
-        worker_id: Text = None,
-        limit: Lines = 200,
-    ) -> Response:
-        """The last lines of a task's attempt, an actor, a job or a worker, and in which files they are."""
-        chosen = services.records.resolve(session)
-        if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
-            raise BadQuery("Use one of task_id, actor_id, job_id, and worker_id.")
-        owners = Owners(services, chosen)
-        found: Owned
-        if task_id is not None:
-            found = owners.task(task_id, attempt)
-        elif actor_id is not None:
-            found = owners.actor(actor_id)
-        elif job_id is not None:
-            found = owners.job(job_id)
-        else:
-            found = owners.worker(worker_id or "")
-        return answer(
-            {
-                "session": chosen,
-                "live": services.clusters.gcs_of(chosen) is not None,
-                "parts": [
-                    {**part._asdict(), **_of_part(services, chosen, part, limit, at < _WITH_LINES)}
-                    for at, part in enumerate(found.parts)
-                ],
-                "notes": found.notes,
-                "left_out": found.left_out,
-            }
-        )
-
-    @app.get("/api/logs/search", responses={**ERRORS, 200: {"model": schemas.LogSearchAnswer}})
-    def search(
-        q: Annotated[str, Query(min_length=1, max_length=MAX_PATTERN)],
-        session: Session = None,
-        regex: bool = False,
-        case: bool = False,
-        kind: Text = None,
-        node_id: Text = None,
-        level: Level = None,
-        since_ns: Nanoseconds = None,
-        until_ns: Nanoseconds = None,
-        limit: Annotated[int, Query(ge=1, le=1000)] = 200,
-    ) -> Response:
-        """Lines of all files that contain a text, or match a regular expression (RE2); user files first."""
-        chosen = services.records.resolve(session)
-        sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
-        kinds = _kinds(kind)
-        _, found = _files(services, chosen, node_id, every=True)
-        found = [one for one in found if not kinds or one.about.kind in kinds]
-        found.sort(
-            key=lambda one: (
-                one.about.kind not in USER_KINDS,
-                -one.kept.last_ns if one.kept else 0,
-                one.name,
-            )
-        )
-        places = [(one.node_id, one.name) for one in found]
-        return answer({"session": chosen, **searches.search(chosen, places, sought)})
-
-    @app.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
-    def download(node_id: NodeId, name: FileName, session: Session = None) -> Response:
-        """A whole file, as far as it is available; a line marks where bytes are missing, and how many."""
-        chosen = services.records.resolve(session)
-        source = services.logs.source(chosen, node_id, name)
-        return StreamingResponse(
-            _bytes_of(source),
-            media_type="text/plain; charset=utf-8",
-            headers={"Content-Disposition": _disposition(node_id, name)},
-        )
+@router.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
+def download(services: CurrentServices, node_id: NodeId, name: FileName, session: Session = None) -> Response:
+    """A whole file, as far as it is available; a line marks where bytes are missing, and how many."""
+    chosen = services.records.resolve(session)
+    source = services.logs.source(chosen, node_id, name)
+    return StreamingResponse(
+        _bytes_of(source),
+        media_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": _disposition(node_id, name)},
+    )
 
 
 class _File(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.nodes import schemas, sql
@@ -16,7 +16,7 @@ from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.compute import WorkerRow
 from rayscope.cluster.placement.snapshot import current_snapshot, groups_of, node_of
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
-from rayscope.server.parameters import ERRORS, Session, answer_from_record
+from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
@@ -26,57 +26,56 @@ from rayscope.storage.sql.filters import TaskFilters
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
 
 
-def add_nodes(app: FastAPI, services: Services) -> None:
-    """Cells and the cluster's status; to be added before ``/api/nodes/{id}``."""
+router = APIRouter()
 
-    @app.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
-    def cells(request: Request, session: Session = None) -> Response:
-        """Every node and worker as compact columns, with their utilization."""
-        chosen = services.records.resolve(session)
 
-        def look(file: SessionFile) -> dict[str, Any]:
-            found = current_snapshot(services, chosen, file)
-            told = found.placement
-            usage, (resources, _) = (
-                node_usage.usage_of(services, chosen),
-                node_usage.resources_of(services, chosen),
-            )
-            living = {node.id for node in told.nodes}
-            return {
-                "session": chosen,
-                "live": services.records.is_live(chosen),
-                "at_ns": found.at_ns,
-                "nodes": {
-                    "id": [node.id for node in told.nodes],
-                    "name": [node.name for node in told.nodes],
-                    "is_head": [node.is_head for node in told.nodes],
-                    "workers": [node.workers + node.internal for node in told.nodes],
-                    "running": [node.running for node in told.nodes],
-                },
-                "workers": {name: getattr(told.workers, name) for name in _CELL},
-                "kinds": told.kinds,
-                "classes": told.classes,
-                "functions": told.functions,
-                "measured": node_usage.usage_columns(told, usage, resources),
-                "usage_error": usage.error,
-                "usage_remedy": usage.remedy,
-                "usage_code": usage.code,
-                "usage_params": usage.params,
-                "dead": [node for node in sql.dead_nodes(file) if node["id"] not in living],
-                "nodes_total": told.nodes_total,
-                "workers_total": told.workers_total,
-                "workers_left_out": told.workers_total - len(told.workers.key),
-            }
+@router.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
+def cells(services: CurrentServices, request: Request, session: Session = None) -> Response:
+    """Every node and worker as compact columns, with their utilization."""
+    chosen = services.records.resolve(session)
 
-        return answer_from_record(services, chosen, request, look)
-
-    @app.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
-    def status(request: Request, session: Session = None) -> Response:
-        """The cluster's resources, what holds them, what is pending and why, and the autoscaler."""
-        chosen = services.records.resolve(session)
-        return answer_from_record(
-            services, chosen, request, lambda file: cluster_status(services, file, chosen)
+    def look(file: SessionFile) -> dict[str, Any]:
+        found = current_snapshot(services, chosen, file)
+        told = found.placement
+        usage, (resources, _) = (
+            node_usage.usage_of(services, chosen),
+            node_usage.resources_of(services, chosen),
         )
+        living = {node.id for node in told.nodes}
+        return {
+            "session": chosen,
+            "live": services.records.is_live(chosen),
+            "at_ns": found.at_ns,
+            "nodes": {
+                "id": [node.id for node in told.nodes],
+                "name": [node.name for node in told.nodes],
+                "is_head": [node.is_head for node in told.nodes],
+                "workers": [node.workers + node.internal for node in told.nodes],
+                "running": [node.running for node in told.nodes],
+            },
+            "workers": {name: getattr(told.workers, name) for name in _CELL},
+            "kinds": told.kinds,
+            "classes": told.classes,
+            "functions": told.functions,
+            "measured": node_usage.usage_columns(told, usage, resources),
+            "usage_error": usage.error,
+            "usage_remedy": usage.remedy,
+            "usage_code": usage.code,
+            "usage_params": usage.params,
+            "dead": [node for node in sql.dead_nodes(file) if node["id"] not in living],
+            "nodes_total": told.nodes_total,
+            "workers_total": told.workers_total,
+            "workers_left_out": told.workers_total - len(told.workers.key),
+        }
+
+    return answer_from_record(services, chosen, request, look)
+
+
+@router.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
+def status(services: CurrentServices, request: Request, session: Session = None) -> Response:
+    """The cluster's resources, what holds them, what is pending and why, and the autoscaler."""
+    chosen = services.records.resolve(session)
+    return answer_from_record(services, chosen, request, lambda file: cluster_status(services, file, chosen))
 
 
 def cluster_status(services: Services, file: SessionFile, session: str) -> dict[str, Any]:

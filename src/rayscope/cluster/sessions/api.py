@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from rayscope.cluster.sessions import schemas, sql
 from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
-from rayscope.server.parameters import ERRORS, Cursor, Limit, Session, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Cursor, Limit, Session, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
@@ -75,76 +75,76 @@ def _error_info(error: StoreError | None) -> dict[str, str] | None:
     return None if error is None else {"message": error.message, "remedy": error.remedy}
 
 
-def add_sessions(app: FastAPI, services: Services) -> None:
-    """Health, the list of sessions, the summary of one."""
+router = APIRouter()
 
-    @app.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
-    def health() -> Response:
-        """Whether the server is healthy, and how much is waiting to be merged."""
-        problem = services.writer.problem()
-        return answer(
-            {
-                "status": "ok" if problem is None else "degraded",
-                "version": __version__,
-                "sessions": len(services.catalog.names()),
+
+@router.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
+def health(services: CurrentServices) -> Response:
+    """Whether the server is healthy, and how much is waiting to be merged."""
+    problem = services.writer.problem()
+    return answer(
+        {
+            "status": "ok" if problem is None else "degraded",
+            "version": __version__,
+            "sessions": len(services.catalog.names()),
+            "pending_batches": services.writer.pending_batches,
+            "stalled_bodies": services.refused_bodies.stalled,
+            "rejected_batches": services.writer.rejected,
+            "damaged": damaged_files(services),
+            "error": _error_info(problem),
+        }
+    )
+
+
+@router.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
+def sessions(services: CurrentServices, limit: Limit = 100, cursor: Cursor = None) -> Response:
+    """The recorded sessions, most recently updated first."""
+    names = services.catalog.names()
+    start = 0
+    if cursor is not None:
+        if cursor not in names:
+            raise BadQuery(
+                "This cursor belongs to a session that no longer exists.", "Start with the first page."
+            )
+        start = names.index(cursor) + 1
+    page = names[start : start + limit]
+    following = page[-1] if len(names) > start + limit else None
+    return answer(
+        {
+            "items": [_session_row(services, name) for name in page],
+            "next": following,
+            "total": len(names),
+            "dropped": _NOTHING_DROPPED,
+        }
+    )
+
+
+@router.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
+def summary(services: CurrentServices, session: Session = None) -> Response:
+    """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
+    name = services.records.resolve(session)
+    about = services.catalog.about(name)
+    figures = services.records.read_cached(name, lambda file: _figures(file, services.records.last_ns(name)))
+    return answer(
+        {
+            "session": name,
+            "recording": recording(services, name),
+            "tasks": about.tasks,
+            "attempts": about.attempts,
+            "states": about.states,
+            **figures,
+            "dropped": dropped(services, name),
+            "lanes": lane_summary(services, name),
+            "ingest": {
+                "events": about.events,
+                "batches": about.batches,
                 "pending_batches": services.writer.pending_batches,
-                "stalled_bodies": services.refused_bodies.stalled,
                 "rejected_batches": services.writer.rejected,
-                "damaged": damaged_files(services),
-                "error": _error_info(problem),
-            }
-        )
-
-    @app.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
-    def sessions(limit: Limit = 100, cursor: Cursor = None) -> Response:
-        """The recorded sessions, most recently updated first."""
-        names = services.catalog.names()
-        start = 0
-        if cursor is not None:
-            if cursor not in names:
-                raise BadQuery(
-                    "This cursor belongs to a session that no longer exists.", "Start with the first page."
-                )
-            start = names.index(cursor) + 1
-        page = names[start : start + limit]
-        following = page[-1] if len(names) > start + limit else None
-        return answer(
-            {
-                "items": [_session_row(services, name) for name in page],
-                "next": following,
-                "total": len(names),
-                "dropped": _NOTHING_DROPPED,
-            }
-        )
-
-    @app.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
-    def summary(session: Session = None) -> Response:
-        """One session at a glance: attempts by state, slowest functions, failures, what is missing."""
-        name = services.records.resolve(session)
-        about = services.catalog.about(name)
-        figures = services.records.read_cached(
-            name, lambda file: _figures(file, services.records.last_ns(name))
-        )
-        return answer(
-            {
-                "session": name,
-                "recording": recording(services, name),
-                "tasks": about.tasks,
-                "attempts": about.attempts,
-                "states": about.states,
-                **figures,
-                "dropped": dropped(services, name),
-                "lanes": lane_summary(services, name),
-                "ingest": {
-                    "events": about.events,
-                    "batches": about.batches,
-                    "pending_batches": services.writer.pending_batches,
-                    "rejected_batches": services.writer.rejected,
-                    "unknown": about.unknown,
-                    "last_batch_ns": services.writer.last_batch_ns or None,
-                    "behind_ns": services.writer.behind_ns(),
-                    "error": _error_info(services.writer.problem()),
-                },
-                "cannot_see": cannot_see(services, name),
-            }
-        )
+                "unknown": about.unknown,
+                "last_batch_ns": services.writer.last_batch_ns or None,
+                "behind_ns": services.writer.behind_ns(),
+                "error": _error_info(services.writer.problem()),
+            },
+            "cannot_see": cannot_see(services, name),
+        }
+    )

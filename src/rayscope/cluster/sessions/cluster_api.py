@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from rayscope.cluster.sessions import schemas, sql
-from rayscope.server.parameters import ERRORS, Session, answer
+from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
 from rayscope.server.push.topics import glance
-from rayscope.server.services import Services
+
+router = APIRouter()
 
 
-def add_cluster(app: FastAPI, services: Services) -> None:
-    """The cluster at a glance."""
-
-    @app.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
-    def cluster(session: Session = None) -> Response:
-        """Counts of everything by state, and the resources of the live nodes."""
-        name = services.records.resolve(session)
-        tasks = services.records.read_cached(name, sql.counts)["tasks"]
-        return answer({"session": name, "tasks": tasks, **glance(services, name)})
+@router.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
+def cluster(services: CurrentServices, session: Session = None) -> Response:
+    """Counts of everything by state, and the resources of the live nodes."""
+    name = services.records.resolve(session)
+    tasks = services.records.read_cached(name, sql.counts)["tasks"]
+    return answer({"session": name, "tasks": tasks, **glance(services, name)})

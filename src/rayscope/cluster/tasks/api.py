@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
 from rayscope.server.parameters import (
     ERRORS,
+    CurrentServices,
     Cursor,
     Filters,
     Limit,
@@ -20,69 +21,72 @@ from rayscope.server.parameters import (
     answer_from_record,
     with_dropped,
 )
-from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 
+router = APIRouter()
 
-def add_tasks(app: FastAPI, services: Services) -> None:
-    """The list of attempts and the detail of a task."""
 
-    @app.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
-    def tasks(
-        filters: Filters,
-        session: Session = None,
-        sort: Sort = "-created_ns",
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Response:
-        """Task attempts that match the filters, one page at a time, and their total."""
-        chosen = services.records.resolve(session)
-        page = services.records.read(
-            chosen,
-            lambda file: sql.list_attempts(
-                file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=services.records.last_ns(chosen)
-            ),
-        )
-        return with_dropped(services, chosen, page)
+@router.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
+def tasks(
+    services: CurrentServices,
+    filters: Filters,
+    session: Session = None,
+    sort: Sort = "-created_ns",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """Task attempts that match the filters, one page at a time, and their total."""
+    chosen = services.records.resolve(session)
+    page = services.records.read(
+        chosen,
+        lambda file: sql.list_attempts(
+            file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=services.records.last_ns(chosen)
+        ),
+    )
+    return with_dropped(services, chosen, page)
 
-    @app.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
-    def scheduling(
-        request: Request, session: Session = None, job_id: Text = None, limit: Limit = 200
-    ) -> Response:
-        """By function: where the time of its attempts went, and how many ran where they were submitted."""
-        chosen = services.records.resolve(session)
 
-        def look(file: SessionFile) -> dict[str, Any]:
-            return {
-                "session": chosen,
-                "items": flow_sql.scheduling(file, services.records.last_ns(chosen), job_id, limit),
-            }
+@router.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
+def scheduling(
+    services: CurrentServices,
+    request: Request,
+    session: Session = None,
+    job_id: Text = None,
+    limit: Limit = 200,
+) -> Response:
+    """By function: where the time of its attempts went, and how many ran where they were submitted."""
+    chosen = services.records.resolve(session)
 
-        return answer_from_record(services, chosen, request, look)
+    def look(file: SessionFile) -> dict[str, Any]:
+        return {
+            "session": chosen,
+            "items": flow_sql.scheduling(file, services.records.last_ns(chosen), job_id, limit),
+        }
 
-    @app.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
-    def failures(
-        request: Request,
-        filters: Filters,
-        session: Session = None,
-        outcome: Annotated[
-            str | None, Query(max_length=60, description="final, retrying or recovered")
-        ] = None,
-        limit: Limit = 200,
-    ) -> Response:
-        """Failed attempts grouped by function, error type, message and line; final failures first."""
-        chosen = services.records.resolve(session)
+    return answer_from_record(services, chosen, request, look)
 
-        def look(file: SessionFile) -> dict[str, Any]:
-            return {"session": chosen, **failures_sql.failure_groups(file, filters, outcome, limit)}
 
-        return answer_from_record(services, chosen, request, look)
+@router.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
+def failures(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    outcome: Annotated[str | None, Query(max_length=60, description="final, retrying or recovered")] = None,
+    limit: Limit = 200,
+) -> Response:
+    """Failed attempts grouped by function, error type, message and line; final failures first."""
+    chosen = services.records.resolve(session)
 
-    @app.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
-    def task(task_id: str, session: Session = None) -> Response:
-        """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
-        chosen = services.records.resolve(session)
-        last_ns = services.records.last_ns(chosen)
-        return answer(
-            services.records.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns))
-        )
+    def look(file: SessionFile) -> dict[str, Any]:
+        return {"session": chosen, **failures_sql.failure_groups(file, filters, outcome, limit)}
+
+    return answer_from_record(services, chosen, request, look)
+
+
+@router.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
+def task(services: CurrentServices, task_id: str, session: Session = None) -> Response:
+    """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
+    chosen = services.records.resolve(session)
+    last_ns = services.records.last_ns(chosen)
+    return answer(services.records.read(chosen, lambda file: sql.get_task(file, task_id, last_ns=last_ns)))

@@ -5,39 +5,40 @@ from __future__ import annotations
 import contextlib
 from typing import Annotated
 
-from fastapi import FastAPI, Query, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS
+from rayscope.server.parameters import ERRORS, CurrentServices
 from rayscope.server.push import schemas
 from rayscope.server.push.realtime import Wanted
-from rayscope.server.services import Services
 
 #: Close codes: the message was none of ours; there are too many clients.
 _BAD_MESSAGE, _FULL = 4400, 4429
 
 
-def add_realtime(app: FastAPI, services: Services) -> None:
-    """``/ws/realtime`` and ``/api/realtime``."""
+router = APIRouter()
 
-    @app.websocket("/ws/realtime")
-    async def realtime(socket: WebSocket) -> None:
-        if services.realtime.is_full:
-            await socket.close(_FULL, "too_many_clients")
-            return
-        await socket.accept()
-        # Starlette's RuntimeError: the client has gone meanwhile.
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-            try:
-                await services.realtime.serve(socket.send_text, socket.receive_text)
-            except ValueError as error:
-                await socket.close(_BAD_MESSAGE, str(error)[:100])
 
-    @app.get("/api/realtime", responses={**ERRORS, 200: {"model": schemas.TopicState}})
-    def topic_now(
-        topic: Annotated[str, Query(max_length=60)],
-        session: Annotated[str | None, Query(max_length=200)] = None,
-        job_id: Annotated[str | None, Query(max_length=200)] = None,
-    ) -> Response:
-        """The current state of a topic, as the WebSocket sends it first."""
-        return Response(services.realtime.once(Wanted(topic, session, job_id)), media_type="application/json")
+@router.websocket("/ws/realtime")
+async def realtime(services: CurrentServices, socket: WebSocket) -> None:
+    if services.realtime.is_full:
+        await socket.close(_FULL, "too_many_clients")
+        return
+    await socket.accept()
+    # Starlette's RuntimeError: the client has gone meanwhile.
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        try:
+            await services.realtime.serve(socket.send_text, socket.receive_text)
+        except ValueError as error:
+            await socket.close(_BAD_MESSAGE, str(error)[:100])
+
+
+@router.get("/api/realtime", responses={**ERRORS, 200: {"model": schemas.TopicState}})
+def topic_now(
+    services: CurrentServices,
+    topic: Annotated[str, Query(max_length=60)],
+    session: Annotated[str | None, Query(max_length=200)] = None,
+    job_id: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """The current state of a topic, as the WebSocket sends it first."""
+    return Response(services.realtime.once(Wanted(topic, session, job_id)), media_type="application/json")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Session, Text, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer_from_record
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.critical_path import compute, schemas
@@ -19,23 +18,25 @@ MAX_LINKS = 3_000
 PATH_TIME_S = 10.0
 
 
-def add_critical_path(app: FastAPI, services: Services) -> None:
-    """The critical path of a job."""
+router = APIRouter()
 
-    @app.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
-    def critical_path(request: Request, session: Session = None, job_id: Text = None) -> Response:
-        """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
-        job that runs, how long it has taken so far.
-        """
-        chosen = services.records.resolve(session)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            return {
-                "session": chosen,
-                **_path(file, services.records.last_ns(chosen), job_id, services.records.is_live(chosen)),
-            }
+@router.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
+def critical_path(
+    services: CurrentServices, request: Request, session: Session = None, job_id: Text = None
+) -> Response:
+    """The chain of work and waits that decided how long a job took, back from the end of its driver; of a
+    job that runs, how long it has taken so far.
+    """
+    chosen = services.records.resolve(session)
 
-        return answer_from_record(services, chosen, request, find)
+    def find(file: SessionFile) -> dict[str, Any]:
+        return {
+            "session": chosen,
+            **_path(file, services.records.last_ns(chosen), job_id, services.records.is_live(chosen)),
+        }
+
+    return answer_from_record(services, chosen, request, find)
 
 
 def _is_driver(task_id: str) -> bool:

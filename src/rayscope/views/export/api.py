@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import FastAPI, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from rayscope.server.parameters import ERRORS, Filters, Session, error
+from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session, error
 from rayscope.server.services import Services
-from rayscope.views.export.export import Export
+from rayscope.views.export.export import MAX_EXPORTS, Export
 from rayscope.views.export.format import FILES, Format
 
-#: Exports at a time: each may take as much memory as a session's queries.
-_AT_A_TIME = 2
 #: While a piece is made recording waits for the interpreter, so that is left alone after each for as long, s.
 _MAX_PAUSE_S = 0.1
 #: A download of which nothing is taken for so long is cut: its place is wanted by others, s.
@@ -51,53 +48,53 @@ class _Stream(StreamingResponse):
             await super().__call__(scope, receive, patient)
 
 
-def add_export(app: FastAPI, services: Services) -> None:
-    """The one path."""
-    room = threading.BoundedSemaphore(_AT_A_TIME)
+router = APIRouter()
 
-    @app.get(
-        "/api/export",
-        response_class=Response,
-        responses={**ERRORS, 200: {"content": _CONTENT, "description": "The file, as a stream."}},
-    )
-    def export(
-        filters: Filters,
-        format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
-        session: Session = None,
-    ) -> Response:
-        """A session's attempts, or those that match the filters, in a format for other programs."""
-        chosen = services.records.resolve(session)
-        if not room.acquire(blocking=False):
-            return error(
-                503,
-                "busy",
-                f"{_AT_A_TIME} exports are already running.",
-                "Try again when one has finished.",
-                {"Retry-After": "10"},
+
+@router.get(
+    "/api/export",
+    response_class=Response,
+    responses={**ERRORS, 200: {"content": _CONTENT, "description": "The file, as a stream."}},
+)
+def export(
+    services: CurrentServices,
+    filters: Filters,
+    format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
+    session: Session = None,
+) -> Response:
+    """A session's attempts, or those that match the filters, in a format for other programs."""
+    chosen = services.records.resolve(session)
+    if not services.export_slots.acquire(blocking=False):
+        return error(
+            503,
+            "busy",
+            f"{MAX_EXPORTS} exports are already running.",
+            "Try again when one has finished.",
+            {"Retry-After": "10"},
+        )
+    with contextlib.ExitStack() as stack:
+        stack.callback(services.export_slots.release)
+        services.writer.flush_for_reader()
+        file = stack.enter_context(services.catalog.reading(chosen))
+        made = stack.enter_context(
+            Export(
+                file,
+                format,
+                filters,
+                session=chosen,
+                ray_version=services.catalog.about(chosen).ray_version,
+                last_ns=services.records.last_ns(chosen),
             )
-        with contextlib.ExitStack() as stack:
-            stack.callback(room.release)
-            services.writer.flush_for_reader()
-            file = stack.enter_context(services.catalog.reading(chosen))
-            made = stack.enter_context(
-                Export(
-                    file,
-                    format,
-                    filters,
-                    session=chosen,
-                    ray_version=services.catalog.about(chosen).ray_version,
-                    last_ns=services.records.last_ns(chosen),
-                )
-            )
-            ending, media_type = FILES[format]
-            headers = {
-                "Content-Disposition": f'attachment; filename="{chosen}{ending}"',
-                "Cache-Control": "no-store",
-                "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
-            }
-            pieces = _pace(made.chunks, services)
-            return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
-        raise AssertionError  # no context above swallows an error
+        )
+        ending, media_type = FILES[format]
+        headers = {
+            "Content-Disposition": f'attachment; filename="{chosen}{ending}"',
+            "Cache-Control": "no-store",
+            "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
+        }
+        pieces = _pace(made.chunks, services)
+        return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
+    raise AssertionError  # no context above swallows an error
 
 
 def _pace(pieces: Iterator[bytes], services: Services) -> Iterator[bytes]:

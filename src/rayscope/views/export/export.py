@@ -22,6 +22,8 @@ from rayscope.views.flame.compute import Own, Path, flame
 from rayscope.views.flame.sql import MAX_PATHS
 from rayscope.views.stack import sql as stack_sql
 
+#: Exports at a time: each may take as much memory as a session's queries.
+MAX_EXPORTS = 2
 #: speedscope's page holds all of a file in memory at once: the busiest workers are left out beyond these.
 SPEEDSCOPE_ATTEMPTS = 200_000
 #: Frames of all stacks of the sums: each is written with all its callers, many where calls are deep.

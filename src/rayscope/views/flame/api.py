@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, Text, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.parameters import (
+    ERRORS,
+    CurrentServices,
+    Filters,
+    Nanoseconds,
+    Session,
+    Text,
+    answer_from_record,
+)
+from rayscope.server.rollups import Make
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
@@ -16,88 +24,88 @@ from rayscope.views.flame import sql
 from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, sandwich
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
+router = APIRouter()
+ROLLUPS: dict[str, Make] = {
+    "flame": lambda file, last_ns: sql.path_sums(file, TaskFilters(), last_ns=last_ns)
+}
 
-def add_flame(app: FastAPI, services: Services) -> None:
-    """The flame graph and the callers and callees of a function."""
-    services.rollups.add("flame", lambda file, last_ns: sql.path_sums(file, TaskFilters(), last_ns=last_ns))
 
-    @app.get(
-        "/api/flow/flame",
-        responses={**ERRORS, 200: {"model": FlameAnswer | SandwichAnswer}},
-    )
-    def flow_flame(
-        request: Request,
-        filters: Filters,
-        session: Session = None,
-        weight: Annotated[
-            str, Query(max_length=60, description=f"One of {', '.join(WEIGHTS)}")
-        ] = "executing",
-        focus: Annotated[str | None, Query(max_length=2000, description="The id of a frame")] = None,
-        of: Text = None,
-        baseline_job: Text = None,
-        baseline_since_ns: Nanoseconds = None,
-        baseline_until_ns: Nanoseconds = None,
-        baseline_rest: bool = False,
-    ) -> Response:
-        """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees."""
-        if weight not in WEIGHTS:
-            raise BadQuery(f"Unknown weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
-        baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
-        if baseline_rest:
-            if baseline:
-                raise BadQuery(
-                    "baseline_rest cannot be combined with another baseline.", "Use only one baseline."
-                )
-            baseline = _rest(filters)
-        if of and (focus or baseline):
-            raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
-        chosen = services.records.resolve(session)
+@router.get(
+    "/api/flow/flame",
+    responses={**ERRORS, 200: {"model": FlameAnswer | SandwichAnswer}},
+)
+def flow_flame(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    weight: Annotated[str, Query(max_length=60, description=f"One of {', '.join(WEIGHTS)}")] = "executing",
+    focus: Annotated[str | None, Query(max_length=2000, description="The id of a frame")] = None,
+    of: Text = None,
+    baseline_job: Text = None,
+    baseline_since_ns: Nanoseconds = None,
+    baseline_until_ns: Nanoseconds = None,
+    baseline_rest: bool = False,
+) -> Response:
+    """Sums of attempts by call path, as a tree; or (``of``) one function's callers and callees."""
+    if weight not in WEIGHTS:
+        raise BadQuery(f"Unknown weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
+    baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
+    if baseline_rest:
+        if baseline:
+            raise BadQuery(
+                "baseline_rest cannot be combined with another baseline.", "Use only one baseline."
+            )
+        baseline = _rest(filters)
+    if of and (focus or baseline):
+        raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
+    chosen = services.records.resolve(session)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            above = [] if focus is None else sql.paths_to(file, focus)
-            sums = None
-            if not filters.given() and not baseline:
-                sums = services.rollups.read(file, chosen, "flame", sql.PathSums)
-            if sums is None:
-                last_ns = services.records.last_ns(chosen)
-                sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
-            rows = [Own(*row) for row in sums.rows]
-            paths = [Path(*path) for path in {*sums.paths, *above}]
-            if of:
-                around = sandwich(rows, paths, of, weight)
-                return {
-                    "session": chosen,
-                    "weight": weight,
-                    "of": of,
-                    "own": around.own,
-                    "value": around.value,
-                    "attempts": around.attempts,
-                    "total": around.total,
-                    "levels": around.levels,
-                    "callers": around.callers,
-                    "callees": around.callees,
-                }
-            before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
-            graph = flame(rows, paths, weight, baseline=before, focus=focus)
-            if graph is None:
-                raise NotFound(
-                    f"Frame {(focus or '')[:80]!r} not found in this session.",
-                    "/api/flow/flame lists the frames.",
-                )
+    def find(file: SessionFile) -> dict[str, Any]:
+        above = [] if focus is None else sql.paths_to(file, focus)
+        sums = None
+        if not filters.given() and not baseline:
+            sums = services.rollups.read(file, chosen, "flame", sql.PathSums)
+        if sums is None:
+            last_ns = services.records.last_ns(chosen)
+            sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
+        rows = [Own(*row) for row in sums.rows]
+        paths = [Path(*path) for path in {*sums.paths, *above}]
+        if of:
+            around = sandwich(rows, paths, of, weight)
             return {
                 "session": chosen,
                 "weight": weight,
-                "total": graph.total,
-                "attempts": graph.attempts,
-                "baseline_total": graph.baseline_total,
-                "focus": focus,
-                "ancestors": graph.ancestors,
-                "frames": graph.tree.frames,
-                "frames_total": graph.tree.frames_total,
-                "folded": graph.tree.folded,
+                "of": of,
+                "own": around.own,
+                "value": around.value,
+                "attempts": around.attempts,
+                "total": around.total,
+                "levels": around.levels,
+                "callers": around.callers,
+                "callees": around.callees,
             }
+        before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
+        graph = flame(rows, paths, weight, baseline=before, focus=focus)
+        if graph is None:
+            raise NotFound(
+                f"Frame {(focus or '')[:80]!r} not found in this session.",
+                "/api/flow/flame lists the frames.",
+            )
+        return {
+            "session": chosen,
+            "weight": weight,
+            "total": graph.total,
+            "attempts": graph.attempts,
+            "baseline_total": graph.baseline_total,
+            "focus": focus,
+            "ancestors": graph.ancestors,
+            "frames": graph.tree.frames,
+            "frames_total": graph.tree.frames_total,
+            "folded": graph.tree.folded,
+        }
 
-        return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services, chosen, request, find)
 
 
 def _rest(filters: TaskFilters) -> list[dict[str, Any]]:

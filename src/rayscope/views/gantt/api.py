@@ -6,10 +6,19 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
+from rayscope.server.parameters import (
+    ERRORS,
+    By,
+    CurrentServices,
+    Filters,
+    Levels,
+    Session,
+    answer_from_record,
+)
+from rayscope.server.rollups import Make
 from rayscope.server.services import Services
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
@@ -28,51 +37,50 @@ STATES = ("finished", "failed", "running", "cut_off")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 
 
-def add_gantt(app: FastAPI, services: Services) -> None:
-    """The Gantt chart, and its rollups."""
-    for kind in _ROLLED_UP:
-        services.rollups.add(f"gantt by {kind}", partial(_lay_out, filters=TaskFilters(), by=kind))
+router = APIRouter()
 
-    @app.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
-    def bars(
-        request: Request,
-        filters: Filters,
-        session: Session = None,
-        by: By = "worker",
-        levels: Levels = MAX_LEVELS,
-        width: Annotated[int, Query(ge=16, le=8192)] = 1600,
-        lanes_from: Annotated[int, Query(ge=0, le=10**9)] = 0,
-        lanes: Annotated[int, Query(ge=1, le=MAX_LANES)] = 200,
-        overview: bool = True,
-    ) -> Response:
-        """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
-        chosen = services.records.resolve(session)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            # The same while a window is moved.
-            extent = _extent_of(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
-            window = sql.window_bars(
-                file,
-                filters,
-                by=by,
-                width=width,
-                last_ns=services.records.last_ns(chosen),
-                extent=(extent.origin_ns, extent.end_ns),
-                lanes=[lane["lane"] for lane in extent.lanes],
-                lanes_total=extent.lanes_total,
-                levels=levels,
-            )
-            encoded = _encode_answer(extent, window, by)
-            if not overview:
-                encoded["utilisation"] = None
-            return {
-                "session": chosen,
-                "by": by,
-                "lanes_from": lanes_from,
-                **encoded,
-            }
+@router.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
+def bars(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    by: By = "worker",
+    levels: Levels = MAX_LEVELS,
+    width: Annotated[int, Query(ge=16, le=8192)] = 1600,
+    lanes_from: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    lanes: Annotated[int, Query(ge=1, le=MAX_LANES)] = 200,
+    overview: bool = True,
+) -> Response:
+    """Attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
+    chosen = services.records.resolve(session)
 
-        return answer_from_record(services, chosen, request, find)
+    def find(file: SessionFile) -> dict[str, Any]:
+        # The same while a window is moved.
+        extent = _extent_of(services, chosen, file, filters.whenever(), by, levels, lanes_from, lanes)
+        window = sql.window_bars(
+            file,
+            filters,
+            by=by,
+            width=width,
+            last_ns=services.records.last_ns(chosen),
+            extent=(extent.origin_ns, extent.end_ns),
+            lanes=[lane["lane"] for lane in extent.lanes],
+            lanes_total=extent.lanes_total,
+            levels=levels,
+        )
+        encoded = _encode_answer(extent, window, by)
+        if not overview:
+            encoded["utilisation"] = None
+        return {
+            "session": chosen,
+            "by": by,
+            "lanes_from": lanes_from,
+            **encoded,
+        }
+
+    return answer_from_record(services, chosen, request, find)
 
 
 class _Extent(msgspec.Struct):
@@ -206,3 +214,8 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
         "left_out": window.left_out,
         "utilisation": {"bucket_ns": extent.bucket_ns, "running": extent.running},
     }
+
+
+ROLLUPS: dict[str, Make] = {
+    f"gantt by {kind}": partial(_lay_out, filters=TaskFilters(), by=kind) for kind in _ROLLED_UP
+}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Filters, Session, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.parameters import ERRORS, CurrentServices, Filters, Session, answer_from_record
+from rayscope.server.rollups import Make
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.filters import TaskFilters
@@ -22,40 +22,42 @@ Expand = Annotated[
 ]
 
 
-def add_logical(app: FastAPI, services: Services) -> None:
-    """The logical graph."""
-    services.rollups.add(
-        "logical", lambda file, last_ns: sql.logical_rows(file, TaskFilters(), last_ns=last_ns)
-    )
+router = APIRouter()
+ROLLUPS: dict[str, Make] = {
+    "logical": lambda file, last_ns: sql.logical_rows(file, TaskFilters(), last_ns=last_ns)
+}
 
-    @app.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
-    def flow_logical(
-        request: Request, filters: Filters, session: Session = None, expand: Expand = None
-    ) -> Response:
-        """Functions and actor classes, their calls, and the data that moved between them."""
-        chosen = services.records.resolve(session)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            rows = None
-            if not filters.given() and not expand:
-                rows = services.rollups.read(file, chosen, "logical", sql.LogicalRows)
-            if rows is None:
-                last_ns = services.records.last_ns(chosen)
-                rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
-            graph = logical_graph(
-                rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names
-            )
-            return {
-                "session": chosen,
-                "attempts": graph.attempts,
-                "nodes": graph.nodes,
-                "calls": graph.calls,
-                "data": graph.data,
-                "folded": graph.folded,
-                "limit": MAX_ELEMENTS,
-                "is_estimated": rows.is_estimated,
-                "data_sampled": rows.sampled,
-                "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
-            }
+@router.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
+def flow_logical(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    expand: Expand = None,
+) -> Response:
+    """Functions and actor classes, their calls, and the data that moved between them."""
+    chosen = services.records.resolve(session)
 
-        return answer_from_record(services, chosen, request, find)
+    def find(file: SessionFile) -> dict[str, Any]:
+        rows = None
+        if not filters.given() and not expand:
+            rows = services.rollups.read(file, chosen, "logical", sql.LogicalRows)
+        if rows is None:
+            last_ns = services.records.last_ns(chosen)
+            rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
+        graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names)
+        return {
+            "session": chosen,
+            "attempts": graph.attempts,
+            "nodes": graph.nodes,
+            "calls": graph.calls,
+            "data": graph.data,
+            "folded": graph.folded,
+            "limit": MAX_ELEMENTS,
+            "is_estimated": rows.is_estimated,
+            "data_sampled": rows.sampled,
+            "data_unnamed": data_edges.unnamed_objects(file, sql.attempts_where(filters)),
+        }
+
+    return answer_from_record(services, chosen, request, find)

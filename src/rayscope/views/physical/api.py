@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.nodes.usage import resources_of, usage_columns
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.snapshot import current_snapshot, in_columns, make_snapshot, node_of
-from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.parameters import (
+    ERRORS,
+    CurrentServices,
+    Filters,
+    Nanoseconds,
+    Session,
+    answer_from_record,
+)
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.physical import schemas, transfers_sql
@@ -20,103 +26,106 @@ Span = Annotated[int | None, Query(ge=1, le=2**63 - 1, description="How long bef
 Key = Annotated[str | None, Query(max_length=500, description="The name of an annotation.")]
 
 
-def add_physical(app: FastAPI, services: Services) -> None:
-    """Nodes with their workers at one time, and objects between nodes."""
+router = APIRouter()
 
-    @app.get("/api/flow/physical", responses={**ERRORS, 200: {"model": schemas.PhysicalAnswer}})
-    def physical(
-        request: Request,
-        filters: Filters,
-        session: Session = None,
-        at_ns: Nanoseconds = None,
-        annotation_name: Key = None,
-        with_bytes: bool = False,
-    ) -> Response:
-        """What ran, and what was reserved, on each worker of each node at a given time."""
-        chosen = services.records.resolve(session)
-        is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.given())
 
-        def look(file: SessionFile) -> dict[str, Any]:
-            live = services.records.is_live(chosen)
-            found = (
-                current_snapshot(services, chosen, file)
-                if is_plain
-                else make_snapshot(
-                    placement_sql.read_placement(
-                        file,
-                        filters,
-                        at_ns=at_ns,
-                        last_ns=services.records.last_ns(chosen),
-                        live=live,
-                        annotation=annotation_name,
-                        with_bytes=with_bytes,
-                    )
-                )
-            )
-            told = found.placement
-            figures = None
-            if live and at_ns is None:
-                figures = usage_columns(
-                    told, services.clusters.usage(chosen), resources_of(services, chosen)[0]
-                )
-            return {
-                "session": chosen,
-                "at_ns": found.at_ns,
-                "live": live,
-                **in_columns(told),
-                "workers_left_out": told.workers_total - len(told.workers.key),
-                "annotations": found.keys,
-                "measured": figures,
-            }
+@router.get("/api/flow/physical", responses={**ERRORS, 200: {"model": schemas.PhysicalAnswer}})
+def physical(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    at_ns: Nanoseconds = None,
+    annotation_name: Key = None,
+    with_bytes: bool = False,
+) -> Response:
+    """What ran, and what was reserved, on each worker of each node at a given time."""
+    chosen = services.records.resolve(session)
+    is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.given())
 
-        return answer_from_record(services, chosen, request, look)
-
-    @app.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
-    def physical_node(
-        request: Request,
-        filters: Filters,
-        session: Session = None,
-        at_ns: Nanoseconds = None,
-        on_node: Annotated[str, Query(max_length=100)] = "",
-    ) -> Response:
-        """One node at a given time: its workers, what runs on each, and its bundles."""
-        if not on_node:
-            raise BadQuery("No node given.", "Set on_node to an ID from /api/flow/physical or /api/nodes.")
-        chosen = services.records.resolve(session)
+    def look(file: SessionFile) -> dict[str, Any]:
         live = services.records.is_live(chosen)
-
-        def look(file: SessionFile) -> dict[str, Any]:
-            found = placement_sql.read_placement(
-                file,
-                filters,
-                at_ns=at_ns,
-                last_ns=services.records.last_ns(chosen),
-                live=live,
-                node_id=on_node,
-                with_bytes=True,
+        found = (
+            current_snapshot(services, chosen, file)
+            if is_plain
+            else make_snapshot(
+                placement_sql.read_placement(
+                    file,
+                    filters,
+                    at_ns=at_ns,
+                    last_ns=services.records.last_ns(chosen),
+                    live=live,
+                    annotation=annotation_name,
+                    with_bytes=with_bytes,
+                )
             )
-            return {"session": chosen, "at_ns": found.at_ns, "live": live, **node_of(found, on_node)}
+        )
+        told = found.placement
+        figures = None
+        if live and at_ns is None:
+            figures = usage_columns(told, services.clusters.usage(chosen), resources_of(services, chosen)[0])
+        return {
+            "session": chosen,
+            "at_ns": found.at_ns,
+            "live": live,
+            **in_columns(told),
+            "workers_left_out": told.workers_total - len(told.workers.key),
+            "annotations": found.keys,
+            "measured": figures,
+        }
 
-        return answer_from_record(services, chosen, request, look)
+    return answer_from_record(services, chosen, request, look)
 
-    @app.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
-    def transfers(
-        request: Request,
-        session: Session = None,
-        until_ns: Nanoseconds = None,
-        span_ns: Span = None,
-    ) -> Response:
-        """Objects consumed on another node than the one that produced them, by pairs of nodes."""
-        chosen = services.records.resolve(session)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            until = services.records.last_ns(chosen) if until_ns is None else until_ns
-            since = None if span_ns is None else max(0, until - span_ns)
-            return {
-                "session": chosen,
-                "since_ns": since,
-                "until_ns": until,
-                **transfers_sql.transfers(file, since or 0, until)._asdict(),
-            }
+@router.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
+def physical_node(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    at_ns: Nanoseconds = None,
+    on_node: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
+    """One node at a given time: its workers, what runs on each, and its bundles."""
+    if not on_node:
+        raise BadQuery("No node given.", "Set on_node to an ID from /api/flow/physical or /api/nodes.")
+    chosen = services.records.resolve(session)
+    live = services.records.is_live(chosen)
 
-        return answer_from_record(services, chosen, request, find)
+    def look(file: SessionFile) -> dict[str, Any]:
+        found = placement_sql.read_placement(
+            file,
+            filters,
+            at_ns=at_ns,
+            last_ns=services.records.last_ns(chosen),
+            live=live,
+            node_id=on_node,
+            with_bytes=True,
+        )
+        return {"session": chosen, "at_ns": found.at_ns, "live": live, **node_of(found, on_node)}
+
+    return answer_from_record(services, chosen, request, look)
+
+
+@router.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
+def transfers(
+    services: CurrentServices,
+    request: Request,
+    session: Session = None,
+    until_ns: Nanoseconds = None,
+    span_ns: Span = None,
+) -> Response:
+    """Objects consumed on another node than the one that produced them, by pairs of nodes."""
+    chosen = services.records.resolve(session)
+
+    def find(file: SessionFile) -> dict[str, Any]:
+        until = services.records.last_ns(chosen) if until_ns is None else until_ns
+        since = None if span_ns is None else max(0, until - span_ns)
+        return {
+            "session": chosen,
+            "since_ns": since,
+            "until_ns": until,
+            **transfers_sql.transfers(file, since or 0, until)._asdict(),
+        }
+
+    return answer_from_record(services, chosen, request, find)

@@ -4,45 +4,50 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, By, Filters, Levels, Session, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.parameters import (
+    ERRORS,
+    By,
+    CurrentServices,
+    Filters,
+    Levels,
+    Session,
+    answer_from_record,
+)
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.views.range import sql
 from rayscope.views.range.schemas import RangeAnswer
 from rayscope.views.range.sql import RangeSums
 
+router = APIRouter()
 
-def add_range(app: FastAPI, services: Services) -> None:
-    """What attempts, functions and lanes did in a range of time."""
 
-    @app.get("/api/flow/range", responses={**ERRORS, 200: {"model": RangeAnswer}})
-    def flow_range(
-        request: Request,
-        filters: Filters,
-        session: Session = None,
-        by: By = "worker",
-        levels: Levels = MAX_LEVELS,
-    ) -> Response:
-        """Attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
-        chosen = services.records.resolve(session)
+@router.get("/api/flow/range", responses={**ERRORS, 200: {"model": RangeAnswer}})
+def flow_range(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    by: By = "worker",
+    levels: Levels = MAX_LEVELS,
+) -> Response:
+    """Attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
+    chosen = services.records.resolve(session)
 
-        def find(file: SessionFile) -> dict[str, Any]:
-            return {
-                "session": chosen,
-                "by": by,
-                **_describe_range(
-                    sql.range_sums(
-                        file, filters, by=by, levels=levels, last_ns=services.records.last_ns(chosen)
-                    ),
-                    by,
-                ),
-            }
+    def find(file: SessionFile) -> dict[str, Any]:
+        return {
+            "session": chosen,
+            "by": by,
+            **_describe_range(
+                sql.range_sums(file, filters, by=by, levels=levels, last_ns=services.records.last_ns(chosen)),
+                by,
+            ),
+        }
 
-        return answer_from_record(services, chosen, request, find)
+    return answer_from_record(services, chosen, request, find)
 
 
 def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.server.parameters import ERRORS, Filters, Nanoseconds, Session, answer_from_record
-from rayscope.server.services import Services
+from rayscope.server.parameters import (
+    ERRORS,
+    CurrentServices,
+    Filters,
+    Nanoseconds,
+    Session,
+    answer_from_record,
+)
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.stack import schemas, sql
 from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
@@ -16,51 +22,58 @@ from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
 Buckets = Annotated[int, Query(ge=1, le=2000)]
 
 
-def add_stack(app: FastAPI, services: Services) -> None:
-    """What is in flight at one time as a tree, and how much was over time."""
+router = APIRouter()
 
-    @app.get("/api/flow/stack", responses={**ERRORS, 200: {"model": schemas.StackAnswer}})
-    def stack(
-        request: Request, filters: Filters, session: Session = None, at_ns: Nanoseconds = None
-    ) -> Response:
-        """What was in flight at a given time, merged by callers, function, and situation; and the waits."""
-        chosen = services.records.resolve(session)
 
-        def look(file: SessionFile) -> dict[str, Any]:
-            live = services.records.is_live(chosen)
-            found = sql.in_flight(
-                file, filters, at_ns=at_ns, last_ns=services.records.last_ns(chosen), live=live
-            )
-            tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
-            return {
-                "session": chosen,
-                "at_ns": found.at_ns,
-                "live": live,
-                "in_flight": found.in_flight,
-                "left_out": found.in_flight - tree.in_flight,
-                "callers_left_out": found.callers_left_out,
-                "nodes": tree.nodes,
-                "folded_nodes": tree.folded_nodes,
-                "chains": tree.chains,
-            }
+@router.get("/api/flow/stack", responses={**ERRORS, 200: {"model": schemas.StackAnswer}})
+def stack(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    at_ns: Nanoseconds = None,
+) -> Response:
+    """What was in flight at a given time, merged by callers, function, and situation; and the waits."""
+    chosen = services.records.resolve(session)
 
-        return answer_from_record(services, chosen, request, look)
+    def look(file: SessionFile) -> dict[str, Any]:
+        live = services.records.is_live(chosen)
+        found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=services.records.last_ns(chosen), live=live)
+        tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
+        return {
+            "session": chosen,
+            "at_ns": found.at_ns,
+            "live": live,
+            "in_flight": found.in_flight,
+            "left_out": found.in_flight - tree.in_flight,
+            "callers_left_out": found.callers_left_out,
+            "nodes": tree.nodes,
+            "folded_nodes": tree.folded_nodes,
+            "chains": tree.chains,
+        }
 
-    @app.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
-    def activity(
-        request: Request, filters: Filters, session: Session = None, buckets: Buckets = 400
-    ) -> Response:
-        """How many attempts were in flight and running, in equal parts of the session's time."""
-        chosen = services.records.resolve(session)
-        return answer_from_record(
-            services,
-            chosen,
-            request,
-            lambda file: {
-                "session": chosen,
-                **sql.activity(file, filters, buckets, services.records.last_ns(chosen)),
-            },
-        )
+    return answer_from_record(services, chosen, request, look)
+
+
+@router.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
+def activity(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    buckets: Buckets = 400,
+) -> Response:
+    """How many attempts were in flight and running, in equal parts of the session's time."""
+    chosen = services.records.resolve(session)
+    return answer_from_record(
+        services,
+        chosen,
+        request,
+        lambda file: {
+            "session": chosen,
+            **sql.activity(file, filters, buckets, services.records.last_ns(chosen)),
+        },
+    )
 
 
 def unit_of(row: dict[str, Any]) -> Unit:

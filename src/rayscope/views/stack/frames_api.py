@@ -6,12 +6,11 @@ import time
 from collections import defaultdict
 from typing import Annotated, Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from rayscope.server.parameters import ERRORS, Filters, answer
-from rayscope.server.services import Services
+from rayscope.server.parameters import ERRORS, CurrentServices, Filters, answer
 from rayscope.storage.errors import BadQuery
 from rayscope.views.stack import frames_schemas, sql
 from rayscope.views.stack.api import unit_of
@@ -22,7 +21,6 @@ from rayscope.views.stack.sampling import (
     MAX_WORKERS,
     MOVED_ON,
     NOT_RUNNING,
-    Dumps,
     Problem,
     describe_problems,
 )
@@ -41,68 +39,67 @@ class Wanted(BaseModel):
     whole: bool = Field(False, description="Include Ray's own frames and idle threads.")
 
 
-def add_frames(app: FastAPI, services: Services) -> None:
-    """The one path that looks into processes."""
-    dumps = Dumps()
+router = APIRouter()
 
-    @app.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
-    def frames(wanted: Wanted, filters: Filters) -> Response:
-        """The Python stacks of the workers that are running something now, merged by stack line."""
-        session = services.records.resolve(wanted.session)
-        if not services.records.is_live(session):
-            raise BadQuery(f"{session} has ended, so its processes are gone.", "Choose a live session.")
-        gcs = services.clusters.gcs_of(session)
-        if gcs is None:
-            raise BadQuery(
-                f"The cluster of {session} is not connected, so its workers cannot be sampled.",
-                "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
-            )
-        found = services.records.read(
-            session,
-            lambda file: sql.in_flight(
-                file, filters, at_ns=None, last_ns=services.records.last_ns(session), live=True, workers=True
-            ),
+
+@router.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
+def frames(services: CurrentServices, wanted: Wanted, filters: Filters) -> Response:
+    """The Python stacks of the workers that are running something now, merged by stack line."""
+    session = services.records.resolve(wanted.session)
+    if not services.records.is_live(session):
+        raise BadQuery(f"{session} has ended, so its processes are gone.", "Choose a live session.")
+    gcs = services.clusters.gcs_of(session)
+    if gcs is None:
+        raise BadQuery(
+            f"The cluster of {session} is not connected, so its workers cannot be sampled.",
+            "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
         )
-        units = [unit_of(row) for row in found.units]
-        tree = call_stack(units, (Wait(**row) for row in found.waits)).nodes
-        if wanted.node is not None and all(node.id != wanted.node for node in tree):
-            raise BadQuery("Nothing on this line is in flight any more.", "Use a node of the current stack.")
-        asked = None if wanted.workers is None else set(wanted.workers)
-        busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
-        chosen, places, left_out = choose(tree, nodes_of(units), busy, wanted.node, MAX_WORKERS)
-        answers = dumps.take(session, gcs, chosen)
-        problems: dict[Problem, list[dict[str, Any]]] = defaultdict(list)
-        good: dict[str, Dump] = {}
-        for worker, got in answers.items():
-            if isinstance(got, Problem):
-                problems[got].append(_named(chosen[worker]))
-            else:
-                good[worker] = got
-        stale = {p for p in places if p.worker in good and has_moved_on(p, good[p.worker].title)}
-        current = [place for place in places if place not in stale]
-        shown = {place.worker for place in current}
-        for worker in good.keys() - shown:
-            problems[MOVED_ON].append(_named(chosen[worker]))
-        for worker in sorted((asked or set()) - chosen.keys()):
-            problems[NOT_RUNNING].append({"worker_id": worker, "node_id": None, "pid": None})
-        merged, folded = merge(good, current, wanted.whole)
-        return answer(
-            {
-                "session": session,
-                "at_ns": time.time_ns(),
-                "whole": wanted.whole,
-                "asked": len(chosen),
-                "left_out": left_out,
-                "nodes": merged,
-                "folded_frames": folded,
-                "workers": [
-                    {**_named(chosen[worker]), "title": dump.title}
-                    for worker, dump in good.items()
-                    if worker in shown
-                ],
-                "problems": describe_problems(problems),
-            }
-        )
+    found = services.records.read(
+        session,
+        lambda file: sql.in_flight(
+            file, filters, at_ns=None, last_ns=services.records.last_ns(session), live=True, workers=True
+        ),
+    )
+    units = [unit_of(row) for row in found.units]
+    tree = call_stack(units, (Wait(**row) for row in found.waits)).nodes
+    if wanted.node is not None and all(node.id != wanted.node for node in tree):
+        raise BadQuery("Nothing on this line is in flight any more.", "Use a node of the current stack.")
+    asked = None if wanted.workers is None else set(wanted.workers)
+    busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
+    chosen, places, left_out = choose(tree, nodes_of(units), busy, wanted.node, MAX_WORKERS)
+    answers = services.dumps.take(session, gcs, chosen)
+    problems: dict[Problem, list[dict[str, Any]]] = defaultdict(list)
+    good: dict[str, Dump] = {}
+    for worker, got in answers.items():
+        if isinstance(got, Problem):
+            problems[got].append(_named(chosen[worker]))
+        else:
+            good[worker] = got
+    stale = {p for p in places if p.worker in good and has_moved_on(p, good[p.worker].title)}
+    current = [place for place in places if place not in stale]
+    shown = {place.worker for place in current}
+    for worker in good.keys() - shown:
+        problems[MOVED_ON].append(_named(chosen[worker]))
+    for worker in sorted((asked or set()) - chosen.keys()):
+        problems[NOT_RUNNING].append({"worker_id": worker, "node_id": None, "pid": None})
+    merged, folded = merge(good, current, wanted.whole)
+    return answer(
+        {
+            "session": session,
+            "at_ns": time.time_ns(),
+            "whole": wanted.whole,
+            "asked": len(chosen),
+            "left_out": left_out,
+            "nodes": merged,
+            "folded_frames": folded,
+            "workers": [
+                {**_named(chosen[worker]), "title": dump.title}
+                for worker, dump in good.items()
+                if worker in shown
+            ],
+            "problems": describe_problems(problems),
+        }
+    )
 
 
 def _busy(row: dict[str, Any]) -> Busy:
