@@ -1,7 +1,7 @@
 """The chain of work and waits that decided how long a job took: walked back from the end of its driver.
 
-The walk asks a :class:`Record` for one task after the other. What it asks for ended shortly before the time that
-it has come to.
+The walk asks a :class:`Record` for one task after the other. What it asks for ended shortly before the time
+that it has come to.
 """
 
 from __future__ import annotations
