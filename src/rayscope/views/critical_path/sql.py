@@ -206,7 +206,8 @@ class _Attempts(_Rows):
     def __init__(self, table: pa.Table) -> None:
         super().__init__(table)
         self.reached_ns = self.numbers("reached_ns")
-        self.begins = [self.numbers(column) for column in _BEGINS]
+        #: A row of begins for each attempt.
+        self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
         self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
         workers = self._columns["worker_id"].dictionary_encode()
         self._workers = {worker: code for code, worker in enumerate(workers.dictionary.to_pylist())}
@@ -367,8 +368,8 @@ class PathReader:
             return self.driver if task_id == self._driver_id else None
         attempts = self._slice_at(at_ns).attempts
         rows = attempts.of_task(task_id)
-        row = max(rows, key=lambda row: (attempts.begins[0][row] <= at_ns, attempts.number[row]), default=-1)
-        if row >= 0 and (attempts.begins[0][row] <= at_ns or attempts.number[row] == 0):
+        row = max(rows, key=lambda row: (attempts.begins[row, 0] <= at_ns, attempts.number[row]), default=-1)
+        if row >= 0 and (attempts.begins[row, 0] <= at_ns or attempts.number[row] == 0):
             return self._attempt(attempts, row)
         return max(
             self._attempts_of(task_id),
@@ -422,7 +423,7 @@ class PathReader:
         for part in self._slices_back(before_ns, self.begin_ns):
             attempts = part.attempts
             for row in attempts.until(attempts.guessed, before_ns):
-                begin = int(attempts.begins[0][row])
+                begin = int(attempts.begins[row, 0])
                 if begin < before_ns:
                     key = attempts.task(row) or "", int(attempts.number[row])
                     return PathWait(begin, int(attempts.end_ns[row]), key)
@@ -468,9 +469,9 @@ class PathReader:
 
     def _attempt(self, attempts: _Attempts, row: int) -> PathAttempt:
         begins = [
-            (phase, int(column[row]))
-            for phase, column in zip(_PHASES, attempts.begins, strict=True)
-            if column[row] != -FOREVER
+            (phase, begin)
+            for phase, begin in zip(_PHASES, attempts.begins[row].tolist(), strict=True)
+            if begin != -FOREVER
         ]
         worker = attempts.value("worker_id", row)
         if worker is not None and (started := self._worker_start(worker, dict(begins[::-1]))) is not None:
