@@ -40,21 +40,47 @@ def _version(package: str) -> str:
         return "not installed"
 
 
+def machine() -> str:
+    """The machine in a few words."""
+    memory = psutil.virtual_memory().total / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.release()}"
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """The versions of Python and of some packages."""
+    return {"Python": platform.python_version(), **{name: _version(name) for name in packages}}
+
+
+def now() -> str:
+    """The date and the time, in UTC."""
+    return f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
+
+
 def header(title: str, packages: Sequence[str]) -> str:
     """The machine, the versions and how busy the machine is with other things."""
-    memory = psutil.virtual_memory()
     before = psutil.cpu_percent(interval=2.0)
     lines = [
         f"# {title}",
         "",
-        f"- Date: {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
-        f"- Machine: {os.cpu_count()} cores, {memory.total / 2**30:.0f} GiB, {platform.system()} {platform.release()}",
-        f"- Python {platform.python_version()}; "
-        + ", ".join(f"{name} {_version(name)}" for name in packages),
+        f"- Date: {now()}",
+        f"- Machine: {machine()}",
+        "- " + ", ".join(f"{name} {version}" for name, version in versions(packages).items()),
         f"- Other load before the start: {before:.0f} % of all cores over 2 s, load average "
         + " ".join(f"{value:.1f}" for value in os.getloadavg()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def save(file: Path, packages: Sequence[str], results: Any) -> None:
+    """Write results as JSON, with the date, the machine and the command: see ``benchmarks/results``."""
+    about = {
+        "date": now(),
+        "machine": machine(),
+        "versions": versions(packages),
+        "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+        "load_average": os.getloadavg(),
+    }
+    file.write_text(json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

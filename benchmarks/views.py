@@ -23,7 +23,7 @@ from urllib.request import urlopen
 
 import duckdb
 
-from common import HERE, RayscopeServer, Watched, cpu_of, header, ms, quantile, table
+from common import HERE, RayscopeServer, Watched, cpu_of, header, ms, quantile, save, table
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from rayscope.storage.call_paths import ROOT, path_id
@@ -242,8 +242,11 @@ def main() -> int:
         "--live", type=float, metavar="SECONDS", help="ask about a living session after so long"
     )
     parser.add_argument("--keep", type=Path, help="generate here, and keep it")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     args = parser.parse_args()
-    print(header("The views of an execution", ["rayscope", "duckdb"]))
+    packages = ["rayscope", "duckdb"]
+    print(header("The views of an execution", packages))
+    results: dict[str, list[dict[str, str]]] = {}
     columns = ["Endpoint", "asked", "p50", "p95", "max", "CPU", "largest answer"]
     for tasks in args.tasks:
         folder = (args.keep / str(tasks)) if args.keep else Path(tempfile.mkdtemp(prefix="rsv-"))
@@ -254,26 +257,27 @@ def main() -> int:
             print(f"generated {tasks:,} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
             end(folder)
             server = RayscopeServer(folder)
-            print(
-                f"{tasks:,} tasks\n\n" + table(columns, ask(server, tasks, args.rounds, args.only)),
-                flush=True,
-            )
+            rows = {f"{tasks:,} tasks": ask(server, tasks, args.rounds, args.only)}
             server.stop()
             server = RayscopeServer(folder)
             first(server.url, "of a server started anew")
             if args.ingest:
                 load = coming_in(server, 10_000)
-                rows = ask(server, tasks, args.rounds, args.only)
-                load.stop()
-                print(
-                    f"{tasks:,} tasks, while 10,000 events/s come in\n\n" + table(columns, rows), flush=True
+                rows[f"{tasks:,} tasks, while 10,000 events/s come in"] = ask(
+                    server, tasks, args.rounds, args.only
                 )
+                load.stop()
+            for title, found in rows.items():
+                print(f"{title}\n\n{table(columns, found)}", flush=True)
+                results[title] = [dict(zip(columns, row, strict=True)) for row in found]
             server.stop()
             if args.live:
                 ask_living(folder, args.live)
         finally:
             if not args.keep:
                 shutil.rmtree(folder, ignore_errors=True)
+    if args.json:
+        save(args.json, packages, results)
     return 0
 
 

@@ -1,7 +1,7 @@
 """The chain of work and waits that decided how long a job took: walked back from the end of its driver.
 
-The walk asks a :class:`Record` for one task after the other, so it needs of a large record only what lies on
-the path.
+The walk asks a :class:`Record` for one task after the other. What it asks for ended shortly before the time
+that it has come to.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def walk(
 
     def back(of: A) -> A | None:
         """Explain the time in which this attempt was there; who it leads to, if to anybody."""
-        for phase, since in reversed(_stretches(of)):
+        for phase, since in reversed(stretches(of)):
             if since >= now:
                 continue
             if phase in _OWN:
@@ -196,7 +196,7 @@ def walk(
                 found = follow(of, phase, record.before(of, now), since)
                 # What waits for its own actor to be created waits for no slot.
                 if found is not None and not found.task_id.startswith(_CREATION):
-                    ready = (begin for name, begin in _stretches(of) if name in ("waiting_node", "queued"))
+                    ready = (begin for name, begin in stretches(of) if name in ("waiting_node", "queued"))
                     held_since[found.task_id, found.attempt] = next(ready)
             else:
                 found = None
@@ -219,7 +219,7 @@ def walk(
     return Path(links[::-1], begin_ns, end, truncated)
 
 
-def _stretches(of: Attempt) -> list[tuple[str, int]]:
+def stretches(of: Attempt) -> list[tuple[str, int]]:
     """The phases of an attempt with their begins, none earlier than the one before it."""
     reached = 0
     found = []

@@ -1,10 +1,16 @@
-"""What the walk along the critical path asks of a record: one attempt, wait or producer after the other."""
+"""What the walk along the critical path asks of a record, which is read one slice of time after the other."""
 
 from __future__ import annotations
 
+import bisect
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.errors import NotFound
@@ -16,31 +22,117 @@ from rayscope.storage.sql.execution import (
     FIRST_PUT,
     FIRST_TASK_NS,
     FOREVER,
+    MADE,
     NOT_DRIVER,
     REACHED,
     RECORDED,
     SUMMED,
+    UNTOLD,
     WAITS,
-    function_name,
-    still_blocked,
 )
+from rayscope.views.critical_path.compute import SLACK_NS, stretches
 
-#: So many waits, or attempts of a worker, are read at once.
-_WAITS = 500
-#: So many tasks at most are noted as waiting for others.
-_KNOWN = 300_000
-#: States of one attempt may be told by two clocks.
-_SLACK_NS = 50_000_000
-_END = f"coalesce({END}, $last)"
-_BEGINS = ", ".join(begin for _, begin in RECORDED)
-_FIELDS = (
-    f"a.task_hi, a.task_lo, a.attempt, coalesce({function_name('a')}, ''), a.parent_hi, a.parent_lo, "
-    f"a.worker_id, {REACHED}, {_BEGINS}, {_END}"
-)
-_ROW = f"row({_FIELDS})"
+#: About so many attempts end in a slice.
+SLICE_ATTEMPTS = 100_000
+#: So many slices are kept: a walk goes to and fro between one and the next.
+_KEPT_SLICES = 2
 _PHASES = tuple(name for name, _ in RECORDED)
-#: Of those that have not ended: first what runs, the oldest of it.
-_LONGEST = f"{_END} DESC, {REACHED} NULLS LAST, {CREATED}"
+_BEGINS = tuple(f"begin_{number}" for number in range(len(RECORDED)))
+_KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
+_AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
+
+
+def _ended(last_ns: int) -> str:
+    """SQL of when an attempt ended; what runs has until ``last_ns``."""
+    return f"coalesce({END}, {last_ns})"
+
+
+def _longest(last_ns: int) -> str:
+    """SQL of an order: what ended last; of those that have not ended first what runs, the oldest of it."""
+    return f"{_ended(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
+
+
+def _attempts(where: str, is_guessed: str = "false") -> str:
+    """SQL of attempts in the order of their ends. Times that nobody told are far off.
+
+    ``is_guessed``: whether the driver is taken to have waited for it.
+    """
+    begins = ", ".join(
+        f"coalesce({begin}, {-FOREVER}) AS {column}"
+        for column, (_, begin) in zip(_BEGINS, RECORDED, strict=True)
+    )
+    return f"""
+SELECT task_hi, task_lo, attempt, coalesce(func_name, name, creation, '') AS name, parent_hi, parent_lo,
+    worker_id, coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
+    coalesce({is_guessed}, false) AS is_guessed
+FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
+LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
+ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
+
+
+def _waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> str:
+    """SQL of the waits that ended then in the order of their ends, each with the attempt that ended it.
+
+    ``by_itself``: whether an attempt ended before its job ended it.
+    """
+    ended = f"({_ended(last_ns)} <= e.end_ns + {SLACK_NS} AND {by_itself})"
+    # What a generator yields is there before it ends.
+    yielded = f"(w.is_ready AND e.object_index >= 2 AND {REACHED} < e.end_ns)"
+    return f"""
+WITH waits AS MATERIALIZED (
+    SELECT row_number() OVER () AS wait, task_hi, task_lo, attempt, begin_ns, max(end_ns) AS end_ns,
+        coalesce(max(TRY(json_extract(extra, '$.ready')::BIGINT)), 1) > 0 AS is_ready,
+        coalesce(max(TRY(json_extract(extra, '$.objects')::BIGINT)), 0) != 0 AND is_ready AS has_many
+    FROM span_rows
+    WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND end_ns > {since_ns} AND end_ns <= {upto_ns}
+    GROUP BY task_hi, task_lo, attempt, begin_ns),
+named AS (
+    SELECT w.wait, first({_KEY} ORDER BY {ended} DESC, {_longest(last_ns)}) AS awaited
+    FROM waits w
+    JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.attempt = w.attempt
+        AND e.begin_ns = w.begin_ns
+    JOIN attempts a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
+    WHERE e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL
+        AND ({ended} OR {yielded})
+    GROUP BY w.wait),
+-- Not all of many objects are named: then it was the child that ended last.
+children AS (
+    SELECT w.wait, c.child AS awaited
+    FROM (FROM waits WHERE has_many) w
+    ASOF JOIN (
+        SELECT parent_hi, parent_lo, {END} AS ended, {_KEY} AS child FROM attempts a
+        WHERE {END} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM waits WHERE has_many)) c
+    ON c.parent_hi = w.task_hi AND c.parent_lo = w.task_lo AND w.end_ns + {SLACK_NS} >= c.ended
+    WHERE c.ended > w.begin_ns)
+SELECT task_hi, task_lo, attempt, begin_ns, end_ns, {_AWAITED}
+FROM (
+    SELECT w.*, coalesce(c.awaited, n.awaited) AS awaited
+    FROM waits w LEFT JOIN named n USING (wait) LEFT JOIN children c USING (wait))
+ORDER BY end_ns, begin_ns DESC"""
+
+
+def _arguments(since_ns: int, upto_ns: int, last_ns: int) -> str:
+    """SQL of the tasks that were called with the value of what ended then, in the order of these ends."""
+    return f"""
+SELECT e.task_hi, e.task_lo, e.attempt, {_ended(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
+FROM edge_rows e
+JOIN (SELECT *, {_KEY} AS key FROM attempts a) a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
+WHERE e.kind = 'argument' AND e.object_index < {FIRST_PUT}
+    AND {_ended(last_ns)} > {since_ns} AND {_ended(last_ns)} <= {upto_ns}
+ORDER BY end_ns"""
+
+
+def _untold_waits(last_ns: int) -> str:
+    """SQL of the waits whose end nobody told in the order of their begins, each with what it is for."""
+    return f"""
+SELECT task_hi, task_lo, attempt, begin_ns, {_AWAITED}
+FROM (
+    SELECT b.task_hi, b.task_lo, b.attempt, b.begin_ns, first({_KEY} ORDER BY {_longest(last_ns)})
+        FILTER (b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL) AS awaited
+    FROM edge_rows b LEFT JOIN attempts a ON a.task_hi = b.object_hi AND a.task_lo = b.object_lo
+    WHERE {UNTOLD}
+    GROUP BY b.task_hi, b.task_lo, b.attempt, b.begin_ns)
+ORDER BY begin_ns"""
 
 
 class PathAttempt(NamedTuple):
@@ -53,15 +145,104 @@ class PathAttempt(NamedTuple):
     end_ns: int
     parent_task_id: str | None
     worker_id: str | None
-    reached_ns: int
 
 
 class PathWait(NamedTuple):
-    """A wait of an attempt's, and who of the awaited ended last."""
+    """A wait of an attempt's, and who of the awaited ended last: a task and its attempt."""
 
     begin_ns: int
     end_ns: int
-    awaited: PathAttempt | None
+    awaited: tuple[str, int] | None
+
+
+class _Rows:
+    """Rows in the order of their column ``end_ns``, found by a task."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._columns = {name: table[name].combine_chunks() for name in table.column_names}
+        self.end_ns = self.numbers("end_ns")
+        self.number = self.numbers("attempt")
+        tasks = self.numbers("task_hi")
+        self._by_task = np.argsort(tasks, kind="stable")
+        self._tasks = tasks[self._by_task]
+        self._of_task: dict[str, list[int]] = {}
+
+    def numbers(self, column: str) -> Any:
+        """All of a column without NULLs, as an array."""
+        return self._columns[column].to_numpy(zero_copy_only=False)
+
+    def value(self, column: str, row: int) -> Any:
+        """One value."""
+        return self._columns[column][row].as_py()
+
+    def task(self, row: int, prefix: str = "task") -> str | None:
+        """The whole hex id of a task."""
+        return join_id(self.value(f"{prefix}_hi", row), self.value(f"{prefix}_lo", row))
+
+    def of_task(self, task_id: str) -> list[int]:
+        """The rows of a task."""
+        if task_id not in self._of_task:
+            high, low = split_id(task_id)
+            key = np.uint64(high or 0)
+            first, after = self._tasks.searchsorted(key), self._tasks.searchsorted(key, "right")
+            rows = self._by_task[first:after].tolist()
+            self._of_task[task_id] = [row for row in rows if self.value("task_lo", row) == low]
+        return self._of_task[task_id]
+
+    def until(self, rows: Sequence[int], at_ns: int) -> Iterator[int]:
+        """Those of some rows that ended not after a time, the last first."""
+        for place in range(bisect.bisect_right(rows, at_ns, key=self.end_ns.__getitem__) - 1, -1, -1):
+            yield rows[place]
+
+    def awaited(self, row: int) -> tuple[str, int] | None:
+        """The attempt that a row says was awaited."""
+        task_id = self.task(row, "awaited")
+        return None if task_id is None else (task_id, self.value("awaited_attempt", row))
+
+
+class _Attempts(_Rows):
+    """Attempts, found by their workers too."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__(table)
+        self.reached_ns = self.numbers("reached_ns")
+        #: A row of begins for each attempt.
+        self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
+        self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
+        workers = self._columns["worker_id"].dictionary_encode()
+        self._workers = {worker: code for code, worker in enumerate(workers.dictionary.to_pylist())}
+        self._worker = workers.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        self._of_worker: dict[str, list[int]] = {}
+
+    def of_worker(self, worker: str) -> list[int]:
+        """The attempts that came to a worker."""
+        if worker not in self._of_worker:
+            code = self._workers.get(worker)
+            self._of_worker[worker] = [] if code is None else np.flatnonzero(self._worker == code).tolist()
+        return self._of_worker[worker]
+
+
+class _Slice:
+    """What ended in a stretch of time, and the attempts that were with a worker at its end."""
+
+    def __init__(self, reader: duckdb.DuckDBPyConnection, attempts: str, waits: str, arguments: str) -> None:
+        self._reader = reader
+        self._sql = attempts, waits, arguments
+
+    def _read(self, sql: str) -> pa.Table:
+        return self._reader.sql(sql).to_arrow_table()
+
+    @cached_property
+    def attempts(self) -> _Attempts:
+        return _Attempts(self._read(self._sql[0]))
+
+    @cached_property
+    def waits(self) -> _Rows:
+        return _Rows(self._read(self._sql[1]))
+
+    @cached_property
+    def arguments(self) -> _Rows:
+        return _Rows(self._read(self._sql[2]))
 
 
 class PathReader:
@@ -72,6 +253,9 @@ class PathReader:
     in a ``live`` session, else when the last of it was heard of. ``traced``: whether it is known when the
     driver waited, and for whom; another one is taken to have waited for each attempt that it submitted.
     Raises NotFound where nothing is on record.
+
+    A walk goes back in time and asks for what ended shortly before. So the record is read in slices of time,
+    each when a walk comes to it.
     """
 
     def __init__(
@@ -79,33 +263,23 @@ class PathReader:
     ) -> None:
         self._reader = reader
         self._last_ns = last_ns
-        self._waits: dict[tuple[str, int], list[PathWait]] = {}
-        self._whole: set[tuple[str, int]] = set()
-        self._held: dict[str, list[PathAttempt]] = {}
-        self._whole_workers: set[str] = set()
-        self._started: dict[str, Any] = {}
-        self._waiting = self._some(
-            f"SELECT task_hi FROM span_rows WHERE {WAITS} "
-            "UNION SELECT task_hi FROM edge_rows WHERE starts_with(kind, 'blocked:')"
-        )
-        self._given = self._some("SELECT DISTINCT task_hi FROM edge_rows WHERE kind = 'argument'")
+        self._slices: dict[int, _Slice] = {}
+        self._tasks: dict[str, list[PathAttempt]] = {}
         if job_id is None:
             most = reader.execute(
                 f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "
                 "ORDER BY count(*) DESC, job_id LIMIT 1"
-            ).fetchone()
-            if most is None:
+            ).fetchall()
+            if not most:
                 raise NotFound("No tasks recorded yet.", "GET /api/jobs lists the jobs.")
-            job_id = most[0]
+            job_id = most[0][0]
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
         self.ended, self.begin_ns, self._end_ns = self._extent(live)
-        # What runs when the driver ends is ended by that.
-        self._by_itself = f"(finished_ns IS NOT NULL OR {END} < {self._end_ns if self.ended else FOREVER})"
         self.traced = self._is_traced()
         own = "executing" if self.traced else "unknown"
         self.driver = PathAttempt(
-            self._driver_id, 0, "driver", [(own, self.begin_ns)], self._end_ns, None, None, self.begin_ns
+            self._driver_id, 0, "driver", [(own, self.begin_ns)], self._end_ns, None, None
         )
 
     def _extent(self, live: bool) -> tuple[bool, int, int]:
@@ -140,230 +314,199 @@ class PathReader:
             f"AND task_lo = $low AND {WAITS}) OR EXISTS (SELECT 1 FROM edge_rows WHERE task_hi = $high "
             "AND task_lo = $low AND starts_with(kind, 'blocked:'))",
             {"job": self.job_id, "high": high, "low": low},
-        ).fetchone()
-        return bool(found and found[0])
+        ).fetchall()
+        return bool(found[0][0])
 
-    def _one(self, sql: str, **values: Any) -> PathAttempt | None:
-        row = self._reader.execute(sql, {**values, "last": self._last_ns}).fetchone()
-        return None if row is None or row[0] is None else self._attempt(row[0])
+    @cached_property
+    def _bounds(self) -> list[int]:
+        """The times between the slices."""
+        counted = self._reader.execute("SELECT count(*) FROM attempts").fetchall()
+        slices = 1 + counted[0][0] // SLICE_ATTEMPTS
+        parts = [number / slices for number in range(1, slices)]
+        found = self._reader.execute(
+            f"SELECT DISTINCT unnest(quantile_disc({END}, {parts})) AS bound FROM attempts ORDER BY bound"
+        ).fetchall()
+        return [bound for (bound,) in found if bound is not None]
 
-    def _some(self, sql: str) -> set[int] | None:
-        """The tasks that a query tells, or None if they are too many: the others need not be asked about."""
-        rows = self._reader.execute(f"{sql} LIMIT {_KNOWN + 1}").fetchall()
-        return None if len(rows) > _KNOWN else {high for (high,) in rows}
+    def _slice(self, number: int) -> _Slice:
+        """A slice; the earliest one is 0."""
+        if number not in self._slices:
+            if len(self._slices) == _KEPT_SLICES:
+                del self._slices[next(iter(self._slices))]
+            bounds = [-FOREVER, *self._bounds, FOREVER]
+            self._slices[number] = self._new_slice(bounds[number], bounds[number + 1])
+        return self._slices[number]
+
+    def _new_slice(self, since_ns: int, upto_ns: int) -> _Slice:
+        high, low = split_id(self._driver_id)
+        # What runs when the driver ends is ended by that.
+        by_itself = f"(finished_ns IS NOT NULL OR {END} < {self._end_ns if self.ended else FOREVER})"
+        is_guessed = "false" if self.traced else f"parent_hi = {high} AND parent_lo = '{low}' AND {by_itself}"
+        # Of retries those too that wait for a worker then: a task's last attempt is asked for.
+        begun = f"({REACHED} < {upto_ns} OR attempt > 0 AND {CREATED} < {upto_ns})"
+        within = f"coalesce({END}, {FOREVER}) > {since_ns} AND ({END} <= {upto_ns} OR {begun})"
+        return _Slice(
+            self._reader,
+            _attempts(f"{NOT_DRIVER} AND {within}", is_guessed),
+            _waits(since_ns, upto_ns, self._last_ns, by_itself),
+            _arguments(since_ns, upto_ns, self._last_ns),
+        )
+
+    def _slice_at(self, at_ns: int) -> _Slice:
+        return self._slice(bisect.bisect_left(self._bounds, at_ns))
+
+    def _slices_back(self, upto_ns: int, since_ns: int) -> Iterator[_Slice]:
+        """The slices with what ended between two times, the latest first."""
+        for number in range(bisect.bisect_left(self._bounds, upto_ns), -1, -1):
+            yield self._slice(number)
+            if number and self._bounds[number - 1] <= since_ns:
+                return
 
     def running(self, task_id: str, at_ns: int) -> PathAttempt | None:
         """The attempt of a task that ran at a time, or the last that began before it."""
         if task_id.startswith(DRIVER_PREFIX):
             return self.driver if task_id == self._driver_id else None
-        high, low = split_id(task_id)
-        return self._one(
-            f"SELECT {_ROW} FROM attempts a WHERE task_hi = $high AND task_lo = $low "
-            f"AND {CREATED} IS NOT NULL ORDER BY {CREATED} > $at, attempt DESC LIMIT 1",
-            high=high,
-            low=low,
-            at=at_ns,
+        attempts = self._slice_at(at_ns).attempts
+        rows = attempts.of_task(task_id)
+        row = max(rows, key=lambda row: (attempts.begins[row, 0] <= at_ns, attempts.number[row]), default=-1)
+        if row >= 0 and (attempts.begins[row, 0] <= at_ns or attempts.number[row] == 0):
+            return self._attempt(attempts, row)
+        return max(
+            self._attempts_of(task_id),
+            key=lambda attempt: (attempt.begins[0][1] <= at_ns, attempt.attempt),
+            default=None,
         )
 
     def retried(self, attempt: PathAttempt) -> PathAttempt | None:
         """The attempt of the same task before this one."""
-        high, low = split_id(attempt.task_id)
-        return self._one(
-            f"SELECT {_ROW} FROM attempts a WHERE task_hi = $high AND task_lo = $low AND attempt < $attempt "
-            f"AND {CREATED} IS NOT NULL ORDER BY attempt DESC LIMIT 1",
-            high=high,
-            low=low,
-            attempt=attempt.attempt,
-        )
+        earlier = [one for one in self._attempts_of(attempt.task_id) if one.attempt < attempt.attempt]
+        return max(earlier, key=lambda one: one.attempt, default=None)
 
     def argument(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
         """Of the tasks that made an attempt's arguments, the attempt that ended last, not after a time."""
-        high, low = split_id(attempt.task_id)
-        if self._given is not None and high not in self._given:
-            return None
-        return self._one(
-            f"SELECT arg_max({_ROW}, {_END}) FROM edge_rows e JOIN attempts a ON a.task_hi = e.object_hi "
-            "AND a.task_lo = e.object_lo WHERE e.task_hi = $high AND e.task_lo = $low "
-            f"AND e.kind = 'argument' AND e.object_index < {FIRST_PUT} AND {_END} <= $before",
-            high=high,
-            low=low,
-            before=before_ns,
-        )
+        for part in self._slices_back(before_ns, attempt.begins[0][1]):
+            arguments = part.arguments
+            for row in arguments.until(arguments.of_task(attempt.task_id), before_ns):
+                return self._found(arguments.awaited(row), before_ns)
+        return None
 
     def before(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
-        """The attempt that ended last on the same worker, of those that came before it.
-
-        A walk goes back in time: what came to the worker later than it asks for now, it asks for no more.
-        """
+        """The attempt that ended last on the same worker, of those that came before it."""
         worker = attempt.worker_id
         if worker is None:
             return None
-        while True:
-            known = self._held.get(worker)
-            while known and (known[-1].end_ns > before_ns + _SLACK_NS or known[-1].reached_ns >= before_ns):
-                known.pop()
-            if known:
-                return known[-1]
-            if known is not None and worker in self._whole_workers:
-                return None
-            rows = self._reader.execute(
-                f"SELECT {_ROW} FROM attempts a WHERE rowid IN (SELECT rowid FROM attempts "
-                f"WHERE worker_id = $worker AND {NOT_DRIVER} "
-                f"AND {END} <= $before + {_SLACK_NS} AND {REACHED} < $before "
-                f"ORDER BY {END} DESC, attempt LIMIT {_WAITS}) ORDER BY {END} DESC, attempt",
-                {"worker": worker, "before": before_ns, "last": self._last_ns},
-            ).fetchall()
-            if len(rows) < _WAITS:
-                self._whole_workers.add(worker)
-            self._held[worker] = [self._attempt(row) for (row,) in reversed(rows)]
+        for part in self._slices_back(before_ns + SLACK_NS, _since(attempt, before_ns)):
+            attempts = part.attempts
+            for row in attempts.until(attempts.of_worker(worker), before_ns + SLACK_NS):
+                if attempts.reached_ns[row] < before_ns:
+                    return self._attempt(attempts, row)
+        return None
 
     def wait(self, attempt: PathAttempt, before_ns: int) -> PathWait | None:
         """Of the waits of an attempt that began before a time the one that ended last, not after it."""
-        is_guessed = attempt is self.driver and not self.traced
-        if not is_guessed and self._waiting is not None and split_id(attempt.task_id)[0] not in self._waiting:
-            return None
-        key = (attempt.task_id, attempt.attempt)
-        load = self._guess if is_guessed else self._load
-        known = self._waits.get(key)
-        if known is None:
-            known = self._waits[key] = load(attempt, before_ns)
-            if not is_guessed:
-                known += self._still_blocked(attempt)
-        while True:
-            while known and (known[-1].end_ns > before_ns or known[-1].begin_ns >= before_ns):
-                known.pop()
-            if known:
-                return known[-1]
-            if key in self._whole:
-                return None
-            known.extend(load(attempt, before_ns))
+        if attempt is self.driver and not self.traced:
+            return self._guess(before_ns)
+        if attempt.end_ns <= before_ns:
+            for begin, awaited in reversed(self._untold.get((attempt.task_id, attempt.attempt), [])):
+                if begin < before_ns:
+                    return PathWait(begin, attempt.end_ns, awaited)
+        for part in self._slices_back(before_ns, _since(attempt, before_ns)):
+            waits = part.waits
+            for row in waits.until(waits.of_task(attempt.task_id), before_ns):
+                begin = waits.value("begin_ns", row)
+                if begin < before_ns and waits.number[row] == attempt.attempt:
+                    return PathWait(begin, int(waits.end_ns[row]), waits.awaited(row))
+        return None
+
+    def _guess(self, before_ns: int) -> PathWait | None:
+        """Of a driver that nobody traced: it waited for each attempt that it submitted and that ended."""
+        for part in self._slices_back(before_ns, self.begin_ns):
+            attempts = part.attempts
+            for row in attempts.until(attempts.guessed, before_ns):
+                begin = int(attempts.begins[row, 0])
+                if begin < before_ns:
+                    key = attempts.task(row) or "", int(attempts.number[row])
+                    return PathWait(begin, int(attempts.end_ns[row]), key)
+        return None
 
     def awaited(self, attempt: PathAttempt, wait: PathWait, before_ns: int) -> PathAttempt | None:
         """The attempt that ended a wait; None if it timed out."""
-        return wait.awaited
+        return self._found(wait.awaited, wait.end_ns)
 
-    def _guess(self, attempt: PathAttempt, before_ns: int) -> list[PathWait]:
-        """Waits of a driver that nobody traced: for each attempt that it submitted and that ended."""
-        high, low = split_id(attempt.task_id)
-        rows = self._reader.execute(
-            f"SELECT {CREATED}, {END}, {_ROW} FROM attempts a WHERE parent_hi = $high AND parent_lo = $low "
-            f"AND {END} <= $before AND {CREATED} < $before AND {NOT_DRIVER} AND {self._by_itself} "
-            f"ORDER BY {END} DESC, {CREATED} DESC LIMIT {_WAITS}",
-            {"high": high, "low": low, "before": before_ns, "last": self._last_ns},
-        ).fetchall()
-        if len(rows) < _WAITS:
-            self._whole.add((attempt.task_id, attempt.attempt))
-        return [PathWait(begin, end, self._attempt(row)) for begin, end, row in reversed(rows)]
+    def _found(self, key: tuple[str, int] | None, near_ns: int) -> PathAttempt | None:
+        """An attempt by its task and number, which probably ended near a time."""
+        if key is None:
+            return None
+        task_id, number = key
+        attempts = self._slice_at(near_ns).attempts
+        for row in attempts.of_task(task_id):
+            if attempts.number[row] == number:
+                return self._attempt(attempts, row)
+        return next((one for one in self._attempts_of(task_id) if one.attempt == number), None)
 
-    def _load(self, attempt: PathAttempt, before_ns: int) -> list[PathWait]:
-        """The waits before a time, the latest last, and for whom: some hundred at once."""
-        high, low = split_id(attempt.task_id)
-        of = {"high": high, "low": low, "attempt": attempt.attempt}
-        rows = self._reader.execute(
-            "SELECT begin_ns, max(end_ns), max(TRY(json_extract(extra, '$.objects')::BIGINT)), "
-            "coalesce(max(TRY(json_extract(extra, '$.ready')::BIGINT)), 1) > 0 "
-            "FROM span_rows WHERE task_hi = $high AND task_lo = $low "
-            f"AND attempt = $attempt AND {WAITS} AND NOT coalesce({SUMMED}, false) "
-            "AND end_ns <= $before AND begin_ns < $before "
-            f"GROUP BY begin_ns ORDER BY 2 DESC, begin_ns LIMIT {_WAITS}",
-            {**of, "before": before_ns},
-        ).fetchall()
-        if len(rows) < _WAITS:
-            self._whole.add((attempt.task_id, attempt.attempt))
-        kinds = "e.kind IN ('get', 'wait')"
-        ended = f"{_END} <= e.end_ns + {_SLACK_NS} AND {self._by_itself}"
-        awaited = self._awaited(of, [begin for begin, *_ in rows], kinds, ended)
-        # What a generator yields is there before it ends.
-        still = [begin for begin, _, _, is_ready in rows if is_ready and begin not in awaited]
-        yielded = "e.object_index >= 2 AND (e.kind = 'get' OR list_contains($ready, e.begin_ns))"
-        awaited |= self._awaited(of, still, f"{kinds} AND {yielded}", f"{REACHED} < e.end_ns", ready=still)
-        # Not all of many objects are named: then it was the child that ended last.
-        many = [(begin, end) for begin, end, objects, is_ready in rows if objects and is_ready]
-        awaited |= self._last_children(of, many)
-        return [PathWait(begin, end, awaited.get(begin)) for begin, end, *_ in reversed(rows)]
+    def _attempts_of(self, task_id: str) -> list[PathAttempt]:
+        """All attempts of a task."""
+        if task_id not in self._tasks:
+            high, low = split_id(task_id)
+            found = self._reader.sql(
+                _attempts("task_hi = $high AND task_lo = $low"), params={"high": high, "low": low}
+            )
+            attempts = _Attempts(found.to_arrow_table())
+            self._tasks[task_id] = [self._attempt(attempts, row) for row in range(len(attempts.end_ns))]
+        return self._tasks[task_id]
 
-    def _last_children(self, of: dict[str, Any], waits: list[tuple[int, int]]) -> dict[int, PathAttempt]:
-        """For each wait by its begin, what ended last in it of what the waiter submitted."""
-        if not waits:
-            return {}
-        found = self._reader.execute(
-            "SELECT w.begin_ns, c.child FROM (SELECT unnest($begins::BIGINT[]) AS begin_ns, "
-            "unnest($ends::BIGINT[]) AS end_ns) w ASOF JOIN ("
-            f"SELECT {END} AS ended, {_ROW} AS child FROM attempts a "
-            f"WHERE parent_hi = $high AND parent_lo = $low AND {END} IS NOT NULL) c "
-            f"ON w.end_ns + {_SLACK_NS} >= c.ended WHERE c.ended > w.begin_ns",
-            {
-                "high": of["high"],
-                "low": of["low"],
-                "begins": [begin for begin, _ in waits],
-                "ends": [end for _, end in waits],
-                "last": self._last_ns,
-            },
-        ).fetchall()
-        return {begin: self._attempt(row) for begin, row in found}
+    @cached_property
+    def _untold(self) -> dict[tuple[str, int], list[tuple[int, tuple[str, int] | None]]]:
+        """By attempt the waits whose end nobody told, in the order of their begins: begin and awaited."""
+        found = defaultdict(list)
+        for high, low, attempt, begin, *awaited in self._reader.execute(
+            _untold_waits(self._last_ns)
+        ).fetchall():
+            task_id = join_id(*awaited[:2])
+            key = None if task_id is None else (task_id, awaited[2])
+            found[join_id(high, low) or "", attempt].append((begin, key))
+        return found
 
-    def _still_blocked(self, attempt: PathAttempt) -> list[PathWait]:
-        """The waits whose end nobody told: until the attempt's end."""
-        high, low = split_id(attempt.task_id)
-        of = {"high": high, "low": low, "attempt": attempt.attempt}
+    def _attempt(self, attempts: _Attempts, row: int) -> PathAttempt:
         begins = [
-            begin
-            for (begin,) in self._reader.execute(
-                "SELECT DISTINCT begin_ns FROM "
-                f"({still_blocked('b.task_hi = $high AND b.task_lo = $low AND b.attempt = $attempt')}) "
-                f"ORDER BY begin_ns LIMIT {_WAITS}",
-                of,
-            ).fetchall()
+            (phase, begin)
+            for phase, begin in zip(_PHASES, attempts.begins[row].tolist(), strict=True)
+            if begin != -FOREVER
         ]
-        awaited = self._awaited(of, begins, "starts_with(e.kind, 'blocked:')", "true")
-        return [PathWait(begin, attempt.end_ns, awaited.get(begin)) for begin in begins]
-
-    def _awaited(
-        self, of: dict[str, Any], begins: list[int], kind: str, ended: str, **values: Any
-    ) -> dict[int, PathAttempt]:
-        """For each wait by its begin, the attempt that ended last of those that ``ended`` (SQL) picks."""
-        if not begins:
-            return {}
-        found = self._reader.execute(
-            f"SELECT e.begin_ns, first({_ROW} ORDER BY {_LONGEST}) FROM edge_rows e JOIN attempts a "
-            "ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo "
-            "WHERE e.task_hi = $high AND e.task_lo = $low AND e.attempt = $attempt "
-            f"AND {kind} AND e.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL AND {ended} "
-            "AND e.begin_ns IN (SELECT unnest($begins::BIGINT[])) GROUP BY e.begin_ns",
-            {**of, "begins": begins, "last": self._last_ns, **values},
-        ).fetchall()
-        return {begin: self._attempt(row) for begin, row in found if row is not None}
-
-    def _attempt(self, row: Any) -> PathAttempt:
-        values = list(row.values()) if isinstance(row, dict) else list(row)
-        high, low, attempt, name, parent_high, parent_low, worker, reached, *times, end = values
-        begins = [(phase, time) for phase, time in zip(_PHASES, times, strict=True) if time is not None]
+        worker = attempts.value("worker_id", row)
         if worker is not None and (started := self._worker_start(worker, dict(begins[::-1]))) is not None:
             begins.insert([phase for phase, _ in begins].index("waiting_node") + 1, started)
+        end = int(attempts.end_ns[row])
         return PathAttempt(
-            join_id(high, low) or "",
-            attempt,
-            name,
+            attempts.task(row) or "",
+            int(attempts.number[row]),
+            attempts.value("name", row),
             begins,
-            end,
-            join_id(parent_high, parent_low),
+            self._last_ns if end == FOREVER else end,
+            attempts.task(row, "parent"),
             worker,
-            reached or 0,
         )
 
     def _worker_start(self, worker: str, begins: dict[str, int]) -> tuple[str, int] | None:
-        """The phase in which an attempt's worker started; see :func:`flow_sql.with_worker_starts`."""
+        """The phase in which an attempt's worker started; see :func:`execution.with_worker_starts`."""
         waited = begins.get("waiting_node")
         given = begins.get("queued", begins.get("loading", begins.get("fetching", begins.get("executing"))))
         if waited is None or given is None or given - waited <= FASTEST_START_NS:
             return None
-        if worker not in self._started:
-            self._started[worker] = self._reader.execute(
-                "SELECT launch_ns, start_ns FROM worker_rows WHERE id = $worker AND launch_ns > 0 "
-                "AND start_ns > 0",
-                {"worker": worker},
-            ).fetchone()
-        known = self._started[worker]
+        known = self._started.get(worker)
         if known is None or not max(waited, given - FIRST_TASK_NS) <= known[1] <= given:
             return None
         return "starting_worker", min(known[1], max(waited, known[0]))
+
+    @cached_property
+    def _started(self) -> dict[str, tuple[int, int]]:
+        """By worker when it was launched, and when it had started."""
+        found = self._reader.execute(
+            "SELECT id, launch_ns, start_ns FROM worker_rows WHERE launch_ns > 0 AND start_ns > 0"
+        ).fetchall()
+        return {worker: (launched, started) for worker, launched, started in found}
+
+
+def _since(attempt: PathAttempt, before_ns: int) -> int:
+    """When the phase that an attempt was in before a time began. What ended earlier does not explain it."""
+    return max((begin for _, begin in stretches(attempt) if begin < before_ns), default=before_ns)
