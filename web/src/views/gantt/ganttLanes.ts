@@ -7,7 +7,7 @@ import { useTask } from '../../api/queries';
 import { count, shortId } from '../../base/format';
 import { rowIndex } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
-import type { Arrow } from './ganttDraw';
+import type { Arrow } from './ganttScene';
 
 const MOST_ARROWS = 60;
 

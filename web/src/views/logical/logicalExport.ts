@@ -5,7 +5,8 @@ import { stateColors, surfaceColors, toneColors } from '../../base/tokens';
 import { xmlText } from '../../base/xml';
 import type { Scheme } from '../../ui/canvas';
 import { orderedStates } from '../../ui/StackedBar';
-import { depthOf, edgeShape, type Places } from './logicalLayout';
+import { edgeShape } from './logicalEdgeShape';
+import { depthOf, type Places } from './logicalLayout';
 import { isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
 
 const MARGIN = 24;

@@ -232,11 +232,14 @@ export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
   );
 }
 
+/** What a search found: places of nodes and of workers. */
+export interface Found {
+  nodes: ReadonlySet<number>;
+  workers: ReadonlySet<number>;
+}
+
 /** The nodes and the workers with a text in their name, id, pid, function or class; null: nothing is sought. */
-export function matches(
-  data: Physical,
-  text: string,
-): { nodes: ReadonlySet<number>; workers: ReadonlySet<number> } | null {
+export function matches(data: Physical, text: string): Found | null {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return null;
   const nodes = new Set<number>();
