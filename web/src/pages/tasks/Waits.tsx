@@ -75,7 +75,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
   );
 }
 
-/** Calls beyond Ray's limit: they were counted and added up, not told one by one. */
+/** Calls beyond Ray's limit: they were counted and added up, not recorded one by one. */
 function summedCalls(task: TaskDetail, attempt: number): number {
   let calls = 0;
   for (const span of task.spans) {

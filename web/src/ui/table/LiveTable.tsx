@@ -20,7 +20,7 @@ type FromTheList =
   | 'onShowNew'
   | 'onView';
 
-/** A live list as a table: `empty` says that there is nothing at all, filters that leave nothing are told here. */
+/** A live list as a table: `empty` says that there is nothing at all, where filters leave nothing, the table says so itself. */
 export function LiveTable<T extends object>(
   props: Omit<DataTableProps<T>, FromTheList> & { list: LiveList<T>; choice: ColumnChoice },
 ) {

@@ -25,7 +25,7 @@ export function toEdges(
     most: number,
     hot: Set<string>,
     label: string,
-    told: string,
+    detail: string,
   ): Line[] => {
     const source = places.get(edge.source);
     const target = places.get(edge.target);
@@ -47,7 +47,7 @@ export function toEdges(
           isSelf: edge.source === edge.target,
           stroke: strokeOf(value, most),
           label: few || isHot || isNear ? label : null,
-          title: `${name(edge.source)} → ${name(edge.target)}\n${told}`,
+          title: `${name(edge.source)} → ${name(edge.target)}\n${detail}`,
           isHot,
           isDim: focus !== null && !isNear,
         },
@@ -66,8 +66,8 @@ export function toEdges(
     }),
     ...data.flatMap((edge) => {
       const label = bytes(edge.bytes);
-      const told = `${count(edge.objects)}× · ${label}`;
-      return line(edge, 'data', edge.bytes, mostBytes, hotData, label, told);
+      const detail = `${count(edge.objects)}× · ${label}`;
+      return line(edge, 'data', edge.bytes, mostBytes, hotData, label, detail);
     }),
   ];
 }

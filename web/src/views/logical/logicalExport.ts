@@ -36,8 +36,8 @@ export function toSvg(
   const surface = (key: keyof typeof surfaceColors) => surfaceColors[key][scheme];
   const ink = scheme === 'light' ? '#1d2733' : '#d5dae1';
   const parts: string[] = [];
-  const text = (x: number, y: number, told: string, more = '') =>
-    `<text x="${x}" y="${y}" fill="${ink}" ${more}>${xmlText(told)}</text>`;
+  const text = (x: number, y: number, content: string, more = '') =>
+    `<text x="${x}" y="${y}" fill="${ink}" ${more}>${xmlText(content)}</text>`;
 
   for (const node of [...graph.nodes].sort((a, b) => depthOf(a) - depthOf(b))) {
     const rect = places.get(node.id);
