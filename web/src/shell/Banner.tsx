@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Tone } from '../base/tokens';
 import css from './Banner.module.css';
 
+/** One line that says what the page lacks; `details` unfold below it. */
 export function Banner(props: {
   testId: string;
   tone: Tone;

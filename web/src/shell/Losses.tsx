@@ -16,6 +16,7 @@ export function repaired(dropped: Dropped | null, t: TFunction): string {
   return t(dropped.repaired_partly ? 'banner.repairedPartly' : 'banner.repaired', { at });
 }
 
+/** What was lost, by source and reason. */
 export function Losses({ by }: { by: Dropped['by'] }) {
   const { t, i18n } = useTranslation();
   const timed = by.some((drop) => drop.first_ns !== null);

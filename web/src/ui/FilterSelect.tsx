@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import css from './FilterBar.module.css';
 import type { Choice } from './filterChoices';
 
+/** A filter with a list to choose from, which can be searched. */
 export function FilterSelect(props: {
   testId: string;
   label: string;

@@ -14,6 +14,7 @@ const LISTED: Record<string, EntityViewName> = {
   placement_group_id: 'placement-groups',
 };
 
+/** A field in a drawer: an id of something else is a link to it. `of` is the field with the own id. */
 export function FieldValue({ name, value, of }: { name: string; value: unknown; of: string }) {
   const { t } = useTranslation();
   const list = LISTED[name];

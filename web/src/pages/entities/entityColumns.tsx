@@ -54,6 +54,7 @@ const WIDTHS: Record<string, number> = {
   lane: 100,
 };
 
+/** The column of a field, by the field's name alone. */
 export function entityColumn(field: string, header: string, grow: boolean, optional: boolean): Column<Item> {
   const number = NUMBER.test(field);
   const width =

@@ -13,6 +13,7 @@ import { ChartTools } from './ChartTools';
 /** A chart while it is edited; `id` stays when it is moved. */
 export type Draft = DashboardChart & { id: number };
 
+/** The fields of one chart in the editor, with the chart as it will be. */
 export function ChartFields(props: {
   chart: Draft;
   first: boolean;

@@ -11,6 +11,7 @@ import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, Value } from '../../ui/Value';
 
+/** What Ray and the node tell of it: the tab with all fields. */
 export function NodeAbout({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();

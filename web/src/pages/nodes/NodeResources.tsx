@@ -6,6 +6,7 @@ import { ofText, percentText } from '../../ui/Meter';
 import { AmountTable, Holders } from './ClusterResources';
 import shared from './nodes.module.css';
 
+/** A node's resources and who holds them, its disks, and Ray's own processes. */
 export function NodeResources({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   return (

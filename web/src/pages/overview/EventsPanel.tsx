@@ -8,6 +8,7 @@ import { Panel, PanelBody, PanelText } from './Panel';
 import { MAX_LINES, PanelLine } from './PanelLine';
 import { useEvents } from './useOverview';
 
+/** The newest events of the cluster. */
 export function EventsPanel({ live }: { live: boolean }) {
   const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Column } from './columns';
 import css from './DataTable.module.css';
 
+/** A column's header; a click sorts, the largest first, and a second click turns that around. */
 export function HeaderCell<T>(props: {
   column: Column<T>;
   sort: string | undefined;

@@ -6,6 +6,7 @@ import { useFrameName } from './flameText';
 /** How many callers or callees are listed. */
 const LISTED = 8;
 
+/** The largest frames of some, each a way to it. */
 export function FlameList(props: {
   title: string;
   testId: string;

@@ -7,6 +7,7 @@ import shared from './gantt.module.css';
 import { atATime } from './rangeText';
 import type { RangeAnswer } from './useRange';
 
+/** Which functions ran in the range, and how long. */
 export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -4,6 +4,7 @@ import { PHASE_STATES, SCHEDULING_PHASES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import type { RangeAnswer } from './useRange';
 
+/** Where the time of the attempts in the range went. */
 export function RangePhases({ answer }: { answer: RangeAnswer }) {
   const { t } = useTranslation();
   const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: answer.phases[phase] })).filter(

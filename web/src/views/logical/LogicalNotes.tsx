@@ -3,6 +3,7 @@ import { count, duration } from '../../base/format';
 import css from './LogicalNotes.module.css';
 import type { LogicalAnswer } from './logicalModel';
 
+/** What the graph folds or leaves out. */
 export function LogicalNotes({ answer }: { answer: LogicalAnswer }) {
   const { t } = useTranslation();
   const { folded } = answer;

@@ -13,6 +13,7 @@ import type { Places } from './logicalLayout';
 import { type LogicalAnswer, matches, type Shown, toggleShown, WEIGHTS, weightOf } from './logicalModel';
 import { nodeName } from './logicalNames';
 
+/** Search, colours, kinds of edges, and ways to save the graph. */
 export function LogicalToolbar(props: {
   answer: LogicalAnswer | undefined;
   places: Places | undefined;

@@ -1,4 +1,3 @@
-import '@xyflow/react/dist/base.css';
 import { bytes, count, duration } from '../../base/format';
 import type { Line } from './LogicalNodes';
 import type { Focus } from './logicalFocus';

@@ -1,4 +1,3 @@
-import '@xyflow/react/dist/base.css';
 import { type LogicalAnswer, membersOf } from './logicalModel';
 
 /** What stands out while the rest steps back: `ends` lights the edges at them, `nodes` the nodes. */

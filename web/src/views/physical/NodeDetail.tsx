@@ -18,6 +18,7 @@ import { tasksAt } from './tasksAt';
 /** Workers of a node that are listed. */
 const LISTED = 40;
 
+/** A node at a time: what is reserved, its bundles and its workers. */
 export function NodeDetail(props: {
   answer: NodeAnswer;
   at: number | null;

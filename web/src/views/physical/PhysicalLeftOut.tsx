@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import type { Physical } from './physical';
 
+/** How much of a large cluster is not drawn. */
 export function PhysicalLeftOut({ data }: { data: Physical }) {
   const { t } = useTranslation();
   const nodes = data.nodes_total - data.nodes.length;

@@ -5,7 +5,7 @@ import { InternalSwitch } from '../../ui/InternalSwitch';
 import { FindBox } from '../shared/FindBox';
 import { useMoment } from '../shared/useMoment';
 import { PhysicalChoice } from './PhysicalChoice';
-import css from './PhysicalView.module.css';
+import css from './PhysicalToolbar.module.css';
 import {
   COLORS,
   type Found,

@@ -1,6 +1,7 @@
 import { duration } from '../../base/format';
 import { Time } from '../../ui/Time';
 
+/** When something began, and how long that was before the time that is looked at. */
 export function Since({ ns, at }: { ns: number; at: number | null }) {
   return (
     <>

@@ -13,6 +13,7 @@ import { resourceText } from './physicalNames';
 import { Since } from './Since';
 import { tasksAt } from './tasksAt';
 
+/** A worker at a time: what it runs, and what it holds. */
 export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer; at: number | null }) {
   const { worker, answer, at } = props;
   const [url] = useSessionUrl();
