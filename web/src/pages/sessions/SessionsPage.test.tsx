@@ -58,9 +58,11 @@ it('says how to record a first session', async () => {
 
 it('asks again after an error', async () => {
   let answer: object = failure(503, { code: 'busy', message: 'Busy.' });
-  await render(<SessionsPage />, { ...AT, answers: { '/sessions': () => answer } });
+  const { requests } = await render(<SessionsPage />, { ...AT, answers: { '/sessions': () => answer } });
   await screen.findByText('The server is busy with the same request.');
   answer = page(SESSION)['/sessions'];
+  const asked = requests.length;
   await click(screen.getByRole('button', { name: 'Try again' }));
+  expect(requests).toHaveLength(asked + 1);
   await screen.findByTestId('session-row');
 });

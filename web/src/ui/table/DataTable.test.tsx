@@ -58,10 +58,12 @@ it('opens a row by a click, and by j, k and Enter', async () => {
   expect(selected()).toBe('t1');
   await press('j');
   expect(selected()).toBe('t2');
-  await press('jkk');
+  await press('kk');
   expect(selected()).toBe('t0');
+  await press('j');
+  expect(selected()).toBe('t1');
   expect(onOpen).toHaveBeenCalledTimes(1);
-  await press('{Enter}');
+  await press('k{Enter}');
   expect(onOpen).toHaveBeenLastCalledWith(THREE[0], { follow: false });
 });
 
