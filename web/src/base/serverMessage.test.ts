@@ -11,12 +11,12 @@ function lookUp(key: string): unknown {
 const message = 'As the server says it.';
 
 it('finds the texts of a code, and of what is not found', () => {
-  expect(messageKey('server', { code: 'busy', message }, lookUp)).toBe('told.server.busy');
+  expect(messageKey('server', { code: 'busy', message }, lookUp)).toBe('serverMessage.server.busy');
   const params = { what: 'task', id: '12' };
   expect(messageKey('server', { code: 'not_found', message, params }, lookUp)).toBe(
-    'told.server.not_found_task',
+    'serverMessage.server.not_found_task',
   );
-  expect(messageKey('agent', { code: 'gone', message }, lookUp)).toBe('told.agent.gone');
+  expect(messageKey('agent', { code: 'gone', message }, lookUp)).toBe('serverMessage.agent.gone');
 });
 
 it('leaves the words of the server where texts would say less, or are not there', () => {
@@ -26,7 +26,7 @@ it('leaves the words of the server where texts would say less, or are not there'
   expect(messageKey('server', { code: null, message }, lookUp)).toBeNull();
   const params = { address: '10.0.0.1:6379' };
   expect(messageKey('server', { code: 'unreachable', message, params }, lookUp)).toBe(
-    'told.server.unreachable',
+    'serverMessage.server.unreachable',
   );
   expect(messageKey('server', { code: 'deadline', message, params }, lookUp)).toBeNull();
 });

@@ -15,7 +15,7 @@ export function messageKey(
 ): string | null {
   const params = message.params ?? {};
   const name = params.what === undefined ? message.code : `${message.code}_${params.what}`;
-  const key = `told.${of}.${name}`;
+  const key = `serverMessage.${of}.${name}`;
   const text = lookUp(`${key}.message`);
   if (typeof text !== 'string') return null;
   const names = [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name ?? '');

@@ -1,4 +1,3 @@
-import { Anchor } from '@mantine/core';
 import {
   IconAlertTriangle,
   IconCamera,
@@ -7,16 +6,17 @@ import {
   IconGauge,
   IconHelpCircle,
   IconInfoCircle,
-  IconRoute,
 } from '@tabler/icons-react';
-import type { TFunction } from 'i18next';
-import { type ReactNode, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Dropped, Lanes, Summary, Tracing } from '../api/types';
-import { clockTime, count, duration, shortId, time } from '../base/format';
-import type { Tone } from '../base/tokens';
-import { laneReason } from '../ui/Lane';
+import type { Summary } from '../api/types';
+import { count, duration } from '../base/format';
+import { Banner } from './Banner';
 import css from './Banners.module.css';
+import { LaneReasons } from './LaneReasons';
+import { isRepaired, Losses, repaired } from './Losses';
+import shared from './shell.module.css';
+import { TracingBanner } from './TracingBanner';
 
 /** Batches may wait this long before it is worth a word. ns. */
 const BEHIND = 5e9;
@@ -81,7 +81,7 @@ export function Banners({ summary }: { summary: Summary }) {
           details={
             <>
               <p>{t('banner.withoutEventsWhy')}</p>
-              <ul className={css.plainList}>
+              <ul className={shared.plainList}>
                 {silencedBy.map((one) => (
                   <li key={one.class_name} className="rs-break">
                     {one.class_name ?? t('banner.withoutEventsFunctions')} ({count(one.tasks)})
@@ -136,7 +136,7 @@ export function Banners({ summary }: { summary: Summary }) {
           tone={codes.some(away) ? 'waiting' : 'busy'}
           icon={<IconCamera size={16} />}
           details={
-            <ul className={css.plainList}>
+            <ul className={shared.plainList}>
               {codes.map((code) => (
                 <li key={code} data-code={code}>
                   {explain(code)}
@@ -164,154 +164,4 @@ function useLasts(is: boolean): boolean {
     return () => clearTimeout(timer);
   }, [is]);
   return lasts;
-}
-
-/** Processes whose objects and waits are not on record, and why. */
-function TracingBanner({ tracing, events }: { tracing: Tracing; events: boolean }) {
-  const { t } = useTranslation();
-  const all = tracing.traced + tracing.untraced;
-  if (!events || (tracing.untraced === 0 && tracing.said.length === 0)) return null;
-  return (
-    <Banner
-      testId="banner-tracing"
-      tone="quiet"
-      mild
-      icon={<IconRoute size={16} />}
-      details={
-        <ul className={css.plainList}>
-          {tracing.untraced > 0 && <li>{t('banner.untracedWhy')}</li>}
-          {tracing.said.map((said) => (
-            <li key={said.text} className="rs-break">
-              {said.text} ({count(said.workers)})
-            </li>
-          ))}
-        </ul>
-      }
-    >
-      {tracing.untraced === 0
-        ? t('banner.tracerSaid')
-        : tracing.traced === 0
-          ? t('banner.untracedAll')
-          : t('banner.untraced', { n: count(tracing.untraced), all: count(all) })}
-    </Banner>
-  );
-}
-
-/** Whether all losses were followed by a whole reading of the tasks from Ray’s control store. */
-function isRepaired(dropped: Dropped | null): boolean {
-  return dropped !== null && dropped.repaired_total >= dropped.total && !dropped.repaired_partly;
-}
-
-/** What was done about the losses. */
-function repaired(dropped: Dropped | null, t: TFunction): string {
-  if (dropped === null || dropped.repaired_ns === null || dropped.repaired_total < dropped.total)
-    return t('banner.notRepaired');
-  const at = time(dropped.repaired_ns);
-  return t(dropped.repaired_partly ? 'banner.repairedPartly' : 'banner.repaired', { at });
-}
-
-/** Why some nodes do not send in the fast form. */
-function LaneReasons({ lanes }: { lanes: Lanes }) {
-  const { t } = useTranslation();
-  return (
-    <table className="rs-plain-table">
-      <thead>
-        <tr>
-          <th>{t('banner.reason')}</th>
-          <th>{t('banner.exampleNode')}</th>
-          <th data-align="right">{t('banner.nodes')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {lanes.reasons.map((found) => (
-          <tr key={`${found.lane}|${found.code}|${found.reason}`}>
-            <td className="rs-break">{laneReason(t, found.code, found.reason)}</td>
-            <td className="rs-mono">{found.address ?? shortId(found.node_id)}</td>
-            <td data-align="right" className="rs-num">
-              {count(found.nodes)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Losses({ by }: { by: Dropped['by'] }) {
-  const { t, i18n } = useTranslation();
-  const timed = by.some((drop) => drop.first_ns !== null);
-  return (
-    <table className="rs-plain-table">
-      <thead>
-        <tr>
-          <th>{t('banner.source')}</th>
-          <th>{t('banner.reason')}</th>
-          {timed && <th>{t('banner.when')}</th>}
-          <th data-align="right">{t('banner.count')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {by.map((drop) => (
-          <tr key={`${drop.source}|${drop.reason}|${drop.event_type}`}>
-            <td className="rs-mono rs-break">{drop.source}</td>
-            <td className="rs-break" title={drop.reason}>
-              {i18n.exists(`banner.reasons.${drop.reason}`)
-                ? t(`banner.reasons.${drop.reason}` as 'banner.reasons.truncated')
-                : drop.reason}
-              {drop.event_type !== '' && <span className="rs-mono rs-dim"> {drop.event_type}</span>}
-            </td>
-            {timed && (
-              <td className="rs-num">
-                {drop.first_ns !== null && drop.last_ns !== null
-                  ? `${clockTime(drop.first_ns)} – ${clockTime(drop.last_ns)}`
-                  : '–'}
-              </td>
-            )}
-            <td data-align="right" className="rs-num">
-              {count(drop.count)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Banner(props: {
-  testId: string;
-  tone: Tone;
-  /** Worth knowing, no reason to worry. */
-  mild?: boolean;
-  icon: ReactNode;
-  children: ReactNode;
-  details?: ReactNode;
-}) {
-  const { t } = useTranslation();
-  const [open, setOpen] = useState(false);
-  return (
-    <div
-      className={css.banner}
-      data-testid={props.testId}
-      data-mild={props.mild || undefined}
-      style={{ '--rs-banner': `var(--rs-tone-${props.tone})` } as React.CSSProperties}
-      role="status"
-    >
-      <span className={css.icon}>{props.icon}</span>
-      <div className={css.text}>
-        <span>{props.children}</span>{' '}
-        {props.details && (
-          <Anchor
-            component="button"
-            type="button"
-            size={props.mild ? 'xs' : 'sm'}
-            onClick={() => setOpen(!open)}
-            aria-expanded={open}
-          >
-            {t(open ? 'common.hideDetails' : 'common.details')}
-          </Anchor>
-        )}
-        {open && <div className={css.details}>{props.details}</div>}
-      </div>
-    </div>
-  );
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { count } from '../base/format';
 import css from './SlowAnswer.module.css';
 
-/** Who waits longer than this for a first answer is told so, s. */
+/** A first answer that takes longer is announced. s. */
 const PATIENCE_S = 3;
 
 /** Says how long a first answer has taken so far, and lets it be cancelled: the server then stops reading. */
@@ -38,7 +38,8 @@ export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
   if (left.length === 0) return null;
   const retry = () => {
     setCancelled([]);
-    for (const query of left) void query.fetch();
+    // The query keeps its error; one that is cancelled again has none to report.
+    for (const query of left) query.fetch().catch(() => undefined);
   };
   return (
     <div className={css.notice} role="status" data-testid="slow-answer">

@@ -1,13 +1,4 @@
-import {
-  ActionIcon,
-  Autocomplete,
-  Button,
-  MultiSelect,
-  Popover,
-  Select,
-  Stack,
-  Tooltip,
-} from '@mantine/core';
+import { ActionIcon, Autocomplete, Button, MultiSelect, Popover, Stack, Tooltip } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { IconFilter, IconFilterX, IconX } from '@tabler/icons-react';
 import { type ReactNode, useMemo } from 'react';
@@ -18,7 +9,8 @@ import { fullTime, shortId } from '../base/format';
 import { STATE_ORDER } from '../base/tokens';
 import { FILTERS, type FilterName, withFilter } from '../base/url';
 import css from './FilterBar.module.css';
-import { type Choice, choices, jobLabel, nodeLabel, withChosen } from './filterChoices';
+import { FilterSelect } from './FilterSelect';
+import { choices, jobLabel, nodeLabel, withChosen } from './filterChoices';
 import { SearchField } from './SearchField';
 import { isDriver } from './taskColumns';
 import { useStateName } from './useStateName';
@@ -210,35 +202,6 @@ export function FilterBar(props: {
         {props.right}
       </div>
     </div>
-  );
-}
-
-export function FilterSelect(props: {
-  testId: string;
-  label: string;
-  data: (string | Choice)[];
-  value: string | undefined;
-  onChange: (value: string | null) => void;
-  wide?: boolean;
-}) {
-  const { t } = useTranslation();
-  return (
-    <Select
-      size="xs"
-      className={props.wide ? `${css.filter} ${css.wide}` : css.filter}
-      aria-label={props.label}
-      placeholder={props.label}
-      data={props.data}
-      value={props.value ?? null}
-      onChange={props.onChange}
-      searchable
-      clearable
-      limit={100}
-      nothingFoundMessage={t('filter.none')}
-      comboboxProps={{ width: 320, position: 'bottom-start' }}
-      data-on={props.value !== undefined || undefined}
-      data-testid={props.testId}
-    />
   );
 }
 

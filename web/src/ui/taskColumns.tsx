@@ -1,11 +1,11 @@
 import type { TFunction } from 'i18next';
 import type { Task } from '../api/types';
 import { CopyId } from './CopyId';
-import type { Column } from './columns';
 import { Dash } from './Dash';
 import { Duration } from './Duration';
 import { TaskState } from './TaskState';
 import { Time } from './Time';
+import type { Column } from './table/columns';
 
 export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
 

@@ -1,6 +1,6 @@
 /** Texts for the server's error codes (see ui/useServerMessage.ts). */
 export const enServerMessages = {
-  told: {
+  serverMessage: {
     server: {
       not_found_session: {
         message: 'Session {{id}} not found.',

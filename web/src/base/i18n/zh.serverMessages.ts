@@ -1,5 +1,5 @@
 export const zhServerMessages = {
-  told: {
+  serverMessage: {
     server: {
       not_found_session: {
         message: '会话 {{id}} 不存在。',

@@ -6,10 +6,12 @@ import { type Failures, OUTCOMES } from '../../api/types';
 import { count } from '../../base/format';
 import { type SessionUrl, toView, withFilter } from '../../base/url';
 import type { PageProps } from '../../shell/pages';
-import { ColumnChooser, DataTable, useColumnChoice } from '../../ui/DataTable';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { FilterBar, FilterSelect } from '../../ui/FilterBar';
+import { FilterBar } from '../../ui/FilterBar';
+import { FilterSelect } from '../../ui/FilterSelect';
+import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
+import { DataTable } from '../../ui/table/DataTable';
 import { useSessionUrl } from '../../ui/useUrl';
 import { failureColumns } from './failureColumns';
 import {

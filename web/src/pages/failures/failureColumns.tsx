@@ -4,9 +4,9 @@ import type { FailureGroup, Outcome } from '../../api/types';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { CopyId } from '../../ui/CopyId';
-import type { Column } from '../../ui/columns';
 import { Dash } from '../../ui/Dash';
 import { Time } from '../../ui/Time';
+import type { Column } from '../../ui/table/columns';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
 

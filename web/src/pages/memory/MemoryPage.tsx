@@ -32,11 +32,11 @@ export default function MemoryPage() {
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => (state.data?.state === 'being_read' ? 1_500 : 10_000),
   });
-  const told = memory.data;
-  if (memory.error !== null && told === undefined)
+  const answer = memory.data;
+  if (memory.error !== null && answer === undefined)
     return <ErrorPanel error={memory.error} onRetry={() => void memory.refetch()} />;
-  if (told === undefined) return <Loader size="sm" m="md" aria-label={t('nav.memory')} />;
-  if (!told.live) {
+  if (answer === undefined) return <Loader size="sm" m="md" aria-label={t('nav.memory')} />;
+  if (!answer.live) {
     return (
       <>
         <div className="rs-filters">
@@ -48,7 +48,7 @@ export default function MemoryPage() {
       </>
     );
   }
-  const totals = told.totals;
+  const totals = answer.totals;
   return (
     <>
       <div className="rs-filters">
@@ -75,30 +75,30 @@ export default function MemoryPage() {
           data-testid="memory-type"
         />
         <span className="rs-filters-right rs-dim rs-num rs-loaded">
-          {told.time_ns !== null && t('memory.asOf', { time: time(told.time_ns) })}
+          {answer.time_ns !== null && t('memory.asOf', { time: time(answer.time_ns) })}
         </span>
       </div>
       <div className={css.memory} data-testid="memory">
-        {told.state === 'being_read' && (
+        {answer.state === 'being_read' && (
           <p className={css.note} role="status" data-testid="memory-reading">
             <Loader size={12} mr={8} />
             {t('memory.reading', {
-              read: count(told.nodes.length - told.nodes_waiting),
-              total: count(told.nodes.length),
+              read: count(answer.nodes.length - answer.nodes_waiting),
+              total: count(answer.nodes.length),
             })}
           </p>
         )}
-        {told.references_read < told.references_total && (
+        {answer.references_read < answer.references_total && (
           <p className={css.note} role="status">
             {t('memory.truncated', {
-              read: count(told.references_read),
-              total: count(told.references_total),
+              read: count(answer.references_read),
+              total: count(answer.references_total),
             })}
           </p>
         )}
         <Section title={t('memory.stores')}>
           <div className={css.stores}>
-            {told.nodes
+            {answer.nodes
               .filter((store) => !store.waiting)
               .map((store) => (
                 <StoreBar key={store.node_id} store={store} />
@@ -120,11 +120,11 @@ export default function MemoryPage() {
             )
           }
         >
-          {by === 'call_site' && !told.call_sites && <p className={css.note}>{t('memory.noCallSites')}</p>}
-          {told.groups.length === 0 ? (
+          {by === 'call_site' && !answer.call_sites && <p className={css.note}>{t('memory.noCallSites')}</p>}
+          {answer.groups.length === 0 ? (
             <EmptyState icon={<IconMoodEmpty size={26} />} title={t('memory.none')} />
           ) : (
-            <GroupTable memory={told} by={by as Grouping} />
+            <GroupTable memory={answer} by={by as Grouping} />
           )}
         </Section>
         <Section
@@ -152,15 +152,15 @@ export default function MemoryPage() {
           }
         >
           <p className={css.note}>{t('memory.suspectsText')}</p>
-          {told.suspects.length === 0 ? (
+          {answer.suspects.length === 0 ? (
             <p className="rs-dim rs-memory-none">{t('memory.noSuspects')}</p>
           ) : (
-            <SuspectTable suspects={told.suspects} />
+            <SuspectTable suspects={answer.suspects} />
           )}
         </Section>
-        {told.objects.length > 0 && (
+        {answer.objects.length > 0 && (
           <Section title={t('memory.largest')}>
-            <ObjectTable objects={told.objects} />
+            <ObjectTable objects={answer.objects} />
           </Section>
         )}
       </div>

@@ -1,35 +1,22 @@
 import { Loader, Select } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Cells, MEASURES, type Measure } from '../../api/nodes';
-import { bytes, count } from '../../base/format';
+import { type Cells, MEASURES } from '../../api/nodes';
+import { count } from '../../base/format';
 import type { Box } from '../../base/grid';
 import { NONE } from '../../base/grid';
 import { withSettings } from '../../base/url';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { percentText } from '../../ui/Meter';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
+import { MachineTooltip, type Spot } from './MachineTooltip';
 import css from './MachineView.module.css';
-import {
-  cellOf,
-  drawMachine,
-  MARGIN,
-  type Machine,
-  machineGrid,
-  machineOf,
-  nodeValue,
-  workerBoxes,
-  workerValue,
-} from './machine';
-import { NoNodes } from './NodesTable';
+import { cellOf, MARGIN, machineGrid, machineOf, workerBoxes } from './machine';
+import { drawMachine } from './machineDraw';
+import { NoNodes } from './NoNodes';
 import { useCells } from './useNodes';
 
-interface Spot {
-  node: number;
-  worker: number;
-}
 const NOWHERE: Spot = { node: NONE, worker: NONE };
 
 /** Every node and every worker as cells, coloured by what they use. */
@@ -185,79 +172,8 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
         data-testid="machine-canvas"
       >
         <canvas ref={canvas} aria-hidden />
-        {hover !== null && <Tip machine={machine} measure={measure} size={size} {...hover} />}
+        {hover !== null && <MachineTooltip machine={machine} measure={measure} size={size} {...hover} />}
       </div>
-    </div>
-  );
-}
-
-function Tip(props: { machine: Machine; measure: Measure; size: Size; x: number; y: number } & Spot) {
-  const { machine, node, worker, x, y, size } = props;
-  const { t } = useTranslation();
-  const { cells } = machine;
-  const dead = cells.dead[node - cells.nodes.id.length];
-  const style = {
-    left: x + 14,
-    top: y + 14,
-    ...(x > size.width - 260 && { left: undefined, right: size.width - x + 10 }),
-    ...(y > size.height - 130 && { top: undefined, bottom: size.height - y + 10 }),
-  };
-  const { measured, workers } = cells;
-  const runs = cells.functions[workers.function[worker] ?? NONE];
-  const actor = cells.classes[workers.actor_class[worker] ?? NONE];
-  return (
-    <div className="rs-phys-tip" style={style} role="status" data-testid="machine-tip">
-      {dead !== undefined ? (
-        <>
-          <b>{dead.name ?? dead.id.slice(0, 12)}</b>
-          <div className="rs-dim">{dead.id.slice(0, 12)}…</div>
-          <div>
-            {t('nodes.deadCell')}
-            {dead.death_reason !== null && `: ${dead.death_reason}`}
-          </div>
-        </>
-      ) : worker === NONE ? (
-        <>
-          <b>{machine.names[node]}</b> {cells.nodes.is_head[node] && t('nodes.head')}
-          <div className="rs-dim">{cells.nodes.id[node]?.slice(0, 12)}…</div>
-          {MEASURES.filter((one) => (measured.nodes[one][node] ?? -1) >= 0).map((one) => (
-            <div key={one} className={css.line}>
-              <span>{t(`nodes.${one}`)}</span>
-              <span className="rs-num">{percentText(measured.nodes[one][node])}</span>
-            </div>
-          ))}
-          {nodeValue(machine, node) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
-          <div className={css.line}>
-            <span>{t('nodes.workers')}</span>
-            <span className="rs-num">{count(cells.nodes.workers[node])}</span>
-          </div>
-        </>
-      ) : (
-        <>
-          <b>{actor ?? runs ?? t('nodes.idle')}</b>
-          <div className="rs-dim">
-            {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {machine.names[node]}
-          </div>
-          {runs !== undefined && actor !== undefined && <div>{t('nodes.running', { name: runs })}</div>}
-          <div className={css.line}>
-            <span>{t('nodes.cpu')}</span>
-            <span className="rs-num">{percentText(measured.cpu[worker])}</span>
-          </div>
-          <div className={css.line}>
-            <span>{t('nodes.memory')}</span>
-            <span className="rs-num">
-              {(measured.memory[worker] ?? -1) < 0 ? '–' : bytes(measured.memory[worker])}
-            </span>
-          </div>
-          {(measured.gpu_memory[worker] ?? 0) > 0 && (
-            <div className={css.line}>
-              <span>{t('nodes.gpu_memory')}</span>
-              <span className="rs-num">{bytes(measured.gpu_memory[worker])}</span>
-            </div>
-          )}
-          {workerValue(machine, worker) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
-        </>
-      )}
     </div>
   );
 }

@@ -10,8 +10,10 @@ import { Meter, ofText, rateText } from '../../ui/Meter';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeCards.module.css';
-import { HeadBadge, NoNodes, nodeTitle } from './NodesTable';
+import { HeadBadge } from './NodeName';
+import { NoNodes } from './NoNodes';
 import shared from './nodes.module.css';
+import { nodeTitle } from './nodeTitle';
 
 /** Each node as a card with all that is measured of it. */
 export function NodeCards(props: {

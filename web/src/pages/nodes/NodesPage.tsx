@@ -5,15 +5,18 @@ import { MODES, type Mode, type NodeRow } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
 import { useLiveList } from '../../api/useLiveList';
 import { withFilter, withSettings } from '../../base/url';
-import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
-import { LiveTable, TableCount, useSort } from '../../ui/LiveTable';
 import { SearchField } from '../../ui/SearchField';
+import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
+import { LiveTable, useSort } from '../../ui/table/LiveTable';
+import { TableCount } from '../../ui/table/TableCount';
 import { useSessionUrl } from '../../ui/useUrl';
 import { ClusterResources } from './ClusterResources';
 import { MachineView } from './MachineView';
 import { NodeCards } from './NodeCards';
 import { NodePanel } from './NodePanel';
-import { NoNodes, nodeKey, useNodeColumns } from './NodesTable';
+import { NoNodes } from './NoNodes';
+import { useNodeColumns } from './nodeColumns';
+import { nodeKey } from './nodeTitle';
 
 /** Nodes as a table, as cards, as cells, and what the cluster has to give. */
 export default function NodesPage() {

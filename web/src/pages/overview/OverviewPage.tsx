@@ -15,10 +15,13 @@ import { useCatalogue, useMetricNames } from '../../ui/charts/useMetrics';
 import { Link } from '../../ui/Link';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
+import { AlertsPanel, isFiring } from './AlertsPanel';
+import { EventsPanel } from './EventsPanel';
+import { FailuresPanel } from './FailuresPanel';
 import { failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
-import { AlertsPanel, EventsPanel, FailuresPanel, isFiring, PendingPanel } from './ListPanels';
 import css from './OverviewPage.module.css';
+import { PendingPanel } from './PendingPanel';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
 
 /** What is said of failures is about so long before the newest on record. */

@@ -12,13 +12,16 @@ import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, parse } from '../../ui/Value';
 import { WhyPending } from '../../ui/WhyPending';
+import { Annotations } from './Annotations';
 import { AttemptError } from './AttemptError';
 import { AttemptIdentity } from './AttemptIdentity';
 import css from './AttemptView.module.css';
 import { CallPath } from './CallPath';
+import { DataFlow } from './DataFlow';
+import { Scheduling } from './Scheduling';
 import { SpanBars } from './SpanBars';
 import { TaskChildren } from './TaskChildren';
-import { Annotations, DataFlow, Scheduling, Waits } from './TaskFlow';
+import { Waits } from './Waits';
 
 /** Spans that are drawn; the API has more, and says how many. */
 const SHOWN = 100;

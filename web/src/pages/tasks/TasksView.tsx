@@ -4,10 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
 import type { Summary, Task } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
-import { ColumnChooser, useColumnChoice } from '../../ui/DataTable';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterBar } from '../../ui/FilterBar';
-import { LiveTable, TableCount, useSort } from '../../ui/LiveTable';
+import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
+import { LiveTable, useSort } from '../../ui/table/LiveTable';
+import { TableCount } from '../../ui/table/TableCount';
 import { taskColumns, taskKey, useTypeName } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 

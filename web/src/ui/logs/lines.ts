@@ -28,7 +28,7 @@ export function started(page: LogPage): Loaded {
   };
 }
 
-/** With the page behind: a last line that was still being written is told again, and replaced. */
+/** With the page behind: a last line that was still being written comes again, and is replaced. */
 export function withAfter(loaded: Loaded, page: LogPage): Loaded {
   if (page.lines.length === 0 && page.next === loaded.next)
     return page.size === loaded.last.size && page.live === loaded.last.live

@@ -7,21 +7,11 @@ import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import { useSessionUrl } from '../../ui/useUrl';
+import { FlameCallers } from './FlameCallers';
+import { FlameList } from './FlameList';
 import css from './FlamePanel.module.css';
-import {
-  type FlameAnswer,
-  type FlameFrame,
-  type FlameTree,
-  largest,
-  type Node,
-  scaleOf,
-  shareText,
-} from './flame';
+import { type FlameAnswer, type FlameFrame, type Node, scaleOf, shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
-import { useSandwich } from './useFlame';
-
-/** How many callers or callees are listed. */
-const LISTED = 8;
 
 /** The frame that is zoomed into: its numbers, who called its function and what that called, and ways on. */
 export function FlamePanel(props: {
@@ -130,9 +120,15 @@ export function FlamePanel(props: {
         </p>
       )}
       {name !== null && frame.baseline_value === null ? (
-        <Around {...props} name={name} />
+        <FlameCallers
+          answer={answer}
+          name={name}
+          nodes={props.nodes}
+          params={props.params}
+          onZoom={props.onZoom}
+        />
       ) : (
-        <List
+        <FlameList
           title={t('flame.below')}
           testId="flame-below"
           items={node.children.map((child) => child.frame)}
@@ -164,100 +160,4 @@ function changeOf(frame: FlameFrame, scale: number): { by: number; text: string 
   const by = frame.value - before;
   if (before === 0 || by === 0) return { by, text: '' };
   return { by, text: `${by > 0 ? '+' : '−'}${shareText(Math.abs(by), before)}` };
-}
-
-function Around(props: Parameters<typeof FlamePanel>[0] & { name: string }) {
-  const { t } = useTranslation();
-  const { answer, name, nodes, onZoom } = props;
-  const found = useSandwich(props.params, answer.weight, name).data;
-  if (found === undefined) return null;
-  const text = (value: number) => valueText(value, found.weight);
-  const pick = (frame: FlameFrame) => {
-    const to = frame.name === null ? undefined : largest(nodes.values(), frame.name)?.frame.id;
-    if (frame.kind === 'driver' || to !== undefined) onZoom(to);
-  };
-  const can = (frame: FlameFrame) =>
-    frame.kind === 'driver' || (frame.name !== null && largest(nodes.values(), frame.name) !== undefined);
-  return (
-    <>
-      <List
-        title={t('flame.callers')}
-        testId="flame-callers"
-        items={firstRow(found.callers)}
-        whole={found.value}
-        text={text}
-        onPick={pick}
-        can={can}
-      />
-      <List
-        title={t('flame.callees')}
-        testId="flame-callees"
-        items={firstRow(found.callees)}
-        whole={found.value}
-        text={text}
-        onPick={pick}
-        can={can}
-      />
-    </>
-  );
-}
-
-/** The frames right under the top of a tree. */
-function firstRow(tree: FlameTree): FlameFrame[] {
-  return tree.frames.filter((frame) => frame.parent !== null && frame.parent === tree.frames[0]?.id);
-}
-
-function List(props: {
-  title: string;
-  testId: string;
-  items: FlameFrame[];
-  whole: number;
-  text: (value: number) => string;
-  onPick: (frame: FlameFrame) => void;
-  can?: (frame: FlameFrame) => boolean;
-  /** How a frame differs from what it is compared with; then the largest change comes first. */
-  change?: ((frame: FlameFrame) => { by: number; text: string }) | undefined;
-}) {
-  const { t } = useTranslation();
-  const nameOf = useFrameName();
-  const size = (frame: FlameFrame) => Math.max(frame.value, frame.baseline_value ?? 0);
-  const { change } = props;
-  const weight = change === undefined ? size : (frame: FlameFrame) => Math.abs(change(frame).by);
-  const sorted = props.items
-    .filter((frame) => size(frame) > 0)
-    .sort((a, b) => weight(b) - weight(a) || size(b) - size(a));
-  return (
-    <section className="rs-flame-list" data-testid={props.testId}>
-      <h3>{props.title}</h3>
-      {sorted.length === 0 && <p className="rs-dim">{t('flame.none')}</p>}
-      <ul>
-        {sorted.slice(0, LISTED).map((frame) => (
-          <li key={frame.id}>
-            <button
-              type="button"
-              disabled={frame.kind === 'other' || props.can?.(frame) === false}
-              onClick={() => props.onPick(frame)}
-            >
-              <span
-                className="rs-flame-bar"
-                style={{
-                  width: `${props.whole > 0 ? Math.min(100, (100 * frame.value) / props.whole) : 0}%`,
-                }}
-              />
-              <span className="rs-ellipsis" title={nameOf(frame)}>
-                {nameOf(frame)}
-              </span>
-              <span className="rs-num">{props.text(frame.value)}</span>
-              <span className="rs-num rs-dim">
-                {change === undefined ? shareText(frame.value, props.whole) : change(frame).text}
-              </span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      {sorted.length > LISTED && (
-        <p className="rs-dim">{t('flame.moreOf', { n: count(sorted.length - LISTED) })}</p>
-      )}
-    </section>
-  );
 }

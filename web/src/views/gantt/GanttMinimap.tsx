@@ -6,7 +6,7 @@ import type { Span } from '../shared/span';
 import css from './GanttMinimap.module.css';
 import shared from './gantt.module.css';
 import type { Gantt } from './ganttData';
-import { drawUtilisation } from './ganttDraw';
+import { drawUtilisation } from './ganttMinimapDraw';
 
 /** The whole execution: how much ran at a time, and the window in it. Drag to choose another window. */
 export function GanttMinimap(props: {

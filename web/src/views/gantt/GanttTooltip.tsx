@@ -1,10 +1,44 @@
 import { useTranslation } from 'react-i18next';
 import { count, duration, shortId } from '../../base/format';
+import type { Size } from '../../ui/canvas';
+import css from './GanttTooltip.module.css';
 import shared from './gantt.module.css';
 import type { Gantt, GanttLane } from './ganttData';
+import type { GanttModel } from './useGanttModel';
 
-/** What is under the pointer. */
-export function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: number | undefined }) {
+/** What is under the pointer, beside it: a bar, or (left of the bars) the name of a lane. */
+export function GanttTooltip(props: {
+  model: GanttModel;
+  size: Size;
+  /** Where the bars begin, px. */
+  left: number;
+  x: number;
+  y: number;
+  lane: number;
+  bar: number;
+}) {
+  const { x, y, bar, size } = props;
+  const { data, index, lanes, labels } = props.model;
+  const lane = x < props.left ? lanes.get(props.lane) : undefined;
+  if (data === undefined || (bar < 0 && lane === undefined)) return null;
+  return (
+    <div
+      className={css.tip}
+      style={{
+        left: Math.min(x + 14, Math.max(0, size.width - 290)),
+        top: Math.min(y + 16, Math.max(0, size.height - 110)),
+      }}
+    >
+      {bar >= 0 ? (
+        <BarTooltip data={data} bar={bar} detail={index?.detail.get(bar)} />
+      ) : (
+        lane && <LaneTooltip lane={lane} text={labels.get(props.lane)?.text ?? ''} />
+      )}
+    </div>
+  );
+}
+
+function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: number | undefined }) {
   const { t } = useTranslation();
   const { bars } = data;
   const n = bars.count[bar] as number;
@@ -38,7 +72,7 @@ export function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; de
   );
 }
 
-export function LaneTooltip({ lane, text }: { lane: GanttLane; text: string }) {
+function LaneTooltip({ lane, text }: { lane: GanttLane; text: string }) {
   const { t } = useTranslation();
   return (
     <>

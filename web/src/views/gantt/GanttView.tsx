@@ -1,34 +1,31 @@
-import { Button, NativeSelect, SegmentedControl, Tooltip } from '@mantine/core';
-import { IconArrowsHorizontal, IconChartBar, IconKeyboard, IconRoute } from '@tabler/icons-react';
+import { IconChartBar } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
 import { useCriticalPath } from '../../api/criticalPath';
 import type { Summary } from '../../api/types';
-import { count, duration } from '../../base/format';
 import { type FilterName, withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import { isDriver } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
-import { FindBox } from '../shared/FindBox';
 import { formatRange, parseRange, rangeOf, spanOf } from '../shared/range';
 import { SaveMenu } from '../shared/SaveMenu';
 import { relative, type Span } from '../shared/span';
 import { GanttChart } from './GanttChart';
 import { GanttMinimap } from './GanttMinimap';
+import { GanttNote } from './GanttNote';
 import { GanttPath } from './GanttPath';
 import { GanttRange } from './GanttRange';
+import { GanttToolbar, LEVELS } from './GanttToolbar';
 import css from './GanttView.module.css';
 import { nameMatcher, tileOf } from './gantt';
 import shared from './gantt.module.css';
-import { type Gantt, type GanttLane, KINDS, type Kind, LANE_STEP, useGantt } from './ganttData';
+import { type GanttLane, KINDS, type Kind, LANE_STEP, useGantt } from './ganttData';
 import { useGanttWindow } from './useGanttWindow';
 import { useRange } from './useRange';
 
-/** Down to which level of calls lanes are told apart; without one all are. */
-const LEVELS = ['1', '2', '3', '4', '6', '10'] as const;
 /** What a lane alone is to the filters. */
 const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
   worker: 'worker_id',
@@ -97,8 +94,8 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
   const statistics = useRange(url.session, url.filters, by, levels, range);
   const rangeSpan = spanOf(zero, range);
   const onRange = (next: Span | null) => {
-    const told = next === null || zero === null ? null : rangeOf(zero, next.begin, next.end);
-    change((before) => withSettings(before, { range: told === null ? undefined : formatRange(told) }));
+    const chosen = next === null || zero === null ? null : rangeOf(zero, next.begin, next.end);
+    change((before) => withSettings(before, { range: chosen === null ? undefined : formatRange(chosen) }));
   };
   const find = url.settings?.find ?? '';
   const matches = useMemo(() => nameMatcher(find), [find]);
@@ -123,68 +120,21 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
       change((before) => ({ ...before, task: longest.task_id, attempt: longest.attempt }));
   };
 
-  const tools = (
-    <>
-      <FindBox view="gantt" label={t('range.find')} />
-      <SegmentedControl
-        size="xs"
-        aria-label={t('gantt.by')}
-        data={KINDS.map((kind) => ({ value: kind, label: t(`gantt.kind.${kind}`) }))}
-        value={by}
-        onChange={(value) =>
-          change((before) => withSettings(before, { by: value === 'worker' ? undefined : value }))
-        }
-        data-testid="gantt-by"
-      />
-      {by === 'path' && (
-        <NativeSelect
-          size="xs"
-          aria-label={t('range.levels')}
-          title={t('range.levels')}
-          value={levels ?? ''}
-          data={[
-            { value: '', label: t('range.allLevels') },
-            ...LEVELS.map((value) => ({ value, label: t('range.toLevel', { n: value }) })),
-          ]}
-          onChange={(event) => {
-            const { value } = event.currentTarget;
-            change((before) => withSettings(before, { levels: value || undefined }));
-          }}
-          data-testid="gantt-levels"
-        />
-      )}
-      <Button
-        size="compact-sm"
-        variant={withPath ? 'filled' : 'default'}
-        leftSection={<IconRoute size={15} />}
-        aria-pressed={withPath}
-        onClick={() => change((before) => withSettings(before, { path: withPath ? undefined : '1' }))}
-        data-testid="gantt-path-toggle"
-      >
-        {t('gantt.path')}
-      </Button>
-      <Button
-        size="compact-sm"
-        variant="default"
-        leftSection={<IconArrowsHorizontal size={15} />}
-        disabled={window === null}
-        onClick={() => onMove(null)}
-        data-testid="gantt-fit"
-      >
-        {t('gantt.fit')}
-      </Button>
-      <SaveMenu
-        view="gantt"
-        disabled={!data}
-        picture={chart}
-        data={{ gantt: data, critical_path: path.data }}
-      />
-    </>
-  );
-
   return (
     <div className={`rs-view ${css.page}`} data-testid="gantt">
-      <FilterBar summary={summary} right={tools} />
+      <FilterBar
+        summary={summary}
+        right={
+          <GanttToolbar by={by} levels={levels} canFit={window !== null} onFit={() => onMove(null)}>
+            <SaveMenu
+              view="gantt"
+              disabled={!data}
+              picture={chart}
+              data={{ gantt: data, critical_path: path.data }}
+            />
+          </GanttToolbar>
+        }
+      />
       {data ? (
         <GanttMinimap utilisation={data.utilisation} whole={whole} window={shown} onWindow={onMove} />
       ) : (
@@ -230,7 +180,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
           )}
           <p className={`${css.note} rs-dim`} data-testid="gantt-note">
             {data && data.attempts > 0 ? (
-              <Note data={data} window={shown} />
+              <GanttNote data={data} window={shown} />
             ) : (
               (data === undefined && query.isFetching && t('gantt.reading')) || '\u00a0'
             )}
@@ -257,31 +207,5 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
         )}
       </div>
     </div>
-  );
-}
-
-/** What the picture shows, and what it does not. */
-function Note({ data, window }: { data: Gantt; window: Span }) {
-  const { t } = useTranslation();
-  const folded = data.lanes.reduce((sum, lane) => sum + lane.folded, 0);
-  return (
-    <>
-      <span data-testid="gantt-count" data-total={data.attempts}>
-        {t('gantt.shown', {
-          n: count(data.attempts),
-          lanes: count(data.lanes_total),
-          span: duration(window.end - window.begin),
-        })}
-      </span>
-      {data.merged > 0 &&
-        ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
-      {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
-      {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
-      <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
-        <button type="button" className={`${css.keys} rs-link`} aria-label={t('gantt.keysTitle')}>
-          <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}
-        </button>
-      </Tooltip>
-    </>
   );
 }

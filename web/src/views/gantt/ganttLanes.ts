@@ -7,13 +7,13 @@ import { useTask } from '../../api/queries';
 import { count, shortId } from '../../base/format';
 import { rowIndex } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
-import type { Arrow } from './ganttDraw';
+import type { Arrow } from './ganttScene';
 
 const MOST_ARROWS = 60;
 
 export const keyOf = (task: string, attempt: number) => `${task}:${attempt}`;
 
-/** All lanes that were told so far: as tall as they ever were, so that nothing below moves back and forth. */
+/** All lanes that came so far: as tall as they ever were, so that nothing below moves back and forth. */
 export function useKnownLanes(data: Gantt | undefined): ReadonlyMap<number, GanttLane> {
   const [known, setKnown] = useState<{ of: Gantt | undefined; lanes: Map<number, GanttLane> }>({
     of: undefined,

@@ -2,7 +2,7 @@
 
 import type { Palette, Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
-import { type Scene, xOf } from './ganttDraw';
+import { type Scene, xOf } from './ganttScene';
 
 const HANDLE = 6;
 

@@ -13,28 +13,25 @@ import {
 } from '@xyflow/react';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { bytes, count, duration } from '../../base/format';
+import { count, duration } from '../../base/format';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './LogicalCanvas.module.css';
 import { type Box, edgeTypes, type Line, nodeTypes, Unfold } from './LogicalNodes';
-import { depthOf, EDGE_DEPTH, type Places } from './logicalLayout';
+import { toEdges } from './logicalEdges';
+import { type Focus, focusOf } from './logicalFocus';
+import { depthOf, type Places } from './logicalLayout';
 import {
-  hottest,
   isBox,
   type LogicalAnswer,
   type LogicalNode,
   matches,
-  membersOf,
   type Shown,
-  strokeOf,
   type Weight,
   weigh,
 } from './logicalModel';
 import { nodeName } from './logicalNames';
 
-/** More edges than this are labelled only where they carry much or belong to the selected node. */
-const LABELLED = 12;
 const FIT = { padding: 0.08, maxZoom: 1 };
 
 export interface CanvasProps {
@@ -159,31 +156,6 @@ function nameOf(graph: LogicalAnswer, id: string, name: (node: LogicalNode) => s
   return node === undefined ? id : name(node);
 }
 
-/** What stands out while the rest steps back: `ends` lights the edges at them, `nodes` the nodes. */
-interface Focus {
-  ends: Set<string>;
-  nodes: Set<string>;
-}
-
-function focusOf(
-  graph: LogicalAnswer,
-  found: Set<string> | null,
-  selected: string | undefined,
-): Focus | null {
-  if (found !== null) {
-    const ends = new Set([...found].flatMap((id) => [...membersOf(graph.nodes, id)]));
-    return { ends, nodes: ends };
-  }
-  if (selected === undefined) return null;
-  const ends = membersOf(graph.nodes, selected);
-  const nodes = new Set(ends);
-  for (const edge of [...graph.calls, ...graph.data]) {
-    if (ends.has(edge.source)) nodes.add(edge.target);
-    if (ends.has(edge.target)) nodes.add(edge.source);
-  }
-  return { ends, nodes };
-}
-
 function useNodes(
   { graph, places, weight, selected }: CanvasProps,
   found: Set<string> | null,
@@ -230,68 +202,4 @@ function useNodes(
 function isOfTask(node: LogicalNode, task: string | undefined, func: string | null): boolean {
   if (node.kind === 'call') return task !== undefined && node.task_id === task;
   return func !== null && node.name === func && (node.kind === 'function' || !isBox(node));
-}
-
-function toEdges(
-  graph: LogicalAnswer,
-  places: Places,
-  shown: Shown,
-  focus: Focus | null,
-  name: (id: string) => string,
-): Line[] {
-  const calls = shown.calls ? graph.calls : [];
-  const data = shown.data ? graph.data : [];
-  const few = calls.length + data.length <= LABELLED;
-  const line = (
-    edge: { id: string; source: string; target: string },
-    kind: 'call' | 'data',
-    value: number,
-    most: number,
-    hot: Set<string>,
-    label: string,
-    told: string,
-  ): Line[] => {
-    const source = places.get(edge.source);
-    const target = places.get(edge.target);
-    if (source === undefined || target === undefined) return [];
-    const isNear = focus !== null && (focus.ends.has(edge.source) || focus.ends.has(edge.target));
-    const isHot = hot.has(edge.id);
-    return [
-      {
-        id: edge.id,
-        source: edge.source,
-        target: edge.target,
-        type: 'logical',
-        selectable: false,
-        zIndex: EDGE_DEPTH,
-        data: {
-          kind,
-          source,
-          target,
-          isSelf: edge.source === edge.target,
-          stroke: strokeOf(value, most),
-          label: few || isHot || isNear ? label : null,
-          title: `${name(edge.source)} → ${name(edge.target)}\n${told}`,
-          isHot,
-          isDim: focus !== null && !isNear,
-        },
-      },
-    ];
-  };
-  const hotCalls = hottest(calls, (edge) => edge.attempts);
-  const hotData = hottest(data, (edge) => edge.bytes);
-  const mostCalls = Math.max(0, ...calls.map((edge) => edge.attempts));
-  const mostBytes = Math.max(0, ...data.map((edge) => edge.bytes));
-  return [
-    ...calls.flatMap((edge) => {
-      const label = `${count(edge.attempts)}×`;
-      const latency = `p50 ${duration(edge.total_p50_ns)}, p95 ${duration(edge.total_p95_ns)}`;
-      return line(edge, 'call', edge.attempts, mostCalls, hotCalls, label, `${label} · ${latency}`);
-    }),
-    ...data.flatMap((edge) => {
-      const label = bytes(edge.bytes);
-      const told = `${count(edge.objects)}× · ${label}`;
-      return line(edge, 'data', edge.bytes, mostBytes, hotData, label, told);
-    }),
-  ];
 }

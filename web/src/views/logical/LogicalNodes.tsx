@@ -16,7 +16,8 @@ import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import { StackedBar } from '../../ui/StackedBar';
 import css from './LogicalNodes.module.css';
-import { edgeShape, type Rect } from './logicalLayout';
+import { edgeShape } from './logicalEdgeShape';
+import type { Rect } from './logicalLayout';
 import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
 import { nodeName } from './logicalNames';
 

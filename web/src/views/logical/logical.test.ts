@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseUrl, type SessionUrl } from '../../base/url';
+import { edgeShape } from './logicalEdgeShape';
 import { toSvg } from './logicalExport';
-import { edgeShape, keepKnown, LEAF, type Places, type Rect, toElk } from './logicalLayout';
+import { keepKnown, LEAF, type Places, type Rect, toElk } from './logicalLayout';
 import {
   around,
   attemptsOf,

@@ -5,7 +5,8 @@ import { stateColors, surfaceColors, toneColors } from '../../base/tokens';
 import { xmlText } from '../../base/xml';
 import type { Scheme } from '../../ui/canvas';
 import { orderedStates } from '../../ui/StackedBar';
-import { depthOf, edgeShape, type Places } from './logicalLayout';
+import { edgeShape } from './logicalEdgeShape';
+import { depthOf, type Places } from './logicalLayout';
 import { isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
 
 const MARGIN = 24;
@@ -35,8 +36,8 @@ export function toSvg(
   const surface = (key: keyof typeof surfaceColors) => surfaceColors[key][scheme];
   const ink = scheme === 'light' ? '#1d2733' : '#d5dae1';
   const parts: string[] = [];
-  const text = (x: number, y: number, told: string, more = '') =>
-    `<text x="${x}" y="${y}" fill="${ink}" ${more}>${xmlText(told)}</text>`;
+  const text = (x: number, y: number, content: string, more = '') =>
+    `<text x="${x}" y="${y}" fill="${ink}" ${more}>${xmlText(content)}</text>`;
 
   for (const node of [...graph.nodes].sort((a, b) => depthOf(a) - depthOf(b))) {
     const rect = places.get(node.id);

@@ -173,7 +173,7 @@ export function matches(node: LogicalNode, text: string): boolean {
     node.task_id,
     node.job_id,
     node.kind === 'class' ? node.class_name : null,
-  ].some((told) => told?.toLowerCase().includes(wanted));
+  ].some((value) => value?.toLowerCase().includes(wanted));
 }
 
 /** A node and all that is inside it. */

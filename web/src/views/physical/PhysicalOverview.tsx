@@ -8,9 +8,9 @@ import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './PhysicalOverview.module.css';
-import { Usage } from './PhysicalPanel';
 import { type Color, numeric, type Physical, type Transfers } from './physical';
-import { groupColor } from './physicalDraw';
+import { groupColor } from './physicalColor';
+import { ReservedResources } from './ReservedResources';
 
 /** Names of a legend, and pairs of nodes, that are listed. */
 const NAMED = 12;
@@ -31,7 +31,7 @@ export function ClusterSums({ data }: { data: Physical }) {
   }, [data.nodes]);
   return (
     <Section title={t('physical.cluster')}>
-      <Usage node={sums} />
+      <ReservedResources node={sums} />
       <p className={`rs-dim ${css.note}`}>
         {t('physical.notMeasured')} <Link to={toView(url, 'nodes')}>{t('nodes.useOfNodes')}</Link>
       </p>

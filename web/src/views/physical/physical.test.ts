@@ -156,7 +156,7 @@ test('what is measured is a part of a core or of the memory of the node', () => 
   expect(measuredShare(data, 'cpu', 1)).toBe(2.5);
   expect(measuredShare(data, 'memory', 1)).toBe(0.5);
   expect(measuredShare(data, 'gpu_memory', 1)).toBe(0.5);
-  // Nobody told, or the node has no GPU, or it is of the past.
+  // Unknown, or the node has no GPU, or it is of the past.
   expect(measuredShare(data, 'cpu', 2)).toBeNull();
   expect(measuredShare(data, 'gpu_memory', 0)).toBeNull();
   expect(measuredShare({ ...data, measured: null }, 'cpu', 1)).toBeNull();
@@ -182,11 +182,11 @@ test('nodes and bundles come by columns, with places in lists', () => {
     amounts: [{ CPU: 4 }],
     workers: { ...data.workers, annotation: [] },
   } as unknown as PhysicalAnswer;
-  const told = unpack(packed);
-  expect(told.nodes).toEqual(
+  const unpacked = unpack(packed);
+  expect(unpacked.nodes).toEqual(
     data.nodes.map((one, at) => ({ ...one, total: at === 0 ? null : { CPU: 4 }, used: { CPU: 4 } })),
   );
-  expect(told.bundles).toEqual(
+  expect(unpacked.bundles).toEqual(
     data.bundles.map((one, at) => ({
       ...one,
       group: 'g',
@@ -194,6 +194,6 @@ test('nodes and bundles come by columns, with places in lists', () => {
       resources: at === 0 ? { CPU: 4 } : null,
     })),
   );
-  expect(told.workers.annotation).toEqual(data.workers.key.map(() => NONE));
-  expect(told).not.toHaveProperty('amounts');
+  expect(unpacked.workers.annotation).toEqual(data.workers.key.map(() => NONE));
+  expect(unpacked).not.toHaveProperty('amounts');
 });

@@ -120,7 +120,7 @@ export type Color =
 export const MEASURED_NAMES = ['cpu', 'memory', 'gpu_memory'] as const;
 export type MeasuredName = (typeof MEASURED_NAMES)[number];
 
-/** What a worker uses, as a part of one core or of its node's memory; null: nobody told. */
+/** What a worker uses, as a part of one core or of its node's memory; null if unknown. */
 export function measuredShare(data: Physical, name: MeasuredName, worker: number): number | null {
   const { measured } = data;
   if (measured === null) return null;
@@ -181,7 +181,7 @@ export function orderOf(data: Physical, order: string | undefined): number[] {
   });
 }
 
-/** The part of a node's resource that is reserved; null if it has none of it or nobody told. */
+/** The part of a node's resource that is reserved; null if it has none of it or that is unknown. */
 export function usedShare(node: PhysicalNode, name: string): number | null {
   const total = node.total?.[name];
   return total === undefined || total <= 0 ? null : (node.used[name] ?? 0) / total;
@@ -232,11 +232,14 @@ export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
   );
 }
 
+/** What a search found: places of nodes and of workers. */
+export interface Found {
+  nodes: ReadonlySet<number>;
+  workers: ReadonlySet<number>;
+}
+
 /** The nodes and the workers with a text in their name, id, pid, function or class; null: nothing is sought. */
-export function matches(
-  data: Physical,
-  text: string,
-): { nodes: ReadonlySet<number>; workers: ReadonlySet<number> } | null {
+export function matches(data: Physical, text: string): Found | null {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return null;
   const nodes = new Set<number>();

@@ -3,8 +3,9 @@
 import type { Box } from '../../base/grid';
 import { NONE } from '../../base/grid';
 import { fonts } from '../../base/tokens';
-import { fitText, hash, ON_FILL, type Palette, type Scheme } from '../../ui/canvas';
-import { headOf, measuredShare, numeric, type PhysicalNode, type Slot, usedShare } from './physical';
+import { fitText, ON_FILL, type Palette } from '../../ui/canvas';
+import { headOf, type PhysicalNode, type Slot, usedShare } from './physical';
+import { colorer, groupColor, shaded } from './physicalColor';
 import { drawPairs } from './physicalPairs';
 import { type Camera, cellBox, labelOf, type Scene, slotBoxes, usedText } from './physicalScene';
 
@@ -13,50 +14,6 @@ const PLAIN = 11;
 /** Lower than this a worker is drawn without what makes out its parts. */
 const TINY = 8;
 const SMALL_FONT = `10px ${fonts.text}`;
-
-/** A colour for lines that is the same for the same placement group. */
-export function groupColor(id: string, scheme: Scheme): string {
-  return `hsl(${(hash(id) % 24) * 15} 70% ${scheme === 'light' ? 38 : 62}%)`;
-}
-
-/** The colour of each worker; null: it has nothing of what colours stand for. */
-export function colorer(scene: Scene, palette: Palette): (worker: number) => [string, number] | null {
-  const { data, color } = scene;
-  const { workers } = data;
-  const at = (column: number[], worker: number) => column[worker] ?? NONE;
-  const named = (names: readonly string[], place: number): [string, number] | null =>
-    place === NONE ? null : [palette.named(names[place] ?? ''), 1];
-  if (color.by === 'function') return (one) => named(data.functions, at(workers.function, one));
-  if (color.by === 'class') return (one) => named(data.classes, at(workers.actor_class, one));
-  if (color.by === 'job') return (one) => named(data.jobs, at(workers.job, one));
-  if (color.by === 'annotation') {
-    const numbers = numeric(data.values);
-    if (numbers === null) return (one) => named(data.values, at(workers.annotation, one));
-    const range = numbers.most - numbers.least;
-    return (one) => {
-      const value = numbers.of[at(workers.annotation, one)];
-      if (value === undefined) return null;
-      return [palette.tone('waiting'), 0.2 + 0.8 * (range > 0 ? (value - numbers.least) / range : 1)];
-    };
-  }
-  if (color.by === 'measured')
-    return (one) => {
-      const share = measuredShare(data, color.name, one);
-      // Several cores are more than one: as strong as it gets, and no problem.
-      return share === null ? null : shaded(palette, Math.min(1, share));
-    };
-  return (one) => {
-    const held = data.reserved[at(workers.reserved, one)]?.[color.name] ?? 0;
-    const total = data.nodes[at(workers.node, one)]?.total?.[color.name];
-    if (held <= 0) return null;
-    return shaded(palette, total === undefined ? 1 : held / total);
-  };
-}
-
-/** The tone of a share that is reserved: stronger the more, another beyond all that there is. */
-function shaded(palette: Palette, share: number): [string, number] {
-  return share > 1.0001 ? [palette.tone('bad'), 1] : [palette.tone('busy'), 0.2 + 0.8 * share];
-}
 
 export function drawScene(
   context: CanvasRenderingContext2D,

@@ -34,7 +34,7 @@ export function SituationBadge({ situation }: { situation: Situation }) {
   );
 }
 
-/** A node's name: drivers and those that nobody told are named by us. */
+/** A node's name: drivers and nodes without a name get one from us. */
 export function useNodeName(): (node: { name: string; type: string | null; situation: Situation }) => string {
   const { t } = useTranslation();
   return (node) => {

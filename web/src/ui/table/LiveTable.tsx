@@ -1,11 +1,10 @@
 import { useCallback } from 'react';
-import { useTranslation } from 'react-i18next';
-import { type LiveList, PAGE_SIZE } from '../api/useLiveList';
-import { count } from '../base/format';
-import { type ColumnChoice, DataTable, type DataTableProps } from './DataTable';
-import { NoMatches } from './EmptyState';
-import { ErrorPanel } from './ErrorPanel';
-import { useSessionUrl } from './useUrl';
+import { type LiveList, PAGE_SIZE } from '../../api/useLiveList';
+import { NoMatches } from '../EmptyState';
+import { ErrorPanel } from '../ErrorPanel';
+import { useSessionUrl } from '../useUrl';
+import type { ColumnChoice } from './ColumnChooser';
+import { DataTable, type DataTableProps } from './DataTable';
 
 type FromTheList =
   | 'listKey'
@@ -21,7 +20,7 @@ type FromTheList =
   | 'onShowNew'
   | 'onView';
 
-/** A live list as a table: `empty` says that there is nothing at all, filters that leave nothing are told here. */
+/** A live list as a table: `empty` says that there is nothing at all, where filters leave nothing, the table says so itself. */
 export function LiveTable<T extends object>(
   props: Omit<DataTableProps<T>, FromTheList> & { list: LiveList<T>; choice: ColumnChoice },
 ) {
@@ -45,45 +44,6 @@ export function LiveTable<T extends object>(
       onView={list.watch}
       empty={Object.keys(filters).length > 0 ? <NoMatches /> : empty}
     />
-  );
-}
-
-/** How many rows a list has; with `loaded` how many of them are here as well. */
-export function TableCount<T>({ list, loaded }: { list: LiveList<T>; loaded?: boolean }) {
-  const { t } = useTranslation();
-  const { total, rows } = list;
-  return (
-    <span className="rs-num rs-dim rs-loaded" data-testid="table-count" data-total={total ?? undefined}>
-      {total !== null &&
-        (loaded
-          ? t('table.loaded', { loaded: count(rows.length), total: count(total) })
-          : t('table.all', { n: count(total), total: count(total) }))}
-    </span>
-  );
-}
-
-/** Shows or hides what Ray itself runs; nothing where there is none. */
-export function InternalSwitch({ hidden }: { hidden: number }) {
-  const [url, change] = useSessionUrl();
-  const { t } = useTranslation();
-  const shows = url.settings?.internal === 'show';
-  if (hidden === 0 && !shows) return null;
-  const label = shows ? t('internal.hide') : t('internal.show', { n: count(hidden) });
-  return (
-    <button
-      type="button"
-      className="rs-link"
-      data-testid="internal"
-      title={t('internal.hint')}
-      onClick={() =>
-        change((before) => ({
-          ...before,
-          settings: { ...before.settings, internal: shows ? undefined : 'show' },
-        }))
-      }
-    >
-      {label}
-    </button>
   );
 }
 

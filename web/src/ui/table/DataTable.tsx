@@ -1,31 +1,23 @@
-import { ActionIcon, Checkbox, Loader, Popover, ScrollArea, Skeleton, Stack, Tooltip } from '@mantine/core';
-import { IconArrowDown, IconArrowUp, IconArrowUpBar, IconColumns3 } from '@tabler/icons-react';
+import { Loader } from '@mantine/core';
+import { IconArrowUpBar } from '@tabler/icons-react';
 import {
   type ColumnDef,
   type ColumnVisibilityState,
   columnVisibilityFeature,
-  type Row,
   tableFeatures,
   useTable,
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import {
-  memo,
-  type ReactNode,
-  type RefObject,
-  useCallback,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTyping } from '../base/keys';
-import { load, save } from '../base/storage';
-import { sizes } from '../base/tokens';
+import { isTyping } from '../../base/keys';
+import { sizes } from '../../base/tokens';
 import type { Column } from './columns';
 import css from './DataTable.module.css';
+import { HeaderCell } from './HeaderCell';
+import { TableRow } from './TableRow';
+import { TableSkeleton } from './TableSkeleton';
+import { useColumnOverflow } from './useColumnOverflow';
 
 const features = tableFeatures({ columnVisibilityFeature });
 type Features = typeof features;
@@ -61,37 +53,6 @@ export interface DataTableProps<T extends object> {
   empty: ReactNode;
   /** Rows beyond the screen that are drawn too. */
   overscan?: number;
-}
-
-export interface ColumnChoice {
-  visibility: ColumnVisibilityState;
-  set: (column: string, shown: boolean) => void;
-}
-
-/** The choice of columns of one table, kept in the browser. */
-export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoice {
-  const [choice, setChoice] = useState<ColumnVisibilityState>(() => {
-    try {
-      const stored: unknown = JSON.parse(load(`columns.${id}`) ?? '{}');
-      return typeof stored === 'object' && stored !== null ? (stored as ColumnVisibilityState) : {};
-    } catch {
-      return {};
-    }
-  });
-  const visibility = useMemo<ColumnVisibilityState>(
-    () => Object.fromEntries(columns.map((column) => [column.id, choice[column.id] ?? !column.optional])),
-    [columns, choice],
-  );
-  const set = useCallback(
-    (column: string, shown: boolean) =>
-      setChoice((before) => {
-        const next = { ...before, [column]: shown };
-        save(`columns.${id}`, JSON.stringify(next));
-        return next;
-      }),
-    [id],
-  );
-  return { visibility, set };
 }
 
 /** A virtualised table: only the rows on screen are in the page, however many are loaded. */
@@ -150,7 +111,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     if (nearEnd && props.hasMore && !props.loadingMore) onNearEnd?.();
   }, [nearEnd, props.hasMore, props.loadingMore, onNearEnd]);
 
-  const [beyond, lookBeyond] = useBeyond(scroller, least);
+  const [beyond, lookBeyond] = useColumnOverflow(scroller, least);
 
   const frozen = scrolled || openKey !== undefined;
   useLayoutEffect(() => {
@@ -252,7 +213,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
             })}
           </div>
           {props.loading ? (
-            <Skeletons columns={visible} />
+            <TableSkeleton columns={visible} />
           ) : rows.length === 0 ? null : (
             <div className={css.body} style={{ height: virtual.getTotalSize() }}>
               {shown.map((item) => {
@@ -269,8 +230,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
                 return entry === undefined ? null : (
                   <TableRow
                     key={key}
-                    row={entry}
-                    original={row}
+                    row={row}
+                    rowKey={key}
                     columns={visible}
                     at={item.index}
                     top={item.start}
@@ -293,182 +254,6 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   );
 }
 
-/** Whether columns lie beyond the left or the right edge, and a function that looks again. */
-function useBeyond(scroller: RefObject<HTMLDivElement | null>, width: number) {
-  const [beyond, setBeyond] = useState({ left: false, right: false });
-  const look = useCallback(() => {
-    const element = scroller.current;
-    if (element === null) return;
-    const left = element.scrollLeft > 1;
-    const right = element.scrollLeft + element.clientWidth < element.scrollWidth - 1;
-    setBeyond((now) => (now.left === left && now.right === right ? now : { left, right }));
-  }, [scroller]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other columns make another width.
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element === null) return;
-    look();
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [scroller, look, width]);
-  return [beyond, look] as const;
-}
-
 function isControl(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('button, a, input, [role="menuitem"]') !== null;
-}
-
-interface TableRowProps<T extends object> {
-  row: Row<Features, T>;
-  original: T;
-  columns: Column<T>[];
-  at: number;
-  top: number;
-  id: string;
-  selected: boolean;
-  clickable: boolean;
-  onOpen: (row: T) => void;
-  testId: string;
-  kind: string | undefined;
-}
-
-function PlainRow<T extends object>(props: TableRowProps<T>) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: rows are positioned, which a <tr> cannot be.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the table handles the keys for its rows.
-    <div
-      className={css.row}
-      role="row"
-      id={props.id}
-      tabIndex={-1}
-      aria-rowindex={props.at + 1}
-      aria-selected={props.selected}
-      data-testid={props.testId}
-      data-kind={props.kind}
-      data-key={props.row.id}
-      data-odd={props.at % 2 === 1 || undefined}
-      data-clickable={props.clickable || undefined}
-      style={{ transform: `translateY(${props.top}px)` }}
-      onClick={() => {
-        // Marking text is not a click.
-        if (window.getSelection()?.type !== 'Range') props.onOpen(props.original);
-      }}
-    >
-      {props.columns.map((column) => (
-        // biome-ignore lint/a11y/useSemanticElements: see above.
-        // biome-ignore lint/a11y/useFocusableInteractive: the row is what is selected.
-        <div
-          key={column.id}
-          className={css.cell}
-          role="gridcell"
-          data-column={column.id}
-          data-align={column.align}
-        >
-          {column.cell(props.original)}
-        </div>
-      ))}
-    </div>
-  );
-}
-
-/** Drawn again only when the row's values, place, selection or columns change. */
-const TableRow = memo(
-  PlainRow,
-  (a, b) =>
-    a.original === b.original &&
-    a.columns === b.columns &&
-    a.at === b.at &&
-    a.top === b.top &&
-    a.selected === b.selected &&
-    a.onOpen === b.onOpen,
-) as typeof PlainRow;
-
-function HeaderCell<T>(props: {
-  column: Column<T>;
-  sort: string | undefined;
-  onSort: ((sort: string | undefined) => void) | undefined;
-}) {
-  const { column, sort, onSort } = props;
-  const { t } = useTranslation();
-  const field = column.sort;
-  const down = field !== undefined && sort === `-${field}`;
-  const up = field !== undefined && sort === field;
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a header of positioned rows.
-    <div
-      className={css.headCell}
-      role="columnheader"
-      tabIndex={-1}
-      data-align={column.align}
-      aria-sort={down ? 'descending' : up ? 'ascending' : undefined}
-    >
-      {field !== undefined && onSort !== undefined ? (
-        <button
-          type="button"
-          className={css.sort}
-          data-on={down || up || undefined}
-          title={[column.hint, t('common.sort', { column: column.header })].filter(Boolean).join('\n')}
-          onClick={() => onSort(down ? field : `-${field}`)}
-        >
-          <span className="rs-ellipsis">{column.header}</span>
-          {/* Always there, so that the header does not move when the order changes. */}
-          <span className={css.sortIcon}>{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
-        </button>
-      ) : (
-        <span className="rs-ellipsis" title={column.hint ?? column.header}>
-          {column.header}
-        </span>
-      )}
-    </div>
-  );
-}
-
-/** The button that chooses the columns: in the bar above the table, where it covers none of them. */
-export function ColumnChooser<T>(props: { columns: Column<T>[]; choice: ColumnChoice }) {
-  const { t } = useTranslation();
-  return (
-    <Popover position="bottom-end" shadow="md" withinPortal>
-      <Popover.Target>
-        <Tooltip label={t('common.columns')}>
-          <ActionIcon size={26} aria-label={t('common.columns')} data-testid="column-chooser">
-            <IconColumns3 size={16} />
-          </ActionIcon>
-        </Tooltip>
-      </Popover.Target>
-      <Popover.Dropdown p="xs">
-        <ScrollArea.Autosize mah={360}>
-          <Stack gap={6}>
-            {props.columns.map((column) => (
-              <Checkbox
-                key={column.id}
-                size="xs"
-                label={column.header}
-                checked={props.choice.visibility[column.id] ?? true}
-                onChange={(event) => props.choice.set(column.id, event.currentTarget.checked)}
-              />
-            ))}
-          </Stack>
-        </ScrollArea.Autosize>
-      </Popover.Dropdown>
-    </Popover>
-  );
-}
-
-const SKELETON_ROWS = Array.from({ length: 14 }, (_, at) => at);
-
-function Skeletons<T>({ columns }: { columns: Column<T>[] }) {
-  return (
-    <div aria-busy data-testid="table-loading">
-      {SKELETON_ROWS.map((at) => (
-        <div key={at} className={css.skeletonRow}>
-          {columns.map((column) => (
-            <div key={column.id} className={css.cell} data-align={column.align}>
-              <Skeleton height={10} width={column.grow ? `${40 + ((at * 17) % 40)}%` : '70%'} />
-            </div>
-          ))}
-        </div>
-      ))}
-    </div>
-  );
 }

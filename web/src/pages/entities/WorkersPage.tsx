@@ -1,0 +1,5 @@
+import { EntityView } from './EntityView';
+
+export function WorkersPage() {
+  return <EntityView view="workers" />;
+}

@@ -1,0 +1,104 @@
+import { useTranslation } from 'react-i18next';
+import type { Item } from '../../api/types';
+import { bytes, programName } from '../../base/format';
+import { CopyId } from '../../ui/CopyId';
+import { Dash } from '../../ui/Dash';
+import { ItemState } from '../../ui/ItemState';
+import { LaneName } from '../../ui/Lane';
+import { Time } from '../../ui/Time';
+import type { Column } from '../../ui/table/columns';
+import { oneLine } from '../../ui/Value';
+
+/** The field of each kind that takes what is left of the width. */
+export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles', 'resources_total']);
+/** Structures: no order that means anything. */
+const UNORDERED = new Set([
+  'bundles',
+  'resources_total',
+  'required_resources',
+  'labels',
+  'label_selector',
+  'runtime_env',
+  'metadata',
+  'stats',
+  'death_cause',
+  'lane',
+]);
+
+const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_percent|.*_count)$/;
+/** px, of fields that need more or less than most. */
+const WIDTHS: Record<string, number> = {
+  state: 164,
+  class_name: 170,
+  name: 124,
+  pid: 76,
+  cpu_percent: 76,
+  ip: 124,
+  node_ip: 124,
+  node_name: 140,
+  hostname: 132,
+  type: 112,
+  worker_type: 104,
+  strategy: 132,
+  is_head: 76,
+  is_detached: 92,
+  num_restarts: 92,
+  submission_id: 132,
+  placement_group_id: 148,
+  metrics_export_port: 112,
+  dashboard_agent_port: 104,
+  entrypoint: 260,
+  exit_detail: 240,
+  bundles: 240,
+  resources_total: 220,
+  lane: 100,
+};
+
+/** The column of a field, by the field's name alone. */
+export function entityColumn(field: string, header: string, grow: boolean, optional: boolean): Column<Item> {
+  const number = NUMBER.test(field);
+  const width =
+    WIDTHS[field] ?? (field.endsWith('_ns') ? 132 : field.endsWith('_id') ? 104 : number ? 108 : 160);
+  return {
+    id: field,
+    header,
+    width: grow ? Math.max(width, 170) : width,
+    grow,
+    align: number ? 'right' : undefined,
+    sort: UNORDERED.has(field) ? undefined : field,
+    optional,
+    cell: (item) =>
+      field === 'lane' ? (
+        <LaneName lane={String(item.lane)} code={item.lane_code} reason={item.lane_reason} />
+      ) : (
+        <Cell name={field} value={item[field]} />
+      ),
+  };
+}
+
+function Cell({ name, value }: { name: string; value: unknown }) {
+  if (value === null || value === undefined || value === '') return <Dash />;
+  if (name === 'state') return <ItemState state={String(value)} />;
+  if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
+  if (isId(name, value)) return <CopyId id={value} />;
+  if (typeof value === 'number') {
+    const text = name.endsWith('_bytes') ? bytes(value) : name.endsWith('_percent') ? `${value}%` : value;
+    return <span className="rs-num">{text}</span>;
+  }
+  if (typeof value === 'boolean') return <YesNo value={value} />;
+  const text = oneLine(value);
+  return (
+    <span className="rs-ellipsis" title={text}>
+      {name === 'entrypoint' ? programName(text) : text}
+    </span>
+  );
+}
+
+/** Not so what somebody called a job: that is read, and shown as long as there is room. */
+const isId = (name: string, value: unknown): value is string =>
+  name.endsWith('_id') && typeof value === 'string' && /^[0-9a-f-]{8,}$/i.test(value);
+
+function YesNo({ value }: { value: boolean }) {
+  const { t } = useTranslation();
+  return <span className={value ? undefined : 'rs-dim'}>{t(value ? 'common.yes' : 'common.no')}</span>;
+}

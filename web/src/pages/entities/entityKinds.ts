@@ -1,0 +1,99 @@
+import type { EntityView as EntityViewName, FilterName } from '../../base/url';
+
+/** Of each kind: where it is listed, its id, the columns that matter first, and how its tasks are found. */
+export const KINDS: Record<
+  EntityViewName,
+  { path: string; id: string; first: string[]; order: string; tasks: FilterName }
+> = {
+  actors: {
+    path: '/actors',
+    id: 'actor_id',
+    first: [
+      'state',
+      'class_name',
+      'name',
+      'actor_id',
+      'pid',
+      'node_id',
+      'job_id',
+      'num_restarts',
+      'start_ns',
+      'end_ns',
+    ],
+    order: '-start_ns',
+    tasks: 'actor_id',
+  },
+  workers: {
+    path: '/workers',
+    id: 'worker_id',
+    first: [
+      'state',
+      'worker_type',
+      'worker_id',
+      'pid',
+      'cpu_percent',
+      'memory_bytes',
+      'node_id',
+      'job_id',
+      'start_ns',
+      'end_ns',
+      'exit_detail',
+    ],
+    order: '-start_ns',
+    tasks: 'worker_id',
+  },
+  nodes: {
+    path: '/nodes',
+    id: 'node_id',
+    first: [
+      'state',
+      'node_name',
+      'hostname',
+      'node_ip',
+      'is_head',
+      'node_id',
+      'resources_total',
+      'lane',
+      'start_ns',
+      'end_ns',
+    ],
+    order: '-start_ns',
+    tasks: 'node_id',
+  },
+  jobs: {
+    path: '/jobs',
+    id: 'job_id',
+    first: [
+      'state',
+      'entrypoint',
+      'tasks',
+      'start_ns',
+      'duration',
+      'submission_id',
+      'job_id',
+      'type',
+      'message',
+    ],
+    order: '-start_ns',
+    tasks: 'job_id',
+  },
+  'placement-groups': {
+    path: '/placement_groups',
+    id: 'placement_group_id',
+    first: [
+      'state',
+      'name',
+      'placement_group_id',
+      'strategy',
+      'bundles',
+      'job_id',
+      'is_detached',
+      'created_ns',
+    ],
+    order: '-created_ns',
+    tasks: 'placement_group_id',
+  },
+};
+
+/** Shown with another field. */
+export const PARTS = new Set(['lane_code', 'lane_reason']);

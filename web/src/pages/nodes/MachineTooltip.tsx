@@ -1,0 +1,87 @@
+import { useTranslation } from 'react-i18next';
+import { MEASURES, type Measure } from '../../api/nodes';
+import { bytes, count } from '../../base/format';
+import { NONE } from '../../base/grid';
+import type { Size } from '../../ui/canvas';
+import { percentText } from '../../ui/Meter';
+import css from './MachineTooltip.module.css';
+import { type Machine, nodeValue, workerValue } from './machine';
+
+export interface Spot {
+  node: number;
+  worker: number;
+}
+
+/** What the cell under the pointer stands for: a node, a dead node, or a worker. */
+export function MachineTooltip(
+  props: { machine: Machine; measure: Measure; size: Size; x: number; y: number } & Spot,
+) {
+  const { machine, node, worker, x, y, size } = props;
+  const { t } = useTranslation();
+  const { cells } = machine;
+  const dead = cells.dead[node - cells.nodes.id.length];
+  const style = {
+    left: x + 14,
+    top: y + 14,
+    ...(x > size.width - 260 && { left: undefined, right: size.width - x + 10 }),
+    ...(y > size.height - 130 && { top: undefined, bottom: size.height - y + 10 }),
+  };
+  const { measured, workers } = cells;
+  const runs = cells.functions[workers.function[worker] ?? NONE];
+  const actor = cells.classes[workers.actor_class[worker] ?? NONE];
+  return (
+    <div className="rs-phys-tip" style={style} role="status" data-testid="machine-tip">
+      {dead !== undefined ? (
+        <>
+          <b>{dead.name ?? dead.id.slice(0, 12)}</b>
+          <div className="rs-dim">{dead.id.slice(0, 12)}…</div>
+          <div>
+            {t('nodes.deadCell')}
+            {dead.death_reason !== null && `: ${dead.death_reason}`}
+          </div>
+        </>
+      ) : worker === NONE ? (
+        <>
+          <b>{machine.names[node]}</b> {cells.nodes.is_head[node] && t('nodes.head')}
+          <div className="rs-dim">{cells.nodes.id[node]?.slice(0, 12)}…</div>
+          {MEASURES.filter((one) => (measured.nodes[one][node] ?? -1) >= 0).map((one) => (
+            <div key={one} className={css.line}>
+              <span>{t(`nodes.${one}`)}</span>
+              <span className="rs-num">{percentText(measured.nodes[one][node])}</span>
+            </div>
+          ))}
+          {nodeValue(machine, node) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
+          <div className={css.line}>
+            <span>{t('nodes.workers')}</span>
+            <span className="rs-num">{count(cells.nodes.workers[node])}</span>
+          </div>
+        </>
+      ) : (
+        <>
+          <b>{actor ?? runs ?? t('nodes.idle')}</b>
+          <div className="rs-dim">
+            {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {machine.names[node]}
+          </div>
+          {runs !== undefined && actor !== undefined && <div>{t('nodes.running', { name: runs })}</div>}
+          <div className={css.line}>
+            <span>{t('nodes.cpu')}</span>
+            <span className="rs-num">{percentText(measured.cpu[worker])}</span>
+          </div>
+          <div className={css.line}>
+            <span>{t('nodes.memory')}</span>
+            <span className="rs-num">
+              {(measured.memory[worker] ?? -1) < 0 ? '–' : bytes(measured.memory[worker])}
+            </span>
+          </div>
+          {(measured.gpu_memory[worker] ?? 0) > 0 && (
+            <div className={css.line}>
+              <span>{t('nodes.gpu_memory')}</span>
+              <span className="rs-num">{bytes(measured.gpu_memory[worker])}</span>
+            </div>
+          )}
+          {workerValue(machine, worker) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
+        </>
+      )}
+    </div>
+  );
+}

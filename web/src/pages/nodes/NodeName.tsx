@@ -1,0 +1,21 @@
+import { useTranslation } from 'react-i18next';
+import type { NodeRow } from '../../api/nodes';
+import css from './NodeName.module.css';
+import { nodeTitle } from './nodeTitle';
+
+/** A node in a table: what it is called, its id on hover, and whether it is the head. */
+export function NodeName({ node }: { node: NodeRow }) {
+  return (
+    <span className={css.name}>
+      <span className="rs-ellipsis" title={`${nodeTitle(node)}\n${node.node_id}`}>
+        {nodeTitle(node)}
+      </span>
+      <HeadBadge head={node.is_head} />
+    </span>
+  );
+}
+
+export function HeadBadge({ head }: { head: boolean | null }) {
+  const { t } = useTranslation();
+  return head ? <span className="rs-badge">{t('nodes.head')}</span> : null;
+}

@@ -1,0 +1,53 @@
+import { useTranslation } from 'react-i18next';
+import type { Alert } from '../../api/alerts';
+import { count } from '../../base/format';
+import { toView } from '../../base/url';
+import { alertTone } from '../../ui/alerts/severity';
+import { useAnnotations } from '../../ui/alerts/useAnnotations';
+import { useSessionUrl } from '../../ui/useUrl';
+import { Panel, PanelBody, PanelText } from './Panel';
+import { MAX_LINES, PanelLine } from './PanelLine';
+import { useAlerts } from './useOverview';
+
+/** The alerts that fire or are about to. */
+export function AlertsPanel() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const alerts = useAlerts(url.session);
+  const annotations = useAnnotations();
+  return (
+    <Panel
+      title={t('overview.alerts')}
+      note={alerts && count(alerts.filter(isFiring).length)}
+      to={toView(url, 'alerts')}
+      testId="panel-alerts"
+    >
+      <PanelBody data={alerts} error={null} isMissing={false} missing="">
+        {(items) => {
+          const shown = items.filter(({ state }) => state === 'firing' || state === 'pending');
+          return shown.length === 0 ? (
+            <PanelText good>{t('overview.noAlerts')}</PanelText>
+          ) : (
+            <ul className="rs-plain">
+              {shown.slice(0, MAX_LINES).map((alert) => (
+                <PanelLine
+                  key={alert.fingerprint}
+                  tone={alertTone(alert)}
+                  ns={alert.active_ns}
+                  to={toView(url, 'alerts', { q: alert.rule })}
+                  name={alert.rule}
+                  text={whatFires(annotations(alert.rule, alert.annotations))}
+                />
+              ))}
+            </ul>
+          );
+        }}
+      </PanelBody>
+    </Panel>
+  );
+}
+
+const whatFires = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
+
+/** It fires, and nobody said to leave it be. */
+export const isFiring = (alert: Alert) => alert.state === 'firing' && alert.silenced_by.length === 0;

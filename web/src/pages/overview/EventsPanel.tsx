@@ -1,0 +1,56 @@
+import { useTranslation } from 'react-i18next';
+import { isMissing } from '../../api/client';
+import { count } from '../../base/format';
+import { toView } from '../../base/url';
+import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { useSessionUrl } from '../../ui/useUrl';
+import { Panel, PanelBody, PanelText } from './Panel';
+import { MAX_LINES, PanelLine } from './PanelLine';
+import { useEvents } from './useOverview';
+
+/** The newest events of the cluster. */
+export function EventsPanel({ live }: { live: boolean }) {
+  const { t, i18n } = useTranslation();
+  const [url] = useSessionUrl();
+  const events = useEvents(url.session, live);
+  return (
+    <Panel
+      title={t('overview.events')}
+      note={events.data && count(events.data.total)}
+      to={toView(url, 'events')}
+      testId="panel-events"
+    >
+      <PanelBody
+        data={events.data}
+        error={events.error}
+        isMissing={isMissing(events.error)}
+        missing={t('overview.eventsMissing')}
+      >
+        {({ items }) =>
+          items.length === 0 ? (
+            <PanelText>{t('overview.noEvents')}</PanelText>
+          ) : (
+            <ul className="rs-plain">
+              {items.slice(0, MAX_LINES).map((event, at) => (
+                <PanelLine
+                  // biome-ignore lint/suspicious/noArrayIndexKey: events have no name of their own.
+                  key={at}
+                  tone={SEVERITY_TONES[event.severity]}
+                  ns={event.time_ns}
+                  to={placeOf(url, event)}
+                  name={
+                    i18n.exists(`events.event.${event.event}`)
+                      ? t(`events.event.${event.event}` as 'overview.events')
+                      : event.event
+                  }
+                  text={[event.title, inShort(event)].filter(Boolean).join(' · ')}
+                  times={event.count}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </PanelBody>
+    </Panel>
+  );
+}

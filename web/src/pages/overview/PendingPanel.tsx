@@ -1,0 +1,124 @@
+import { useTranslation } from 'react-i18next';
+import { isMissing } from '../../api/client';
+import { useClusterStatus } from '../../api/useClusterStatus';
+import { count, shapeText } from '../../base/format';
+import { toItem, toView, type Url, withSettings } from '../../base/url';
+import { ServerMessageLine } from '../../ui/ServerMessageLine';
+import { useReasonText } from '../../ui/useReasonText';
+import { useSessionUrl } from '../../ui/useUrl';
+import { oneLine } from '../../ui/Value';
+import shared from './overview.module.css';
+import { Panel, PanelBody, PanelText } from './Panel';
+import { MAX_LINES, PanelLine } from './PanelLine';
+
+/** What waits for a place and why, and what the autoscaler does about it. */
+export function PendingPanel({ live }: { live: boolean }) {
+  const { t, i18n } = useTranslation();
+  const [url] = useSessionUrl();
+  const status = useClusterStatus(url.session);
+  const reasonText = useReasonText();
+  if (!live && !status.data?.pending.length) return null;
+  const scaler = status.data?.autoscaler ?? null;
+  return (
+    <Panel
+      title={t('overview.pending')}
+      note={status.data && count(status.data.pending.reduce((sum, one) => sum + one.count, 0))}
+      to={withSettings(toView(url, 'nodes'), { mode: 'resources' })}
+      testId="panel-pending"
+    >
+      <PanelBody
+        data={status.data}
+        error={status.error}
+        isMissing={isMissing(status.error)}
+        missing={t('overview.pendingMissing')}
+      >
+        {(data) => (
+          <>
+            {data.error !== null ? (
+              <PanelText>
+                <ServerMessageLine of={data} />
+              </PanelText>
+            ) : data.pending.length === 0 ? (
+              <PanelText good>{t('overview.noPending')}</PanelText>
+            ) : (
+              <ul className="rs-plain">
+                {data.pending.slice(0, MAX_LINES).map((one) => (
+                  <PanelLine
+                    key={`${one.kind} ${one.name} ${one.id} ${one.job_id} ${one.reason.code}`}
+                    tone={one.reason.never ? 'bad' : 'waiting'}
+                    ns={one.since_ns}
+                    to={wherePending(url, one)}
+                    name={one.name || t(`overview.kind.${one.kind === 'actor' ? 'actor' : 'task'}`)}
+                    text={`${asks(one.resources)}. ${reasonText(one.reason)}`}
+                    times={one.count}
+                  />
+                ))}
+              </ul>
+            )}
+            {data.pending.length > MAX_LINES && (
+              <PanelText>
+                {t('overview.morePending', {
+                  n: count(data.pending.length - MAX_LINES + data.pending_left_out),
+                })}
+              </PanelText>
+            )}
+            <p className={`${shared.panelText} rs-dim`} data-testid="autoscaler">
+              {scaler === null
+                ? t('overview.noAutoscaler')
+                : t('overview.autoscaler', {
+                    active: types(scaler.active),
+                    idle: types(scaler.idle),
+                    pending: types(scaler.pending),
+                  })}
+              {scaler?.failed.slice(0, 2).map(([type, why]) => (
+                <span key={type} className="rs-break">
+                  {' '}
+                  {t('overview.autoscalerFailed', { type, why })}
+                </span>
+              ))}
+              {(scaler?.infeasible.length ?? 0) > 0 && (
+                <>
+                  {' '}
+                  {t('overview.autoscalerInfeasible', {
+                    what: scaler?.infeasible.slice(0, 3).map(oneLine).join('; '),
+                  })}
+                </>
+              )}
+            </p>
+          </>
+        )}
+      </PanelBody>
+    </Panel>
+  );
+
+  function asks(resources: Record<string, number>): string {
+    if (Object.keys(resources).length === 0) return t('overview.asksNothing');
+    return t('overview.asks', { what: shapeText(resources) });
+  }
+
+  function types(numbers: Record<string, number>): string {
+    const sums = new Map<string, number>();
+    for (const [type, number] of Object.entries(numbers)) {
+      // Where nobody named types, each node is one of its own.
+      const name = type === '' || /^node_[0-9a-f]{20,}$/.test(type) ? t('overview.nodes') : type;
+      sums.set(name, (sums.get(name) ?? 0) + number);
+    }
+    const list = [...sums].map(([name, number]) => `${count(number)} ${name}`);
+    return list.length === 0 ? '0' : list.join(i18n.language === 'zh' ? '、' : ', ');
+  }
+}
+
+/** The tasks, actors or group that wait. */
+function wherePending(
+  url: Parameters<typeof toView>[0],
+  one: { kind: string; name: string; id: string | null; job_id: string | null },
+): Url {
+  if (one.kind === 'placement_group')
+    return one.id === null ? toView(url, 'placement-groups') : toItem(url, 'placement-groups', one.id);
+  if (one.kind === 'actor') return toView(url, 'actors', { state: 'PENDING_CREATION', q: one.name });
+  return toView(url, 'tasks', {
+    func_name: one.name,
+    state: 'PENDING_NODE_ASSIGNMENT',
+    ...(one.job_id !== null && { job_id: one.job_id }),
+  });
+}

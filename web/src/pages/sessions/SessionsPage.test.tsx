@@ -1,0 +1,68 @@
+import { screen, within } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { Session } from '../../api/types';
+import { click, failure, render } from '../../testing/render';
+import { SessionsPage } from './SessionsPage';
+
+const SESSION: Session = {
+  session: 'session_2026-01-01_00-00-00_000000_1',
+  recording: 'events',
+  state: 'live',
+  error: null,
+  first_ns: 1_767_225_600_000_000_000,
+  last_ns: 1_767_225_660_000_000_000,
+  tasks: 12_345,
+  attempts: 12_400,
+  states: { FINISHED: 12_300, FAILED: 45 },
+  actors: 3,
+  nodes: 2,
+  jobs: 1,
+  disk_bytes: 2_000_000,
+  ray_version: '2.55.1',
+  gcs_address: '10.0.0.1:6379',
+  dropped_total: 0,
+};
+const page = (...items: Session[]) => ({ '/sessions': { items, next: null, total: items.length } });
+const AT = { at: '/?lang=en' };
+
+it('lists sessions with what they hold, and opens one wherever its row is clicked', async () => {
+  await render(<SessionsPage />, { ...AT, answers: page(SESSION) });
+  const row = await screen.findByTestId('session-row');
+  expect(within(row).getByText('12,345')).toBeTruthy();
+  expect(row.textContent).toContain('Ray 2.55.1');
+  expect(within(row).queryByTestId('session-dropped')).toBeNull();
+  await click(within(row).getByText('12,345'));
+  expect(window.location.pathname).toBe(`/s/${SESSION.session}/overview`);
+  expect(window.location.search).toBe('?lang=en');
+});
+
+it('warns of a session that lacks task reports', async () => {
+  await render(<SessionsPage />, { ...AT, answers: page({ ...SESSION, dropped_total: 1234 }) });
+  expect((await screen.findByTestId('session-dropped')).textContent).toContain('1,234');
+});
+
+it('does not open a session that cannot be read, and says why', async () => {
+  const broken: Session = { ...SESSION, state: 'unreadable', error: 'The file is cut off.' };
+  await render(<SessionsPage />, { ...AT, answers: page(broken) });
+  const error = await screen.findByTestId('session-error');
+  expect(error.textContent).toContain('The file is cut off.');
+  expect(screen.queryByRole('link')).toBeNull();
+  await click(error);
+  expect(window.location.pathname).toBe('/');
+});
+
+it('says how to record a first session', async () => {
+  await render(<SessionsPage />, { ...AT, answers: page() });
+  expect((await screen.findByTestId('sessions-empty')).textContent).toContain('rayscope attach ADDRESS');
+});
+
+it('asks again after an error', async () => {
+  let answer: object = failure(503, { code: 'busy', message: 'Busy.' });
+  const { requests } = await render(<SessionsPage />, { ...AT, answers: { '/sessions': () => answer } });
+  await screen.findByText('The server is busy with the same request.');
+  answer = page(SESSION)['/sessions'];
+  const asked = requests.length;
+  await click(screen.getByRole('button', { name: 'Try again' }));
+  expect(requests).toHaveLength(asked + 1);
+  await screen.findByTestId('session-row');
+});

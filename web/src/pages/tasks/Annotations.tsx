@@ -1,0 +1,30 @@
+import { useTranslation } from 'react-i18next';
+import type { TaskDetail } from '../../api/types';
+import { Field, Fields, Section } from '../../ui/Drawer';
+import { Time } from '../../ui/Time';
+
+/** What the user's code said of the attempt; of a counter the last value. */
+export function Annotations({ task, attempt }: { task: TaskDetail; attempt: number }) {
+  const { t } = useTranslation();
+  const last = new Map(
+    task.annotations.filter((note) => note.attempt === attempt).map((note) => [note.name, note]),
+  );
+  if (last.size === 0) return null;
+  return (
+    <Section title={t('flow.annotations')} testId="task-annotations">
+      <Fields>
+        {[...last.values()].map((note) => (
+          <Field key={note.name} name={note.name}>
+            <span className="rs-break">{note.value}</span>
+            {note.kind === 'counter' && (
+              <span className="rs-dim">
+                {' '}
+                <Time ns={note.time_ns} />
+              </span>
+            )}
+          </Field>
+        ))}
+      </Fields>
+    </Section>
+  );
+}

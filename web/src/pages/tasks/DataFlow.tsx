@@ -1,0 +1,93 @@
+import { useTranslation } from 'react-i18next';
+import type { DataEdge, TaskDetail } from '../../api/types';
+import { bytes, count, shortId } from '../../base/format';
+import { Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { isDriver } from '../../ui/taskColumns';
+import { useSessionUrl } from '../../ui/useUrl';
+import shared from './tasks.module.css';
+
+/** The objects that a task was given, got, returned and put. */
+export function DataFlow({ task }: { task: TaskDetail }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <Objects
+        title={t('flow.dataIn')}
+        testId="task-data-in"
+        edges={task.data_in}
+        total={task.data_in_total}
+        all={task.data_in_bytes}
+        side="producer"
+      />
+      <Objects
+        title={t('flow.dataOut')}
+        testId="task-data-out"
+        edges={task.data_out}
+        total={task.data_out_total}
+        all={task.data_out_bytes}
+        side="consumer"
+      />
+    </>
+  );
+}
+
+function Objects(props: {
+  title: string;
+  testId: string;
+  edges: DataEdge[];
+  total: number;
+  all: number;
+  side: 'producer' | 'consumer';
+}) {
+  const [url] = useSessionUrl();
+  const { t, i18n } = useTranslation();
+  if (props.total === 0) return null;
+  const kind = (edge: DataEdge) => {
+    const name = i18n.exists(`flow.kind.${edge.kind}`)
+      ? t(`flow.kind.${edge.kind}` as 'flow.kind.get')
+      : edge.kind;
+    if (edge.nested) return `${name} ${t('flow.nested')}`;
+    return edge.by_value ? `${name} ${t('flow.byValue')}` : name;
+  };
+  return (
+    <Section
+      title={props.title}
+      testId={props.testId}
+      right={
+        <span className="rs-dim rs-num">
+          {bytes(props.all)}
+          {props.edges.length < props.total &&
+            ` · ${t('flow.largest', { shown: count(props.edges.length), total: count(props.total) })}`}
+        </span>
+      }
+    >
+      <div className="rs-mini-list">
+        {props.edges.map((edge) => {
+          const id = props.side === 'producer' ? edge.producer_task_id : edge.consumer_task_id;
+          const name = props.side === 'producer' ? edge.producer_name : edge.consumer_name;
+          const row = (
+            <>
+              <span className="rs-ellipsis">{kind(edge)}</span>
+              <span className="rs-ellipsis" title={edge.object_id}>
+                {id === null ? t('common.unknown') : isDriver(id) ? t('task.driver') : (name ?? shortId(id))}
+                {edge.is_remote && <span className="rs-dim"> {t('flow.remote')}</span>}
+              </span>
+              <span className="rs-num">{edge.bytes === null ? '–' : bytes(edge.bytes)}</span>
+            </>
+          );
+          const key = `${edge.object_id}:${edge.kind}:${id}`;
+          return id === null ? (
+            <span key={key} className={shared.miniRow}>
+              {row}
+            </span>
+          ) : (
+            <Link key={key} to={{ ...url, task: id, attempt: undefined }} className={shared.miniRow}>
+              {row}
+            </Link>
+          );
+        })}
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,63 @@
+import { useTranslation } from 'react-i18next';
+import type { TaskAttempt, TaskDetail } from '../../api/types';
+import { duration, percent } from '../../base/format';
+import { PHASE_STATES, SCHEDULING_PHASES, type SchedulingPhase } from '../../base/scheduling';
+import { stateColor } from '../../base/tokens';
+import { Dash } from '../../ui/Dash';
+import { Section } from '../../ui/Drawer';
+import { Duration } from '../../ui/Duration';
+
+/** Where an attempt's time went, from submission to end. The parts add up to the whole. */
+export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
+  const { t } = useTranslation();
+  const found = task.scheduling.find((each) => each.attempt === attempt.attempt);
+  if (found === undefined || found.total_ns === null || found.total_ns <= 0) return null;
+  const all = found.total_ns;
+  const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] ?? 0 }));
+  const where = found.is_local === null ? null : found.is_local ? t('flow.local') : t('flow.spilled');
+  return (
+    <Section
+      title={t('flow.time')}
+      testId="task-scheduling"
+      right={
+        <span className="rs-dim rs-num" data-testid="task-total" title={t('timeHint.total')}>
+          {attempt.end_ns === null ? t('task.soFar', { span: duration(all) }) : duration(all)}
+          {where !== null && ` · ${where}`}
+        </span>
+      }
+    >
+      <div className="rs-timeline">
+        {parts.map(
+          ({ phase, spent }) =>
+            spent > 0 && (
+              <span
+                key={phase}
+                title={`${t(`flow.phase.${phase}`)}: ${duration(spent)}`}
+                style={{ flexGrow: spent / all, background: phaseColor(phase) }}
+              />
+            ),
+        )}
+      </div>
+      <table className="rs-plain-table rs-timeline-table">
+        <tbody>
+          {parts.map(({ phase, spent }) => (
+            <tr key={phase} data-phase={phase} title={t(`flow.phaseHint.${phase}`)}>
+              <td>
+                <span className="rs-state">
+                  <span className="rs-dot" style={{ background: phaseColor(phase) }} />
+                  {t(`flow.phase.${phase}`)}
+                </span>
+              </td>
+              <td data-align="right">{spent > 0 ? <Duration ns={spent} /> : <Dash />}</td>
+              <td data-align="right" className="rs-num rs-dim">
+                {spent > 0 ? percent(spent / all) : ''}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+const phaseColor = (phase: SchedulingPhase) => stateColor(PHASE_STATES[phase]);

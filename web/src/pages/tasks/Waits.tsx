@@ -1,0 +1,91 @@
+import { useTranslation } from 'react-i18next';
+import type { TaskDetail } from '../../api/types';
+import { count, nanosBetween, shortId } from '../../base/format';
+import { Section } from '../../ui/Drawer';
+import { Duration } from '../../ui/Duration';
+import { Link } from '../../ui/Link';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './Waits.module.css';
+
+/** Waits that are listed: the longest. */
+const WAITS = 10;
+/** Tasks that one wait names. */
+const NAMED = 3;
+
+/** What the attempt waited for inside ray.get, ray.wait and await: the longest waits, and on whom. */
+export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const names = new Map(task.data_in.map((edge) => [edge.producer_task_id, edge.producer_name]));
+  const waits = task.spans
+    .filter((span) => span.attempt === attempt && (span.blocked_on?.length ?? 0) > 0)
+    .map((span) => ({
+      ...span,
+      spent: span.end_ns === null ? null : nanosBetween(span.begin_ns, span.end_ns),
+    }))
+    .sort((a, b) => (b.spent ?? Number.POSITIVE_INFINITY) - (a.spent ?? Number.POSITIVE_INFINITY));
+  const summed = summedCalls(task, attempt);
+  if (waits.length === 0 && summed === 0) return null;
+  return (
+    <Section
+      title={t('flow.waits')}
+      testId="task-waits"
+      right={
+        waits.length > WAITS && (
+          <span className="rs-dim rs-num">
+            {t('flow.longest', { shown: WAITS, total: count(waits.length) })}
+          </span>
+        )
+      }
+    >
+      <table className={`rs-plain-table ${css.waits}`}>
+        <tbody>
+          {waits.slice(0, WAITS).map((wait) => (
+            <tr key={`${wait.name}:${wait.begin_ns}:${wait.end_ns}`}>
+              <td className="rs-mono">{wait.name}</td>
+              <td>
+                {(wait.blocked_on ?? []).slice(0, NAMED).map((id, at) => (
+                  <span key={id}>
+                    {at > 0 && ', '}
+                    <Link to={{ ...url, task: id, attempt: undefined }} title={id}>
+                      {names.get(id) ?? shortId(id)}
+                    </Link>
+                  </span>
+                ))}
+                {(wait.blocked_on?.length ?? 0) > NAMED && (
+                  <span className="rs-dim">
+                    {' '}
+                    {t('flow.more', { n: count((wait.blocked_on?.length ?? 0) - NAMED) })}
+                  </span>
+                )}
+              </td>
+              <td data-align="right">
+                {wait.spent === null ? (
+                  <span className="rs-dim">{t('flow.stillBlocked')}</span>
+                ) : (
+                  <Duration ns={wait.spent} />
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {summed > 0 && <p className="rs-line rs-dim">{t('flow.summed', { n: count(summed) })}</p>}
+    </Section>
+  );
+}
+
+/** Calls beyond Ray's limit: they were counted and added up, not recorded one by one. */
+function summedCalls(task: TaskDetail, attempt: number): number {
+  let calls = 0;
+  for (const span of task.spans) {
+    if (span.attempt !== attempt || typeof span.extra !== 'string' || !span.extra.startsWith('{"calls":'))
+      continue;
+    try {
+      calls += Number((JSON.parse(span.extra) as { calls?: unknown }).calls) || 0;
+    } catch {
+      // Not ours after all.
+    }
+  }
+  return calls;
+}

@@ -1,0 +1,86 @@
+import { screen, within } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { Dropped, Summary } from '../api/types';
+import { click, render } from '../testing/render';
+import { Banners } from './Banners';
+
+const LOST = {
+  source: 'agent',
+  reason: 'queue_dropped_events',
+  event_type: 'TASK_LIFECYCLE_EVENT',
+  first_ns: 1_767_225_661_000_000_000,
+  last_ns: 1_767_225_725_000_000_000,
+  count: 1234,
+};
+const LOST_SPANS = { ...LOST, source: 'gcs', reason: 'profile_events_dropped', count: 12_345 };
+const NOTHING_LOST = {
+  total: 0,
+  spans: 0,
+  by: [],
+  unresolved_attempts: 0,
+  repaired_ns: null,
+} as unknown as Dropped;
+const summary = (dropped: Partial<Dropped>, more: object = {}) =>
+  ({
+    recording: 'events',
+    last_ns: 1_767_225_800_000_000_000,
+    cannot_see: [],
+    ingest: null,
+    lanes: null,
+    tracing: { traced: 1, untraced: 0, said: [], tasks_without_events: 0, without_events: [] },
+    dropped: { ...NOTHING_LOST, ...dropped },
+    ...more,
+  }) as unknown as Summary;
+const LANES = {
+  fast: 1,
+  json: 1,
+  none: 0,
+  unknown: 0,
+  reasons: [
+    {
+      lane: 'json',
+      code: 'agent_said',
+      reason: 'An old agent',
+      nodes: 1,
+      address: '10.0.0.2',
+      node_id: 'n2',
+    },
+  ],
+};
+
+it('warns of lost task reports, and tells their source and time on request', async () => {
+  await render(<Banners summary={summary({ total: 1234, by: [LOST, LOST_SPANS] })} />);
+  const banner = screen.getByTestId('banner-dropped');
+  expect(banner.textContent).toContain('1,234 task reports were dropped before reaching Rayscope.');
+  expect(banner.textContent).toContain('The counts on this page do not include them.');
+  expect(within(banner).queryByRole('table')).toBeNull();
+  await click(within(banner).getByRole('button'));
+  const rows = within(banner).getAllByRole('row').slice(1);
+  expect(rows).toHaveLength(1);
+  expect(rows[0]?.textContent).toContain('TASK_LIFECYCLE_EVENT');
+  expect(rows[0]?.textContent).toMatch(/:01:01\.000 – \d\d:02:05\.000/);
+});
+
+it('makes no alarm of lost spans', async () => {
+  await render(<Banners summary={summary({ spans: 12_345, by: [LOST_SPANS] })} />);
+  expect(screen.getByTestId('banner-spans').textContent).toContain('12,345');
+  expect(screen.getByTestId('banner-spans').dataset.mild).toBe('true');
+  expect(screen.queryByTestId('banner-dropped')).toBeNull();
+});
+
+it.each([
+  ['en', '1 of 2 nodes sends events as JSON'],
+  ['zh', '2 个节点中有 1 个'],
+] as const)('says how many nodes send slowly, and why, in %s', async (language, text) => {
+  await render(<Banners summary={summary({}, { lanes: LANES })} />, { language });
+  const banner = screen.getByTestId('banner-lanes');
+  expect(banner.textContent).toContain(text);
+  await click(within(banner).getByRole('button'));
+  expect(banner.textContent).toContain('An old agent');
+  expect(banner.textContent).toContain('10.0.0.2');
+});
+
+it('is silent while nothing is missing', async () => {
+  await render(<Banners summary={summary({})} />);
+  expect(screen.queryByRole('status')).toBeNull();
+});

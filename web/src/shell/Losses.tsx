@@ -1,0 +1,58 @@
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+import type { Dropped } from '../api/types';
+import { clockTime, count, time } from '../base/format';
+
+/** Whether all losses were followed by a whole reading of the tasks from Ray’s control store. */
+export function isRepaired(dropped: Dropped | null): boolean {
+  return dropped !== null && dropped.repaired_total >= dropped.total && !dropped.repaired_partly;
+}
+
+/** What was done about the losses. */
+export function repaired(dropped: Dropped | null, t: TFunction): string {
+  if (dropped === null || dropped.repaired_ns === null || dropped.repaired_total < dropped.total)
+    return t('banner.notRepaired');
+  const at = time(dropped.repaired_ns);
+  return t(dropped.repaired_partly ? 'banner.repairedPartly' : 'banner.repaired', { at });
+}
+
+/** What was lost, by source and reason. */
+export function Losses({ by }: { by: Dropped['by'] }) {
+  const { t, i18n } = useTranslation();
+  const timed = by.some((drop) => drop.first_ns !== null);
+  return (
+    <table className="rs-plain-table">
+      <thead>
+        <tr>
+          <th>{t('banner.source')}</th>
+          <th>{t('banner.reason')}</th>
+          {timed && <th>{t('banner.when')}</th>}
+          <th data-align="right">{t('banner.count')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {by.map((drop) => (
+          <tr key={`${drop.source}|${drop.reason}|${drop.event_type}`}>
+            <td className="rs-mono rs-break">{drop.source}</td>
+            <td className="rs-break" title={drop.reason}>
+              {i18n.exists(`banner.reasons.${drop.reason}`)
+                ? t(`banner.reasons.${drop.reason}` as 'banner.reasons.truncated')
+                : drop.reason}
+              {drop.event_type !== '' && <span className="rs-mono rs-dim"> {drop.event_type}</span>}
+            </td>
+            {timed && (
+              <td className="rs-num">
+                {drop.first_ns !== null && drop.last_ns !== null
+                  ? `${clockTime(drop.first_ns)} – ${clockTime(drop.last_ns)}`
+                  : '–'}
+              </td>
+            )}
+            <td data-align="right" className="rs-num">
+              {count(drop.count)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

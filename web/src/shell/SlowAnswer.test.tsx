@@ -1,0 +1,47 @@
+import { useQuery } from '@tanstack/react-query';
+import { act, fireEvent, screen } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
+import { get } from '../api/client';
+import { render } from '../testing/render';
+import { SlowAnswer } from './SlowAnswer';
+
+function Page() {
+  const { data } = useQuery({
+    queryKey: ['slow'],
+    queryFn: ({ signal }) => get<{ text: string }>('/slow', {}, signal),
+    refetchInterval: false,
+  });
+  return (
+    <>
+      <SlowAnswer attempts={12_000} />
+      <p>{data?.text}</p>
+    </>
+  );
+}
+
+const wait = (seconds: number) => act(() => vi.advanceTimersByTimeAsync(seconds * 1000));
+
+it('says after a while that an answer is slow, cancels it, and asks again', async () => {
+  vi.useFakeTimers();
+  const { requests } = await render(<Page />);
+  await wait(3);
+  expect(screen.queryByTestId('slow-answer')).toBeNull();
+  await wait(2);
+  expect(screen.getByTestId('slow-answer').textContent).toContain('Reading 12,000 attempts: 4 s');
+  fireEvent.click(screen.getByRole('button', { name: 'Cancel' }));
+  await wait(1);
+  expect(screen.getByTestId('slow-answer').textContent).toContain('Cancelled before the answer came.');
+  expect(requests).toHaveLength(1);
+  fireEvent.click(screen.getByRole('button', { name: 'Try again' }));
+  await wait(1);
+  expect(requests).toHaveLength(2);
+  expect(screen.queryByTestId('slow-answer')).toBeNull();
+});
+
+it('stays away from answers that come in time', async () => {
+  vi.useFakeTimers();
+  await render(<Page />, { answers: { '/slow': { text: 'here it is' } } });
+  await wait(10);
+  expect(screen.getByText('here it is')).toBeTruthy();
+  expect(screen.queryByTestId('slow-answer')).toBeNull();
+});

@@ -1,0 +1,32 @@
+/** What the page has in a browser and happy-dom lacks, and a clean page after each test. */
+
+import { cleanup, configure } from '@testing-library/react';
+import { afterEach, vi } from 'vitest';
+import { queryClient } from '../api/queries';
+import { loadTexts } from '../base/i18n/language';
+
+// Ahead of the first test, which has only so much time.
+await Promise.all([loadTexts('en'), loadTexts('zh')]);
+
+// Nothing is laid out: every element is as large as a window, which is enough for a list to draw its first rows.
+for (const [name, size] of Object.entries({
+  clientWidth: 1200,
+  offsetWidth: 1200,
+  clientHeight: 600,
+  offsetHeight: 600,
+}))
+  Object.defineProperty(HTMLElement.prototype, name, { configurable: true, get: () => size });
+Element.prototype.scrollTo = () => undefined;
+HTMLCanvasElement.prototype.getContext = () => null;
+
+// Whether an element is hidden takes long to find out, and depends on styles that are not here.
+configure({ defaultHidden: true });
+
+afterEach(() => {
+  cleanup();
+  queryClient.clear();
+  localStorage.clear();
+  sessionStorage.clear();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});

@@ -1,0 +1,28 @@
+import { useTranslation } from 'react-i18next';
+import { count } from '../base/format';
+import { useSessionUrl } from './useUrl';
+
+/** Shows or hides what Ray itself runs; nothing where there is none. */
+export function InternalSwitch({ hidden }: { hidden: number }) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const shows = url.settings?.internal === 'show';
+  if (hidden === 0 && !shows) return null;
+  const label = shows ? t('internal.hide') : t('internal.show', { n: count(hidden) });
+  return (
+    <button
+      type="button"
+      className="rs-link"
+      data-testid="internal"
+      title={t('internal.hint')}
+      onClick={() =>
+        change((before) => ({
+          ...before,
+          settings: { ...before.settings, internal: shows ? undefined : 'show' },
+        }))
+      }
+    >
+      {label}
+    </button>
+  );
+}

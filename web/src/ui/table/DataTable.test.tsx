@@ -1,0 +1,128 @@
+import { screen, within } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
+import { click, press, render } from '../../testing/render';
+import { ColumnChooser, useColumnChoice } from './ColumnChooser';
+import type { Column } from './columns';
+import { DataTable, type DataTableProps } from './DataTable';
+
+interface Task {
+  id: string;
+  name: string;
+}
+
+const COLUMNS: Column<Task>[] = [
+  { id: 'name', header: 'Name', width: 200, sort: 'name', cell: (task) => task.name },
+  { id: 'id', header: 'Id', width: 100, optional: true, cell: (task) => task.id },
+];
+const keyOf = (task: Task) => task.id;
+const tasks = (many: number): Task[] =>
+  Array.from({ length: many }, (_, at) => ({ id: `t${at}`, name: `task ${at}` }));
+const THREE = tasks(3);
+
+function table(props: Partial<DataTableProps<Task>> = {}) {
+  return (
+    <DataTable
+      testId="tasks"
+      rowTestId="task"
+      label="Tasks"
+      columns={COLUMNS}
+      visibility={{ name: true, id: false }}
+      rows={THREE}
+      keyOf={keyOf}
+      empty={<p>No tasks yet</p>}
+      {...props}
+    />
+  );
+}
+
+const header = () => screen.getByRole('columnheader', { name: /Name/ });
+const selected = () => screen.queryByRole('row', { selected: true })?.dataset.key;
+
+it('sorts by a column from the largest down, and then the other way', async () => {
+  const onSort = vi.fn();
+  const { rerender } = await render(table({ onSort }));
+  expect(header().getAttribute('aria-sort')).toBeNull();
+  await click(within(header()).getByRole('button'));
+  expect(onSort).toHaveBeenLastCalledWith('-name');
+  rerender(table({ onSort, sort: '-name' }));
+  expect(header().getAttribute('aria-sort')).toBe('descending');
+  await click(within(header()).getByRole('button'));
+  expect(onSort).toHaveBeenLastCalledWith('name');
+});
+
+it('opens a row by a click, and by j, k and Enter', async () => {
+  const onOpen = vi.fn();
+  await render(table({ onOpen }));
+  await click(screen.getByText('task 1'));
+  expect(onOpen).toHaveBeenLastCalledWith(THREE[1], { follow: false });
+  expect(selected()).toBe('t1');
+  await press('j');
+  expect(selected()).toBe('t2');
+  await press('kk');
+  expect(selected()).toBe('t0');
+  await press('j');
+  expect(selected()).toBe('t1');
+  expect(onOpen).toHaveBeenCalledTimes(1);
+  await press('k{Enter}');
+  expect(onOpen).toHaveBeenLastCalledWith(THREE[0], { follow: false });
+});
+
+it('takes an open panel along when the keys move on', async () => {
+  const onOpen = vi.fn();
+  await render(table({ onOpen, openKey: 't1' }));
+  expect(selected()).toBe('t1');
+  await press('{ArrowDown}');
+  expect(onOpen).toHaveBeenLastCalledWith(THREE[2], { follow: true });
+});
+
+it('draws the rows on screen alone, and asks for more near the end', async () => {
+  const onNearEnd = vi.fn();
+  const { rerender } = await render(table({ rows: tasks(10_000), hasMore: true, onNearEnd }));
+  expect(screen.getByRole('grid').getAttribute('aria-rowcount')).toBe('10000');
+  expect(screen.getAllByTestId('task').length).toBeLessThan(60);
+  expect(onNearEnd).not.toHaveBeenCalled();
+  rerender(table({ hasMore: true, onNearEnd, loadingMore: true }));
+  expect(onNearEnd).not.toHaveBeenCalled();
+  expect(screen.getByText('Loading more')).toBeTruthy();
+  rerender(table({ hasMore: true, onNearEnd }));
+  expect(onNearEnd).toHaveBeenCalledTimes(1);
+});
+
+it('says that there is nothing only once it knows', async () => {
+  const { rerender } = await render(table({ rows: [], loading: true }));
+  expect(screen.getByTestId('table-loading')).toBeTruthy();
+  expect(screen.queryByText('No tasks yet')).toBeNull();
+  rerender(table({ rows: [] }));
+  expect(screen.queryByTestId('table-loading')).toBeNull();
+  expect(screen.getByText('No tasks yet')).toBeTruthy();
+});
+
+it('keeps new rows behind a button while a row is open', async () => {
+  const onShowNew = vi.fn();
+  const { rerender } = await render(table({ newRows: 5, onShowNew }));
+  expect(screen.queryByTestId('new-rows')).toBeNull();
+  rerender(table({ newRows: 200, newRowsMax: 200, onShowNew, openKey: 't0' }));
+  expect(screen.getByTestId('new-rows').textContent).toContain('200+');
+  await click(screen.getByTestId('new-rows'));
+  expect(onShowNew).toHaveBeenCalledTimes(1);
+});
+
+it('shows the columns that were chosen, also the next time', async () => {
+  function Chosen() {
+    const choice = useColumnChoice('tasks', COLUMNS);
+    return (
+      <>
+        <ColumnChooser columns={COLUMNS} choice={choice} />
+        {table({ visibility: choice.visibility })}
+      </>
+    );
+  }
+  const { unmount } = await render(<Chosen />);
+  expect(screen.queryByRole('columnheader', { name: 'Id' })).toBeNull();
+  await click(screen.getByTestId('column-chooser'));
+  await click(screen.getByLabelText('Id'));
+  expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
+  unmount();
+  await render(<Chosen />);
+  expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
+});

@@ -1,0 +1,54 @@
+import { useTranslation } from 'react-i18next';
+import type { Params } from '../../api/client';
+import { FlameList } from './FlameList';
+import { type FlameAnswer, type FlameFrame, type FlameTree, largest, type Node } from './flame';
+import { valueText } from './flameText';
+import { useSandwich } from './useFlame';
+
+/** Who called a function, and what it called, over all its frames. */
+export function FlameCallers(props: {
+  answer: FlameAnswer;
+  name: string;
+  nodes: Map<string, Node>;
+  params: Params;
+  onZoom: (frame: string | undefined) => void;
+}) {
+  const { t } = useTranslation();
+  const { answer, name, nodes, onZoom } = props;
+  const found = useSandwich(props.params, answer.weight, name).data;
+  if (found === undefined) return null;
+  const text = (value: number) => valueText(value, found.weight);
+  const pick = (frame: FlameFrame) => {
+    const to = frame.name === null ? undefined : largest(nodes.values(), frame.name)?.frame.id;
+    if (frame.kind === 'driver' || to !== undefined) onZoom(to);
+  };
+  const can = (frame: FlameFrame) =>
+    frame.kind === 'driver' || (frame.name !== null && largest(nodes.values(), frame.name) !== undefined);
+  return (
+    <>
+      <FlameList
+        title={t('flame.callers')}
+        testId="flame-callers"
+        items={firstRow(found.callers)}
+        whole={found.value}
+        text={text}
+        onPick={pick}
+        can={can}
+      />
+      <FlameList
+        title={t('flame.callees')}
+        testId="flame-callees"
+        items={firstRow(found.callees)}
+        whole={found.value}
+        text={text}
+        onPick={pick}
+        can={can}
+      />
+    </>
+  );
+}
+
+/** The frames right under the top of a tree. */
+function firstRow(tree: FlameTree): FlameFrame[] {
+  return tree.frames.filter((frame) => frame.parent !== null && frame.parent === tree.frames[0]?.id);
+}

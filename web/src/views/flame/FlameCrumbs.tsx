@@ -1,0 +1,36 @@
+import { Fragment } from 'react';
+import { useTranslation } from 'react-i18next';
+import css from './FlameCrumbs.module.css';
+import { lineOf, type Node } from './flame';
+import { useFrameName } from './flameText';
+
+/** Frames above the one that is zoomed into that the line above the graph names. */
+const CRUMBS = 5;
+
+/** From the driver down to a frame; of a long way its beginning and its end. */
+export function FlameCrumbs({ node, onGo }: { node: Node; onGo: (frame: string) => void }) {
+  const { t } = useTranslation();
+  const nameOf = useFrameName();
+  const line = lineOf(node).map((one) => one.frame);
+  const last = line.pop();
+  const shown = line.length > CRUMBS ? [...line.slice(0, 1), null, ...line.slice(1 - CRUMBS)] : line;
+  return (
+    <nav className={css.crumbs} aria-label={t('flame.crumbs')} data-testid="flame-crumbs">
+      {shown.map((frame) => (
+        <Fragment key={frame?.id ?? 'between'}>
+          {frame === null ? (
+            <span className="rs-dim">…</span>
+          ) : (
+            <button type="button" className={`${css.crumb} rs-ellipsis`} onClick={() => onGo(frame.id)}>
+              {nameOf(frame)}
+            </button>
+          )}
+          <span className="rs-dim" aria-hidden>
+            ›
+          </span>
+        </Fragment>
+      ))}
+      {last && <b className="rs-ellipsis">{nameOf(last)}</b>}
+    </nav>
+  );
+}

@@ -1,0 +1,63 @@
+import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
+import { type FlameFrame, shareText } from './flame';
+import { useFrameName } from './flameText';
+
+/** How many callers or callees are listed. */
+const LISTED = 8;
+
+/** The largest frames of some, each a way to it. */
+export function FlameList(props: {
+  title: string;
+  testId: string;
+  items: FlameFrame[];
+  whole: number;
+  text: (value: number) => string;
+  onPick: (frame: FlameFrame) => void;
+  can?: (frame: FlameFrame) => boolean;
+  /** How a frame differs from what it is compared with; then the largest change comes first. */
+  change?: ((frame: FlameFrame) => { by: number; text: string }) | undefined;
+}) {
+  const { t } = useTranslation();
+  const nameOf = useFrameName();
+  const size = (frame: FlameFrame) => Math.max(frame.value, frame.baseline_value ?? 0);
+  const { change } = props;
+  const weight = change === undefined ? size : (frame: FlameFrame) => Math.abs(change(frame).by);
+  const sorted = props.items
+    .filter((frame) => size(frame) > 0)
+    .sort((a, b) => weight(b) - weight(a) || size(b) - size(a));
+  return (
+    <section className="rs-flame-list" data-testid={props.testId}>
+      <h3>{props.title}</h3>
+      {sorted.length === 0 && <p className="rs-dim">{t('flame.none')}</p>}
+      <ul>
+        {sorted.slice(0, LISTED).map((frame) => (
+          <li key={frame.id}>
+            <button
+              type="button"
+              disabled={frame.kind === 'other' || props.can?.(frame) === false}
+              onClick={() => props.onPick(frame)}
+            >
+              <span
+                className="rs-flame-bar"
+                style={{
+                  width: `${props.whole > 0 ? Math.min(100, (100 * frame.value) / props.whole) : 0}%`,
+                }}
+              />
+              <span className="rs-ellipsis" title={nameOf(frame)}>
+                {nameOf(frame)}
+              </span>
+              <span className="rs-num">{props.text(frame.value)}</span>
+              <span className="rs-num rs-dim">
+                {change === undefined ? shareText(frame.value, props.whole) : change(frame).text}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {sorted.length > LISTED && (
+        <p className="rs-dim">{t('flame.moreOf', { n: count(sorted.length - LISTED) })}</p>
+      )}
+    </section>
+  );
+}

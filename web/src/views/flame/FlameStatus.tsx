@@ -1,0 +1,36 @@
+import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './FlameStatus.module.css';
+import { type FlameAnswer, found, matcher, type Node, shareText } from './flame';
+import { valueText } from './flameText';
+
+/** How much there is, how much of it the search found, and what was merged. */
+export function FlameStatus({ answer, zoomed }: { answer: FlameAnswer; zoomed: Node }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const matches = matcher(url.settings?.find);
+  const hits = matches && found(zoomed, matches);
+  return (
+    <span className={`${css.found} rs-num`} role="status" data-testid="flame-status">
+      {hits ? (
+        <b>
+          {t('flame.found', {
+            n: count(hits.frames),
+            share: shareText(hits.value, zoomed.frame.value),
+          })}
+        </b>
+      ) : (
+        t(answer.weight === 'count' ? 'flame.wholeCount' : 'flame.whole', {
+          value: valueText(answer.total, answer.weight),
+          n: count(answer.attempts),
+        })
+      )}
+      {answer.folded > 0 && (
+        <span className="rs-dim" title={t('flame.foldedHint')}>
+          {t('flame.folded', { n: count(answer.folded), all: count(answer.frames_total) })}
+        </span>
+      )}
+    </span>
+  );
+}

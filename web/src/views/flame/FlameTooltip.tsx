@@ -1,0 +1,70 @@
+import { useTranslation } from 'react-i18next';
+import { count, duration } from '../../base/format';
+import css from './FlameTooltip.module.css';
+import { type FlameAnswer, type FlameFrame, shareText } from './flame';
+import { useFrameName, valueText } from './flameText';
+
+export interface Pointed {
+  id: string;
+  /** Where the text beside it goes, in the box that the canvas fills. px. */
+  x: number;
+  y: number;
+}
+
+const TIP_WIDTH = 310;
+const TIP_HEIGHT = 150;
+
+/** The numbers of the frame that is pointed at, beside the pointer. */
+export function FlameTooltip(props: {
+  frame: FlameFrame;
+  answer: FlameAnswer;
+  relative: boolean;
+  pointed: Pointed;
+  width: number;
+  height: number;
+}) {
+  const { t } = useTranslation();
+  const nameOf = useFrameName();
+  const { frame, answer, pointed } = props;
+  const text = (value: number) => valueText(value, answer.weight);
+  const lines: [string, string][] = [
+    [t('flame.value'), `${text(frame.value)} · ${shareText(frame.value, answer.total)}`],
+  ];
+  if (frame.attempts > 0)
+    lines.push([t('flame.own'), `${text(frame.own)} · ${shareText(frame.own, answer.total)}`]);
+  if (frame.baseline_value !== null)
+    lines.push(
+      props.relative
+        ? [t('range.beforeRange'), shareText(frame.baseline_value, answer.baseline_total ?? 0)]
+        : [t('flame.before'), text(frame.baseline_value)],
+    );
+  const attempts = frame.parent === null ? answer.attempts : frame.attempts;
+  if (attempts > 0) lines.push([t('column.attempts'), count(attempts)]);
+  if (frame.blocked_ns > 0) lines.push([t('time.blocked'), duration(frame.blocked_ns)]);
+  if (frame.p50_ns !== null)
+    lines.push([t('flame.quantiles'), [frame.p50_ns, frame.p95_ns, frame.max_ns].map(duration).join(' · ')]);
+  const left = Math.max(4, Math.min(pointed.x + 14, props.width - TIP_WIDTH - 4));
+  const below = pointed.y + 14 + TIP_HEIGHT <= props.height || pointed.y < TIP_HEIGHT;
+  return (
+    <div
+      className={css.tip}
+      role="status"
+      data-testid="flame-tip"
+      style={{
+        left,
+        width: TIP_WIDTH,
+        ...(below ? { top: pointed.y + 14 } : { top: pointed.y - 8, translate: '0 -100%' }),
+      }}
+    >
+      <b className="rs-break">{nameOf(frame)}</b>
+      <dl className={css.tipLines}>
+        {lines.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd className="rs-num">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

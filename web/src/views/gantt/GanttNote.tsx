@@ -1,0 +1,33 @@
+import { Tooltip } from '@mantine/core';
+import { IconKeyboard } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { count, duration } from '../../base/format';
+import type { Span } from '../shared/span';
+import css from './GanttNote.module.css';
+import type { Gantt } from './ganttData';
+
+/** What the picture shows, and what it does not. */
+export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
+  const { t } = useTranslation();
+  const folded = data.lanes.reduce((sum, lane) => sum + lane.folded, 0);
+  return (
+    <>
+      <span data-testid="gantt-count" data-total={data.attempts}>
+        {t('gantt.shown', {
+          n: count(data.attempts),
+          lanes: count(data.lanes_total),
+          span: duration(window.end - window.begin),
+        })}
+      </span>
+      {data.merged > 0 &&
+        ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
+      {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
+      {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
+      <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
+        <button type="button" className={`${css.keys} rs-link`} aria-label={t('gantt.keysTitle')}>
+          <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}
+        </button>
+      </Tooltip>
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { Button, NativeSelect, SegmentedControl } from '@mantine/core';
+import { IconArrowsHorizontal, IconRoute } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { withSettings } from '../../base/url';
+import { useSessionUrl } from '../../ui/useUrl';
+import { FindBox } from '../shared/FindBox';
+import { KINDS, type Kind } from './ganttData';
+
+/** Calls below this level share the lane of their caller; without a level each has its own. */
+export const LEVELS = ['1', '2', '3', '4', '6', '10'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** How lanes are made, whether the critical path is drawn, and the search. */
+export function GanttToolbar(props: {
+  by: Kind;
+  levels: Level | undefined;
+  canFit: boolean;
+  onFit: () => void;
+  children: ReactNode;
+}) {
+  const { by, levels } = props;
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const withPath = url.settings?.path === '1';
+  return (
+    <>
+      <FindBox view="gantt" label={t('range.find')} />
+      <SegmentedControl
+        size="xs"
+        aria-label={t('gantt.by')}
+        data={KINDS.map((kind) => ({ value: kind, label: t(`gantt.kind.${kind}`) }))}
+        value={by}
+        onChange={(value) =>
+          change((before) => withSettings(before, { by: value === 'worker' ? undefined : value }))
+        }
+        data-testid="gantt-by"
+      />
+      {by === 'path' && (
+        <NativeSelect
+          size="xs"
+          aria-label={t('range.levels')}
+          title={t('range.levels')}
+          value={levels ?? ''}
+          data={[
+            { value: '', label: t('range.allLevels') },
+            ...LEVELS.map((value) => ({ value, label: t('range.toLevel', { n: value }) })),
+          ]}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            change((before) => withSettings(before, { levels: value || undefined }));
+          }}
+          data-testid="gantt-levels"
+        />
+      )}
+      <Button
+        size="compact-sm"
+        variant={withPath ? 'filled' : 'default'}
+        leftSection={<IconRoute size={15} />}
+        aria-pressed={withPath}
+        onClick={() => change((before) => withSettings(before, { path: withPath ? undefined : '1' }))}
+        data-testid="gantt-path-toggle"
+      >
+        {t('gantt.path')}
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconArrowsHorizontal size={15} />}
+        disabled={!props.canFit}
+        onClick={props.onFit}
+        data-testid="gantt-fit"
+      >
+        {t('gantt.fit')}
+      </Button>
+      {props.children}
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import { useTranslation } from 'react-i18next';
+import { count, duration, percent } from '../../base/format';
+import { withFilter } from '../../base/url';
+import { usePalette } from '../../ui/canvas';
+import { useSessionUrl } from '../../ui/useUrl';
+import shared from './gantt.module.css';
+import { atATime } from './rangeText';
+import type { RangeAnswer } from './useRange';
+
+/** Which functions ran in the range, and how long. */
+export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
+  const [, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const look = usePalette();
+  const all = Math.max(1, answer.phases.executing);
+  const left = answer.functions_total - answer.functions.length;
+  return (
+    <div className="rs-range-part" data-testid="gantt-range-functions">
+      <h4>{t('range.functions')}</h4>
+      <ul>
+        {answer.functions.map((row) => (
+          <li key={row.name}>
+            <button
+              type="button"
+              className={shared.part}
+              title={t('range.filterBy', { name: row.name })}
+              disabled={row.name === ''}
+              onClick={() => change((before) => withFilter(before, 'func_name', row.name))}
+              data-testid="gantt-range-function"
+            >
+              <span className="rs-gantt-swatch" style={{ background: look.named(row.name) }} />
+              <span className={shared.partName}>
+                <span className="rs-ellipsis rs-name">{row.name || t('common.unknown')}</span>
+                <span className={`${shared.more} rs-dim rs-num`}>
+                  {count(row.attempts)}× · {t('range.atATime', { mean: atATime(row.mean) })}
+                  {row.blocked_ns > 0 && ` · ${t('range.blocked', { span: duration(row.blocked_ns) })}`}
+                  {row.failed > 0 && (
+                    <span className={shared.bad}> · {t('gantt.tipFailed', { n: count(row.failed) })}</span>
+                  )}
+                </span>
+              </span>
+              <span className={`${shared.partTime} rs-num`}>
+                {duration(row.executing_ns)}
+                <span className="rs-dim">{percent(row.executing_ns / all)}%</span>
+              </span>
+              <span className={shared.partBar} style={{ width: `${(row.executing_ns / all) * 100}%` }} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {left > 0 && (
+        <p className="rs-dim rs-num">
+          {t('range.leftOut', { n: count(left), span: duration(answer.functions_left_out_ns) })}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { useTranslation } from 'react-i18next';
+import { duration, percent } from '../../base/format';
+import { PHASE_STATES, SCHEDULING_PHASES } from '../../base/scheduling';
+import { stateColor } from '../../base/tokens';
+import type { RangeAnswer } from './useRange';
+
+/** Where the time of the attempts in the range went. */
+export function RangePhases({ answer }: { answer: RangeAnswer }) {
+  const { t } = useTranslation();
+  const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: answer.phases[phase] })).filter(
+    (part) => part.spent > 0,
+  );
+  const all = parts.reduce((sum, part) => sum + part.spent, 0);
+  return (
+    <div className="rs-range-part" data-testid="gantt-range-phases">
+      <h4>{t('range.phases')}</h4>
+      <div className="rs-timeline">
+        {parts.map(({ phase, spent }) => (
+          <span
+            key={phase}
+            title={`${t(`flow.phase.${phase}`)}: ${duration(spent)}`}
+            style={{ flexGrow: spent / all, background: stateColor(PHASE_STATES[phase]) }}
+          />
+        ))}
+      </div>
+      <table className="rs-plain-table rs-timeline-table">
+        <tbody>
+          {parts.map(({ phase, spent }) => (
+            <tr key={phase} data-phase={phase} title={t(`flow.phaseHint.${phase}`)}>
+              <td>
+                <span className="rs-state">
+                  <span className="rs-dot" style={{ background: stateColor(PHASE_STATES[phase]) }} />
+                  {t(`flow.phase.${phase}`)}
+                </span>
+              </td>
+              <td data-align="right" className="rs-num">
+                {duration(spent)}
+              </td>
+              <td data-align="right" className="rs-num rs-dim">
+                {percent(spent / all)}%
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,165 @@
+/** Draws the bars of the Gantt chart. */
+
+import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
+import { ROW } from './gantt';
+import { type Scene, xOf } from './ganttScene';
+
+export const BAR = ROW - 3;
+
+export function drawBars(context: CanvasRenderingContext2D, size: Size, scene: Scene, look: Palette): void {
+  const { data, shift } = scene;
+  const { bars } = data;
+  const place = (bar: number) => {
+    const lane = (bars.lane[bar] as number) + data.lanes_from;
+    const top = scene.tops[lane];
+    if (top === undefined) return null;
+    const y = scene.top + top + (bars.row[bar] as number) * ROW - scene.scroll + 4;
+    if (y > size.height || y + BAR < scene.top) return null;
+    const x0 = xOf(scene, size, (bars.begin[bar] as number) + shift);
+    const x1 = xOf(scene, size, (bars.end[bar] as number) + shift);
+    if (x1 < scene.left - 2 || x0 > size.width + 2) return null;
+    const x = Math.max(scene.left - 4, x0);
+    return { x, y, width: Math.max(1, Math.min(size.width + 4, x1) - x) };
+  };
+  for (let bar = 0; bar < bars.lane.length; bar += 1) {
+    const box = place(bar);
+    if (box === null) continue;
+    const hit = scene.matches?.(data.names[bars.name[bar] as number] ?? '') ?? null;
+    const faded = (scene.path !== null && !scene.path.bars.has(bar)) || hit === false;
+    drawBar(context, size, scene, look, bar, box, faded);
+    if (hit && box.width > 3) {
+      context.strokeStyle = look.tone('busy');
+      context.lineWidth = 1.5;
+      context.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, BAR - 1);
+    }
+  }
+  for (const [bar, width] of [
+    [scene.hovered, 1],
+    [scene.selected, 2],
+  ] as const) {
+    const box = bar < 0 ? null : place(bar);
+    if (box === null) continue;
+    drawWaiting(context, size, scene, look, bar, box.y);
+    context.strokeStyle = look.text;
+    context.lineWidth = width;
+    context.strokeRect(box.x - 1, box.y - 1, box.width + 2, BAR + 2);
+  }
+}
+
+function drawBar(
+  context: CanvasRenderingContext2D,
+  size: Size,
+  scene: Scene,
+  look: Palette,
+  bar: number,
+  { x, y, width }: { x: number; y: number; width: number },
+  faded: boolean,
+): void {
+  const { data, shift } = scene;
+  const { bars } = data;
+  const name = data.names[bars.name[bar] as number] ?? '';
+  const state = data.states[bars.state[bar] as number];
+  const merged = (bars.count[bar] as number) > 1;
+  const waiting = data.lanes[bars.lane[bar] as number]?.kind === 'not_placed';
+  const length = Math.max(1, (bars.end[bar] as number) - (bars.begin[bar] as number));
+  const dense = merged ? Math.min(1, 0.35 + (0.65 * (bars.busy[bar] as number)) / length) : 1;
+  context.globalAlpha = (faded ? 0.22 : 1) * dense * (waiting ? 0.55 : 1);
+  if (state === 'running' && !merged && width > 8) {
+    const fade = context.createLinearGradient(x + width - Math.min(40, width / 2), 0, x + width, 0);
+    fade.addColorStop(0, look.named(name));
+    fade.addColorStop(1, 'transparent');
+    context.fillStyle = fade;
+  } else context.fillStyle = look.named(name);
+  context.fillRect(x, y, width, BAR);
+  const lighter = (from: number, to: number) => {
+    const begin = Math.max(x, xOf(scene, size, from + shift));
+    const end = Math.min(x + width, xOf(scene, size, to + shift));
+    if (end - begin >= 1) context.fillRect(begin, y + 2, end - begin, BAR - 4);
+  };
+  const detail = scene.detail.get(bar);
+  const origin = bars.begin[bar] as number;
+  context.fillStyle = look.panel;
+  if (detail !== undefined && !waiting) {
+    context.globalAlpha *= 0.5;
+    const executing = data.details.executing[detail];
+    const storing = data.details.storing[detail];
+    if (executing) lighter(origin, origin + executing);
+    if (storing) lighter(origin + storing, bars.end[bar] as number);
+    context.globalAlpha *= 2;
+  }
+  context.globalAlpha *= 0.72;
+  for (const at of scene.blocked.get(bar) ?? [])
+    lighter(data.blocked.begin[at] as number, data.blocked.end[at] as number);
+  context.globalAlpha = faded ? 0.22 : 1;
+  if ((bars.failed[bar] as number) > 0) drawFailed(context, look, x, y, width, merged);
+  const retry = merged ? 0 : (bars.attempt[bar] as number);
+  if (retry > 0 && width >= 5) {
+    context.fillStyle = look.tone('waiting');
+    context.fillRect(x, y, 3, BAR);
+  }
+  if (width > 34 && !faded) {
+    context.fillStyle = ON_FILL[look.scheme];
+    const text = `${retry > 0 ? `↻${retry} ` : ''}${name}${merged ? ` ×${bars.count[bar]}` : ''}`;
+    context.fillText(fitText(context, text, width - 8), x + (retry > 0 ? 6 : 4), y + BAR / 2 + 0.5);
+  }
+  context.globalAlpha = 1;
+}
+
+function drawFailed(
+  context: CanvasRenderingContext2D,
+  look: Palette,
+  x: number,
+  y: number,
+  width: number,
+  merged: boolean,
+): void {
+  context.strokeStyle = look.tone('bad');
+  context.fillStyle = look.tone('bad');
+  context.lineWidth = 1.5;
+  if (merged || width < 8) {
+    context.fillRect(x, y + BAR - 4, width, 4);
+    return;
+  }
+  context.strokeRect(x + 0.75, y + 0.75, width - 1.5, BAR - 1.5);
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, BAR);
+  context.clip();
+  context.lineWidth = 1;
+  context.globalAlpha *= 0.45;
+  context.beginPath();
+  for (let at = x - BAR; at < x + width; at += 7) {
+    context.moveTo(at, y + BAR);
+    context.lineTo(at + BAR, y);
+  }
+  context.stroke();
+  context.restore();
+}
+
+/** The time before an attempt came to its worker, in its phases. */
+function drawWaiting(
+  context: CanvasRenderingContext2D,
+  size: Size,
+  scene: Scene,
+  look: Palette,
+  bar: number,
+  y: number,
+): void {
+  const detail = scene.detail.get(bar);
+  if (detail === undefined) return;
+  const { details, bars } = scene.data;
+  const begin = (bars.begin[bar] as number) + scene.shift;
+  const parts: [number | null | undefined, string][] = [
+    [details.created[detail], look.tone('quiet')],
+    [details.waiting_node[detail], look.tone('waiting')],
+    [details.queued[detail], look.tone('busy')],
+  ];
+  parts.forEach(([offset, color], at) => {
+    if (offset === null || offset === undefined || offset >= 0) return;
+    const next = parts.slice(at + 1).find(([later]) => later !== null && later !== undefined)?.[0] ?? 0;
+    const x0 = xOf(scene, size, begin + offset);
+    const x1 = xOf(scene, size, begin + Math.min(0, next));
+    context.fillStyle = color;
+    context.fillRect(x0, y + BAR / 2 - 2, x1 - x0, 4);
+  });
+}

@@ -1,0 +1,100 @@
+import { type MouseEvent, type PointerEvent, useEffect, useRef } from 'react';
+import type { Size } from '../../ui/canvas';
+import type { Span } from '../shared/span';
+import { panned } from './gantt';
+import type { GanttLane } from './ganttData';
+import type { GanttBars } from './useGanttBars';
+
+/** A click waits so long for the second one of a double click. ms. */
+const DOUBLE = 240;
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** A drag moves the window (with Shift it draws a range), a click chooses, a double click zooms. */
+export function useGanttPointer(chart: {
+  window: Span;
+  size: Size;
+  /** Where the bars begin, px. */
+  left: number;
+  scroll: number;
+  perPixel: number;
+  lanes: ReadonlyMap<number, GanttLane>;
+  bars: GanttBars;
+  /** The range that is being drawn. */
+  drawn: Span | null;
+  timeAt: (x: number) => number;
+  placeOf: (event: { clientX: number; clientY: number }) => Point;
+  pointAt: (point: Point) => Point & { lane: number; bar: number };
+  onHover: (point: Point | null) => void;
+  onDraw: (range: Span | null) => void;
+  onScrollTo: (scroll: number) => void;
+  onMove: (window: Span | null) => void;
+  onRange: (range: Span | null) => void;
+  onLanePick: (lane: GanttLane) => void;
+}) {
+  const { window: view, size, left, scroll, perPixel, lanes, bars, drawn, timeAt, placeOf, pointAt } = chart;
+  const { onHover, onDraw, onScrollTo, onMove, onRange, onLanePick } = chart;
+  const drag = useRef<{
+    x: number;
+    y: number;
+    window: Span;
+    scroll: number;
+    far: boolean;
+    /** Where a range was begun. */
+    from: number | null;
+  } | null>(null);
+  const click = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(click.current), []);
+  return {
+    onPointerDown: (event: PointerEvent<HTMLDivElement>) => {
+      if (event.button !== 0) return;
+      const { x } = placeOf(event);
+      const from = event.shiftKey && x >= left ? timeAt(x) : null;
+      drag.current = { x: event.clientX, y: event.clientY, window: view, scroll, far: false, from };
+      event.currentTarget.setPointerCapture(event.pointerId);
+    },
+    onPointerMove: (event: PointerEvent<HTMLDivElement>) => {
+      const held = drag.current;
+      if (held !== null) {
+        held.far ||= Math.hypot(event.clientX - held.x, event.clientY - held.y) > 4;
+        if (!held.far) return;
+        onHover(null);
+        if (held.from !== null) {
+          const at = timeAt(Math.min(size.width, Math.max(left, placeOf(event).x)));
+          onDraw({ begin: Math.min(held.from, at), end: Math.max(held.from, at) });
+          return;
+        }
+        onMove(panned(held.window, (held.x - event.clientX) * perPixel));
+        onScrollTo(held.scroll + held.y - event.clientY);
+        return;
+      }
+      onHover(placeOf(event));
+    },
+    onPointerUp: (event: PointerEvent<HTMLDivElement>) => {
+      const held = drag.current;
+      drag.current = null;
+      if (drawn !== null) {
+        onDraw(null);
+        onRange(drawn);
+      }
+      if (held === null || held.far) return;
+      const { bar, lane, x } = pointAt(placeOf(event));
+      const label = x < left ? lanes.get(lane) : undefined;
+      clearTimeout(click.current);
+      if (label && label.kind !== 'not_placed') onLanePick(label);
+      else if (bar >= 0) click.current = setTimeout(() => bars.select(bar), DOUBLE);
+    },
+    onPointerCancel: () => {
+      drag.current = null;
+      onDraw(null);
+    },
+    onPointerLeave: () => onHover(null),
+    onDoubleClick: (event: MouseEvent) => {
+      clearTimeout(click.current);
+      bars.zoomTo(pointAt(placeOf(event)).bar);
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import { Button, Checkbox, Menu, SegmentedControl, Tooltip } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { download } from '../../base/download';
+import { count } from '../../base/format';
+import { withSettings } from '../../base/url';
+import { usePalette } from '../../ui/canvas';
+import { useSessionUrl } from '../../ui/useUrl';
+import { FindBox } from '../shared/FindBox';
+import css from './LogicalToolbar.module.css';
+import { toPng, toSvg } from './logicalExport';
+import type { Places } from './logicalLayout';
+import { type LogicalAnswer, matches, type Shown, toggleShown, WEIGHTS, weightOf } from './logicalModel';
+import { nodeName } from './logicalNames';
+
+/** Search, colours, kinds of edges, and ways to save the graph. */
+export function LogicalToolbar(props: {
+  answer: LogicalAnswer | undefined;
+  places: Places | undefined;
+  shown: Shown;
+}) {
+  const [url, change] = useSessionUrl();
+  const { t } = useTranslation();
+  const { answer, places, shown } = props;
+  const palette = usePalette();
+  const find = url.settings?.find ?? '';
+  const found = find.trim() === '' ? null : (answer?.nodes.filter((node) => matches(node, find)).length ?? 0);
+  const picture = () =>
+    answer &&
+    places &&
+    toSvg(answer, places, shown, palette.scheme, (node) => nodeName(t, node, node.kind === 'driver'));
+  const name = `${url.session}-logical`;
+  return (
+    <div className={css.toolbar}>
+      <FindBox view="logical" label={t('logical.find')} />
+      {found !== null && (
+        <span className="rs-dim rs-num" role="status" data-testid="logical-found">
+          {found === 0 ? t('logical.notFound') : t('logical.found', { n: count(found) })}
+        </span>
+      )}
+      <SegmentedControl
+        size="xs"
+        aria-label={t('logical.color')}
+        value={weightOf(url.settings)}
+        onChange={(value) =>
+          change((before) => withSettings(before, { weight: value === 'state' ? undefined : value }))
+        }
+        data={WEIGHTS.map((weight) => ({
+          value: weight,
+          label:
+            weight === 'executing' || weight === 'blocked'
+              ? t(`time.${weight}`)
+              : t(`logical.weight.${weight}`),
+        }))}
+        data-testid="logical-weight"
+      />
+      {(['calls', 'data'] as const).map((kind) => (
+        <Tooltip key={kind} label={t(`logical.${kind}Hint`)}>
+          <div>
+            <Checkbox
+              size="xs"
+              label={
+                <span className={css.legend} data-kind={kind}>
+                  {t(`logical.${kind}`)}
+                </span>
+              }
+              checked={shown[kind]}
+              onChange={() => change((before) => withSettings(before, { hide: toggleShown(shown, kind) }))}
+              data-testid={`logical-show-${kind}`}
+            />
+          </div>
+        </Tooltip>
+      ))}
+      <div className="rs-filters-right">
+        <Menu position="bottom-end" withinPortal>
+          <Menu.Target>
+            <Button
+              size="compact-xs"
+              variant="default"
+              leftSection={<IconDownload size={14} />}
+              disabled={!answer || !places || answer.nodes.length === 0}
+              data-testid="logical-export"
+            >
+              {t('logical.export')}
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item
+              data-testid="logical-export-svg"
+              onClick={() => {
+                const made = picture();
+                if (made) download(`${name}.svg`, new Blob([made.svg], { type: 'image/svg+xml' }));
+              }}
+            >
+              {t('logical.exportSvg')}
+            </Menu.Item>
+            <Menu.Item
+              data-testid="logical-export-png"
+              onClick={() => {
+                const made = picture();
+                if (made) void toPng(made).then((blob) => download(`${name}.png`, blob));
+              }}
+            >
+              {t('logical.exportPng')}
+            </Menu.Item>
+            <Menu.Item
+              data-testid="logical-export-json"
+              onClick={() =>
+                download(
+                  `${name}.json`,
+                  new Blob([JSON.stringify(answer, null, 2)], { type: 'application/json' }),
+                )
+              }
+            >
+              {t('logical.exportJson')}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      </div>
+    </div>
+  );
+}

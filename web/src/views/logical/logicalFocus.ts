@@ -1,0 +1,26 @@
+import { type LogicalAnswer, membersOf } from './logicalModel';
+
+/** What stands out while the rest steps back: `ends` lights the edges at them, `nodes` the nodes. */
+export interface Focus {
+  ends: Set<string>;
+  nodes: Set<string>;
+}
+
+export function focusOf(
+  graph: LogicalAnswer,
+  found: Set<string> | null,
+  selected: string | undefined,
+): Focus | null {
+  if (found !== null) {
+    const ends = new Set([...found].flatMap((id) => [...membersOf(graph.nodes, id)]));
+    return { ends, nodes: ends };
+  }
+  if (selected === undefined) return null;
+  const ends = membersOf(graph.nodes, selected);
+  const nodes = new Set(ends);
+  for (const edge of [...graph.calls, ...graph.data]) {
+    if (ends.has(edge.source)) nodes.add(edge.target);
+    if (ends.has(edge.target)) nodes.add(edge.source);
+  }
+  return { ends, nodes };
+}

@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from 'react';
+import { keepKnown, layout, type Places } from './logicalLayout';
+import { type LogicalAnswer, structureOf } from './logicalModel';
+
+interface Laid {
+  /** The question whose layout this is, and the structure that was laid out. */
+  question: string;
+  structure: string;
+  places: Places;
+}
+
+/** Where the nodes stand, and the graph they are of. New numbers move nothing; new nodes move no others. */
+export function useLogicalLayout(answer: LogicalAnswer | undefined, question: string, session: string) {
+  const [state, setState] = useState<Laid>();
+  const [laid, setGraph] = useState<LogicalAnswer>();
+  const [failed, setFailed] = useState<Error | null>(null);
+  const [turn, setTurn] = useState(0);
+  const latest = useRef<{ state?: Laid; turn: number }>({ turn: 0 });
+  const asked = `${question}#${turn}`;
+  const running = useRef<{ asked: string }>(undefined);
+  const [done, setDone] = useState(0);
+  useEffect(
+    () => () => {
+      running.current = undefined;
+    },
+    [],
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `done` is when to look at what came meanwhile.
+  useEffect(() => {
+    if (answer === undefined) return;
+    const structure = structureOf(answer);
+    const known = latest.current.state;
+    if (known?.question === asked && known.structure === structure) {
+      setGraph(answer);
+      return;
+    }
+    // One at a time: answers come faster than a large graph is laid out.
+    if (running.current?.asked === asked) return;
+    const mine = { asked };
+    running.current = mine;
+    layout(answer)
+      .then((fresh) => {
+        if (running.current !== mine) return;
+        running.current = undefined;
+        const places = known?.question === asked ? keepKnown(known.places, fresh, answer) : fresh;
+        const next = { question: asked, structure, places };
+        latest.current.state = next;
+        setState(next);
+        setGraph(answer);
+        setFailed(null);
+        setDone((before) => before + 1);
+      })
+      .catch((error: unknown) => {
+        if (running.current !== mine) return;
+        running.current = undefined;
+        setFailed(error instanceof Error ? error : new Error(String(error)));
+      });
+  }, [answer, asked, done]);
+  return {
+    places: state?.places,
+    laid: laid?.session === session ? laid : undefined,
+    failed,
+    arrange: () => setTurn((before) => before + 1),
+    /** Changes with the layout of another question. */
+    arranged: state?.question ?? '',
+  };
+}

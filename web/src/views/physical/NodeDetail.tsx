@@ -1,0 +1,122 @@
+import { useTranslation } from 'react-i18next';
+import { count, shortId } from '../../base/format';
+import { toFlow, toItem, withFilter } from '../../base/url';
+import { CopyId } from '../../ui/CopyId';
+import { Dash } from '../../ui/Dash';
+import { Field, Fields, Section } from '../../ui/Drawer';
+import { Link } from '../../ui/Link';
+import { Time } from '../../ui/Time';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './NodeDetail.module.css';
+import type { NodeAnswer } from './physical';
+import shared from './physical.module.css';
+import { resourceText, workerName } from './physicalNames';
+import { ReservedResources } from './ReservedResources';
+import { Since } from './Since';
+import { tasksAt } from './tasksAt';
+
+/** Workers of a node that are listed. */
+const LISTED = 40;
+
+/** A node at a time: what is reserved, its bundles and its workers. */
+export function NodeDetail(props: {
+  answer: NodeAnswer;
+  at: number | null;
+  gone: boolean;
+  onSelect: (worker: string) => void;
+}) {
+  const { answer, at } = props;
+  const { node } = answer;
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const labels = labelsOf(answer.labels);
+  const idle = t(Object.keys(url.filters).length > 0 ? 'physical.noMatch' : 'physical.idle');
+  return (
+    <>
+      <Section title={t('physical.reserved')}>
+        <ReservedResources node={node} />
+        {!node.is_known && <p className="rs-dim">{t('physical.unknownNode')}</p>}
+      </Section>
+      <Section title={t('common.details')}>
+        <Fields>
+          <Field name="Id">
+            <CopyId id={node.id} />
+          </Field>
+          <Field name="IP">{node.node_ip ?? <Dash />}</Field>
+          <Field name={t('physical.since')}>
+            {node.start_ns === null ? <Dash /> : <Since ns={node.start_ns} at={at} />}
+          </Field>
+          {answer.end_ns !== null && (
+            <Field name={t('physical.until')}>
+              <Time ns={answer.end_ns} exact />
+            </Field>
+          )}
+          {labels.map(([name, value]) => (
+            <Field key={name} name={name}>
+              <span className="rs-break">{value}</span>
+            </Field>
+          ))}
+        </Fields>
+        <div className="rs-stack-links">
+          <Link to={toItem(url, 'nodes', node.id)} testId="physical-to-item">
+            {t('physical.toNode')}
+          </Link>
+          <Link to={withFilter(toFlow(url, 'gantt'), 'node_id', node.id)} testId="physical-to-gantt">
+            {t('physical.toGantt')}
+          </Link>
+          <Link to={tasksAt(withFilter(url, 'node_id', node.id), at)}>{t('physical.toTasks')}</Link>
+        </div>
+      </Section>
+      {answer.bundles.length > 0 && (
+        <Section title={t('physical.groups')}>
+          <ul className="rs-plain">
+            {answer.bundles.map((bundle) => (
+              <li key={`${bundle.group}:${bundle.index}`} className={shared.line}>
+                <Link to={toItem(url, 'placement-groups', bundle.group)}>
+                  {t('physical.bundle', { name: bundle.name || shortId(bundle.group), index: bundle.index })}
+                </Link>
+                <span className="rs-num rs-dim">{resourceText(bundle.resources ?? {})}</span>
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      <Section title={t('physical.workersOf', { n: count(answer.workers_total) })}>
+        {props.gone && <p className="rs-dim">{t('physical.workerGone')}</p>}
+        <ul className="rs-plain">
+          {answer.workers.slice(0, LISTED).map((worker) => (
+            <li key={worker.id}>
+              <button
+                type="button"
+                className={css.worker}
+                onClick={() => props.onSelect(worker.key)}
+                data-testid="physical-worker"
+              >
+                <span className="rs-ellipsis">
+                  {workerName(worker, t('physical.driver'), idle, t('internal.process'))}
+                  {worker.running > 1 && <span className="rs-dim"> ×{count(worker.running)}</span>}
+                </span>
+                <span className="rs-num rs-dim">
+                  {resourceText(worker.reserved)} {t('physical.pid', { pid: worker.pid ?? '–' })}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+        {answer.workers_total > LISTED && (
+          <p className="rs-dim">{t('physical.moreWorkers', { n: count(answer.workers_total - LISTED) })}</p>
+        )}
+      </Section>
+    </>
+  );
+}
+
+function labelsOf(text: string | null): [string, string][] {
+  try {
+    return Object.entries(JSON.parse(text ?? '{}') as Record<string, string>).filter(
+      ([name]) => name !== 'ray.io/node-id',
+    );
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,45 @@
+import { useTranslation } from 'react-i18next';
+import { amount } from '../../base/format';
+import type { PhysicalNode } from './physical';
+import css from './ReservedResources.module.css';
+
+/** What of each resource is reserved, with how much there is. */
+export function ReservedResources({ node }: { node: Pick<PhysicalNode, 'total' | 'used'> }) {
+  const { t } = useTranslation();
+  const names = [...new Set([...Object.keys(node.total ?? {}), ...Object.keys(node.used)])].filter(
+    // Tasks hardly ever ask for it.
+    (name) => name !== 'object_store_memory' || (node.used[name] ?? 0) > 0,
+  );
+  const rank = (name: string) => ['CPU', 'GPU', 'memory'].indexOf(name) + 1 || 9;
+  names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  if (names.length === 0) return <p className="rs-dim">{t('physical.noResources')}</p>;
+  return (
+    <div className={css.usage} data-testid="physical-usage">
+      {names.map((name) => {
+        const total = node.total?.[name];
+        const used = node.used[name] ?? 0;
+        const share = total === undefined || total === 0 ? 1 : used / total;
+        return (
+          <div key={name} className={css.use}>
+            <span className="rs-ellipsis" title={name}>
+              {name}
+            </span>
+            <span className="rs-share-track">
+              <span
+                className="rs-share-bar"
+                style={{
+                  width: `${Math.min(1, used === 0 ? 0 : share) * 100}%`,
+                  ...(share > 1.0001 && { background: 'var(--rs-tone-bad)' }),
+                }}
+              />
+            </span>
+            <span className="rs-num">
+              {amount(name, used)}
+              {total !== undefined && <span className="rs-dim"> / {amount(name, total)}</span>}
+            </span>
+          </div>
+        );
+      })}
+    </div>
+  );
+}

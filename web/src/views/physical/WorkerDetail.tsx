@@ -1,0 +1,104 @@
+import { useTranslation } from 'react-i18next';
+import { bytes, count, duration, nanosBetween, shortId } from '../../base/format';
+import { toFlow, toItem, withFilter, withSettings } from '../../base/url';
+import { CopyId } from '../../ui/CopyId';
+import { Dash } from '../../ui/Dash';
+import { Field, Fields, Section } from '../../ui/Drawer';
+import { ItemState } from '../../ui/ItemState';
+import { Link } from '../../ui/Link';
+import { useSessionUrl } from '../../ui/useUrl';
+import type { NodeAnswer, PhysicalWorker } from './physical';
+import css from './physical.module.css';
+import { resourceText } from './physicalNames';
+import { Since } from './Since';
+import { tasksAt } from './tasksAt';
+
+/** A worker at a time: what it runs, and what it holds. */
+export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer; at: number | null }) {
+  const { worker, answer, at } = props;
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  const bundle = answer.bundles[worker.bundle];
+  const rest = worker.running - worker.attempts.length;
+  return (
+    <>
+      <Section title={t('physical.runs')}>
+        {worker.attempts.length === 0 && (
+          <p className="rs-dim">
+            {t(Object.keys(url.filters).length > 0 ? 'physical.noMatch' : 'physical.runsNothing')}
+          </p>
+        )}
+        <ul className="rs-plain">
+          {worker.attempts.map((attempt) => (
+            <li key={`${attempt.task_id}:${attempt.attempt}`} className={css.line}>
+              <Link
+                to={{ ...url, task: attempt.task_id, attempt: attempt.attempt }}
+                title={attempt.task_id}
+                testId="physical-task"
+              >
+                {attempt.name || shortId(attempt.task_id)}
+              </Link>
+              <span className="rs-num rs-dim">
+                {attempt.is_blocked && `${t('physical.blocked')} · `}
+                {at !== null && duration(Math.max(0, nanosBetween(attempt.since_ns, at) ?? 0))}
+              </span>
+            </li>
+          ))}
+        </ul>
+        {rest > 0 && <p className="rs-dim">{t('physical.moreRuns', { n: count(rest) })}</p>}
+      </Section>
+      <Section title={t('common.details')}>
+        <Fields>
+          <Field name="Id">
+            <CopyId id={worker.id} />
+          </Field>
+          <Field name="pid">{worker.pid ?? <Dash />}</Field>
+          <Field name={t('physical.type')}>{worker.kind}</Field>
+          {worker.actor_id !== null && (
+            <>
+              <Field name={t('physical.actor')}>
+                <Link to={toItem(url, 'actors', worker.actor_id)} testId="physical-to-actor">
+                  {worker.actor_name || worker.actor_class || shortId(worker.actor_id)}
+                </Link>
+              </Field>
+              <Field name={t('physical.actorState')}>
+                <ItemState state={worker.actor_state} />
+              </Field>
+            </>
+          )}
+          {worker.job_id !== null && (
+            <Field name={t('physical.job')}>
+              <Link to={toItem(url, 'jobs', worker.job_id)}>{worker.job_id}</Link>
+            </Field>
+          )}
+          <Field name={t('physical.reserved')}>{resourceText(worker.reserved) || <Dash />}</Field>
+          {bundle !== undefined && (
+            <Field name={t('physical.inBundle')}>
+              <Link to={toItem(url, 'placement-groups', bundle.group)}>
+                {t('physical.bundle', { name: bundle.name || shortId(bundle.group), index: bundle.index })}
+              </Link>
+            </Field>
+          )}
+          <Field name={t('physical.bytes')}>{bytes(worker.bytes)}</Field>
+          <Field name={t('physical.since')}>
+            {worker.start_ns === null ? <Dash /> : <Since ns={worker.start_ns} at={at} />}
+          </Field>
+        </Fields>
+        <div className="rs-stack-links">
+          <Link to={toItem(url, 'workers', worker.id)}>{t('physical.toWorker')}</Link>
+          <Link to={withFilter(toFlow(url, 'gantt'), 'worker_id', worker.id)}>{t('physical.toGantt')}</Link>
+          {worker.actor_id !== null && (
+            <Link
+              to={withSettings(withFilter(toFlow(url, 'gantt'), 'actor_id', worker.actor_id), {
+                by: 'actor',
+              })}
+            >
+              {t('physical.actorGantt')}
+            </Link>
+          )}
+          <Link to={tasksAt(withFilter(url, 'worker_id', worker.id), at)}>{t('physical.toTasks')}</Link>
+        </div>
+      </Section>
+    </>
+  );
+}
