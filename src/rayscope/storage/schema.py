@@ -242,7 +242,11 @@ _STATE_ROWS = ", ".join(
 
 def _entity_view(kind: Kind) -> str:
     view, id_column = ENTITY_VIEWS[kind]
-    columns = ", ".join(name for name, _ in ENTITY_COLUMNS[kind] if name != id_column)
+    columns = ", ".join(
+        f"{IS_INTERNAL[kind]} AS is_internal" if name == "is_internal" else name
+        for name, _ in ENTITY_COLUMNS[kind]
+        if name != id_column
+    )
     where = f" WHERE {SHOWN_JOB}" if kind == "job" else ""
     if kind in IS_INTERNAL and kind != "job":
         columns += f", {IS_INTERNAL[kind]} AS is_internal"

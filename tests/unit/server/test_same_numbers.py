@@ -188,3 +188,15 @@ def test_what_waits_for_a_node_tells_for_how_long(recorded: Running) -> None:
     longest = recorded.get("/api/tasks", sort="-waiting_ns", limit=1)["items"]
     assert longest == waiting
     assert DRIVER not in {task["task_id"] for task in waiting}
+
+
+def test_the_navigation_counts_what_the_lists_have(fresh: Running) -> None:
+    story = Story()
+    for kind, count in (("job", 1), ("actor", 2), ("node", 3), ("worker", 4), ("placement_group", 5)):
+        for number in range(count):
+            story.entity(kind, f"{number:0>2}", number)
+    story.entity("job", "internal", 0, is_internal=True)
+    fresh.record(story)
+    cluster = fresh.get("/api/cluster")
+    for count, kind in enumerate(("jobs", "actors", "nodes", "workers", "placement_groups"), 1):
+        assert sum(cluster[kind].values()) == fresh.get(f"/api/{kind}")["total"] == count, kind
