@@ -9,7 +9,7 @@ export UV_NATIVE_TLS ?= 1
 # Where `make demo` keeps its record.
 DATA ?= .rayscope
 PORT ?= 8700
-# What shares clusters in one process, what starts its own in the other: see tests/conftest.py.
+# Whichever of two processes is free takes the next group of tests: see tests/conftest.py.
 IN_TWO := -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
