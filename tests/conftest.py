@@ -8,7 +8,7 @@ import re
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -260,6 +260,14 @@ def sql_rows(url: str, sql: str, session: str) -> list[dict[str, Any]]:
     assert not answer["truncated"]
     names = [name for name, _ in answer["columns"]]
     return [dict(zip(names, row, strict=True)) for row in answer["rows"]]
+
+
+def read_rows(data_dir: Path, sql: str, session: str | None = None) -> list[list[Any]]:
+    """All rows of a query of a record that no server has open; of the newest session unless told."""
+    with closing(Catalog(data_dir, read_only=True)) as catalog:
+        name = session or catalog.names()[0]
+        with catalog.reading(name) as file, file.reader() as connection:
+            return [list(row) for row in connection.execute(sql).fetchall()]
 
 
 @pytest.fixture(scope="session", name="wait_for")
