@@ -6,10 +6,12 @@ SETUP := $(VENV)/.installed
 # The machine's own certificates, as pip uses them: behind a proxy uv's built-in ones do not do.
 export UV_SYSTEM_CERTS ?= 1
 export UV_NATIVE_TLS ?= 1
+# Else each of the many processes of a test compiles anew what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # Where `make demo` keeps its record.
 DATA ?= .rayscope
 PORT ?= 8700
-# What shares clusters in one process, what starts its own in the other: see tests/conftest.py.
+# Whichever of two processes is free takes the next group of tests: see tests/conftest.py.
 IN_TWO := -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help

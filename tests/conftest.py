@@ -8,7 +8,7 @@ import re
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -39,20 +39,41 @@ settings.register_profile("thorough", parent=settings.get_profile("rayscope"), m
 settings.load_profile("rayscope")
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let `make test-py` run what shares clusters in one process, and what starts its own in the other."""
+def _group(item: pytest.Item) -> str:
+    """The session fixture by which ``item`` shares a cluster with tests of other files, or else its file."""
     fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-    shared = (
-        fixtures[name][-1].scope == "session" for name in ("cluster", "recorded", "live") if name in fixtures
-    )
-    process = "shared" if item.path.parent.name == "e2e" or any(shared) else "own"
-    item.add_marker(pytest.mark.xdist_group(process))
+    for name in ("cluster", "live", "recorded"):
+        if name in fixtures and fixtures[name][-1].scope == "session":
+            return name
+    return item.path.stem
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let `make test-py` run what shares a cluster in one process."""
+    item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+#: The groups that take longest, in the order in which they are to begin; the others fill up what is left.
+#: What starts the most workers comes before the clusters that others share: it takes half the time.
+_LONGEST = [
+    *(
+        "test_equals_ray",
+        "recorded",
+        "test_tracer",
+        "test_run",
+        "test_snapshot",
+        "test_fast_lane",
+        "test_flow",
+    ),
+    "cluster",
+]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts the most workers comes before the clusters that all others share: it takes half the time."""
-    items.sort(key=lambda item: item.path.name != "test_equals_ray.py")
+    """Groups in the order in which the processes are to take them."""
+    place = {group: number for number, group in enumerate(_LONGEST)}
+    items.sort(key=lambda item: place.get(_group(item), len(place)))
 
 
 SAMPLES = Path(__file__).parent / "unit" / "ray" / "samples"
@@ -239,6 +260,14 @@ def sql_rows(url: str, sql: str, session: str) -> list[dict[str, Any]]:
     assert not answer["truncated"]
     names = [name for name, _ in answer["columns"]]
     return [dict(zip(names, row, strict=True)) for row in answer["rows"]]
+
+
+def read_rows(data_dir: Path, sql: str, session: str | None = None) -> list[list[Any]]:
+    """All rows of a query of a record that no server has open; of the newest session unless told."""
+    with closing(Catalog(data_dir, read_only=True)) as catalog:
+        name = session or catalog.names()[0]
+        with catalog.reading(name) as file, file.reader() as connection:
+            return [list(row) for row in connection.execute(sql).fetchall()]
 
 
 @pytest.fixture(scope="session", name="wait_for")

@@ -53,6 +53,45 @@ class Recorded(RayCluster):
         return answer.json()
 
 
+PRINTING = """
+import sys, time
+
+@ray.remote(num_cpus=0.5)
+def talk(word):
+    for number in range(5):
+        print(f"{word} line {number} äöü 雪")
+    print(f"{word} complains", file=sys.stderr)
+    return ray.get_runtime_context().get_task_id(), ray.get_runtime_context().get_node_id()
+
+@ray.remote(num_cpus=0.1)
+class Speaker:
+    def say(self, word):
+        print(f"{word} from the actor")
+        return ray.get_runtime_context().get_actor_id()
+
+speaker = Speaker.remote()
+first = ray.get(talk.remote("alpha"))
+second = ray.get(talk.options(resources={RESOURCE: 1}).remote("omega"))
+actor = ray.get(speaker.say.remote("gamma"))
+print(*first, *second, actor)
+time.sleep(4)
+"""
+
+
+def texts(part: dict[str, Any]) -> list[str]:
+    """The lines of one part of what `/api/logs/of` answers."""
+    return [line["text"] for line in part["page"]["lines"] if not line["is_mark"]]
+
+
+def talk(cluster: Recorded, resource: str) -> list[str]:
+    """Run a driver that prints from everywhere; the ids of what did.
+
+    Those of a task and its node, of another task and its node (which has ``resource``), and of an actor.
+    """
+    printed = cluster.run(PRINTING.replace("RESOURCE", repr(resource)))
+    return printed.strip().splitlines()[-1].split()
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     """Node one has 3 CPUs, node two 2 CPUs and 8 of the resource ``second``."""

@@ -7,6 +7,7 @@ come to rest, then answers each line on stdin: ``list PATH`` writes what Ray's o
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -18,9 +19,13 @@ from typing import Any
 
 import psutil
 import ray
+from ray._private.parameter import RayParams
 from ray.job_submission import JobStatus, JobSubmissionClient
 from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+# Any port: the usual one is wanted by clusters of tests that run beside.
+RayParams.__init__ = functools.partialmethod(RayParams.__init__, dashboard_agent_listen_port=0)
 
 
 @ray.remote
@@ -207,6 +212,7 @@ def main() -> None:
         "--object-store-memory=80000000",
         '--labels={"zone": "b"}',
         "--node-name=second",
+        "--dashboard-agent-listen-port=0",
     ]
     second = subprocess.Popen(start + options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -38,7 +38,7 @@ def agents():
     family = psutil.Process().children(recursive=True)
     return [p.pid for p in family if any("DashboardAgent" in a or "dashboard/agent.py" in a for a in p.cmdline())]
 
-ray.init(num_cpus=2, _temp_dir=sys.argv[1], log_to_driver=False)
+ray.init(num_cpus=2, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
 before = []
 for _ in range(4):
     ray.get([noop.remote() for _ in range({TASKS} // 4)])

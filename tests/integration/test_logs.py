@@ -1,53 +1,19 @@
-"""Logs of a real cluster of two nodes: what tasks print, whose it is, search, and what is kept of the dead."""
+"""Logs of a real cluster of two nodes: what tasks print, whose it is, and search."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-import httpx
 import pytest
 from tests.cluster import wait_until
-from tests.recorded import Recorded
+from tests.recorded import Recorded, talk, texts
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
-PRINTING = """
-import sys, time
-
-@ray.remote(num_cpus=0.5)
-def talk(word):
-    for number in range(5):
-        print(f"{word} line {number} äöü 雪")
-    print(f"{word} complains", file=sys.stderr)
-    return ray.get_runtime_context().get_task_id(), ray.get_runtime_context().get_node_id()
-
-@ray.remote(num_cpus=0.1)
-class Speaker:
-    def say(self, word):
-        print(f"{word} from the actor")
-        return ray.get_runtime_context().get_actor_id()
-
-speaker = Speaker.remote()
-first = ray.get(talk.remote("alpha"))
-second = ray.get(talk.options(resources={RESOURCE: 1}).remote("omega"))
-actor = ray.get(speaker.say.remote("gamma"))
-print(*first, *second, actor)
-time.sleep(4)
-"""
-
-
-def _texts(part: dict[str, Any]) -> list[str]:
-    return [line["text"] for line in part["page"]["lines"] if not line["is_mark"]]
-
-
-def _run(cluster: Recorded, resource: str) -> list[str]:
-    printed = cluster.run(PRINTING.replace("RESOURCE", repr(resource)))
-    return printed.strip().splitlines()[-1].split()
-
 
 def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
-    first, first_node, second, second_node, actor = _run(cluster, "second")
+    first, first_node, second, second_node, actor = talk(cluster, "second")
     assert first_node
     for task, word in ((first, "alpha"), (second, "omega")):
 
@@ -57,13 +23,13 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
             return parts if {part["stream"] for part in parts} == {"out", "err"} else None
 
         out, err = wait_until(lines, "the task's lines", 30)
-        assert _texts(out) == [f"{word} line {number} äöü 雪" for number in range(5)]
-        assert _texts(err) == [f"{word} complains"]
+        assert texts(out) == [f"{word} line {number} äöü 雪" for number in range(5)]
+        assert texts(err) == [f"{word} complains"]
         assert out["page"]["missing"] == []
     of_actor = wait_until(
         lambda: cluster.ask("/api/logs/of", actor_id=actor).json().get("parts"), "the actor's files", 30
     )
-    assert "gamma from the actor" in _texts(of_actor[0])
+    assert "gamma from the actor" in texts(of_actor[0])
 
     # A search finds both nodes' lines, and says what it looked at.
     found = cluster.get("/api/logs/search", q="LINE 3", kind="worker_out")
@@ -123,39 +89,3 @@ def test_names_that_are_none_reach_nothing(cluster: Recorded) -> None:
             assert answer.status_code == 404, (name, answer.text)
             assert "root:" not in answer.text
     assert cluster.ask("/api/logs/file", node_id="../x", name="raylet.out").status_code == 404
-
-
-def test_what_a_dead_node_said_is_still_there(cluster: Recorded) -> None:
-    node = cluster.add_node("third", "--num-cpus=1", '--resources={"third": 1}')
-    _, _, task, where, _ = _run(cluster, "third")
-    assert where == node.node_id
-
-    def kept() -> Any:
-        files = cluster.get("/api/logs", node_id=node.node_id, kind="worker_out")["files"]
-        return [file for file in files if file["kept"] > 100]
-
-    (file, *_) = wait_until(kept, "the keeper", 40)
-    node.kill()
-
-    def dead() -> Any:
-        nodes = cluster.get("/api/logs", node_id=node.node_id)["nodes"]
-        return any(n["node_id"] == node.node_id and n["state"] == "DEAD" for n in nodes)
-
-    wait_until(dead, "its death", 40)
-    page = cluster.get("/api/logs/file", node_id=node.node_id, name=file["name"])
-    assert not page["live"]
-    assert page["problem"]
-    texts = [line["text"] for line in page["lines"]]
-    assert [text for text in texts if text.startswith("omega")] == [
-        f"omega line {number} äöü 雪" for number in range(5)
-    ]
-    parts = cluster.get("/api/logs/of", task_id=task)["parts"]
-    assert _texts(parts[0]) == [f"omega line {number} äöü 雪" for number in range(5)]
-    found = cluster.get("/api/logs/search", q="omega line 4", node_id=node.node_id)
-    assert found["items"]
-    gone = httpx.get(
-        f"{cluster.url}/api/logs/file",
-        params={"session": cluster.session, "node_id": node.node_id, "name": "raylet.out"},
-    )
-    assert gone.status_code == 404
-    assert gone.json()["error"]["remedy"]

@@ -22,6 +22,7 @@ import httpx
 import psutil
 import pytest
 from tests.cluster import free_port, turn_to_start
+from tests.conftest import read_rows
 
 import rayscope
 from rayscope.ray.discovery import local_gcs_addresses
@@ -159,21 +160,17 @@ raise RuntimeError('the script fails')
     assert "302 tasks: 300 FINISHED, 2 CUT_OFF" in done.stderr
     assert "Never scheduled: 1 wants_gpu. No node has any GPU." in done.stderr
     # All that the script left behind has an end, and the record says how that is known.
-    assert lab.sql("SELECT state, exit_code, end_known_by FROM jobs") == [
-        {"state": "FAILED", "exit_code": "1", "end_known_by": "exit_code"}
-    ]
-    assert lab.sql("SELECT state, end_known_by FROM nodes") == [{"state": "DEAD", "end_known_by": "session"}]
-    left = lab.sql(
-        "SELECT func_name, state, end_ns > 0 AS ended, reported_state FROM tasks "
-        "WHERE state != 'FINISHED' ORDER BY 1"
+    jobs = read_rows(lab.data, "SELECT state, exit_code, end_known_by FROM jobs")
+    assert jobs == [["FAILED", 1, "exit_code"]]
+    assert read_rows(lab.data, "SELECT state, end_known_by FROM nodes") == [["DEAD", "session"]]
+    left = read_rows(
+        lab.data,
+        "SELECT func_name, state, end_ns > 0, reported_state FROM tasks WHERE state != 'FINISHED' ORDER BY 1",
     )
-    assert [list(row.values())[:3] for row in left] == [
-        ["endless", "CUT_OFF", "True"],
-        ["wants_gpu", "CUT_OFF", "True"],
-    ]
+    assert [row[:3] for row in left] == [["endless", "CUT_OFF", True], ["wants_gpu", "CUT_OFF", True]]
     # Ray may have time to say that it stopped what ran.
-    assert left[0]["reported_state"] in ("RUNNING", "FAILED")
-    assert left[1]["reported_state"] == "PENDING_NODE_ASSIGNMENT"
+    assert left[0][3] in ("RUNNING", "FAILED")
+    assert left[1][3] == "PENDING_NODE_ASSIGNMENT"
 
 
 def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> None:

@@ -175,7 +175,8 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
         env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON", "VIRTUAL"))}
         env |= {"HOME": home, **child_env(server.ingest_url, Parts(fast_lane=fast_lane), environ=env)}
         # Of a driver that leaves at once, Ray 2.50 may lose its workers' last second.
-        command = [python, str(dataflow.WORKLOAD), f"{home}/r", "3"]
+        init = json.dumps({"num_cpus": 4, "_temp_dir": f"{home}/r", "include_dashboard": False})
+        command = [python, str(dataflow.WORKLOAD), init, "3"]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     assert server.services is not None

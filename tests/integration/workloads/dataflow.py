@@ -1,6 +1,8 @@
 """Tasks whose data flow is known by construction. Prints it as JSON: every edge that a record must have.
 
 An edge: producer and consumer task, object, kind, whether nested, bytes (what Ray itself says, or null).
+
+Run as ``dataflow.py INIT [SECONDS]``: the arguments of ``ray.init()`` as JSON, and how long to stay at the end.
 """
 
 from __future__ import annotations
@@ -168,7 +170,7 @@ def take(driver: str, edges: list[Any], ref: Any) -> None:
 
 
 def main() -> None:
-    ray.init(num_cpus=4, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+    ray.init(**json.loads(sys.argv[1]), log_to_driver=False)
     driver = me()
 
     # Map and reduce: some values so small that they travel with the task, some through the object store.

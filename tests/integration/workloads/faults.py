@@ -1,6 +1,7 @@
 """Everything that the tracer wraps, with a fault injected into each of its parts, in a driver and in workers.
 
-Prints what went wrong for the user (nothing may) and whether each fault was met at all.
+Run as ``faults.py INIT``: the arguments of ``ray.init()`` as JSON. Prints what went wrong for the user
+(nothing may) and whether each fault was met at all.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def use_serve() -> int:
 
 
 def main() -> None:
-    ray.init(num_cpus=3, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+    ray.init(**json.loads(sys.argv[1]), log_to_driver=False)
     wanted = use_everything()
     worker, coroutines = Worker.remote(), Async.remote()
     wrong, unmet = [], []

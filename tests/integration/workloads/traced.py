@@ -17,7 +17,7 @@ import rayscope
 
 CALLS = 6000
 #: Objects that the store has no room for by far: Ray spills them, and restores them when they are used.
-SPILLED, SPILLED_BYTES, STORE_BYTES = 50, 10_000_000, 80_000_000
+SPILLED, SPILLED_BYTES, STORE_BYTES = 20, 10_000_000, 80_000_000
 
 
 def setup() -> None:

@@ -1,0 +1,136 @@
+"""A node whose raylet is killed: what Rayscope says of it, what is kept, and which alert fires."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Any
+
+import pytest
+from tests.cluster import Node, wait_until
+from tests.recorded import Recorded, talk, texts
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+
+S = 10**9
+
+
+@dataclass
+class Dying:
+    """A node that ran a task and was measured, then killed; which alerts there were of it, and when."""
+
+    cluster: Recorded
+    node: Node
+    #: A task that ran there, and the file with its lines.
+    task: str
+    file: str
+    #: (rule, state) -> seconds after the kill when it was first seen.
+    alerts: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def node_id(self) -> str:
+        return self.node.node_id
+
+    def about(self) -> Any:
+        return self.cluster.get(f"/api/nodes/{self.node_id}")
+
+    def look_for_alerts(self, since: float) -> list[dict[str, Any]]:
+        """The alerts of this node that are pending or firing."""
+        items = self.cluster.get("/api/alerts")["items"]
+        found = [one for one in items if one["labels"].get("node_id") == self.node_id]
+        for one in found:
+            self.alerts.setdefault((one["rule"], one["state"]), time.monotonic() - since)
+        return found
+
+
+@pytest.fixture(scope="module")
+def dead(cluster: Recorded) -> Dying:
+    node = cluster.add_node("third", "--num-cpus=1", '--resources={"third": 1}')
+    path = f"/api/nodes/{node.node_id}"
+    wait_until(lambda: node.node_id in {n["node_id"] for n in cluster.get("/api/nodes")["items"]}, "it")
+    _, _, task, where, _ = talk(cluster, "third")
+    assert where == node.node_id
+
+    def kept() -> Any:
+        files = cluster.get("/api/logs", node_id=node.node_id, kind="worker_out")["files"]
+        return [file["name"] for file in files if file["kept"] > 100]
+
+    def told_alive() -> bool:
+        found = cluster.get("/api/metrics", name="rayscope_node_up")["items"]
+        return any(one["labels"]["node_id"] == node.node_id and one["value"] == 1 for one in found)
+
+    (file, *_) = wait_until(kept, "its lines are kept", 40)
+    wait_until(lambda: (cluster.get(path)["usage"] or {}).get("usage_ns"), "its account", 60)
+    wait_until(told_alive, "the node is measured", 60)
+    made = Dying(cluster, node, task, file)
+    made.look_for_alerts(time.monotonic())
+    assert [rule for rule, _ in made.alerts if rule == "NodeDead"] == []
+    made.alerts.clear()
+    killed = time.monotonic()
+    killing = Thread(target=node.kill)
+    killing.start()
+
+    def has_fired() -> bool:
+        made.look_for_alerts(killed)
+        return ("NodeDead", "firing") in made.alerts
+
+    # Ray itself takes 13 to 15 s to notice, and the rule waits 10 s; on a busy machine, longer.
+    wait_until(has_fired, "the alert fires", 150)
+    killing.join()
+    print({f"{rule} {state}": f"{after:.1f} s" for (rule, state), after in made.alerts.items()})
+    return made
+
+
+def test_an_alert_fires(dead: Dying) -> None:
+    """The rule of `NodeDead` waits 10 s by itself; before Ray knows of the death, the node is missed."""
+    rules = {rule["name"]: rule for rule in dead.cluster.get("/api/alerts/rules")["items"]}
+    for name in ("NodeCpuHigh", "NodeMemoryHigh", "ObjectStoreNearlyFull", "UnschedulableDemands"):
+        # What ships reads series that a real cluster has.
+        expr = rules[name]["value_expr"]
+        wait_until(lambda expr=expr: dead.cluster.get("/api/metrics/query", expr=expr)["series"], name, 60)
+    assert {("NodeSilent", "firing"), ("NodeDead", "pending")} & dead.alerts.keys()
+    (fired,) = [
+        one for one in dead.look_for_alerts(0) if (one["rule"], one["state"]) == ("NodeDead", "firing")
+    ]
+    assert fired["annotations"]["summary"].endswith(" is dead")
+    assert fired["fired_ns"] - fired["active_ns"] >= 10 * S
+    topic = dead.cluster.get("/api/realtime", topic="alerts")["data"]
+    assert dead.node_id in [one["labels"].get("node_id") for one in topic["items"]]
+
+
+def test_it_is_dead_with_its_reason_and_what_it_used_last(dead: Dying) -> None:
+    assert dead.node_id not in dead.cluster.alive()
+    told = dead.about()
+    assert told["state"] == "DEAD"
+    assert told["death_reason"] == "UNEXPECTED_TERMINATION"
+    assert told["death_message"]
+    # What it used last is kept, and is not of now.
+    assert told["usage"]["cpu_percent"] is not None
+    assert not told["usage"]["current"]
+    assert told["resources"] is None
+    listed = dead.cluster.get("/api/nodes", state="DEAD", limit=1000)["items"]
+    assert dead.node_id in [one["node_id"] for one in listed]
+    # This answer is shared among all who ask: it may be some seconds old.
+    wait_until(
+        lambda: dead.node_id in [one["id"] for one in dead.cluster.get("/api/nodes/cells")["dead"]],
+        "it among the dead of the machine view",
+    )
+    assert dead.node_id not in dead.cluster.get("/api/nodes/cells")["nodes"]["id"]
+
+
+def test_what_it_said_is_still_there(dead: Dying) -> None:
+    of = {"node_id": dead.node_id}
+    nodes = dead.cluster.get("/api/logs", **of)["nodes"]
+    assert any(node["node_id"] == dead.node_id and node["state"] == "DEAD" for node in nodes)
+    page = dead.cluster.get("/api/logs/file", name=dead.file, **of)
+    assert not page["live"]
+    assert page["problem"]
+    lines = [f"omega line {number} äöü 雪" for number in range(5)]
+    assert [line["text"] for line in page["lines"] if line["text"].startswith("omega")] == lines
+    parts = dead.cluster.get("/api/logs/of", task_id=dead.task)["parts"]
+    assert texts(parts[0]) == lines
+    assert dead.cluster.get("/api/logs/search", q="omega line 4", **of)["items"]
+    gone = dead.cluster.ask("/api/logs/file", name="raylet.out", **of)
+    assert gone.status_code == 404
+    assert gone.json()["error"]["remedy"]
