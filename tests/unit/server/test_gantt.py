@@ -488,3 +488,14 @@ def test_what_has_come_since_the_lanes_were_laid_out_is_told(
     assert (before["attempts"], found["attempts"], found["in_window"], found["left_out"]) == (1, 3, 3, 1)
     assert found["names"] == ["early", "late"] or found["names"] == ["late", "early"]
     assert found["end_ns"] == before["end_ns"] + 500 * MS
+
+
+def test_a_job_may_be_called_anything(fresh: Running) -> None:
+    job = "' OR parent_lo <> '"
+    story = Story()
+    story.task("theirs", 0, 1, 9)
+    story.task("own", 0, 2, 5, job=job, worker="c" * 56, parent=f"{'f' * 40}{job}")
+    fresh.record(story)
+    for one, name in ((job, "own"), (JOB, "theirs")):
+        path = fresh.get("/api/flow/critical_path", job_id=one)
+        assert {link["name"] for link in path["links"]} - {"driver"} == {name}

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
-import numpy as np
-import pyarrow as pa
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.errors import NotFound
@@ -19,120 +17,28 @@ from rayscope.storage.sql.execution import (
     CREATED,
     END,
     FASTEST_START_NS,
-    FIRST_PUT,
     FIRST_TASK_NS,
     FOREVER,
-    MADE,
     NOT_DRIVER,
     REACHED,
     RECORDED,
-    SUMMED,
-    UNTOLD,
     WAITS,
 )
 from rayscope.views.critical_path.compute import SLACK_NS, stretches
+from rayscope.views.critical_path.slices_sql import (
+    Attempts,
+    Slice,
+    select_arguments,
+    select_attempts,
+    select_untold_waits,
+    select_waits,
+)
 
 #: About so many attempts end in a slice.
 SLICE_ATTEMPTS = 100_000
 #: So many slices are kept: a walk goes to and fro between one and the next.
 _KEPT_SLICES = 2
 _PHASES = tuple(name for name, _ in RECORDED)
-_BEGINS = tuple(f"begin_{number}" for number in range(len(RECORDED)))
-_KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
-_AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
-
-
-def _ended(last_ns: int) -> str:
-    """SQL of when an attempt ended; what runs has until ``last_ns``."""
-    return f"coalesce({END}, {last_ns})"
-
-
-def _longest(last_ns: int) -> str:
-    """SQL of an order: what ended last; of those that have not ended first what runs, the oldest of it."""
-    return f"{_ended(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
-
-
-def _attempts(where: str, is_guessed: str = "false") -> str:
-    """SQL of attempts in the order of their ends. Times that nobody told are far off.
-
-    ``is_guessed``: whether the driver is taken to have waited for it.
-    """
-    begins = ", ".join(
-        f"coalesce({begin}, {-FOREVER}) AS {column}"
-        for column, (_, begin) in zip(_BEGINS, RECORDED, strict=True)
-    )
-    return f"""
-SELECT task_hi, task_lo, attempt, coalesce(func_name, name, creation, '') AS name, parent_hi, parent_lo,
-    worker_id, coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
-    coalesce({is_guessed}, false) AS is_guessed
-FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
-LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
-ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
-
-
-def _waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> str:
-    """SQL of the waits that ended then in the order of their ends, each with the attempt that ended it.
-
-    ``by_itself``: whether an attempt ended before its job ended it.
-    """
-    ended = f"({_ended(last_ns)} <= e.end_ns + {SLACK_NS} AND {by_itself})"
-    # What a generator yields is there before it ends.
-    yielded = f"(w.is_ready AND e.object_index >= 2 AND {REACHED} < e.end_ns)"
-    return f"""
-WITH waits AS MATERIALIZED (
-    SELECT row_number() OVER () AS wait, task_hi, task_lo, attempt, begin_ns, max(end_ns) AS end_ns,
-        coalesce(max(TRY(json_extract(extra, '$.ready')::BIGINT)), 1) > 0 AS is_ready,
-        coalesce(max(TRY(json_extract(extra, '$.objects')::BIGINT)), 0) != 0 AND is_ready AS has_many
-    FROM span_rows
-    WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND end_ns > {since_ns} AND end_ns <= {upto_ns}
-    GROUP BY task_hi, task_lo, attempt, begin_ns),
-named AS (
-    SELECT w.wait, first({_KEY} ORDER BY {ended} DESC, {_longest(last_ns)}) AS awaited
-    FROM waits w
-    JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.attempt = w.attempt
-        AND e.begin_ns = w.begin_ns
-    JOIN attempts a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
-    WHERE e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL
-        AND ({ended} OR {yielded})
-    GROUP BY w.wait),
--- Not all of many objects are named: then it was the child that ended last.
-children AS (
-    SELECT w.wait, c.child AS awaited
-    FROM (FROM waits WHERE has_many) w
-    ASOF JOIN (
-        SELECT parent_hi, parent_lo, {END} AS ended, {_KEY} AS child FROM attempts a
-        WHERE {END} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM waits WHERE has_many)) c
-    ON c.parent_hi = w.task_hi AND c.parent_lo = w.task_lo AND w.end_ns + {SLACK_NS} >= c.ended
-    WHERE c.ended > w.begin_ns)
-SELECT task_hi, task_lo, attempt, begin_ns, end_ns, {_AWAITED}
-FROM (
-    SELECT w.*, coalesce(c.awaited, n.awaited) AS awaited
-    FROM waits w LEFT JOIN named n USING (wait) LEFT JOIN children c USING (wait))
-ORDER BY end_ns, begin_ns DESC"""
-
-
-def _arguments(since_ns: int, upto_ns: int, last_ns: int) -> str:
-    """SQL of the tasks that were called with the value of what ended then, in the order of these ends."""
-    return f"""
-SELECT e.task_hi, e.task_lo, e.attempt, {_ended(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
-FROM edge_rows e
-JOIN (SELECT *, {_KEY} AS key FROM attempts a) a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
-WHERE e.kind = 'argument' AND e.object_index < {FIRST_PUT}
-    AND {_ended(last_ns)} > {since_ns} AND {_ended(last_ns)} <= {upto_ns}
-ORDER BY end_ns"""
-
-
-def _untold_waits(last_ns: int) -> str:
-    """SQL of the waits whose end nobody told in the order of their begins, each with what it is for."""
-    return f"""
-SELECT task_hi, task_lo, attempt, begin_ns, {_AWAITED}
-FROM (
-    SELECT b.task_hi, b.task_lo, b.attempt, b.begin_ns, first({_KEY} ORDER BY {_longest(last_ns)})
-        FILTER (b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL) AS awaited
-    FROM edge_rows b LEFT JOIN attempts a ON a.task_hi = b.object_hi AND a.task_lo = b.object_lo
-    WHERE {UNTOLD}
-    GROUP BY b.task_hi, b.task_lo, b.attempt, b.begin_ns)
-ORDER BY begin_ns"""
 
 
 class PathAttempt(NamedTuple):
@@ -155,96 +61,6 @@ class PathWait(NamedTuple):
     awaited: tuple[str, int] | None
 
 
-class _Rows:
-    """Rows in the order of their column ``end_ns``, found by a task."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._columns = {name: table[name].combine_chunks() for name in table.column_names}
-        self.end_ns = self.numbers("end_ns")
-        self.number = self.numbers("attempt")
-        tasks = self.numbers("task_hi")
-        self._by_task = np.argsort(tasks, kind="stable")
-        self._tasks = tasks[self._by_task]
-        self._of_task: dict[str, list[int]] = {}
-
-    def numbers(self, column: str) -> Any:
-        """All of a column without NULLs, as an array."""
-        return self._columns[column].to_numpy(zero_copy_only=False)
-
-    def value(self, column: str, row: int) -> Any:
-        """One value."""
-        return self._columns[column][row].as_py()
-
-    def task(self, row: int, prefix: str = "task") -> str | None:
-        """The whole hex id of a task."""
-        return join_id(self.value(f"{prefix}_hi", row), self.value(f"{prefix}_lo", row))
-
-    def of_task(self, task_id: str) -> list[int]:
-        """The rows of a task."""
-        if task_id not in self._of_task:
-            high, low = split_id(task_id)
-            key = np.uint64(high or 0)
-            first, after = self._tasks.searchsorted(key), self._tasks.searchsorted(key, "right")
-            rows = self._by_task[first:after].tolist()
-            self._of_task[task_id] = [row for row in rows if self.value("task_lo", row) == low]
-        return self._of_task[task_id]
-
-    def until(self, rows: Sequence[int], at_ns: int) -> Iterator[int]:
-        """Those of some rows that ended not after a time, the last first."""
-        for place in range(bisect.bisect_right(rows, at_ns, key=self.end_ns.__getitem__) - 1, -1, -1):
-            yield rows[place]
-
-    def awaited(self, row: int) -> tuple[str, int] | None:
-        """The attempt that a row says was awaited."""
-        task_id = self.task(row, "awaited")
-        return None if task_id is None else (task_id, self.value("awaited_attempt", row))
-
-
-class _Attempts(_Rows):
-    """Attempts, found by their workers too."""
-
-    def __init__(self, table: pa.Table) -> None:
-        super().__init__(table)
-        self.reached_ns = self.numbers("reached_ns")
-        #: A row of begins for each attempt.
-        self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
-        self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
-        workers = self._columns["worker_id"].dictionary_encode()
-        self._workers = {worker: code for code, worker in enumerate(workers.dictionary.to_pylist())}
-        self._worker = workers.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        self._of_worker: dict[str, list[int]] = {}
-
-    def of_worker(self, worker: str) -> list[int]:
-        """The attempts that came to a worker."""
-        if worker not in self._of_worker:
-            code = self._workers.get(worker)
-            self._of_worker[worker] = [] if code is None else np.flatnonzero(self._worker == code).tolist()
-        return self._of_worker[worker]
-
-
-class _Slice:
-    """What ended in a stretch of time, and the attempts that were with a worker at its end."""
-
-    def __init__(self, reader: duckdb.DuckDBPyConnection, attempts: str, waits: str, arguments: str) -> None:
-        self._reader = reader
-        self._sql = attempts, waits, arguments
-
-    def _read(self, sql: str) -> pa.Table:
-        return self._reader.sql(sql).to_arrow_table()
-
-    @cached_property
-    def attempts(self) -> _Attempts:
-        return _Attempts(self._read(self._sql[0]))
-
-    @cached_property
-    def waits(self) -> _Rows:
-        return _Rows(self._read(self._sql[1]))
-
-    @cached_property
-    def arguments(self) -> _Rows:
-        return _Rows(self._read(self._sql[2]))
-
-
 class PathReader:
     """The record of one job, asked step by step. ``last_ns``: until when a running attempt has run.
 
@@ -263,7 +79,7 @@ class PathReader:
     ) -> None:
         self._reader = reader
         self._last_ns = last_ns
-        self._slices: dict[int, _Slice] = {}
+        self._slices: dict[int, Slice] = {}
         self._tasks: dict[str, list[PathAttempt]] = {}
         if job_id is None:
             most = reader.execute(
@@ -328,7 +144,7 @@ class PathReader:
         ).fetchall()
         return [bound for (bound,) in found if bound is not None]
 
-    def _slice(self, number: int) -> _Slice:
+    def _slice(self, number: int) -> Slice:
         """A slice; the earliest one is 0."""
         if number not in self._slices:
             if len(self._slices) == _KEPT_SLICES:
@@ -337,25 +153,28 @@ class PathReader:
             self._slices[number] = self._new_slice(bounds[number], bounds[number + 1])
         return self._slices[number]
 
-    def _new_slice(self, since_ns: int, upto_ns: int) -> _Slice:
-        high, low = split_id(self._driver_id)
+    def _new_slice(self, since_ns: int, upto_ns: int) -> Slice:
         # What runs when the driver ends is ended by that.
         by_itself = f"(finished_ns IS NOT NULL OR {END} < {self._end_ns if self.ended else FOREVER})"
-        is_guessed = "false" if self.traced else f"parent_hi = {high} AND parent_lo = '{low}' AND {by_itself}"
+        is_guessed, values = "false", {}
+        if not self.traced:
+            is_guessed = f"parent_hi = $high AND parent_lo = $low AND {by_itself}"
+            values = dict(zip(("high", "low"), split_id(self._driver_id), strict=True))
         # Of retries those too that wait for a worker then: a task's last attempt is asked for.
         begun = f"({REACHED} < {upto_ns} OR attempt > 0 AND {CREATED} < {upto_ns})"
         within = f"coalesce({END}, {FOREVER}) > {since_ns} AND ({END} <= {upto_ns} OR {begun})"
-        return _Slice(
+        return Slice(
             self._reader,
-            _attempts(f"{NOT_DRIVER} AND {within}", is_guessed),
-            _waits(since_ns, upto_ns, self._last_ns, by_itself),
-            _arguments(since_ns, upto_ns, self._last_ns),
+            select_attempts(f"{NOT_DRIVER} AND {within}", is_guessed),
+            values,
+            select_waits(since_ns, upto_ns, self._last_ns, by_itself),
+            select_arguments(since_ns, upto_ns, self._last_ns),
         )
 
-    def _slice_at(self, at_ns: int) -> _Slice:
+    def _slice_at(self, at_ns: int) -> Slice:
         return self._slice(bisect.bisect_left(self._bounds, at_ns))
 
-    def _slices_back(self, upto_ns: int, since_ns: int) -> Iterator[_Slice]:
+    def _slices_back(self, upto_ns: int, since_ns: int) -> Iterator[Slice]:
         """The slices with what ended between two times, the latest first."""
         for number in range(bisect.bisect_left(self._bounds, upto_ns), -1, -1):
             yield self._slice(number)
@@ -449,9 +268,9 @@ class PathReader:
         if task_id not in self._tasks:
             high, low = split_id(task_id)
             found = self._reader.sql(
-                _attempts("task_hi = $high AND task_lo = $low"), params={"high": high, "low": low}
+                select_attempts("task_hi = $high AND task_lo = $low"), params={"high": high, "low": low}
             )
-            attempts = _Attempts(found.to_arrow_table())
+            attempts = Attempts(found.to_arrow_table())
             self._tasks[task_id] = [self._attempt(attempts, row) for row in range(len(attempts.end_ns))]
         return self._tasks[task_id]
 
@@ -460,14 +279,14 @@ class PathReader:
         """By attempt the waits whose end nobody told, in the order of their begins: begin and awaited."""
         found = defaultdict(list)
         for high, low, attempt, begin, *awaited in self._reader.execute(
-            _untold_waits(self._last_ns)
+            select_untold_waits(self._last_ns)
         ).fetchall():
             task_id = join_id(*awaited[:2])
             key = None if task_id is None else (task_id, awaited[2])
             found[join_id(high, low) or "", attempt].append((begin, key))
         return found
 
-    def _attempt(self, attempts: _Attempts, row: int) -> PathAttempt:
+    def _attempt(self, attempts: Attempts, row: int) -> PathAttempt:
         begins = [
             (phase, begin)
             for phase, begin in zip(_PHASES, attempts.begins[row].tolist(), strict=True)

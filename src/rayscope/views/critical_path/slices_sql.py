@@ -1,0 +1,222 @@
+"""What ended in a stretch of time, as columns: attempts, their waits, and the arguments they made."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from rayscope.storage.rows import join_id, split_id
+from rayscope.storage.sql.execution import (
+    CREATED,
+    END,
+    FIRST_PUT,
+    FOREVER,
+    MADE,
+    REACHED,
+    RECORDED,
+    SUMMED,
+    UNTOLD,
+    WAITS,
+)
+from rayscope.views.critical_path.compute import SLACK_NS
+
+_BEGINS = tuple(f"begin_{number}" for number in range(len(RECORDED)))
+_KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
+_AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
+
+
+def _ended(last_ns: int) -> str:
+    """SQL of when an attempt ended; what runs has until ``last_ns``."""
+    return f"coalesce({END}, {last_ns})"
+
+
+def _longest(last_ns: int) -> str:
+    """SQL of an order: what ended last; of those that have not ended first what runs, the oldest of it."""
+    return f"{_ended(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
+
+
+def select_attempts(where: str, is_guessed: str = "false") -> str:
+    """SQL of attempts in the order of their ends. Times that nobody told are far off.
+
+    ``is_guessed``: whether the driver is taken to have waited for it.
+    """
+    begins = ", ".join(
+        f"coalesce({begin}, {-FOREVER}) AS {column}"
+        for column, (_, begin) in zip(_BEGINS, RECORDED, strict=True)
+    )
+    return f"""
+SELECT task_hi, task_lo, attempt, coalesce(func_name, name, creation, '') AS name, parent_hi, parent_lo,
+    worker_id, coalesce({REACHED}, {FOREVER}) AS reached_ns, coalesce({END}, {FOREVER}) AS end_ns, {begins},
+    coalesce({is_guessed}, false) AS is_guessed
+FROM (SELECT *, {MADE} AS made FROM attempts WHERE {CREATED} IS NOT NULL AND {where}) a
+LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
+ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
+
+
+def select_waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> str:
+    """SQL of the waits that ended then in the order of their ends, each with the attempt that ended it.
+
+    ``by_itself``: whether an attempt ended before its job ended it.
+    """
+    ended = f"({_ended(last_ns)} <= e.end_ns + {SLACK_NS} AND {by_itself})"
+    # What a generator yields is there before it ends.
+    yielded = f"(w.is_ready AND e.object_index >= 2 AND {REACHED} < e.end_ns)"
+    return f"""
+WITH waits AS MATERIALIZED (
+    SELECT row_number() OVER () AS wait, task_hi, task_lo, attempt, begin_ns, max(end_ns) AS end_ns,
+        coalesce(max(TRY(json_extract(extra, '$.ready')::BIGINT)), 1) > 0 AS is_ready,
+        coalesce(max(TRY(json_extract(extra, '$.objects')::BIGINT)), 0) != 0 AND is_ready AS has_many
+    FROM span_rows
+    WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND end_ns > {since_ns} AND end_ns <= {upto_ns}
+    GROUP BY task_hi, task_lo, attempt, begin_ns),
+named AS (
+    SELECT w.wait, first({_KEY} ORDER BY {ended} DESC, {_longest(last_ns)}) AS awaited
+    FROM waits w
+    JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.attempt = w.attempt
+        AND e.begin_ns = w.begin_ns
+    JOIN attempts a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
+    WHERE e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL
+        AND ({ended} OR {yielded})
+    GROUP BY w.wait),
+-- Not all of many objects are named: then it was the child that ended last.
+children AS (
+    SELECT w.wait, c.child AS awaited
+    FROM (FROM waits WHERE has_many) w
+    ASOF JOIN (
+        SELECT parent_hi, parent_lo, {END} AS ended, {_KEY} AS child FROM attempts a
+        WHERE {END} IS NOT NULL AND parent_hi IN (SELECT task_hi FROM waits WHERE has_many)) c
+    ON c.parent_hi = w.task_hi AND c.parent_lo = w.task_lo AND w.end_ns + {SLACK_NS} >= c.ended
+    WHERE c.ended > w.begin_ns)
+SELECT task_hi, task_lo, attempt, begin_ns, end_ns, {_AWAITED}
+FROM (
+    SELECT w.*, coalesce(c.awaited, n.awaited) AS awaited
+    FROM waits w LEFT JOIN named n USING (wait) LEFT JOIN children c USING (wait))
+ORDER BY end_ns, begin_ns DESC"""
+
+
+def select_arguments(since_ns: int, upto_ns: int, last_ns: int) -> str:
+    """SQL of the tasks that were called with the value of what ended then, in the order of these ends."""
+    return f"""
+SELECT e.task_hi, e.task_lo, e.attempt, {_ended(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
+FROM edge_rows e
+JOIN (SELECT *, {_KEY} AS key FROM attempts a) a ON a.task_hi = e.object_hi AND a.task_lo = e.object_lo
+WHERE e.kind = 'argument' AND e.object_index < {FIRST_PUT}
+    AND {_ended(last_ns)} > {since_ns} AND {_ended(last_ns)} <= {upto_ns}
+ORDER BY end_ns"""
+
+
+def select_untold_waits(last_ns: int) -> str:
+    """SQL of the waits whose end nobody told in the order of their begins, each with what it is for."""
+    return f"""
+SELECT task_hi, task_lo, attempt, begin_ns, {_AWAITED}
+FROM (
+    SELECT b.task_hi, b.task_lo, b.attempt, b.begin_ns, first({_KEY} ORDER BY {_longest(last_ns)})
+        FILTER (b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL) AS awaited
+    FROM edge_rows b LEFT JOIN attempts a ON a.task_hi = b.object_hi AND a.task_lo = b.object_lo
+    WHERE {UNTOLD}
+    GROUP BY b.task_hi, b.task_lo, b.attempt, b.begin_ns)
+ORDER BY begin_ns"""
+
+
+class Rows:
+    """Rows in the order of their column ``end_ns``, found by a task."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._columns = {name: table[name].combine_chunks() for name in table.column_names}
+        self.end_ns = self.numbers("end_ns")
+        self.number = self.numbers("attempt")
+        tasks = self.numbers("task_hi")
+        self._by_task = np.argsort(tasks, kind="stable")
+        self._tasks = tasks[self._by_task]
+        self._of_task: dict[str, list[int]] = {}
+
+    def numbers(self, column: str) -> Any:
+        """All of a column without NULLs, as an array."""
+        return self._columns[column].to_numpy(zero_copy_only=False)
+
+    def value(self, column: str, row: int) -> Any:
+        """One value."""
+        return self._columns[column][row].as_py()
+
+    def task(self, row: int, prefix: str = "task") -> str | None:
+        """The whole hex id of a task."""
+        return join_id(self.value(f"{prefix}_hi", row), self.value(f"{prefix}_lo", row))
+
+    def of_task(self, task_id: str) -> list[int]:
+        """The rows of a task."""
+        if task_id not in self._of_task:
+            high, low = split_id(task_id)
+            key = np.uint64(high or 0)
+            first, after = self._tasks.searchsorted(key), self._tasks.searchsorted(key, "right")
+            rows = self._by_task[first:after].tolist()
+            self._of_task[task_id] = [row for row in rows if self.value("task_lo", row) == low]
+        return self._of_task[task_id]
+
+    def until(self, rows: Sequence[int], at_ns: int) -> Iterator[int]:
+        """Those of some rows that ended not after a time, the last first."""
+        for place in range(bisect.bisect_right(rows, at_ns, key=self.end_ns.__getitem__) - 1, -1, -1):
+            yield rows[place]
+
+    def awaited(self, row: int) -> tuple[str, int] | None:
+        """The attempt that a row says was awaited."""
+        task_id = self.task(row, "awaited")
+        return None if task_id is None else (task_id, self.value("awaited_attempt", row))
+
+
+class Attempts(Rows):
+    """Attempts, found by their workers too."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__(table)
+        self.reached_ns = self.numbers("reached_ns")
+        #: A row of begins for each attempt.
+        self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
+        self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
+        workers = self._columns["worker_id"].dictionary_encode()
+        self._workers = {worker: code for code, worker in enumerate(workers.dictionary.to_pylist())}
+        self._worker = workers.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        self._of_worker: dict[str, list[int]] = {}
+
+    def of_worker(self, worker: str) -> list[int]:
+        """The attempts that came to a worker."""
+        if worker not in self._of_worker:
+            code = self._workers.get(worker)
+            self._of_worker[worker] = [] if code is None else np.flatnonzero(self._worker == code).tolist()
+        return self._of_worker[worker]
+
+
+class Slice:
+    """What ended in a stretch of time, and the attempts that were with a worker at its end."""
+
+    def __init__(
+        self,
+        reader: duckdb.DuckDBPyConnection,
+        attempts: str,
+        values: dict[str, Any],
+        waits: str,
+        arguments: str,
+    ) -> None:
+        self._reader = reader
+        self._sql = attempts, waits, arguments
+        self._values = values
+
+    def _read(self, sql: str, values: dict[str, Any] | None = None) -> pa.Table:
+        return self._reader.sql(sql, params=values or None).to_arrow_table()
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        return Attempts(self._read(self._sql[0], self._values))
+
+    @cached_property
+    def waits(self) -> Rows:
+        return Rows(self._read(self._sql[1]))
+
+    @cached_property
+    def arguments(self) -> Rows:
+        return Rows(self._read(self._sql[2]))
