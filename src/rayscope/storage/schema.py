@@ -242,15 +242,12 @@ _STATE_ROWS = ", ".join(
 
 def _entity_view(kind: Kind) -> str:
     view, id_column = ENTITY_VIEWS[kind]
-    columns = ", ".join(
-        f"{IS_INTERNAL[kind]} AS is_internal" if name == "is_internal" else name
-        for name, _ in ENTITY_COLUMNS[kind]
-        if name != id_column
-    )
+    columns = {name: name for name, _ in ENTITY_COLUMNS[kind] if name != id_column}
+    if kind in IS_INTERNAL:
+        columns["is_internal"] = f"{IS_INTERNAL[kind]} AS is_internal"
     where = f" WHERE {SHOWN_JOB}" if kind == "job" else ""
-    if kind in IS_INTERNAL and kind != "job":
-        columns += f", {IS_INTERNAL[kind]} AS is_internal"
-    return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {columns} FROM {kind}_rows{where}"
+    shown = ", ".join(columns.values())
+    return f"CREATE OR REPLACE VIEW {view} AS SELECT id AS {id_column}, {shown} FROM {kind}_rows{where}"
 
 
 _TIMES = execution.times(execution.LAST)
