@@ -27,7 +27,7 @@ from rayscope.storage.schema import SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile, explain
 from rayscope.storage.session_writer import SessionWriter
 from rayscope.storage.spool import Spool
-from rayscope.storage.sql.execution import NOT_DRIVER
+from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
 
 log = logging.getLogger("rayscope.storage")
 
@@ -611,10 +611,7 @@ class Writer:
             return
         about = self.catalog.about(session)
         with file.reader() as cursor:
-            states = cursor.execute(
-                "SELECT coalesce(state, 'NIL'), count(*) FROM attempts "
-                f"WHERE {NOT_DRIVER} GROUP BY 1 ORDER BY 1"
-            ).fetchall()
+            states = cursor.execute(COUNT_STATES).fetchall()
             counts = cursor.execute(
                 f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
                 "(SELECT count(*) FROM actors WHERE NOT is_internal), "

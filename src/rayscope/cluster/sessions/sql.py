@@ -10,6 +10,7 @@ from rayscope.storage.rows import join_id
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME, SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
+    COUNT_STATES,
     CREATED,
     END,
     NOT_DRIVER,
@@ -82,12 +83,7 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
     """Attempts and entities by state, and ``span`` (first and last time seen) in ns."""
     result: dict[str, dict[str, int]] = {}
     with file.reader() as reader:
-        result["tasks"] = dict(
-            reader.execute(
-                f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} "
-                "GROUP BY 1 ORDER BY 1"
-            ).fetchall()
-        )
+        result["tasks"] = dict(reader.execute(COUNT_STATES).fetchall())
         for kind, (view, _) in ENTITY_VIEWS.items():
             where = "WHERE NOT is_internal " if kind in IS_INTERNAL else ""
             result[view] = dict(

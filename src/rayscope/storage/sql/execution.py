@@ -48,6 +48,10 @@ CREATED, REACHED, EXECUTING, END = "created_at_ns", "reached_at_ns", "executing_
 START = "running_ns"
 #: Drivers run as tasks of their own; lists and counts leave them out.
 NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
+#: Rows of a state and how many attempts are in it, in one order.
+COUNT_STATES = (
+    f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} GROUP BY 1 ORDER BY 1"
+)
 
 
 #: The actor that a row of ``attempts`` without a name makes: nobody defines Ray's restarts of actors.
