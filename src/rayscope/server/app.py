@@ -16,7 +16,7 @@ from rayscope.cluster.logs import api as logs_api
 from rayscope.cluster.nodes import api as nodes_api
 from rayscope.cluster.objects import api as memory_api
 from rayscope.cluster.sessions import api as sessions_api
-from rayscope.cluster.sessions import cluster_api as cluster_api
+from rayscope.cluster.sessions import cluster_api
 from rayscope.cluster.tasks import api as tasks_api
 from rayscope.errors import RayscopeError
 from rayscope.ingest import api as ingest_api
@@ -41,7 +41,7 @@ from rayscope.views.logical import api as logical_api
 from rayscope.views.physical import api as physical_api
 from rayscope.views.range import api as range_api
 from rayscope.views.stack import api as stack_api
-from rayscope.views.stack import frames_api as frames_api
+from rayscope.views.stack import frames_api
 
 _APIS = (
     ingest_api,
