@@ -27,10 +27,11 @@ def waits(sign: Path) -> None:
 
 
 ray.init(**json.loads(sys.argv[1]), log_to_driver=False)
-sign = Path(tempfile.mkdtemp()) / "begun"
-ref = waits.remote(sign)
-while not sign.exists():  # a busy machine takes its time to start two workers
-    time.sleep(0.1)
+with tempfile.TemporaryDirectory() as folder:
+    sign = Path(folder) / "begun"
+    ref = waits.remote(sign)
+    while not sign.exists():  # a busy machine takes its time to start two workers
+        time.sleep(0.1)
 try:
     ray.get(ref, timeout=6)
 except ray.exceptions.GetTimeoutError:
