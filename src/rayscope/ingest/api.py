@@ -8,7 +8,7 @@ import zlib
 import msgspec
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 from starlette.requests import ClientDisconnect
 
 from rayscope.ingest import session_end
@@ -43,7 +43,7 @@ class ProgramEnd(BaseModel):
     began_ns: int = Field(ge=0, lt=2**63)
     ended_ns: int = Field(ge=0, lt=2**63)
     exit_code: int = Field(ge=0, lt=256)
-    cluster_is_gone: bool = False
+    cluster_is_gone: StrictBool = False
 
 
 class _TooLarge(Exception):

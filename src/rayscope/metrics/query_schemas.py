@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from rayscope.server.schemas import Answer
 
@@ -81,7 +81,7 @@ class DashboardChart(BaseModel):
     queries: list[ChartQuery] = Field(default_factory=list, max_length=20)
     unit: str = Field("", max_length=30)
     width: Literal[1, 2, 3] = 1
-    stacked: bool = False
+    stacked: StrictBool = False
 
 
 class DashboardGiven(BaseModel):

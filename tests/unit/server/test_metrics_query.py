@@ -261,6 +261,8 @@ def test_what_is_no_dashboard_is_refused(fresh: Running) -> None:
     assert (
         "no expression" in fresh.error(put("x", {"title": "x", "charts": [{"title": "y"}]}), 400)["message"]
     )
+    number = {"title": "x", "charts": [{"title": "y", "expr": "load", "stacked": 0}]}
+    assert put("x", number).status_code == 422
     many = {"title": "x", "charts": [{"title": "y" * 200, "queries": [{"expr": "x" * 3000}] * 20}] * 6}
     assert "bytes" in fresh.error(put("x", many), 400)["message"]
     assert not list((fresh.folder / "dashboards").glob("*"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from rayscope.server.parameters import ERRORS, CurrentServices, Filters, answer
 from rayscope.storage.errors import BadQuery
@@ -36,7 +36,7 @@ class Wanted(BaseModel):
     session: str | None = Field(None, max_length=200, description="Session name (default: the newest).")
     node: str | None = Field(None, pattern=r"^[0-9a-f]{16}$", description="A node of /api/flow/stack.")
     workers: list[WorkerId] | None = Field(None, min_length=1, max_length=MAX_WORKERS)
-    whole: bool = Field(False, description="Include Ray's own frames and idle threads.")
+    whole: StrictBool = Field(False, description="Include Ray's own frames and idle threads.")
 
 
 router = APIRouter()
