@@ -52,12 +52,13 @@ def _kept(running: Running) -> set[str]:
 def _make(running: Running) -> None:
     services = running.server.services
     assert services is not None
-    services.rollups.make_missing(services.records.resolve(None))
-    services.records.forget(services.records.resolve(None))
+    session = services.records.resolve(None)
+    services.rollups.make_missing(session)
+    services.records.forget(session)
 
 
 def test_rollups_answer_as_the_attempts_do_until_more_is_recorded(
-    fresh: Running, monkeypatch: pytest.MonkeyPatch
+    fresh: Running, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
     monkeypatch.setattr(clusters, "LIVE_NS", 0)  # it has ended
     for trains in (2, 3):
@@ -68,8 +69,8 @@ def test_rollups_answer_as_the_attempts_do_until_more_is_recorded(
         assert _kept(fresh) == set()  # it is small
         with monkeypatch.context() as large:
             large.setattr(rollups, "LARGE", 0)
-            _make(fresh)
-        assert _kept(fresh) == NAMES
+            _ask(fresh)
+            wait_for(lambda: _kept(fresh) == NAMES, "the rollups")
         assert _ask(fresh) == expected
         assert expected[0]["attempts"] == 3 * trains
     fresh.server.stop()
@@ -89,7 +90,6 @@ def test_one_that_was_asked_for_or_has_just_ended_is_made_beside(
     fresh: Running, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
     monkeypatch.setattr(rollups, "LARGE", 0)
-    monkeypatch.setattr(rollups, "_LOOK_S", 0.05)
     fresh.record(_story(2))
     fresh.get("/api/flow/flame")
     monkeypatch.setattr(clusters, "LIVE_NS", 0)
