@@ -1,5 +1,13 @@
+// These come before the styles of components, which win over them.
 import './ui/theme/mantine.css';
 import './ui/theme/global.css';
+import './ui/theme/words.module.css';
+import './ui/theme/layout.module.css';
+import './ui/theme/plainTable.module.css';
+import './ui/theme/timeline.module.css';
+import './ui/theme/chips.module.css';
+import './ui/theme/pairs.module.css';
+import './ui/theme/tip.module.css';
 import { apiPath, SESSIONS_LIMIT } from './api/path';
 import { prefetch } from './api/prefetch';
 import { firstLanguage, loadTexts } from './base/i18n/language';

@@ -7,6 +7,7 @@ import { queryClient } from '../api/queries';
 import { EmptyState } from '../ui/EmptyState';
 import { Link } from '../ui/Link';
 import { OperatorProvider } from '../ui/operator';
+import layout from '../ui/theme/layout.module.css';
 import { cssVariablesResolver, theme } from '../ui/theme/theme';
 import { useUrl } from '../ui/useUrl';
 import css from './App.module.css';
@@ -62,7 +63,7 @@ function UnknownPage({ lang }: { lang?: string }) {
   const { t } = useTranslation();
   useTitle(t('app.notFound'));
   return (
-    <main className="rs-main" id="main" tabIndex={-1}>
+    <main className={layout.main} id="main" tabIndex={-1}>
       <EmptyState icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
         <Link to={{ page: 'sessions', lang }}>{t('app.toSessions')}</Link>
       </EmptyState>

@@ -11,6 +11,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/types';
 import { count, duration } from '../base/format';
+import words from '../ui/theme/words.module.css';
 import { Banner } from './Banner';
 import css from './Banners.module.css';
 import { LaneReasons } from './LaneReasons';
@@ -83,7 +84,7 @@ export function Banners({ summary }: { summary: Summary }) {
               <p>{t('banner.withoutEventsWhy')}</p>
               <ul className={shared.plainList}>
                 {silencedBy.map((one) => (
-                  <li key={one.class_name} className="rs-break">
+                  <li key={one.class_name} className={words.breaks}>
                     {one.class_name ?? t('banner.withoutEventsFunctions')} ({count(one.tasks)})
                   </li>
                 ))}

@@ -2,6 +2,7 @@ import { Menu, Tooltip } from '@mantine/core';
 import { IconFileExport } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import words from '../ui/theme/words.module.css';
 import { useSessionUrl } from '../ui/useUrl';
 import css from './ExportMenu.module.css';
 import { exportPath, FORMATS } from './exportPath';
@@ -26,7 +27,7 @@ export function ExportMenu() {
             <Tooltip label={t('exporting.title')} position="right" hiddenFrom="md" disabled={opened}>
               <IconFileExport size={17} stroke={1.7} aria-hidden />
             </Tooltip>
-            <span className={`${shared.navText} rs-ellipsis`}>{t('exporting.title')}</span>
+            <span className={`${shared.navText} ${words.ellipsis}`}>{t('exporting.title')}</span>
           </button>
         </Menu.Target>
         <Menu.Dropdown data-testid="export-formats">

@@ -15,7 +15,9 @@ import { count, wholeAge } from '../base/format';
 import { LANGUAGES, type Language } from '../base/i18n/language';
 import { type SessionUrl, toView } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
+import { Dot } from '../ui/Dot';
 import { Link } from '../ui/Link';
+import words from '../ui/theme/words.module.css';
 import { go, useUrl } from '../ui/useUrl';
 import css from './Header.module.css';
 import { setLanguage } from './i18n';
@@ -32,7 +34,7 @@ export function Header() {
       </Link>
       {url.page === 'session' && (
         <>
-          <IconChevronRight size={14} className="rs-dim rs-no-shrink" aria-hidden />
+          <IconChevronRight size={14} className={`${words.dim} ${css.icon}`} aria-hidden />
           <SessionSwitch session={url.session} />
         </>
       )}
@@ -46,6 +48,8 @@ export function Header() {
   );
 }
 
+const TONES = { bad: css.bad, waiting: css.waiting, quiet: css.quiet };
+
 /** How many alerts fire in this session; nothing while none does. */
 function AlertBadge({ url }: { url: SessionUrl }) {
   const { t } = useTranslation();
@@ -56,7 +60,7 @@ function AlertBadge({ url }: { url: SessionUrl }) {
   return (
     <Link
       to={toView(url, 'alerts')}
-      className={`${css.alertBadge} rs-alert-badge-${worstTone(alerts?.items ?? [])} rs-num`}
+      className={`${css.alertBadge} ${TONES[worstTone(alerts?.items ?? [])]} ${words.num}`}
       title={label}
       label={label}
       testId="alert-badge"
@@ -76,8 +80,8 @@ function SessionSwitch({ session }: { session: string }) {
     <Menu position="bottom-start" shadow="md" width={420}>
       <Menu.Target>
         <button type="button" className={css.sessionSwitch} title={session} data-testid="session-switch">
-          <span className="rs-ellipsis">{session}</span>
-          <IconChevronRight size={13} className="rs-turned rs-dim rs-no-shrink" aria-hidden />
+          <span className={words.ellipsis}>{session}</span>
+          <IconChevronRight size={13} className={`${css.turned} ${words.dim} ${css.icon}`} aria-hidden />
         </button>
       </Menu.Target>
       <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
@@ -86,16 +90,13 @@ function SessionSwitch({ session }: { session: string }) {
             key={item.session}
             onClick={() => url.page === 'session' && go(toView({ ...url, session: item.session }, url.view))}
             leftSection={
-              <span
-                className="rs-dot"
-                style={{
-                  background: `var(--rs-tone-${{ live: 'good', ended: 'quiet', unreadable: 'bad' }[item.state]})`,
-                }}
+              <Dot
+                color={`var(--rs-tone-${{ live: 'good', ended: 'quiet', unreadable: 'bad' }[item.state]})`}
               />
             }
             rightSection={item.session === session ? <IconCheck size={14} /> : null}
           >
-            <span className="rs-break">{item.session}</span>
+            <span className={words.breaks}>{item.session}</span>
           </Menu.Item>
         ))}
         <Menu.Divider />
@@ -121,13 +122,9 @@ function ConnectionState() {
         role="status"
         aria-live="polite"
       >
-        <span
-          className="rs-dot"
-          data-pulse={state === 'reconnecting' || undefined}
-          style={{ background: `var(--rs-tone-${tone})` }}
-        />
+        <Dot color={`var(--rs-tone-${tone})`} pulse={state === 'reconnecting'} />
         <span className={css.connectionText}>{t(`connection.${state}`)}</span>
-        {state === 'stale' && <span className="rs-num rs-dim">{ageText}</span>}
+        {state === 'stale' && <span className={`${words.num} ${words.dim}`}>{ageText}</span>}
       </span>
     </Tooltip>
   );

@@ -2,12 +2,14 @@ import { useTranslation } from 'react-i18next';
 import type { Lanes } from '../api/types';
 import { count, shortId } from '../base/format';
 import { laneReason } from '../ui/Lane';
+import plain from '../ui/theme/plainTable.module.css';
+import words from '../ui/theme/words.module.css';
 
 /** Why some nodes do not send in the fast form. */
 export function LaneReasons({ lanes }: { lanes: Lanes }) {
   const { t } = useTranslation();
   return (
-    <table className="rs-plain-table">
+    <table className={plain.table}>
       <thead>
         <tr>
           <th>{t('banner.reason')}</th>
@@ -18,9 +20,9 @@ export function LaneReasons({ lanes }: { lanes: Lanes }) {
       <tbody>
         {lanes.reasons.map((found) => (
           <tr key={`${found.lane}|${found.code}|${found.reason}`}>
-            <td className="rs-break">{laneReason(t, found.code, found.reason)}</td>
-            <td className="rs-mono">{found.address ?? shortId(found.node_id)}</td>
-            <td data-align="right" className="rs-num">
+            <td className={words.breaks}>{laneReason(t, found.code, found.reason)}</td>
+            <td className={words.mono}>{found.address ?? shortId(found.node_id)}</td>
+            <td data-align="right" className={words.num}>
               {count(found.nodes)}
             </td>
           </tr>

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, login } from '../api/client';
 import { queryClient } from '../api/queries';
+import layout from '../ui/theme/layout.module.css';
 import { Header } from './Header';
 import css from './LoginPage.module.css';
 import shared from './shell.module.css';
@@ -34,7 +35,7 @@ export function LoginPage() {
   return (
     <div className={shared.shell}>
       <Header />
-      <main className={`rs-main ${css.login}`}>
+      <main className={`${layout.main} ${css.login}`}>
         <Paper
           withBorder
           bg="var(--rs-panel)"

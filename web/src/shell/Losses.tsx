@@ -2,6 +2,8 @@ import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import type { Dropped } from '../api/types';
 import { clockTime, count, time } from '../base/format';
+import plain from '../ui/theme/plainTable.module.css';
+import words from '../ui/theme/words.module.css';
 
 /** Whether all losses were followed by a whole reading of the tasks from Ray’s control store. */
 export function isRepaired(dropped: Dropped | null): boolean {
@@ -21,7 +23,7 @@ export function Losses({ by }: { by: Dropped['by'] }) {
   const { t, i18n } = useTranslation();
   const timed = by.some((drop) => drop.first_ns !== null);
   return (
-    <table className="rs-plain-table">
+    <table className={plain.table}>
       <thead>
         <tr>
           <th>{t('banner.source')}</th>
@@ -33,21 +35,23 @@ export function Losses({ by }: { by: Dropped['by'] }) {
       <tbody>
         {by.map((drop) => (
           <tr key={`${drop.source}|${drop.reason}|${drop.event_type}`}>
-            <td className="rs-mono rs-break">{drop.source}</td>
-            <td className="rs-break" title={drop.reason}>
+            <td className={`${words.mono} ${words.breaks}`}>{drop.source}</td>
+            <td className={words.breaks} title={drop.reason}>
               {i18n.exists(`banner.reasons.${drop.reason}`)
                 ? t(`banner.reasons.${drop.reason}` as 'banner.reasons.truncated')
                 : drop.reason}
-              {drop.event_type !== '' && <span className="rs-mono rs-dim"> {drop.event_type}</span>}
+              {drop.event_type !== '' && (
+                <span className={`${words.mono} ${words.dim}`}> {drop.event_type}</span>
+              )}
             </td>
             {timed && (
-              <td className="rs-num">
+              <td className={words.num}>
                 {drop.first_ns !== null && drop.last_ns !== null
                   ? `${clockTime(drop.first_ns)} – ${clockTime(drop.last_ns)}`
                   : '–'}
               </td>
             )}
-            <td data-align="right" className="rs-num">
+            <td data-align="right" className={words.num}>
               {count(drop.count)}
             </td>
           </tr>

@@ -31,6 +31,8 @@ import { worstTone } from '../ui/alerts/severity';
 import { ErrorPanel } from '../ui/ErrorPanel';
 import { Link } from '../ui/Link';
 import { PageBoundary } from '../ui/PageBoundary';
+import layout from '../ui/theme/layout.module.css';
+import words from '../ui/theme/words.module.css';
 import { useSessionUrl } from '../ui/useUrl';
 import { Banners } from './Banners';
 import { ExportMenu } from './ExportMenu';
@@ -75,10 +77,10 @@ export function SessionPage() {
   const { views, TaskDrawer } = usePages();
   const Page = views[view];
   return (
-    <div className="rs-body">
+    <div className={css.body}>
       <Nav />
-      <main className={`rs-main ${css.page}`} id="main" tabIndex={-1}>
-        <h1 className="rs-hidden">{t(`nav.${view}`)}</h1>
+      <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1}>
+        <h1 className={words.hidden}>{t(`nav.${view}`)}</h1>
         {summary.data && <Banners summary={summary.data} />}
         {summary.error !== null && summary.data === undefined ? (
           <ErrorPanel
@@ -159,10 +161,10 @@ function Nav() {
                       label={t(`nav.${view}`)}
                     >
                       <Icon size={17} stroke={1.7} aria-hidden />
-                      <span className={`${shared.navText} rs-ellipsis`}>{t(`nav.${view}`)}</span>
+                      <span className={`${shared.navText} ${words.ellipsis}`}>{t(`nav.${view}`)}</span>
                       {number !== null && number !== undefined && (
                         <span
-                          className={`${css.navNumber} rs-num`}
+                          className={`${css.navNumber} ${words.num}`}
                           data-tone={number === 0 ? undefined : tones[view]}
                         >
                           {count(number)}

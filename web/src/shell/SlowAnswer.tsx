@@ -3,6 +3,7 @@ import { type Query, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../base/format';
+import words from '../ui/theme/words.module.css';
 import css from './SlowAnswer.module.css';
 
 /** A first answer that takes longer is announced. s. */
@@ -23,7 +24,7 @@ export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
     return (
       <div className={css.notice} role="status" data-testid="slow-answer">
         <Loader size={14} />
-        <span className="rs-num">
+        <span className={words.num}>
           {attempts === undefined
             ? t('slow.reading', { seconds })
             : t('slow.readingOf', { n: attempts, attempts: count(attempts), seconds })}

@@ -6,8 +6,11 @@ import type { Summary } from '../api/types';
 import { count, duration, nanosBetween } from '../base/format';
 import { RUNNING_STATES, stateColor } from '../base/tokens';
 import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
+import { Dot } from '../ui/Dot';
 import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
+import chips from '../ui/theme/chips.module.css';
+import words from '../ui/theme/words.module.css';
 import { useStateName } from '../ui/useStateName';
 import { useSessionUrl } from '../ui/useUrl';
 import css from './SummaryStrip.module.css';
@@ -118,7 +121,7 @@ function Stat(props: {
   return (
     <div className={css.stat} data-wide={props.wide || undefined} title={props.note}>
       <div className={css.statName}>{props.name}</div>
-      <div className={`${css.statValue} rs-num`} data-bad={props.bad || undefined}>
+      <div className={`${css.statValue} ${words.num}`} data-bad={props.bad || undefined}>
         {props.to === undefined ? (
           props.value
         ) : (
@@ -149,19 +152,19 @@ function StateChips({ states }: { states: Record<string, number> }) {
   const base = url.view === 'tasks' ? url : toView(url, 'tasks');
   return (
     <div className={css.chips}>
-      {shown.length === 0 && <span className="rs-dim">{t('summary.noStates')}</span>}
+      {shown.length === 0 && <span className={words.dim}>{t('summary.noStates')}</span>}
       {shown.map(([state, number]) => (
         <Link
           key={state}
           to={withFilter(base, 'state', toggleState(base.filters.state, state))}
-          className="rs-chip"
+          className={chips.chip}
           current={url.view === 'tasks' && chosen.has(state)}
           title={`${state}\n${t('summary.filterState', { state: name(state) })}`}
           testId={`state-chip-${state}`}
         >
-          <span className="rs-dot" style={{ background: stateColor(state) }} />
+          <Dot color={stateColor(state)} />
           {name(state)}
-          <span className={`rs-num ${css.chipNumber}`}>{count(number)}</span>
+          <span className={`${words.num} ${css.chipNumber}`}>{count(number)}</span>
         </Link>
       ))}
     </div>

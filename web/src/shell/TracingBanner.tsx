@@ -2,6 +2,7 @@ import { IconRoute } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Tracing } from '../api/types';
 import { count } from '../base/format';
+import words from '../ui/theme/words.module.css';
 import { Banner } from './Banner';
 import css from './shell.module.css';
 
@@ -20,7 +21,7 @@ export function TracingBanner({ tracing, events }: { tracing: Tracing; events: b
         <ul className={css.plainList}>
           {tracing.untraced > 0 && <li>{t('banner.untracedWhy')}</li>}
           {tracing.said.map((said) => (
-            <li key={said.text} className="rs-break">
+            <li key={said.text} className={words.breaks}>
               {said.text} ({count(said.workers)})
             </li>
           ))}

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { shortId } from '../base/format';
 import css from './CopyId.module.css';
 import { Dash } from './Dash';
+import words from './theme/words.module.css';
 import { useCopied } from './useCopied';
 
 /** The short form of an id: the whole on hover, copied on click. */
@@ -13,14 +14,14 @@ export function CopyId({ id, full }: { id: string | null | undefined; full?: boo
   return (
     <button
       type="button"
-      className="rs-id"
+      className={css.id}
       title={`${id}\n${t(copied ? 'common.copied' : 'common.copy')}`}
       onClick={(event) => {
         event.stopPropagation();
         copy(id);
       }}
     >
-      <span className={full ? 'rs-break' : undefined}>{full ? id : shortId(id)}</span>
+      <span className={full ? words.breaks : css.short}>{full ? id : shortId(id)}</span>
       <span className={css.icon} data-copied={copied || undefined}>
         {copied ? <IconCheck size={12} /> : <IconCopy size={12} />}
       </span>

@@ -1,4 +1,5 @@
 /** Stands for a value that is not known. */
+import words from './theme/words.module.css';
 export function Dash() {
-  return <span className="rs-dim">–</span>;
+  return <span className={words.dim}>–</span>;
 }

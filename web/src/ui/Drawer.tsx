@@ -33,16 +33,12 @@ export function Drawer(props: {
     <aside
       ref={panel}
       tabIndex={-1}
-      className="rs-drawer"
+      className={css.drawer}
       data-wide={wide || undefined}
       data-testid={props.testId}
       aria-label={t('common.details')}
     >
-      <div className="rs-drawer-head">
-        <div className="rs-drawer-title">
-          <h2>{props.title}</h2>
-          <div className="rs-drawer-subtitle">{props.subtitle}</div>
-        </div>
+      <PanelHead title={props.title} subtitle={props.subtitle}>
         <Tooltip label={widen}>
           <ActionIcon
             className={css.widen}
@@ -58,9 +54,22 @@ export function Drawer(props: {
             <IconX size={18} />
           </ActionIcon>
         </Tooltip>
-      </div>
+      </PanelHead>
       <div className={css.body}>{props.children}</div>
     </aside>
+  );
+}
+
+/** What a panel is of, and at the right its buttons. */
+export function PanelHead(props: { title: ReactNode; subtitle?: ReactNode; children: ReactNode }) {
+  return (
+    <div className={css.head}>
+      <div className={css.title}>
+        <h2>{props.title}</h2>
+        <div className={css.subtitle}>{props.subtitle}</div>
+      </div>
+      {props.children}
+    </div>
   );
 }
 
@@ -71,8 +80,8 @@ export function Section(props: {
   testId?: string;
 }) {
   return (
-    <section className="rs-section" data-testid={props.testId}>
-      <div className="rs-section-head">
+    <section className={css.section} data-testid={props.testId}>
+      <div className={css.sectionHead}>
         <h3>{props.title}</h3>
         <div className={css.sectionRight}>{props.right}</div>
       </div>

@@ -1,9 +1,10 @@
 import { count, duration, type Nanos } from '../base/format';
+import words from './theme/words.module.css';
 
 export function Duration({ ns }: { ns: Nanos }) {
   const exact = typeof ns === 'number' ? `${count(ns)} ns` : undefined;
   return (
-    <span className="rs-num" title={exact}>
+    <span className={words.num} title={exact}>
       {duration(ns)}
     </span>
   );

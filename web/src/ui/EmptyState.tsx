@@ -8,7 +8,7 @@ import { useSessionUrl } from './useUrl';
 /** What a page or a panel shows when it has nothing. */
 export function EmptyState(props: { icon: ReactNode; title: string; children?: ReactNode }) {
   return (
-    <Stack align="center" gap={6} className={css.empty}>
+    <Stack align="center" gap={6} className={css.empty} data-empty>
       <span className={css.icon}>{props.icon}</span>
       <Text fw={600} size="sm">
         {props.title}

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
 import css from './ErrorPanel.module.css';
+import words from './theme/words.module.css';
 import { useServerMessage } from './useServerMessage';
 
 /** What went wrong and what to do about it, as the server says. */
@@ -34,11 +35,11 @@ export function ErrorPanel(props: {
       icon={apiError ? <IconAlertTriangle size={18} /> : <IconPlugConnectedX size={18} />}
       title={props.title ?? t('error.title')}
     >
-      <Text size="sm" className="rs-break" title={apiError?.message}>
+      <Text size="sm" className={words.breaks} title={apiError?.message}>
         {props.message ?? text.message}
       </Text>
       {remedy && (
-        <Text size="sm" mt={6} className="rs-break">
+        <Text size="sm" mt={6} className={words.breaks}>
           <b>{t('common.remedy')}:</b> {remedy}
         </Text>
       )}

@@ -1,4 +1,4 @@
-import { ActionIcon, Autocomplete, Button, MultiSelect, Popover, Stack, Tooltip } from '@mantine/core';
+import { ActionIcon, Autocomplete, Button, Group, MultiSelect, Popover, Stack, Tooltip } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { IconFilter, IconFilterX, IconX } from '@tabler/icons-react';
 import { type ReactNode, useMemo } from 'react';
@@ -13,6 +13,8 @@ import { FilterSelect } from './FilterSelect';
 import { choices, jobLabel, nodeLabel, withChosen } from './filterChoices';
 import { SearchField } from './SearchField';
 import { isDriver } from './taskColumns';
+import layout from './theme/layout.module.css';
+import words from './theme/words.module.css';
 import { useStateName } from './useStateName';
 import { useTypedFilter } from './useTypedFilter';
 import { useSessionUrl } from './useUrl';
@@ -140,7 +142,7 @@ export function FilterBar(props: {
   );
 
   return (
-    <div className="rs-filters" ref={ref}>
+    <div className={layout.bar} ref={ref}>
       <SearchField filter="q" placeholder={t('filter.q')} />
       {isNarrow ? (
         <Popover position="bottom-start" shadow="md" width={280} trapFocus>
@@ -152,7 +154,7 @@ export function FilterBar(props: {
               data-testid="filters-toggle"
             >
               {t('filter.more')}
-              {chosen > 0 && <span className={`${css.filtersChosen} rs-num`}>{chosen}</span>}
+              {chosen > 0 && <span className={`${css.filtersChosen} ${words.num}`}>{chosen}</span>}
             </Button>
           </Popover.Target>
           <Popover.Dropdown>
@@ -177,15 +179,15 @@ export function FilterBar(props: {
                 : value;
         return (
           <span key={name} className={css.tag} title={value} data-testid={`filter-tag-${name}`}>
-            <span className="rs-dim">{t(`filter.${name}` as 'filter.name')}</span>
-            <span className="rs-ellipsis rs-mono">{shown}</span>
+            <span className={words.dim}>{t(`filter.${name}` as 'filter.name')}</span>
+            <span className={`${words.ellipsis} ${words.mono}`}>{shown}</span>
             <ActionIcon size={16} aria-label={t('filter.remove')} onClick={() => set(name)(null)}>
               <IconX size={12} />
             </ActionIcon>
           </span>
         );
       })}
-      <div className="rs-filters-right">
+      <Group gap={8} justify="flex-end" ml="auto">
         {/* Always there, so that the bar does not grow a line when the first filter is set. */}
         <Tooltip label={t('common.clearFilters')}>
           <ActionIcon
@@ -200,7 +202,7 @@ export function FilterBar(props: {
           </ActionIcon>
         </Tooltip>
         {props.right}
-      </div>
+      </Group>
     </div>
   );
 }

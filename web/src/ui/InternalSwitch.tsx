@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../base/format';
+import words from './theme/words.module.css';
 import { useSessionUrl } from './useUrl';
 
 /** Shows or hides what Ray itself runs; nothing where there is none. */
@@ -12,7 +13,7 @@ export function InternalSwitch({ hidden }: { hidden: number }) {
   return (
     <button
       type="button"
-      className="rs-link"
+      className={words.link}
       data-testid="internal"
       title={t('internal.hint')}
       onClick={() =>

@@ -2,6 +2,7 @@ import { IconArrowUpRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { toItem, type View } from '../base/url';
 import { CopyId } from './CopyId';
+import css from './CopyId.module.css';
 import { Dash } from './Dash';
 import { Link } from './Link';
 import { useSessionUrl } from './useUrl';
@@ -12,7 +13,7 @@ export function ItemLink({ view, id, full }: { view: View; id: string | null; fu
   const { t } = useTranslation();
   if (!id) return <Dash />;
   return (
-    <span className="rs-item-link">
+    <span className={css.item}>
       <CopyId id={id} full={full} />
       <Link to={toItem(url, view, id)} title={t('entity.open')} label={`${t('entity.open')}: ${id}`}>
         <IconArrowUpRight size={14} aria-hidden />

@@ -1,5 +1,7 @@
 import type { Tone } from '../base/tokens';
 import { Dash } from './Dash';
+import { Dot } from './Dot';
+import words from './theme/words.module.css';
 
 const TONES: Record<string, Tone> = {
   ALIVE: 'good',
@@ -22,9 +24,9 @@ const TONES: Record<string, Tone> = {
 export function ItemState({ state, label }: { state: string | null; label?: string }) {
   if (!state) return <Dash />;
   return (
-    <span className="rs-state" title={state}>
-      <span className="rs-dot" style={{ background: `var(--rs-tone-${TONES[state] ?? 'waiting'})` }} />
-      <span className="rs-ellipsis">{label ?? state}</span>
+    <span className={words.state} title={state}>
+      <Dot color={`var(--rs-tone-${TONES[state] ?? 'waiting'})`} />
+      <span className={words.ellipsis}>{label ?? state}</span>
     </span>
   );
 }

@@ -1,5 +1,6 @@
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
+import words from './theme/words.module.css';
 
 /** Why a node does not send its events in the fast form, in words. */
 export function laneReason(t: TFunction, code: string | null, reason: string | null): string {
@@ -21,14 +22,14 @@ export function LaneName(props: { lane: string; code: unknown; reason: unknown; 
   );
   if (props.whole) {
     return (
-      <span className="rs-break">
+      <span className={words.breaks}>
         {name}
-        {props.lane !== 'fast' && <span className="rs-dim"> {why}</span>}
+        {props.lane !== 'fast' && <span className={words.dim}> {why}</span>}
       </span>
     );
   }
   return (
-    <span className={props.lane === 'fast' ? undefined : 'rs-dim'} title={why}>
+    <span className={props.lane === 'fast' ? undefined : words.dim} title={why}>
       {name}
     </span>
   );

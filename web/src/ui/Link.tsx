@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { formatUrl, type Url } from '../base/url';
+import words from './theme/words.module.css';
 import { go } from './useUrl';
 
 /** A real link (new tab, copy address) that moves inside the page on a plain click. */
@@ -15,7 +16,7 @@ export function Link(props: {
   return (
     <a
       href={formatUrl(props.to)}
-      className={props.className ?? 'rs-link'}
+      className={props.className ?? words.link}
       title={props.title}
       data-testid={props.testId}
       aria-current={props.current ? 'page' : undefined}

@@ -3,6 +3,7 @@ import { bytes } from '../base/format';
 import type { Tone } from '../base/tokens';
 import { Dash } from './Dash';
 import css from './Meter.module.css';
+import words from './theme/words.module.css';
 
 /** The tone of a part in use: from here on it is worth a look, and from there on it is a problem. */
 const WARN = 75;
@@ -43,8 +44,10 @@ export function Meter(props: {
           }}
         />
       </span>
-      <span className={`rs-num ${css.number}`}>{percentText(percent)}</span>
-      {props.text !== undefined && <span className="rs-num rs-dim rs-ellipsis">{props.text}</span>}
+      <span className={`${words.num} ${css.number}`}>{percentText(percent)}</span>
+      {props.text !== undefined && (
+        <span className={`${words.num} ${words.dim} ${words.ellipsis}`}>{props.text}</span>
+      )}
     </span>
   );
 }

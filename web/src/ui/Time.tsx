@@ -1,4 +1,5 @@
 import { clockTime, fullTime, type Nanos, time } from '../base/format';
+import words from './theme/words.module.css';
 
 /**
  * A time of day in the browser's zone; the whole with the zone on hover. `exact` shows milliseconds (where
@@ -6,7 +7,7 @@ import { clockTime, fullTime, type Nanos, time } from '../base/format';
  */
 export function Time({ ns, exact, full }: { ns: Nanos; exact?: boolean; full?: boolean }) {
   return (
-    <span className="rs-num" title={fullTime(ns) || undefined}>
+    <span className={words.num} title={fullTime(ns) || undefined}>
       {full ? fullTime(ns) || '–' : exact ? clockTime(ns) : time(ns)}
     </span>
   );

@@ -4,6 +4,8 @@ import { Dash } from './Dash';
 import { Duration } from './Duration';
 import { ItemState } from './ItemState';
 import { Time } from './Time';
+import pairs from './theme/pairs.module.css';
+import words from './theme/words.module.css';
 
 /** Any value of the API, as its name says it should be read. */
 export function Value({ name, value }: { name: string; value: unknown }) {
@@ -13,14 +15,14 @@ export function Value({ name, value }: { name: string; value: unknown }) {
     if (name === 'duration_ns' || name === 'waiting_ns' || name === 'total_ns')
       return <Duration ns={value} />;
     if (name.endsWith('_ns')) return <Time ns={value} full />;
-    if (name.endsWith('_bytes')) return <span className="rs-num">{bytes(value)}</span>;
-    return <span className="rs-num">{value}</span>;
+    if (name.endsWith('_bytes')) return <span className={words.num}>{bytes(value)}</span>;
+    return <span className={words.num}>{value}</span>;
   }
-  if (typeof value === 'boolean') return <span className="rs-mono">{String(value)}</span>;
+  if (typeof value === 'boolean') return <span className={words.mono}>{String(value)}</span>;
   if (typeof value === 'string') {
     if (name.endsWith('_id') && /^[0-9a-f]{8,}$/i.test(value)) return <CopyId id={value} full />;
     if (typeof parse(value) !== 'string') return <Json value={value} />;
-    return <span className="rs-lines">{value.trim()}</span>;
+    return <span className={words.lines}>{value.trim()}</span>;
   }
   return <Json value={value} />;
 }
@@ -33,10 +35,10 @@ export function Json({ value }: { value: unknown }) {
     const entries = Object.entries(parsed);
     if (entries.every(([, item]) => typeof item !== 'object' || item === null)) {
       return (
-        <span className="rs-pairs">
+        <span className={pairs.pairs}>
           {entries.map(([name, item]) => (
-            <span key={name} className="rs-pair">
-              <span className="rs-dim">{name}</span> {measured(name, item)}
+            <span key={name} className={pairs.pair}>
+              <span className={words.dim}>{name}</span> {measured(name, item)}
             </span>
           ))}
         </span>
@@ -44,7 +46,7 @@ export function Json({ value }: { value: unknown }) {
     }
   }
   return (
-    <pre className="rs-pre">{typeof parsed === 'string' ? parsed : JSON.stringify(parsed, null, 2)}</pre>
+    <pre className={words.pre}>{typeof parsed === 'string' ? parsed : JSON.stringify(parsed, null, 2)}</pre>
   );
 }
 

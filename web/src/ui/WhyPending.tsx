@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { Pending } from '../api/nodes';
 import { useClusterStatus } from '../api/useClusterStatus';
 import { toView, withSettings } from '../base/url';
+import { Badge } from './Badge';
 import { Section } from './Drawer';
 import { Link } from './Link';
 import { useReasonText } from './useReasonText';
@@ -26,7 +27,7 @@ export function WhyPending({ is }: { is: (pending: Pending) => boolean }) {
     >
       <p className={css.itemReason}>
         {reasonText(found.reason)}
-        {found.reason.never && <span className="rs-badge rs-badge-bad">{t('nodes.never')}</span>}
+        {found.reason.never && <Badge bad>{t('nodes.never')}</Badge>}
       </p>
     </Section>
   );

@@ -6,6 +6,7 @@ import { Duration } from './Duration';
 import { TaskState } from './TaskState';
 import { Time } from './Time';
 import type { Column } from './table/columns';
+import words from './theme/words.module.css';
 
 export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
 
@@ -21,11 +22,11 @@ export function TaskName({
 }) {
   const name = task.name ?? task.func_name;
   return name ? (
-    <span className="rs-ellipsis rs-name" title={name}>
+    <span className={`${words.ellipsis} ${words.name}`} title={name}>
       {name}
     </span>
   ) : (
-    <span className="rs-ellipsis rs-dim rs-mono" title={task.task_id}>
+    <span className={`${words.ellipsis} ${words.dim} ${words.mono}`} title={task.task_id}>
       {task.task_id}
     </span>
   );
@@ -33,7 +34,7 @@ export function TaskName({
 
 const text = (value: string | null) =>
   value ? (
-    <span className="rs-ellipsis" title={value}>
+    <span className={words.ellipsis} title={value}>
       {value}
     </span>
   ) : (
@@ -111,7 +112,9 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       header: t('column.attempt'),
       width: 68,
       align: 'right',
-      cell: (task) => <span className={task.attempt > 0 ? 'rs-num' : 'rs-num rs-dim'}>{task.attempt}</span>,
+      cell: (task) => (
+        <span className={task.attempt > 0 ? words.num : `${words.num} ${words.dim}`}>{task.attempt}</span>
+      ),
     },
     {
       id: 'func_name',
@@ -128,7 +131,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       width: 72,
       align: 'right',
       cell: (task) =>
-        task.worker_pid === null ? <Dash /> : <span className="rs-num">{task.worker_pid}</span>,
+        task.worker_pid === null ? <Dash /> : <span className={words.num}>{task.worker_pid}</span>,
     },
     {
       id: 'worker',
@@ -158,7 +161,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       optional: true,
       cell: (task) =>
         isDriver(task.caller_task_id) ? (
-          <span className="rs-ellipsis" title={task.caller_task_id ?? undefined}>
+          <span className={words.ellipsis} title={task.caller_task_id ?? undefined}>
             {t('task.driver')}
           </span>
         ) : (

@@ -9,6 +9,8 @@ import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import pairs from '../../ui/theme/pairs.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './AlertList.module.css';
 import shared from './alerts.module.css';
@@ -22,7 +24,7 @@ export function number(value: number | null): string {
 export function AlertList(props: { alerts: readonly Alert[]; now: number; live: boolean }) {
   const { alerts, now, live } = props;
   return (
-    <ul className={`rs-plain ${css.alerts}`}>
+    <ul className={css.alerts}>
       {alerts.map((alert) => (
         <Row key={`${alert.fingerprint} ${alert.state}`} alert={alert} now={now} live={live} />
       ))}
@@ -48,7 +50,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
     >
       <div className={css.state}>
         <b>{t(`alerts.state.${alert.state}`)}</b>
-        <span className="rs-dim rs-num" title={fullTime(since) || undefined}>
+        <span className={`${words.dim} ${words.num}`} title={fullTime(since) || undefined}>
           {duration(Math.max(0, now - since))}
         </span>
       </div>
@@ -63,11 +65,11 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
           </button>
           <Severity severity={alert.severity} />
         </div>
-        {description && <div className={`rs-dim ${css.description}`}>{description}</div>}
-        <div className={`rs-pairs ${css.labels}`}>
+        {description && <div className={`${words.dim} ${css.description}`}>{description}</div>}
+        <div className={`${pairs.pairs} ${css.labels}`}>
           {Object.entries(alert.labels).map(([name, value]) => (
-            <span key={name} className="rs-pair" title={value}>
-              <span className="rs-dim">{name}</span>{' '}
+            <span key={name} className={pairs.pair} title={value}>
+              <span className={words.dim}>{name}</span>{' '}
               {name === 'node_id' && node ? (
                 <Link to={toItem(url, 'nodes', node)}>{shortId(node)}</Link>
               ) : /^[0-9a-f]{24,}$/.test(value) ? (

@@ -1,4 +1,4 @@
-import { Skeleton } from '@mantine/core';
+import { Group, Skeleton } from '@mantine/core';
 import { IconBellCheck, IconPlayerPause } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Alert } from '../../api/alerts';
@@ -9,6 +9,8 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { SearchField } from '../../ui/SearchField';
 import { Time } from '../../ui/Time';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';
 import css from './AlertsPage.module.css';
@@ -51,21 +53,21 @@ export default function AlertsPage() {
   if (alerts.error !== null && data === undefined)
     return <ErrorPanel error={alerts.error} onRetry={() => void alerts.refetch()} />;
   return (
-    <div className={`rs-scroll-page ${shared.page}`} data-testid="alerts-page">
+    <div className={`${layout.scrollPage} ${shared.page}`} data-testid="alerts-page">
       <div className={css.bar}>
-        <h2 className="rs-section-title" data-testid="alerts-count">
+        <h2 className={css.title} data-testid="alerts-count">
           {data === undefined
             ? t('alerts.loading')
             : t('alerts.title', { firing: count(data.firing), pending: count(data.pending) })}
         </h2>
         {data?.evaluated_ns != null && (
-          <span className={`rs-dim ${shared.small}`}>
+          <span className={`${words.dim} ${shared.small}`}>
             {t('alerts.evaluated')} <Time ns={data.evaluated_ns} />
           </span>
         )}
-        <div className="rs-filters-right">
+        <Group gap={8} justify="flex-end" ml="auto">
           <SearchField filter="q" placeholder={t('alerts.search')} />
-        </div>
+        </Group>
       </div>
       {data === undefined ? (
         <Skeleton height={60} m="md" />
@@ -87,21 +89,23 @@ export default function AlertsPage() {
             <AlertList alerts={data.items.filter(fits)} now={now} live={data.live} />
           )}
           {data.left_out > 0 && (
-            <p className={`rs-dim ${shared.small}`}>{t('alerts.leftOut', { n: count(data.left_out) })}</p>
+            <p className={`${words.dim} ${shared.small}`}>
+              {t('alerts.leftOut', { n: count(data.left_out) })}
+            </p>
           )}
           {data.resolved.length > 0 && (
             <AlertList alerts={data.resolved.filter(fits)} now={now} live={data.live} />
           )}
         </>
       )}
-      <div className={`rs-tabs ${css.tabs}`} role="tablist" aria-label={t('alerts.more')}>
+      <div className={`${layout.tabs} ${css.tabs}`} role="tablist" aria-label={t('alerts.more')}>
         {TABS.map((name) => (
           <button
             key={name}
             type="button"
             role="tab"
             aria-selected={name === chosen}
-            className="rs-tab"
+            className={`${layout.tab} ${css.tab}`}
             onClick={() =>
               change((before) => withSettings(before, { tab: name === 'rules' ? undefined : name }), {
                 replace: true,
@@ -109,7 +113,8 @@ export default function AlertsPage() {
             }
             data-testid={`alerts-tab-${name}`}
           >
-            {t(`alerts.tab.${name}`)} <span className="rs-num rs-dim">{numbers[name] ?? ''}</span>
+            {t(`alerts.tab.${name}`)}{' '}
+            <span className={`${words.num} ${words.dim}`}>{numbers[name] ?? ''}</span>
           </button>
         ))}
       </div>

@@ -5,8 +5,11 @@ import { useTranslation } from 'react-i18next';
 import type { Channel, Channels } from '../../api/alerts';
 import { count } from '../../base/format';
 import { Command } from '../../ui/Command';
+import { Dot } from '../../ui/Dot';
 import { EmptyState } from '../../ui/EmptyState';
 import { Time } from '../../ui/Time';
+import plain from '../../ui/theme/plainTable.module.css';
+import words from '../../ui/theme/words.module.css';
 import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
@@ -27,7 +30,7 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
         </EmptyState>
       ) : (
         <div className={shared.tableWrap}>
-          <table className="rs-plain-table" data-testid="alert-channels">
+          <table className={plain.table} data-testid="alert-channels">
             <thead>
               <tr>
                 <th>{t('alerts.channel')}</th>
@@ -43,7 +46,9 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
               ))}
             </tbody>
           </table>
-          <p className={`rs-dim ${shared.small}`}>{t('alerts.channelsHint', { file: channels.file })}</p>
+          <p className={`${words.dim} ${shared.small}`}>
+            {t('alerts.channelsHint', { file: channels.file })}
+          </p>
         </div>
       )}
     </>
@@ -59,48 +64,45 @@ function ChannelRow({ channel }: { channel: Channel }) {
     <tr data-testid="channel" data-name={channel.name} data-ok={channel.last_ok ?? undefined}>
       <td>
         <b>{channel.name}</b>
-        <div className={`rs-dim ${shared.small}`}>{channel.type}</div>
+        <div className={`${words.dim} ${shared.small}`}>{channel.type}</div>
       </td>
       <td>
         {channel.targets.join(', ')}
-        {matches.length > 0 && <div className={`rs-dim ${shared.small}`}>{matches.join(', ')}</div>}
+        {matches.length > 0 && <div className={`${words.dim} ${shared.small}`}>{matches.join(', ')}</div>}
         {channel.problem && (
           <div className={`${shared.error} ${shared.small}`}>
             {channel.problem} {channel.remedy}
           </div>
         )}
       </td>
-      <td className="rs-num">
+      <td className={words.num}>
         {t('alerts.counts', { sent: count(channel.sent), failed: count(channel.failed) })}
         {channel.waiting + channel.dropped > 0 && (
-          <div className={`rs-dim ${shared.small}`}>
+          <div className={`${words.dim} ${shared.small}`}>
             {t('alerts.waiting', { waiting: count(channel.waiting), dropped: count(channel.dropped) })}
           </div>
         )}
       </td>
       <td>
         {channel.last_ns === null ? (
-          <span className="rs-dim">{t('alerts.never')}</span>
+          <span className={words.dim}>{t('alerts.never')}</span>
         ) : (
           <>
-            <span className="rs-state">
-              <span
-                className="rs-dot"
-                style={{ background: `var(--rs-tone-${channel.last_ok ? 'good' : 'bad'})` }}
-              />
+            <span className={`${words.state} ${shared.state}`}>
+              <Dot color={`var(--rs-tone-${channel.last_ok ? 'good' : 'bad'})`} />
               {t(channel.last_ok ? 'alerts.delivery.ok' : 'alerts.delivery.failed')}{' '}
               <Time ns={channel.last_ns} />
             </span>
-            <div className={`rs-dim ${shared.small}`}>{channel.last_error ?? channel.last_title}</div>
+            <div className={`${words.dim} ${shared.small}`}>{channel.last_error ?? channel.last_title}</div>
             {channel.next_try_ns !== null && (
-              <div className={`rs-dim ${shared.small}`}>
+              <div className={`${words.dim} ${shared.small}`}>
                 {t('alerts.nextTry')} <Time ns={channel.next_try_ns} />
               </div>
             )}
           </>
         )}
       </td>
-      <td className="rs-right">
+      <td data-align="right">
         <Button
           size="compact-xs"
           variant="default"

@@ -6,6 +6,8 @@ import { severityTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { EmptyState } from '../../ui/EmptyState';
 import { Time } from '../../ui/Time';
+import plain from '../../ui/theme/plainTable.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
 import { AlertSparkline } from './AlertSparkline';
@@ -25,7 +27,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
     return <EmptyState icon={<IconHistory size={26} />} title={t('alerts.noHistory')} />;
   return (
     <div className={shared.tableWrap}>
-      <table className="rs-plain-table" data-testid="alert-history">
+      <table className={plain.table} data-testid="alert-history">
         <thead>
           <tr>
             <th>{t('alerts.when')}</th>
@@ -48,13 +50,13 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                 >
                   {event.rule}
                 </button>
-                <div className={`rs-dim ${shared.small}`}>
+                <div className={`${words.dim} ${shared.small}`}>
                   {annotations(event.rule, event.annotations).summary}
                 </div>
               </td>
               <td>
-                <span className={`rs-state ${css.went}`}>
-                  <span className="rs-dim">{t(`alerts.state.${event.before}`)}</span>
+                <span className={`${words.state} ${shared.state} ${css.went}`}>
+                  <span className={words.dim}>{t(`alerts.state.${event.before}`)}</span>
                   <IconArrowRight size={13} aria-label={t('alerts.to')} />
                   <b>{t(`alerts.state.${event.after}`)}</b>
                 </span>
@@ -73,7 +75,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                         threshold: number(event.threshold),
                       })}
                     />
-                    <span className={`rs-num ${shared.small}`}>{number(event.value)}</span>
+                    <span className={`${words.num} ${shared.small}`}>{number(event.value)}</span>
                   </span>
                 )}
               </td>
@@ -82,7 +84,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
         </tbody>
       </table>
       {props.total > props.items.length && (
-        <p className={`rs-dim ${shared.small}`}>
+        <p className={`${words.dim} ${shared.small}`}>
           {t('alerts.olderLeftOut', { n: count(props.total - props.items.length) })}
         </p>
       )}

@@ -5,6 +5,9 @@ import type { Rule, Rules } from '../../api/alerts';
 import { wholeAge } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import { alertTone, severityTone } from '../../ui/alerts/severity';
+import { Dot } from '../../ui/Dot';
+import plain from '../../ui/theme/plainTable.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
 import { AlertSparkline } from './AlertSparkline';
@@ -34,7 +37,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
         </Notice>
       ))}
       <div className={shared.tableWrap}>
-        <table className="rs-plain-table" data-testid="alert-rules">
+        <table className={plain.table} data-testid="alert-rules">
           <thead>
             <tr>
               <th>{t('alerts.rule')}</th>
@@ -59,26 +62,26 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                   >
                     {rule.name}
                   </button>
-                  <div className={`rs-dim ${shared.small}`}>
+                  <div className={`${words.dim} ${shared.small}`}>
                     <Severity severity={rule.severity} />{' '}
                     {rule.source === 'shipped' ? t('alerts.shipped') : rule.source}
                   </div>
                 </td>
                 <td>
                   {rule.enabled ? (
-                    <span className="rs-state">
-                      <span className="rs-dot" style={{ background: `var(--rs-tone-${toneOf(rule)})` }} />
+                    <span className={`${words.state} ${shared.state}`}>
+                      <Dot color={`var(--rs-tone-${toneOf(rule)})`} />
                       {rule.error ? t('alerts.failing') : t(`alerts.state.${rule.state}`)}
-                      {rule.alerts > 1 && <span className="rs-num rs-dim">{rule.alerts}</span>}
+                      {rule.alerts > 1 && <span className={`${words.num} ${words.dim}`}>{rule.alerts}</span>}
                     </span>
                   ) : (
-                    <span className="rs-dim">{t('alerts.off')}</span>
+                    <span className={words.dim}>{t('alerts.off')}</span>
                   )}
                 </td>
                 <td>{rule.enabled && <RuleSparkline rule={rule} />}</td>
                 <td>
                   <code className={shared.expr}>{rule.expr}</code>
-                  <div className={`rs-dim ${shared.small}`}>
+                  <div className={`${words.dim} ${shared.small}`}>
                     {rule.for_s > 0 && t('alerts.forLong', { time: wholeAge(rule.for_s * 1000) })}{' '}
                     {rule.keep_firing_for_s > 0 &&
                       t('alerts.keeps', { time: wholeAge(rule.keep_firing_for_s * 1000) })}{' '}
@@ -90,7 +93,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
           </tbody>
         </table>
       </div>
-      <p className={`rs-dim ${shared.small}`}>
+      <p className={`${words.dim} ${shared.small}`}>
         {t('alerts.rulesHint', { folder: rules.folder })}{' '}
         <Anchor href="/api/alerts/export" download="rayscope-rules.yml" data-testid="alerts-export">
           <IconDownload size={13} aria-hidden /> {t('alerts.export')}
@@ -118,7 +121,8 @@ export function RuleSparkline({ rule, width }: { rule: Rule; width?: number }) {
   const expr = rule.value_expr ?? rule.expr;
   const answer = useAlertSeries(url.session, expr);
   const series = answer.data?.series.map((one) => one.values) ?? [];
-  if (series.length === 0) return <span className={`rs-dim ${shared.small}`}>{t('alerts.noValues')}</span>;
+  if (series.length === 0)
+    return <span className={`${words.dim} ${shared.small}`}>{t('alerts.noValues')}</span>;
   const newest = series.map((values) => values.findLast((value) => value !== null) ?? null);
   const label = t('alerts.courseLabel', {
     value: newest.map(number).join(', '),
@@ -133,7 +137,7 @@ export function RuleSparkline({ rule, width }: { rule: Rule; width?: number }) {
         tone={rule.state === 'firing' ? severityTone(rule.severity) : undefined}
         width={width}
       />
-      <span className={`rs-num ${shared.small}`}>{number(worst(newest, rule.op))}</span>
+      <span className={`${words.num} ${shared.small}`}>{number(worst(newest, rule.op))}</span>
     </span>
   );
 }

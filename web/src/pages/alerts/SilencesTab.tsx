@@ -4,6 +4,9 @@ import { useTranslation } from 'react-i18next';
 import type { Silence } from '../../api/alerts';
 import { EmptyState } from '../../ui/EmptyState';
 import { Time } from '../../ui/Time';
+import pairs from '../../ui/theme/pairs.module.css';
+import plain from '../../ui/theme/plainTable.module.css';
+import words from '../../ui/theme/words.module.css';
 import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
@@ -19,7 +22,7 @@ export function SilencesTab({ items }: { items: readonly Silence[] }) {
     );
   return (
     <div className={shared.tableWrap}>
-      <table className="rs-plain-table" data-testid="alert-silences">
+      <table className={plain.table} data-testid="alert-silences">
         <thead>
           <tr>
             <th>{t('alerts.stateColumn')}</th>
@@ -34,9 +37,9 @@ export function SilencesTab({ items }: { items: readonly Silence[] }) {
             <tr key={silence.id} data-testid="silence" data-state={silence.state}>
               <td>{t(`alerts.silenceState.${silence.state}`)}</td>
               <td>
-                <span className="rs-pairs">
+                <span className={pairs.pairs}>
                   {silence.matchers.map((one) => (
-                    <span key={one.label + one.op + one.value} className="rs-pair">
+                    <span key={one.label + one.op + one.value} className={pairs.pair}>
                       {one.label}
                       {one.op}
                       {one.value}
@@ -48,9 +51,9 @@ export function SilencesTab({ items }: { items: readonly Silence[] }) {
                 <Time ns={silence.ends_ns} full />
               </td>
               <td>
-                {silence.created_by} <span className="rs-dim">{silence.comment}</span>
+                {silence.created_by} <span className={words.dim}>{silence.comment}</span>
               </td>
-              <td className="rs-right">
+              <td data-align="right">
                 {silence.state !== 'expired' && (
                   <Button
                     size="compact-xs"

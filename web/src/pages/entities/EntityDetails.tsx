@@ -1,3 +1,4 @@
+import { Box } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
@@ -8,6 +9,7 @@ import { Section } from '../../ui/Drawer';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Json } from '../../ui/Value';
 import { WhyPending } from '../../ui/WhyPending';
@@ -41,13 +43,17 @@ function History({ path, id }: { path: string; id: string }) {
   if (item.data === undefined) return null;
   return (
     <Section title={t('jobs.history')} testId="item-history">
-      {item.data.history.length === 0 && <p className="rs-dim rs-memory-none">{t('jobs.noHistory')}</p>}
+      {item.data.history.length === 0 && (
+        <Box component="p" className={words.dim} my={6}>
+          {t('jobs.noHistory')}
+        </Box>
+      )}
       <ol className={css.itemHistory}>
         {item.data.history.map((step) => (
           <li key={`${step.time_ns} ${step.state}`}>
             <Time ns={step.time_ns} exact />
             <ItemState state={step.state} />
-            <span className="rs-dim rs-break" title={reasonOf(step)}>
+            <span className={`${words.dim} ${words.breaks}`} title={reasonOf(step)}>
               {headline(reasonOf(step))}
               {step.node_id !== undefined && step.death_reason === undefined && (
                 <ItemLink view="nodes" id={step.node_id} />
@@ -122,7 +128,7 @@ function GroupDetail({ group }: { group: Item }) {
           <tbody>
             {bundles.map((bundle) => (
               <tr key={bundle.index}>
-                <td className="rs-num">{bundle.index}</td>
+                <td className={words.num}>{bundle.index}</td>
                 <td>
                   <Json value={bundle.resources} />
                 </td>
@@ -130,7 +136,7 @@ function GroupDetail({ group }: { group: Item }) {
                   {bundle.node_id ? (
                     <ItemLink view="nodes" id={bundle.node_id} />
                   ) : (
-                    <span className="rs-dim">{t('jobs.notPlaced')}</span>
+                    <span className={words.dim}>{t('jobs.notPlaced')}</span>
                   )}
                 </td>
               </tr>

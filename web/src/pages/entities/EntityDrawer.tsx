@@ -1,3 +1,4 @@
+import { Box } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Item } from '../../api/types';
 import { type EntityView as EntityViewName, toView } from '../../base/url';
@@ -35,11 +36,11 @@ export function EntityDrawer(props: {
       onClose={onClose}
     >
       {hasTasks && (
-        <p className="rs-drawer-links">
+        <Box component="p" px={18} pt={12}>
           <Link to={toView(url, 'tasks', { [kind.tasks]: String(item[kind.id]) })}>
             {t('entity.tasksOf')}
           </Link>
-        </p>
+        </Box>
       )}
       {extras?.detail?.(item)}
       {(view === 'actors' || view === 'workers') && hasTasks && (

@@ -1,3 +1,4 @@
+import { Group } from '@mantine/core';
 import { IconMoodEmpty } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +13,7 @@ import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
 import { LiveTable, useOpenItem, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
+import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { EntityDrawer } from './EntityDrawer';
 import { entityColumn, GROWS } from './entityColumns';
@@ -61,15 +63,15 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
   return (
     <>
-      <div className="rs-filters">
-        <h1 className="rs-view-title">{t(`nav.${view}`)}</h1>
+      <div className={layout.bar}>
+        <h1 className={layout.title}>{t(`nav.${view}`)}</h1>
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
         {extras?.toolbar}
-        <div className="rs-filters-right">
+        <Group gap={8} justify="flex-end" ml="auto">
           <InternalSwitch hidden={list.first?.internal_hidden ?? 0} />
           <TableCount list={list} />
           <ColumnChooser columns={columns} choice={choice} />
-        </div>
+        </Group>
       </div>
       <LiveTable
         list={list}

@@ -9,6 +9,7 @@ import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { StackedBar } from '../../ui/StackedBar';
 import type { Column } from '../../ui/table/columns';
+import words from '../../ui/theme/words.module.css';
 import { EntityView } from './EntityView';
 import { JobDetail } from './JobDetail';
 import css from './JobsPage.module.css';
@@ -72,9 +73,9 @@ function ProgressCell({ states }: { states: States }) {
   const progress = progressOf(states);
   if (progress.all === 0) return <Dash />;
   return (
-    <span className="rs-job-progress">
+    <span className={css.progress}>
       <StackedBar states={states} />
-      <span className={`rs-num ${css.share}`}>
+      <span className={`${words.num} ${css.share}`}>
         {progress.failed > 0 ? (
           <span className={css.failed}>{t('jobs.failed', { n: count(progress.failed) })}</span>
         ) : (

@@ -11,6 +11,7 @@ import { Duration } from '../../ui/Duration';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 import css from './ProgressSection.module.css';
@@ -43,13 +44,13 @@ export function ProgressSection({
       testId="job-progress"
       right={
         all !== undefined && all.all > 0 ? (
-          <span className="rs-num rs-dim">
+          <span className={`${words.num} ${words.dim}`}>
             {t('jobs.progressOf', { ended: count(all.ended), all: count(all.all) })}
           </span>
         ) : undefined
       }
     >
-      {data !== undefined && data.attempts === 0 && <p className="rs-dim">{t('jobs.noTasks')}</p>}
+      {data !== undefined && data.attempts === 0 && <p className={words.dim}>{t('jobs.noTasks')}</p>}
       {data !== undefined && data.attempts > 0 && (
         <>
           <StackedBar states={data.states} height={8} />
@@ -58,11 +59,11 @@ export function ProgressSection({
               <tr>
                 <th>{t('jobs.function')}</th>
                 <th>{t('jobs.progress')}</th>
-                <th className="rs-right">{t('jobs.attempts')}</th>
-                <th className="rs-right" title={t('timeHint.waiting')}>
+                <th data-align="right">{t('jobs.attempts')}</th>
+                <th data-align="right" title={t('timeHint.waiting')}>
                   {t('time.waiting')}
                 </th>
-                <th className="rs-right" title={t('timeHint.duration')}>
+                <th data-align="right" title={t('timeHint.duration')}>
                   {t('time.duration')}
                 </th>
               </tr>
@@ -72,7 +73,7 @@ export function ProgressSection({
                 <tr key={`${row.func_name} ${row.type}`} data-testid="job-function">
                   <td>
                     <Link
-                      className="rs-link rs-ellipsis"
+                      className={`${words.link} ${words.ellipsis}`}
                       title={row.func_name ?? undefined}
                       to={toView(url, 'tasks', {
                         [filter]: id,
@@ -86,22 +87,26 @@ export function ProgressSection({
                   <td>
                     <StateBar states={row.states} />
                   </td>
-                  <td className="rs-right rs-num">{count(row.attempts)}</td>
-                  <td className="rs-right">
+                  <td data-align="right" className={words.num}>
+                    {count(row.attempts)}
+                  </td>
+                  <td data-align="right">
                     <Duration ns={row.waiting_ns} />
                   </td>
-                  <td className="rs-right">
+                  <td data-align="right">
                     <Duration ns={row.duration_ns} />
                   </td>
                 </tr>
               ))}
               {data.rest.functions > 0 && (
-                <tr className="rs-dim">
+                <tr className={words.dim}>
                   <td>{t('jobs.rest', { n: count(data.rest.functions) })}</td>
                   <td>
                     <StateBar states={data.rest.states} />
                   </td>
-                  <td className="rs-right rs-num">{count(data.rest.attempts)}</td>
+                  <td data-align="right" className={words.num}>
+                    {count(data.rest.attempts)}
+                  </td>
                   <td />
                   <td />
                 </tr>
@@ -127,7 +132,7 @@ function StateBar({ states }: { states: States }) {
   return (
     <div>
       <StackedBar states={states} />
-      {notes.length > 0 && <div className={`${css.jobNotes} rs-num`}>{notes.join(' · ')}</div>}
+      {notes.length > 0 && <div className={`${css.jobNotes} ${words.num}`}>{notes.join(' · ')}</div>}
     </div>
   );
 }

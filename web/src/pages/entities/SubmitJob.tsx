@@ -16,6 +16,7 @@ import { useTranslation } from 'react-i18next';
 import { useSessions } from '../../api/queries';
 import { typedObject } from '../../base/progress';
 import { useOperatorAction } from '../../ui/operator';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
@@ -111,7 +112,7 @@ function Form({ session, onClose }: { session: string; onClose: (submissionId?: 
             minRows={2}
             data-autofocus
             required
-            classNames={{ input: 'rs-mono' }}
+            classNames={{ input: words.mono }}
             data-testid="job-entrypoint"
           />
           <TextInput

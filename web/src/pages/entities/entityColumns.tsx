@@ -7,6 +7,7 @@ import { ItemState } from '../../ui/ItemState';
 import { LaneName } from '../../ui/Lane';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
+import words from '../../ui/theme/words.module.css';
 import { oneLine } from '../../ui/Value';
 
 /** The field of each kind that takes what is left of the width. */
@@ -83,12 +84,12 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   if (isId(name, value)) return <CopyId id={value} />;
   if (typeof value === 'number') {
     const text = name.endsWith('_bytes') ? bytes(value) : name.endsWith('_percent') ? `${value}%` : value;
-    return <span className="rs-num">{text}</span>;
+    return <span className={words.num}>{text}</span>;
   }
   if (typeof value === 'boolean') return <YesNo value={value} />;
   const text = oneLine(value);
   return (
-    <span className="rs-ellipsis" title={text}>
+    <span className={words.ellipsis} title={text}>
       {name === 'entrypoint' ? programName(text) : text}
     </span>
   );
@@ -100,5 +101,5 @@ const isId = (name: string, value: unknown): value is string =>
 
 function YesNo({ value }: { value: boolean }) {
   const { t } = useTranslation();
-  return <span className={value ? undefined : 'rs-dim'}>{t(value ? 'common.yes' : 'common.no')}</span>;
+  return <span className={value ? undefined : words.dim}>{t(value ? 'common.yes' : 'common.no')}</span>;
 }

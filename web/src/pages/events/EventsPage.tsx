@@ -1,4 +1,4 @@
-import { Select } from '@mantine/core';
+import { Box, Group, Select } from '@mantine/core';
 import { IconAlertTriangle, IconCircleX, IconInfoCircle, IconMoodEmpty } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -26,6 +26,9 @@ import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
 import { LiveTable, useOpenItem } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
+import chips from '../../ui/theme/chips.module.css';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './EventsPage.module.css';
 
@@ -59,14 +62,14 @@ export default function EventsPage() {
         id: 'event',
         header: t('events.what'),
         width: 156,
-        cell: (event) => <span className="rs-ellipsis">{eventName(event.event)}</span>,
+        cell: (event) => <span className={words.ellipsis}>{eventName(event.event)}</span>,
       },
       {
         id: 'title',
         header: t('events.of'),
         width: 156,
         cell: (event) => (
-          <span className="rs-ellipsis" title={event.title ?? undefined}>
+          <span className={words.ellipsis} title={event.title ?? undefined}>
             {event.title ?? <Dash />}
           </span>
         ),
@@ -76,7 +79,7 @@ export default function EventsPage() {
         header: t('events.count'),
         width: 62,
         align: 'right',
-        cell: (event) => <span className="rs-num">{event.count > 1 ? count(event.count) : ''}</span>,
+        cell: (event) => <span className={words.num}>{event.count > 1 ? count(event.count) : ''}</span>,
       },
       {
         id: 'message',
@@ -84,7 +87,7 @@ export default function EventsPage() {
         width: 240,
         grow: true,
         cell: (event) => (
-          <span className="rs-ellipsis" title={event.message ?? undefined}>
+          <span className={words.ellipsis} title={event.message ?? undefined}>
             {inShort(event)}
           </span>
         ),
@@ -100,13 +103,13 @@ export default function EventsPage() {
   const chosen = new Set((severity ?? '').split(','));
   return (
     <>
-      <div className="rs-filters">
-        <h1 className="rs-view-title">{t('nav.events')}</h1>
+      <div className={layout.bar}>
+        <h1 className={layout.title}>{t('nav.events')}</h1>
         {SEVERITIES.map((name) => (
           <button
             key={name}
             type="button"
-            className="rs-chip"
+            className={chips.chip}
             data-tone={SEVERITY_TONES[name]}
             aria-pressed={chosen.has(name)}
             onClick={() =>
@@ -116,7 +119,7 @@ export default function EventsPage() {
           >
             <SeverityIcon severity={name} />
             {t(`events.${name}`)}
-            <span className="rs-num">{count(list.first?.by_severity[name])}</span>
+            <span className={words.num}>{count(list.first?.by_severity[name])}</span>
           </button>
         ))}
         <Select
@@ -131,10 +134,10 @@ export default function EventsPage() {
           data-testid="events-kind"
         />
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
-        <div className="rs-filters-right">
+        <Group gap={8} justify="flex-end" ml="auto">
           <TableCount list={list} />
           <ColumnChooser columns={columns} choice={choice} />
-        </div>
+        </Group>
       </div>
       <LiveTable
         list={list}
@@ -173,13 +176,13 @@ function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => v
       }
       onClose={onClose}
     >
-      <p className="rs-drawer-links">
+      <Box component="p" px={18} pt={12}>
         {place !== undefined && (
           <Link to={place} testId="event-open">
             {t(event.kind === 'task' ? 'events.openFailures' : 'events.open')}
           </Link>
         )}
-      </p>
+      </Box>
       <Section title={t('entity.fields')}>
         <Fields>
           <Field name={t('events.time')} hint="time_ns">
@@ -195,7 +198,7 @@ function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => v
           )}
           {event.message !== null && (
             <Field name={t('events.message')} hint="message">
-              <span className="rs-lines">{event.message}</span>
+              <span className={words.lines}>{event.message}</span>
             </Field>
           )}
           {event.node_id !== null && (

@@ -12,6 +12,7 @@ import { FilterBar } from '../../ui/FilterBar';
 import { FilterSelect } from '../../ui/FilterSelect';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import { DataTable } from '../../ui/table/DataTable';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { failureColumns } from './failureColumns';
 import {
@@ -63,7 +64,11 @@ export default function FailuresPage({ summary }: PageProps) {
         first={<OutcomeField tasks={found.tasks} />}
         right={
           <>
-            <span className="rs-num rs-dim rs-loaded" data-testid="table-count" data-total={found.total}>
+            <span
+              className={`${words.num} ${words.dim} ${words.small}`}
+              data-testid="table-count"
+              data-total={found.total}
+            >
               {failures.data &&
                 t('failures.groups', {
                   n: count(found.items.length),

@@ -5,8 +5,10 @@ import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
+import { Dot } from '../../ui/Dot';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
+import words from '../../ui/theme/words.module.css';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
 
@@ -26,7 +28,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
           <GroupName group={row} isUnfolded={unfolded.has(failureKey(row))} />
         ) : isMore(row) ? null : (
           <span className={css.attempt}>
-            <span className="rs-dim">
+            <span className={words.dim}>
               {row.attempt === 0 ? t('task.firstAttempt') : t('task.attempt', { n: row.attempt })}
             </span>
             <CopyId id={row.task_id} />
@@ -40,7 +42,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       grow: true,
       cell: (row) =>
         isMore(row) ? (
-          <span className={`rs-ellipsis ${css.more}`}>
+          <span className={`${words.ellipsis} ${css.more}`}>
             {t('failures.more', { shown: count(row.of.latest.length), n: count(row.of.attempts) })}
           </span>
         ) : (
@@ -53,9 +55,9 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       width: 158,
       cell: (row) =>
         isMore(row) ? null : (
-          <span className="rs-state" title={isGroup(row) ? t('failures.tasks', tasks(row)) : undefined}>
-            <span className="rs-dot" style={{ background: `var(--rs-tone-${TONES[row.outcome]})` }} />
-            <span className="rs-ellipsis">{t(`failures.outcomes.${row.outcome}`)}</span>
+          <span className={words.state} title={isGroup(row) ? t('failures.tasks', tasks(row)) : undefined}>
+            <Dot color={`var(--rs-tone-${TONES[row.outcome]})`} />
+            <span className={words.ellipsis}>{t(`failures.outcomes.${row.outcome}`)}</span>
           </span>
         ),
     },
@@ -65,7 +67,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       hint: t('failures.countHint'),
       width: 60,
       align: 'right',
-      cell: ofGroup((group) => <span className="rs-num">{count(group.attempts)}</span>),
+      cell: ofGroup((group) => <span className={words.num}>{count(group.attempts)}</span>),
     },
     {
       id: 'line',
@@ -116,7 +118,7 @@ function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boo
     <button type="button" className={css.name} aria-expanded={isUnfolded}>
       <IconChevronRight
         size={14}
-        className={isUnfolded ? 'rs-no-shrink rs-turned' : 'rs-no-shrink'}
+        className={isUnfolded ? `${css.icon} ${css.turned}` : css.icon}
         aria-hidden
       />
       <Line text={group.func_name} title={group.func_name} />
@@ -127,7 +129,10 @@ function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boo
 function Line(props: { text: string | null; title: string | null; mono?: boolean }) {
   if (!props.text) return <Dash />;
   return (
-    <span className={props.mono ? 'rs-ellipsis rs-mono' : 'rs-ellipsis'} title={props.title ?? undefined}>
+    <span
+      className={props.mono ? `${words.ellipsis} ${words.mono}` : words.ellipsis}
+      title={props.title ?? undefined}
+    >
       {props.text}
     </span>
   );

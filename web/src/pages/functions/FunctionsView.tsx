@@ -1,3 +1,4 @@
+import { Group } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,10 +9,13 @@ import { slowestOf } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
+import { ShareBar } from '../../ui/ShareBar';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
 import { useTypeName } from '../../ui/taskColumns';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FunctionsView.module.css';
 
@@ -46,7 +50,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       sort: field,
       cell: (row) => (
         <span
-          className="rs-num"
+          className={words.num}
           data-bad={(field === 'failed' && row.failed > 0) || undefined}
           data-zero={row[field] === 0 || undefined}
         >
@@ -81,11 +85,11 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         sort: 'func_name',
         cell: (row) =>
           row.func_name ? (
-            <span className="rs-ellipsis rs-name" title={row.func_name}>
+            <span className={`${words.ellipsis} ${words.name}`} title={row.func_name}>
               {row.func_name}
             </span>
           ) : (
-            <span className="rs-dim">{t('common.unknown')}</span>
+            <span className={words.dim}>{t('common.unknown')}</span>
           ),
       },
       {
@@ -97,13 +101,8 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
           const share = all > 0 ? row.duration_ns / all : 0;
           return (
             <span className={css.share}>
-              <span className="rs-share-track">
-                <span
-                  className="rs-share-bar"
-                  style={{ width: `${most > 0 ? (100 * row.duration_ns) / most : 0}%` }}
-                />
-              </span>
-              <span className={`rs-num ${css.shareNumber}`}>{percent(share)}</span>
+              <ShareBar share={most > 0 ? row.duration_ns / most : 0} />
+              <span className={`${words.num} ${css.shareNumber}`}>{percent(share)}</span>
             </span>
           );
         },
@@ -125,7 +124,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         sort: 'local_share',
         optional: true,
         cell: (row) =>
-          row.local_share === null ? <Dash /> : <span className="rs-num">{percent(row.local_share)}</span>,
+          row.local_share === null ? <Dash /> : <span className={words.num}>{percent(row.local_share)}</span>,
       },
       number('failed', 72),
       number('running', 84),
@@ -150,15 +149,15 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   );
   return (
     <>
-      <div className="rs-filters">
-        <span className="rs-dim">
+      <div className={layout.bar}>
+        <span className={words.dim}>
           {functions.length >= TOP
             ? t('functions.top', { n: count(functions.length) })
             : t('functions.all', { n: count(functions.length) })}
         </span>
-        <div className="rs-filters-right">
+        <Group gap={8} justify="flex-end" ml="auto">
           <ColumnChooser columns={columns} choice={choice} />
-        </div>
+        </Group>
       </div>
       <DataTable
         testId="function-table"

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { bytes, count } from '../../base/format';
 import type { Loaded } from '../../ui/logs/lines';
+import words from '../../ui/theme/words.module.css';
 import shared from './logs.module.css';
 import type { useLogFile } from './useLogFile';
 
@@ -15,7 +16,7 @@ export function FileStatus(props: {
   const { lines } = loaded;
   const { live } = loaded.last;
   return (
-    <div className={`${shared.state} rs-num`}>
+    <div className={`${shared.state} ${words.num}`}>
       <span>{t('logs.lines', { n: count(lines.length) })}</span>
       <span>
         {t('logs.bytesOf', {

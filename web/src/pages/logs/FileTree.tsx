@@ -5,6 +5,9 @@ import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogFile, LogFiles, LogNode } from '../../api/logs';
 import { bytes, count, shortId } from '../../base/format';
+import { Dot } from '../../ui/Dot';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import css from './FileTree.module.css';
 import shared from './logs.module.css';
@@ -89,7 +92,7 @@ export function FileTree(props: {
           data-testid="logs-which"
         />
       </div>
-      <div ref={scroller} className="rs-scroll" data-testid="logs-files">
+      <div ref={scroller} className={layout.scroll} data-testid="logs-files">
         <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
           {virtual.getVirtualItems().map((item) => {
             const row = rows[item.index];
@@ -108,9 +111,11 @@ export function FileTree(props: {
             );
           })}
         </div>
-        {rows.length === 0 && <p className={`rs-line rs-dim ${shared.foot}`}>{t('logs.noFiles')}</p>}
+        {rows.length === 0 && (
+          <p className={`${words.line} ${words.dim} ${shared.foot}`}>{t('logs.noFiles')}</p>
+        )}
       </div>
-      <div className={`${shared.foot} rs-dim`} data-testid="logs-keeping">
+      <div className={`${shared.foot} ${words.dim}`} data-testid="logs-keeping">
         {files.left_out > 0 && <div>{t('logs.filesLeftOut', { n: count(files.left_out) })}</div>}
         <div title={t(`logs.keepingHint.${files.keeping.mode}`)}>
           {files.keeping.mode === 'none'
@@ -148,11 +153,11 @@ function NodeRow(props: {
       title={node.problem ? `${node.node_id}\n${translate(node.problem).message}` : node.node_id}
     >
       <IconServer2 size={14} aria-hidden />
-      <span className={`rs-ellipsis ${css.file}`}>
-        {node.node_ip ?? shortId(node.node_id)} <span className="rs-dim">{shortId(node.node_id)}</span>
+      <span className={`${words.ellipsis} ${css.file}`}>
+        {node.node_ip ?? shortId(node.node_id)} <span className={words.dim}>{shortId(node.node_id)}</span>
       </span>
-      <span className={`rs-state ${css.size} rs-dim`} title={node.state ?? undefined}>
-        <span className="rs-dot" style={{ background: `var(--rs-tone-${alive ? 'good' : 'quiet'})` }} />
+      <span className={`${words.state} ${css.size} ${words.dim}`} title={node.state ?? undefined}>
+        <Dot color={`var(--rs-tone-${alive ? 'good' : 'quiet'})`} />
         {ended
           ? t('logs.ended')
           : node.is_head && alive
@@ -183,10 +188,15 @@ function FileRow(props: {
       data-name={file.name}
     >
       <span className={css.file}>
-        <span className={`rs-ellipsis ${css.name}`}>{nameOf(file)}</span>
-        <span className={`rs-ellipsis ${css.sub} rs-dim`}>{t(`logs.kind.${file.kind as 'other'}`)}</span>
+        <span className={`${words.ellipsis} ${css.name}`}>{nameOf(file)}</span>
+        <span className={`${words.ellipsis} ${css.sub} ${words.dim}`}>
+          {t(`logs.kind.${file.kind as 'other'}`)}
+        </span>
       </span>
-      <span className={`rs-num rs-dim ${css.size}`} title={t('logs.keptOf', { size: bytes(file.kept) })}>
+      <span
+        className={`${words.num} ${words.dim} ${css.size}`}
+        title={t('logs.keptOf', { size: bytes(file.kept) })}
+      >
         {bytes(file.size)}
         {!file.live && ` · ${t('logs.kept')}`}
       </span>

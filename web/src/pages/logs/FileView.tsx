@@ -9,7 +9,10 @@ import { withSettings } from '../../base/url';
 import { CopyButton } from '../../ui/CopyButton';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { LogLines } from '../../ui/logs/LogLines';
+import { LogNote } from '../../ui/logs/LogNote';
 import { searchOf, shownText } from '../../ui/logs/lines';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FileControls } from './FileControls';
@@ -59,9 +62,9 @@ export function FileView({ node, file }: { node: string; file: string }) {
   const lines = loaded?.lines ?? [];
   const gaps = loaded?.missing.reduce((sum, gap) => sum + gap.end - gap.begin, 0) ?? 0;
   return (
-    <div className="rs-view-main" data-testid="logs-view">
+    <div className={layout.viewMain} data-testid="logs-view">
       <div className={css.head}>
-        <span className={`rs-ellipsis ${css.title} rs-mono`} title={file} data-testid="logs-name">
+        <span className={`${words.ellipsis} ${css.title} ${words.mono}`} title={file} data-testid="logs-name">
           {file}
         </span>
         <div className={css.actions}>
@@ -95,12 +98,12 @@ export function FileView({ node, file }: { node: string; file: string }) {
         />
       </div>
       {loaded?.last.problem && (
-        <div className="rs-logs-note" data-testid="logs-problem">
+        <LogNote testId="logs-problem">
           {t('logs.keptOnly')} {translate(loaded.last.problem).message}{' '}
           {t('logs.keptUpTo', { size: bytes(loaded.last.size) })}
-        </div>
+        </LogNote>
       )}
-      {gaps > 0 && <div className="rs-logs-note">{t('logs.missing', { size: bytes(gaps) })}</div>}
+      {gaps > 0 && <LogNote>{t('logs.missing', { size: bytes(gaps) })}</LogNote>}
       {view.error !== undefined ? (
         <ErrorPanel error={view.error} onRetry={view.retry} />
       ) : loaded === undefined ? (

@@ -6,6 +6,8 @@ import type { LogFile } from '../../api/logs';
 import { withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FileTree } from './FileTree';
 import { FileView } from './FileView';
@@ -50,9 +52,9 @@ export default function LogsPage() {
     });
   const results = search !== undefined && file === undefined;
   return (
-    <div className="rs-view">
-      <div className="rs-filters">
-        <h1 className="rs-view-title">{t('nav.logs')}</h1>
+    <div className={layout.view}>
+      <div className={layout.bar}>
+        <h1 className={layout.title}>{t('nav.logs')}</h1>
         <TextInput
           size="xs"
           className={css.search}
@@ -82,7 +84,7 @@ export default function LogsPage() {
         {search !== undefined && file !== undefined && (
           <button
             type="button"
-            className="rs-link"
+            className={words.link}
             onClick={() => set({ file: undefined, line: undefined, from: undefined })}
             data-testid="logs-back"
           >
@@ -94,10 +96,10 @@ export default function LogsPage() {
         files.error !== null ? (
           <ErrorPanel error={files.error} onRetry={() => void files.refetch()} />
         ) : (
-          <p className={`rs-line rs-dim ${shared.foot}`}>{t('logs.loading')}</p>
+          <p className={`${words.line} ${words.dim} ${shared.foot}`}>{t('logs.loading')}</p>
         )
       ) : (
-        <div className={`rs-view-body ${css.body}`}>
+        <div className={`${layout.viewBody} ${css.body}`}>
           <FileTree
             files={files.data}
             node={node}
@@ -114,7 +116,7 @@ export default function LogsPage() {
           ) : results ? (
             <SearchResults search={search} regex={regex} level={settings.level} onOpen={open} />
           ) : (
-            <div className="rs-view-main">
+            <div className={layout.viewMain}>
               <EmptyState
                 icon={<IconFileText size={26} />}
                 title={t(

@@ -6,6 +6,8 @@ import { bytes, count, shortId } from '../../base/format';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { marked, searchOf, shownText } from '../../ui/logs/lines';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './logs.module.css';
 import css from './SearchResults.module.css';
@@ -26,7 +28,7 @@ export function SearchResults(props: {
   const { data } = found;
   if (data === undefined)
     return (
-      <div className="rs-view-main">
+      <div className={layout.viewMain}>
         {found.error !== null ? (
           <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />
         ) : (
@@ -42,8 +44,8 @@ export function SearchResults(props: {
     return { why, files: those.length, size: those.reduce((sum, each) => sum + each.bytes, 0) };
   }).filter((each) => each.files > 0);
   return (
-    <div className="rs-view-main" data-testid="logs-hits">
-      <div className={`${css.summary} rs-num`}>
+    <div className={layout.viewMain} data-testid="logs-hits">
+      <div className={`${css.summary} ${words.num}`}>
         {t('logs.hits', {
           n: count(data.items.length),
           files: count(data.searched.files),
@@ -57,14 +59,14 @@ export function SearchResults(props: {
       {data.items.length === 0 ? (
         <EmptyState icon={<IconSearch size={26} />} title={t('logs.noHits')} />
       ) : (
-        <div className={`rs-scroll ${css.hits}`}>
+        <div className={`${layout.scroll} ${css.hits}`}>
           {byFile(data).map(({ key, node_id, name, hits }) => (
             <section key={key}>
               <h3>
-                <span className="rs-ellipsis rs-mono" title={name}>
+                <span className={`${words.ellipsis} ${words.mono}`} title={name}>
                   {name}
                 </span>
-                <span className="rs-dim rs-num">
+                <span className={`${words.dim} ${words.num}`}>
                   {shortId(node_id)} · {count(hits.length)}
                 </span>
               </h3>

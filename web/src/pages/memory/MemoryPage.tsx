@@ -1,4 +1,4 @@
-import { Loader, SegmentedControl, Select } from '@mantine/core';
+import { Box, Loader, SegmentedControl, Select } from '@mantine/core';
 import { IconDatabaseOff, IconMoodEmpty } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +9,8 @@ import { Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemLink } from '../../ui/ItemLink';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
@@ -39,8 +41,8 @@ export default function MemoryPage() {
   if (!answer.live) {
     return (
       <>
-        <div className="rs-filters">
-          <h1 className="rs-view-title">{t('nav.memory')}</h1>
+        <div className={layout.bar}>
+          <h1 className={layout.title}>{t('nav.memory')}</h1>
         </div>
         <EmptyState icon={<IconDatabaseOff size={26} />} title={t('memory.ended')}>
           {t('memory.endedText')}
@@ -51,8 +53,8 @@ export default function MemoryPage() {
   const totals = answer.totals;
   return (
     <>
-      <div className="rs-filters">
-        <h1 className="rs-view-title">{t('nav.memory')}</h1>
+      <div className={layout.bar}>
+        <h1 className={layout.title}>{t('nav.memory')}</h1>
         <SegmentedControl
           size="xs"
           aria-label={t('memory.by')}
@@ -74,9 +76,9 @@ export default function MemoryPage() {
           onChange={(value) => change((before) => withFilter(before, 'type', value ?? undefined))}
           data-testid="memory-type"
         />
-        <span className="rs-filters-right rs-dim rs-num rs-loaded">
+        <Box component="span" ml="auto" className={`${words.dim} ${words.num} ${words.small}`}>
           {answer.time_ns !== null && t('memory.asOf', { time: time(answer.time_ns) })}
-        </span>
+        </Box>
       </div>
       <div className={css.memory} data-testid="memory">
         {answer.state === 'being_read' && (
@@ -109,7 +111,7 @@ export default function MemoryPage() {
           title={t(`memory.groupings.${by}`)}
           right={
             totals !== null && (
-              <span className="rs-num rs-dim">
+              <span className={`${words.num} ${words.dim}`}>
                 {t('memory.summary', {
                   objects: count(totals.objects),
                   bytes: bytes(totals.bytes),
@@ -153,7 +155,9 @@ export default function MemoryPage() {
         >
           <p className={css.note}>{t('memory.suspectsText')}</p>
           {answer.suspects.length === 0 ? (
-            <p className="rs-dim rs-memory-none">{t('memory.noSuspects')}</p>
+            <Box component="p" className={words.dim} my={6}>
+              {t('memory.noSuspects')}
+            </Box>
           ) : (
             <SuspectTable suspects={answer.suspects} />
           )}
@@ -191,8 +195,8 @@ function StoreBar({ store }: { store: Store }) {
               style={{ width: `${all > 0 ? Math.min(100, (100 * used) / all) : 0}%` }}
             />
           </span>
-          <span className="rs-num">{t('memory.used', { used: bytes(used), all: bytes(all) })}</span>
-          <span className="rs-num rs-dim">{notes.join(' · ')}</span>
+          <span className={words.num}>{t('memory.used', { used: bytes(used), all: bytes(all) })}</span>
+          <span className={`${words.num} ${words.dim}`}>{notes.join(' · ')}</span>
         </>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { Box } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { bytes, count } from '../../base/format';
 import { toItem, toView } from '../../base/url';
@@ -6,6 +7,7 @@ import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MemoryTables.module.css';
 import shared from './memory.module.css';
@@ -43,14 +45,18 @@ export function GroupTable({ memory, by }: { memory: Memory; by: Grouping }) {
               <td data-number>{bytes(group.bytes)}</td>
               <td data-number>{count(group.objects)}</td>
               <td data-number>{count(group.references)}</td>
-              <td className="rs-dim">
+              <td className={words.dim}>
                 <Types types={group.types} />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-      {more > 0 && <p className="rs-dim rs-memory-none">{t('memory.more', { n: count(more) })}</p>}
+      {more > 0 && (
+        <Box component="p" className={words.dim} my={6}>
+          {t('memory.more', { n: count(more) })}
+        </Box>
+      )}
     </div>
   );
 }
@@ -58,7 +64,7 @@ export function GroupTable({ memory, by }: { memory: Memory; by: Grouping }) {
 function GroupName({ group, by }: { group: Group; by: Grouping }) {
   const { t } = useTranslation();
   if (by === 'function') return <FunctionName name={group.key} isPut={group.is_put === true} />;
-  if (group.key === null) return <span className="rs-dim">{t('memory.nobody')}</span>;
+  if (group.key === null) return <span className={words.dim}>{t('memory.nobody')}</span>;
   if (by === 'type') return t(`memory.types.${group.key as ReferenceType}`);
   if (by === 'node') return <ItemLink view="nodes" id={group.key} />;
   if (by === 'job') return <ItemLink view="jobs" id={group.key} />;
@@ -81,7 +87,7 @@ function GroupName({ group, by }: { group: Group; by: Grouping }) {
 function FunctionName({ name, isPut }: { name: string | null; isPut: boolean }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  if (name === null) return <span className="rs-dim">{t('memory.nobody')}</span>;
+  if (name === null) return <span className={words.dim}>{t('memory.nobody')}</span>;
   const text = name === 'driver' ? t('memory.driver') : name;
   const shown = isPut ? t('memory.put', { name: text }) : text;
   return name === 'driver' ? shown : <Link to={toView(url, 'tasks', { func_name: name })}>{shown}</Link>;
@@ -138,7 +144,7 @@ export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
               <td data-number>
                 <Duration ns={row.oldest_ns} />
               </td>
-              <td className="rs-dim">
+              <td className={words.dim}>
                 <Types types={row.types} />
               </td>
             </tr>
@@ -176,7 +182,7 @@ export function ObjectTable({ objects }: { objects: HeldObject[] }) {
               </td>
               <td data-number>{object.bytes === null ? <Dash /> : bytes(object.bytes)}</td>
               <td data-number>{object.age_ns === null ? <Dash /> : <Duration ns={object.age_ns} />}</td>
-              <td className="rs-dim">
+              <td className={words.dim}>
                 {object.types.map((name) => t(`memory.types.${name as ReferenceType}`)).join(', ')}
               </td>
               <td>
@@ -185,7 +191,7 @@ export function ObjectTable({ objects }: { objects: HeldObject[] }) {
                     <ProcessName key={`${holder.worker_id} ${holder.type}`} of={holder} />
                   ))}
                   {object.holders_total > 3 && (
-                    <span className="rs-dim">
+                    <span className={words.dim}>
                       {t('memory.andMore', { n: count(object.holders_total - 3) })}
                     </span>
                   )}

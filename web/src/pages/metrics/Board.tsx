@@ -1,4 +1,4 @@
-import { Select } from '@mantine/core';
+import { Group, Select } from '@mantine/core';
 import { IconChartLine } from '@tabler/icons-react';
 import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +9,7 @@ import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { useLatest } from '../../ui/charts/useMetrics';
 import { EmptyState } from '../../ui/EmptyState';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 
@@ -30,8 +31,8 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
   return (
     <>
       {variable !== undefined && (
-        <div className="rs-board-variable">
-          <span className="rs-dim">{label}</span>
+        <Group gap={8} wrap="nowrap" px={16} pt={10}>
+          <span className={words.dim}>{label}</span>
           <Select
             size="xs"
             w={340}
@@ -44,7 +45,7 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
             onChange={(item) => item && change((before) => ({ ...before, item }), { replace: true })}
             data-testid="board-variable"
           />
-        </div>
+        </Group>
       )}
       {variable !== undefined && choices?.length === 0 ? (
         <EmptyState icon={<IconChartLine size={26} />} title={t('metricsPage.nothingFor')}>

@@ -3,6 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { count, duration, wholeAge } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { type Collector, useLatest } from '../../ui/charts/useMetrics';
+import { Dot } from '../../ui/Dot';
+import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Collectors.module.css';
@@ -29,7 +31,7 @@ export function Collectors() {
   return (
     <section className={css.collectors} aria-label={t('metricsPage.collectors')} data-testid="collectors">
       <div className={css.row}>
-        <span className="rs-dim">{t('metricsPage.collectors')}</span>
+        <span className={words.dim}>{t('metricsPage.collectors')}</span>
         {collectors.map((one) => (
           <Tooltip key={one.name} label={<CollectorTooltip collector={one} />}>
             <span
@@ -38,16 +40,18 @@ export function Collectors() {
               data-name={one.name}
               data-ok={one.ok ?? undefined}
             >
-              <span className="rs-dot" style={{ background: `var(--rs-tone-${tone(one)})` }} />
+              <Dot color={`var(--rs-tone-${tone(one)})`} />
               {one.name}
-              {one.last_ns !== null && <span className="rs-num rs-dim">{duration(one.cost_s * 1e9)}</span>}
+              {one.last_ns !== null && (
+                <span className={`${words.num} ${words.dim}`}>{duration(one.cost_s * 1e9)}</span>
+              )}
             </span>
           </Tooltip>
         ))}
       </div>
       {errors.map(([name, error, remedy]) => (
         <p key={`${name} ${error}`} className={css.error} data-testid="collector-error">
-          <b>{name}</b>: {error} <span className="rs-dim">{remedy}</span>
+          <b>{name}</b>: {error} <span className={words.dim}>{remedy}</span>
         </p>
       ))}
     </section>

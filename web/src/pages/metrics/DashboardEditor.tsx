@@ -86,7 +86,7 @@ export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: s
           {t(`metricsPage.problem.${problem}`)}
         </p>
       )}
-      <ol className="rs-plain">
+      <ol>
         {charts.map((chart, at) => (
           <ChartFields
             key={chart.id}

@@ -12,6 +12,7 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
 import { useOperatorAction } from '../../ui/operator';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 import { asWidth } from './Board';
@@ -49,8 +50,8 @@ export function Dashboards() {
               testId="dashboard-card"
             >
               <IconLayoutDashboard size={18} aria-hidden />
-              <span className="rs-ellipsis">{board.title}</span>
-              <span className="rs-dim rs-num">
+              <span className={words.ellipsis}>{board.title}</span>
+              <span className={`${words.dim} ${words.num}`}>
                 {t('metricsPage.charts', { n: count(board.charts_total) })} · <Time ns={board.changed_ns} />
               </span>
             </Link>
@@ -59,7 +60,7 @@ export function Dashboards() {
       </ul>
       <Link
         to={withSettings(url, { board: 'new', expr: undefined })}
-        className={`rs-link ${css.new}`}
+        className={`${words.link} ${css.new}`}
         testId="dashboard-new"
       >
         <IconPlus size={15} aria-hidden /> {t('metricsPage.newDashboard')}
@@ -91,7 +92,7 @@ export function DashboardBoard({ board }: { board: Dashboard }) {
   return (
     <div data-testid="dashboard" data-name={board.name}>
       <div className={shared.dashboardHead}>
-        <h2 className="rs-ellipsis">{board.title}</h2>
+        <h2 className={words.ellipsis}>{board.title}</h2>
         <Button
           size="compact-sm"
           variant="default"

@@ -12,6 +12,7 @@ import { MetricChart } from '../../ui/charts/MetricChart';
 import { useChart } from '../../ui/charts/useChart';
 import { type MetricName, useMetricNames } from '../../ui/charts/useMetrics';
 import { EmptyState } from '../../ui/EmptyState';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
 import css from './Explorer.module.css';
@@ -57,7 +58,7 @@ export function Explorer() {
           error={
             exprError !== null && draft.trim() === expr ? (
               <span data-testid="expr-error">
-                {exprError.message} <span className="rs-dim">{exprError.remedy}</span>
+                {exprError.message} <span className={words.dim}>{exprError.remedy}</span>
               </span>
             ) : undefined
           }
@@ -129,8 +130,8 @@ function NameField({ onTake }: { onTake: (metric: MetricName) => void }) {
         const item = items.find(({ name }) => name === option.value);
         return (
           <div className={css.option}>
-            <span className="rs-mono rs-break">{option.value}</span>
-            <span className="rs-dim rs-ellipsis" title={item?.help}>
+            <span className={`${words.mono} ${words.breaks}`}>{option.value}</span>
+            <span className={`${words.dim} ${words.ellipsis}`} title={item?.help}>
               {item?.help || item?.type}
             </span>
           </div>
@@ -149,8 +150,8 @@ function About({ metric, onRun }: { metric: MetricName; onRun: (expr: string) =>
   return (
     <div className={css.about}>
       <Text size="sm">
-        <span className="rs-mono">{metric.name}</span>{' '}
-        <span className="rs-dim">
+        <span className={words.mono}>{metric.name}</span>{' '}
+        <span className={words.dim}>
           {t('metricsPage.about', {
             type: metric.type,
             unit: metric.unit || t('metricsPage.noUnit'),

@@ -7,6 +7,7 @@ import { useCatalogue, useDashboard } from '../../ui/charts/useMetrics';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
+import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Board } from './Board';
 import { Collectors } from './Collectors';
@@ -40,15 +41,16 @@ export default function MetricsPage() {
     ['dashboards', t('metricsPage.dashboards'), own],
   ];
   return (
-    <div className="rs-scroll-page" data-testid="metrics-page">
+    <div className={layout.scrollPage} data-testid="metrics-page">
       <ChartGroup
+        sticky
         beside={
-          <nav className="rs-tabs" aria-label={t('nav.metrics')}>
+          <nav className={layout.tabs} aria-label={t('nav.metrics')}>
             {tabs.map(([name, text, current]) => (
               <Link
                 key={name}
                 to={withSettings({ ...url, item: undefined }, { board: name })}
-                className="rs-tab"
+                className={layout.tab}
                 current={current}
                 testId={`board-${name}`}
               >

@@ -2,12 +2,15 @@ import { useTranslation } from 'react-i18next';
 import type { Amounts, ClusterStatus, Holder, Pending } from '../../api/nodes';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { amount, count, shapeText } from '../../base/format';
+import { Badge } from '../../ui/Badge';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemLink } from '../../ui/ItemLink';
 import { Meter } from '../../ui/Meter';
 import { ServerMessageLine } from '../../ui/ServerMessageLine';
 import { Time } from '../../ui/Time';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './ClusterResources.module.css';
@@ -21,16 +24,16 @@ export function ClusterResources() {
   const { data } = query;
   if (query.error !== null && data === undefined)
     return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
-  if (data === undefined) return <div className="rs-scroll" aria-busy="true" />;
+  if (data === undefined) return <div className={layout.scroll} aria-busy="true" />;
   return (
-    <div className="rs-scroll" data-testid="cluster-resources">
+    <div className={layout.scroll} data-testid="cluster-resources">
       {data.error !== null && (
         <p className={css.error}>
           <ServerMessageLine of={data} />
         </p>
       )}
       {!data.live && data.time_ns === null ? (
-        <p className={`rs-dim ${css.error}`}>{t('nodes.notLive')}</p>
+        <p className={`${words.dim} ${css.error}`}>{t('nodes.notLive')}</p>
       ) : (
         <div className={css.grid}>
           <Section title={t('nodes.pending')} testId="cluster-pending">
@@ -57,24 +60,24 @@ export function ClusterResources() {
 export function PendingList({ status }: { status: ClusterStatus }) {
   const { t } = useTranslation();
   const reasonText = useReasonText();
-  if (status.pending.length === 0) return <p className="rs-dim">{t('nodes.nothingPending')}</p>;
+  if (status.pending.length === 0) return <p className={words.dim}>{t('nodes.nothingPending')}</p>;
   return (
     <>
-      <ul className={`rs-plain ${css.pending}`}>
+      <ul className={css.pending}>
         {status.pending.map((one) => (
           <li
             key={`${one.kind} ${one.name} ${one.id} ${JSON.stringify(one.resources)} ${one.job_id}`}
             data-testid="pending-item"
           >
             <div className={css.pendingHead}>
-              <b className="rs-ellipsis">{one.name || one.id?.slice(0, 12) || '–'}</b>
-              <span className="rs-dim">{t(`nodes.holderKinds.${one.kind}`)}</span>
-              {one.count > 1 && <span className="rs-num">× {count(one.count)}</span>}
-              {one.reason.never && <span className="rs-badge rs-badge-bad">{t('nodes.never')}</span>}
+              <b className={words.ellipsis}>{one.name || one.id?.slice(0, 12) || '–'}</b>
+              <span className={words.dim}>{t(`nodes.holderKinds.${one.kind}`)}</span>
+              {one.count > 1 && <span className={words.num}>× {count(one.count)}</span>}
+              {one.reason.never && <Badge bad>{t('nodes.never')}</Badge>}
               <PendingLink one={one} />
             </div>
             <div>{reasonText(one.reason)}</div>
-            <div className="rs-dim">
+            <div className={words.dim}>
               {t('nodes.waitsFor')} {shapeText(one.resources)}
               {one.bundles !== null &&
                 ` (${t('nodes.bundlesOf', { n: count(one.bundles.length), strategy: one.strategy ?? '' })})`}
@@ -89,7 +92,7 @@ export function PendingList({ status }: { status: ClusterStatus }) {
         ))}
       </ul>
       {status.pending_left_out > 0 && (
-        <p className="rs-dim">{t('nodes.pendingLeftOut', { n: count(status.pending_left_out) })}</p>
+        <p className={words.dim}>{t('nodes.pendingLeftOut', { n: count(status.pending_left_out) })}</p>
       )}
     </>
   );
@@ -111,8 +114,8 @@ export function AmountTable({ amounts }: { amounts: Amounts }) {
         <tr>
           <th>{t('nodes.resource')}</th>
           <th>{t('nodes.used')}</th>
-          <th className="rs-right">{t('nodes.free')}</th>
-          <th className="rs-right">{t('nodes.total')}</th>
+          <th data-align="right">{t('nodes.free')}</th>
+          <th data-align="right">{t('nodes.total')}</th>
         </tr>
       </thead>
       <tbody>
@@ -120,12 +123,16 @@ export function AmountTable({ amounts }: { amounts: Amounts }) {
           const { used = 0, total = 0, available = 0 } = amounts[name] ?? {};
           return (
             <tr key={name}>
-              <td className="rs-break">{name}</td>
+              <td className={words.breaks}>{name}</td>
               <td>
                 <Meter percent={total > 0 ? (100 * used) / total : null} text={amount(name, used)} />
               </td>
-              <td className="rs-num rs-right">{amount(name, available)}</td>
-              <td className="rs-num rs-right">{amount(name, total)}</td>
+              <td data-align="right" className={words.num}>
+                {amount(name, available)}
+              </td>
+              <td data-align="right" className={words.num}>
+                {amount(name, total)}
+              </td>
             </tr>
           );
         })}
@@ -137,17 +144,19 @@ export function AmountTable({ amounts }: { amounts: Amounts }) {
 /** Who holds resources, those that hold most first. */
 export function Holders({ by }: { by: Holder[] }) {
   const { t } = useTranslation();
-  if (by.length === 0) return <p className="rs-dim">{t('nodes.noHolder')}</p>;
+  if (by.length === 0) return <p className={words.dim}>{t('nodes.noHolder')}</p>;
   const list = { actor: 'actors', task: 'workers', placement_group: 'placement-groups' } as const;
   return (
     <table className={shared.amounts} data-testid="holders">
       <tbody>
         {by.map((one) => (
           <tr key={`${one.kind} ${one.name} ${one.id}`}>
-            <td className="rs-break">
-              {one.name || '–'} <span className="rs-dim">{t(`nodes.holderKinds.${one.kind}`)}</span>
+            <td className={words.breaks}>
+              {one.name || '–'} <span className={words.dim}>{t(`nodes.holderKinds.${one.kind}`)}</span>
             </td>
-            <td className="rs-num rs-right">× {count(one.count)}</td>
+            <td data-align="right" className={words.num}>
+              × {count(one.count)}
+            </td>
             <td>{shapeText(one.resources)}</td>
             <td>{one.id !== null && <ItemLink view={list[one.kind]} id={one.id} />}</td>
           </tr>
@@ -160,7 +169,7 @@ export function Holders({ by }: { by: Holder[] }) {
 function Autoscaler({ status }: { status: ClusterStatus }) {
   const { t } = useTranslation();
   const { autoscaler } = status;
-  if (autoscaler === null) return <p className="rs-dim">{t('nodes.noAutoscaler')}</p>;
+  if (autoscaler === null) return <p className={words.dim}>{t('nodes.noAutoscaler')}</p>;
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, one) => all + one, 0);
   const named = (counts: Record<string, number>) =>
     Object.entries(counts)
@@ -176,15 +185,15 @@ function Autoscaler({ status }: { status: ClusterStatus }) {
             <td>
               {t(`nodes.autoscaler${kind === 'active' ? 'Active' : kind === 'idle' ? 'Idle' : 'Pending'}`)}
             </td>
-            <td className="rs-num">{count(sum(autoscaler[kind]))}</td>
-            <td className="rs-break rs-dim">{named(autoscaler[kind])}</td>
+            <td className={words.num}>{count(sum(autoscaler[kind]))}</td>
+            <td className={`${words.breaks} ${words.dim}`}>{named(autoscaler[kind])}</td>
           </tr>
         ))}
         {autoscaler.failed.map(([type, why]) => (
           <tr key={`${type} ${why}`}>
             <td>{t('nodes.autoscalerFailed')}</td>
             <td />
-            <td className="rs-break">
+            <td className={words.breaks}>
               {type}: {why}
             </td>
           </tr>

@@ -4,6 +4,8 @@ import { bytes, count } from '../../base/format';
 import { NONE } from '../../base/grid';
 import type { Size } from '../../ui/canvas';
 import { percentText } from '../../ui/Meter';
+import tips from '../../ui/theme/tip.module.css';
+import words from '../../ui/theme/words.module.css';
 import css from './MachineTooltip.module.css';
 import { type Machine, nodeValue, workerValue } from './machine';
 
@@ -30,11 +32,11 @@ export function MachineTooltip(
   const runs = cells.functions[workers.function[worker] ?? NONE];
   const actor = cells.classes[workers.actor_class[worker] ?? NONE];
   return (
-    <div className="rs-phys-tip" style={style} role="status" data-testid="machine-tip">
+    <div className={tips.tip} style={style} role="status" data-testid="machine-tip">
       {dead !== undefined ? (
         <>
           <b>{dead.name ?? dead.id.slice(0, 12)}</b>
-          <div className="rs-dim">{dead.id.slice(0, 12)}…</div>
+          <div className={words.dim}>{dead.id.slice(0, 12)}…</div>
           <div>
             {t('nodes.deadCell')}
             {dead.death_reason !== null && `: ${dead.death_reason}`}
@@ -43,43 +45,43 @@ export function MachineTooltip(
       ) : worker === NONE ? (
         <>
           <b>{machine.names[node]}</b> {cells.nodes.is_head[node] && t('nodes.head')}
-          <div className="rs-dim">{cells.nodes.id[node]?.slice(0, 12)}…</div>
+          <div className={words.dim}>{cells.nodes.id[node]?.slice(0, 12)}…</div>
           {MEASURES.filter((one) => (measured.nodes[one][node] ?? -1) >= 0).map((one) => (
             <div key={one} className={css.line}>
               <span>{t(`nodes.${one}`)}</span>
-              <span className="rs-num">{percentText(measured.nodes[one][node])}</span>
+              <span className={words.num}>{percentText(measured.nodes[one][node])}</span>
             </div>
           ))}
-          {nodeValue(machine, node) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
+          {nodeValue(machine, node) === null && <div className={words.dim}>{t('nodes.notMeasured')}</div>}
           <div className={css.line}>
             <span>{t('nodes.workers')}</span>
-            <span className="rs-num">{count(cells.nodes.workers[node])}</span>
+            <span className={words.num}>{count(cells.nodes.workers[node])}</span>
           </div>
         </>
       ) : (
         <>
           <b>{actor ?? runs ?? t('nodes.idle')}</b>
-          <div className="rs-dim">
+          <div className={words.dim}>
             {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {machine.names[node]}
           </div>
           {runs !== undefined && actor !== undefined && <div>{t('nodes.running', { name: runs })}</div>}
           <div className={css.line}>
             <span>{t('nodes.cpu')}</span>
-            <span className="rs-num">{percentText(measured.cpu[worker])}</span>
+            <span className={words.num}>{percentText(measured.cpu[worker])}</span>
           </div>
           <div className={css.line}>
             <span>{t('nodes.memory')}</span>
-            <span className="rs-num">
+            <span className={words.num}>
               {(measured.memory[worker] ?? -1) < 0 ? '–' : bytes(measured.memory[worker])}
             </span>
           </div>
           {(measured.gpu_memory[worker] ?? 0) > 0 && (
             <div className={css.line}>
               <span>{t('nodes.gpu_memory')}</span>
-              <span className="rs-num">{bytes(measured.gpu_memory[worker])}</span>
+              <span className={words.num}>{bytes(measured.gpu_memory[worker])}</span>
             </div>
           )}
-          {workerValue(machine, worker) === null && <div className="rs-dim">{t('nodes.notMeasured')}</div>}
+          {workerValue(machine, worker) === null && <div className={words.dim}>{t('nodes.notMeasured')}</div>}
         </>
       )}
     </div>

@@ -8,6 +8,8 @@ import { NONE } from '../../base/grid';
 import { withSettings } from '../../base/url';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { MachineTooltip, type Spot } from './MachineTooltip';
@@ -27,7 +29,7 @@ export function MachineView(props: { openKey: string | undefined; onOpen: (id: s
     return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
   if (query.data === undefined)
     return (
-      <div className="rs-view" aria-busy="true">
+      <div className={layout.view} aria-busy="true">
         <Loader size="sm" m="md" />
       </div>
     );
@@ -88,19 +90,19 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
     return id !== undefined;
   };
   return (
-    <div className="rs-view">
+    <div className={layout.view}>
       <div className={css.bar}>
-        <span className="rs-num" data-testid="machine-count">
+        <span className={words.num} data-testid="machine-count">
           {t('nodes.counted', { nodes: count(cells.nodes_total), workers: count(cells.workers_total) })}
           {cells.dead.length > 0 && ` · ${t('nodes.deadCounted', { n: count(cells.dead.length) })}`}
         </span>
         {cells.workers_left_out > 0 && (
-          <span className="rs-dim">{t('nodes.leftOut', { n: count(cells.workers_left_out) })}</span>
+          <span className={words.dim}>{t('nodes.leftOut', { n: count(cells.workers_left_out) })}</span>
         )}
         <span className={css.scale}>
-          <span className="rs-dim">0%</span>
+          <span className={words.dim}>0%</span>
           <span className={css.ramp} aria-hidden />
-          <span className="rs-dim">100%</span>
+          <span className={words.dim}>100%</span>
         </span>
         <Select
           size="xs"
@@ -134,7 +136,7 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
           data-testid="machine-order"
         />
       </div>
-      <p className={`rs-dim ${css.note}`}>
+      <p className={`${words.dim} ${css.note}`}>
         {cells.usage_error === null
           ? t(`nodes.shareOf.${measure}`)
           : translate({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error })

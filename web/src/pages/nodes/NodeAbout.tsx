@@ -8,6 +8,7 @@ import { LaneName } from '../../ui/Lane';
 import { Link } from '../../ui/Link';
 import { ofText } from '../../ui/Meter';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, Value } from '../../ui/Value';
 
@@ -61,7 +62,7 @@ export function NodeAbout({ node }: { node: NodeDetail }) {
             )}
             {measured.load.length > 0 && (
               <Field name={t('nodes.load')}>
-                <span className="rs-num">{measured.load.map((one) => one.toFixed(2)).join(' · ')}</span>
+                <span className={words.num}>{measured.load.map((one) => one.toFixed(2)).join(' · ')}</span>
               </Field>
             )}
             {measured.boot_ns !== null && (

@@ -7,6 +7,8 @@ import { NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Meter, ofText, rateText } from '../../ui/Meter';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeCards.module.css';
@@ -35,7 +37,7 @@ export function NodeCards(props: {
     );
   if (list.rows.length === 0) return Object.keys(filters).length > 0 ? <NoMatches /> : <NoNodes />;
   return (
-    <div className="rs-scroll" data-testid="node-cards" data-outdated={list.outdated || undefined}>
+    <div className={layout.scroll} data-testid="node-cards" data-outdated={list.outdated || undefined}>
       <div className={css.cards}>
         {list.rows.map((node) => (
           <button
@@ -75,10 +77,10 @@ function Card({ node }: { node: NodeRow }) {
       <span className={css.cardHead}>
         <ItemState state={node.state} label={nodeTitle(node)} />
         <HeadBadge head={node.is_head} />
-        <span className={`rs-num rs-dim ${css.cardId}`}>{node.node_id.slice(0, 8)}</span>
+        <span className={`${words.num} ${words.dim} ${css.cardId}`}>{node.node_id.slice(0, 8)}</span>
       </span>
       {usage === null ? (
-        <span className={`rs-dim ${css.cardNote}`} title={missing.remedy ?? undefined}>
+        <span className={`${words.dim} ${css.cardNote}`} title={missing.remedy ?? undefined}>
           {missing.message}
         </span>
       ) : (
@@ -90,15 +92,15 @@ function Card({ node }: { node: NodeRow }) {
         </span>
       )}
       {usage !== null && !usage.current && (
-        <span className={`rs-dim ${css.cardNote}`} title={t('nodes.lastKnownHint')}>
+        <span className={`${words.dim} ${css.cardNote}`} title={t('nodes.lastKnownHint')}>
           {usage.usage_ns === null
             ? t('nodes.notMeasured')
             : t('nodes.lastKnown', { time: time(usage.usage_ns) })}
         </span>
       )}
-      <span className={`${css.cardFoot} rs-dim`}>
+      <span className={`${css.cardFoot} ${words.dim}`}>
         <span>{node.node_ip}</span>
-        <span className="rs-num">
+        <span className={words.num}>
           {t('nodes.workers')} {count(node.workers ?? 0)}
         </span>
       </span>
@@ -134,22 +136,22 @@ export function Figures({ node }: { node: Pick<NodeRow, 'usage'> }) {
         .filter(([, percent]) => percent !== null)
         .map(([name, percent, text]) => (
           <span key={name} className={shared.figure}>
-            <span className="rs-dim rs-ellipsis">{t(`nodes.${name}` as 'nodes.cpu')}</span>
+            <span className={`${words.dim} ${words.ellipsis}`}>{t(`nodes.${name}` as 'nodes.cpu')}</span>
             <Meter percent={percent} old={old} text={text} />
           </span>
         ))}
       {usage.net_sent_bytes_s !== null && (
         <span className={shared.figure}>
-          <span className="rs-dim rs-ellipsis">{t('nodes.network')}</span>
-          <span className="rs-num">
+          <span className={`${words.dim} ${words.ellipsis}`}>{t('nodes.network')}</span>
+          <span className={words.num}>
             {rateText(usage.net_sent_bytes_s)} · {rateText(usage.net_recv_bytes_s)}
           </span>
         </span>
       )}
       {usage.disk_read_bytes_s !== null && (
         <span className={shared.figure}>
-          <span className="rs-dim rs-ellipsis">{t('nodes.diskIo')}</span>
-          <span className="rs-num">
+          <span className={`${words.dim} ${words.ellipsis}`}>{t('nodes.diskIo')}</span>
+          <span className={words.num}>
             {rateText(usage.disk_read_bytes_s)} · {rateText(usage.disk_write_bytes_s)}
           </span>
         </span>

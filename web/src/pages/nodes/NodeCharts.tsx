@@ -16,9 +16,9 @@ export function NodeCharts({ node }: { node: NodeDetail }) {
   const page = catalogue.data?.pages.find((one) => one.name === 'node');
   const of = `node_id="${quoted(node.node_id)}"`;
   return (
-    <div className="rs-node-charts" data-testid="node-charts">
+    <div data-testid="node-charts">
       <ChartGroup>
-        <ChartGrid>
+        <ChartGrid narrow>
           {page?.charts.map((chart) => {
             const queries = filled(chart.queries, { node_id: node.node_id })?.map(legend);
             if (queries == null) return null;

@@ -8,11 +8,13 @@ import { useSessionInterval } from '../../api/queries';
 import type { Page } from '../../api/types';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
+import { Dot } from '../../ui/Dot';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { inShort } from '../../ui/eventPlace';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeEvents.module.css';
 
@@ -42,21 +44,18 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
       right={<Link to={toView(url, 'events', { node_id: node.node_id })}>{t('nodes.allEvents')}</Link>}
       testId="node-events"
     >
-      {query.data?.items.length === 0 && <p className="rs-dim">{t('nodes.noEvents')}</p>}
-      <ul className={`rs-plain ${css.events}`}>
+      {query.data?.items.length === 0 && <p className={words.dim}>{t('nodes.noEvents')}</p>}
+      <ul className={css.events}>
         {query.data?.items.map((event) => (
           <li key={`${event.time_ns} ${event.event} ${event.id}`}>
             <Time ns={event.time_ns} exact />
-            <span
-              className="rs-dot"
-              style={{
-                background: `var(--rs-tone-${{ ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' }[event.severity]})`,
-              }}
+            <Dot
+              color={`var(--rs-tone-${{ ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' }[event.severity]})`}
             />
-            <span className="rs-break">
+            <span className={words.breaks}>
               {name(event.event)} <b>{event.title}</b>
-              {event.count > 1 && <span className="rs-num"> × {count(event.count)}</span>}
-              {event.message && <span className="rs-dim"> {inShort(event)}</span>}
+              {event.count > 1 && <span className={words.num}> × {count(event.count)}</span>}
+              {event.message && <span className={words.dim}> {inShort(event)}</span>}
             </span>
           </li>
         ))}

@@ -6,6 +6,7 @@ import { Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
 import { ItemLink } from '../../ui/ItemLink';
 import { Meter, ofText, percentText } from '../../ui/Meter';
+import words from '../../ui/theme/words.module.css';
 import shared from './nodes.module.css';
 
 /** The GPUs of a node, and which process has how much memory of each. */
@@ -24,7 +25,7 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
       testId="node-gpu"
       title={`${gpu.index} · ${gpu.name}`}
       right={
-        <span className="rs-dim rs-num">
+        <span className={`${words.dim} ${words.num}`}>
           {gpu.power_watts !== null && t('nodes.power', { n: Math.round(gpu.power_watts) })}{' '}
           {gpu.temperature_c !== null && t('nodes.temperature', { n: Math.round(gpu.temperature_c) })}
         </span>
@@ -32,11 +33,11 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
     >
       <span className={shared.figures}>
         <span className={shared.figure}>
-          <span className="rs-dim">{t('nodes.gpu')}</span>
+          <span className={words.dim}>{t('nodes.gpu')}</span>
           <Meter percent={gpu.utilization} old={old} />
         </span>
         <span className={shared.figure}>
-          <span className="rs-dim">{t('nodes.gpu_memory')}</span>
+          <span className={words.dim}>{t('nodes.gpu_memory')}</span>
           <Meter
             percent={
               gpu.memory_used_bytes === null || !gpu.memory_total_bytes
@@ -49,14 +50,14 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
         </span>
       </span>
       {gpu.processes.length === 0 ? (
-        <p className="rs-dim">{t('nodes.noProcess')}</p>
+        <p className={words.dim}>{t('nodes.noProcess')}</p>
       ) : (
         <table className={shared.amounts}>
           <thead>
             <tr>
               <th>{t('nodes.process')}</th>
-              <th className="rs-right">{t('nodes.gpu_memory')}</th>
-              <th className="rs-right">{t('nodes.gpu')}</th>
+              <th data-align="right">{t('nodes.gpu_memory')}</th>
+              <th data-align="right">{t('nodes.gpu')}</th>
               <th>{t('nodes.actor')}</th>
             </tr>
           </thead>
@@ -64,11 +65,15 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
             {gpu.processes.map((process) => (
               <tr key={process.pid}>
                 <td>
-                  <span className="rs-num">{process.pid}</span>{' '}
+                  <span className={words.num}>{process.pid}</span>{' '}
                   {process.worker_id !== null && <ItemLink view="workers" id={process.worker_id} />}
                 </td>
-                <td className="rs-num rs-right">{bytes(process.memory_bytes)}</td>
-                <td className="rs-num rs-right">{percentText(process.percent)}</td>
+                <td data-align="right" className={words.num}>
+                  {bytes(process.memory_bytes)}
+                </td>
+                <td data-align="right" className={words.num}>
+                  {percentText(process.percent)}
+                </td>
                 <td>
                   {process.actor_class}{' '}
                   {process.actor_id !== null && <ItemLink view="actors" id={process.actor_id} />}

@@ -1,5 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { NodeRow } from '../../api/nodes';
+import { Badge } from '../../ui/Badge';
+import words from '../../ui/theme/words.module.css';
 import css from './NodeName.module.css';
 import { nodeTitle } from './nodeTitle';
 
@@ -7,7 +9,7 @@ import { nodeTitle } from './nodeTitle';
 export function NodeName({ node }: { node: NodeRow }) {
   return (
     <span className={css.name}>
-      <span className="rs-ellipsis" title={`${nodeTitle(node)}\n${node.node_id}`}>
+      <span className={words.ellipsis} title={`${nodeTitle(node)}\n${node.node_id}`}>
         {nodeTitle(node)}
       </span>
       <HeadBadge head={node.is_head} />
@@ -17,5 +19,5 @@ export function NodeName({ node }: { node: NodeRow }) {
 
 export function HeadBadge({ head }: { head: boolean | null }) {
   const { t } = useTranslation();
-  return head ? <span className="rs-badge">{t('nodes.head')}</span> : null;
+  return head ? <Badge>{t('nodes.head')}</Badge> : null;
 }

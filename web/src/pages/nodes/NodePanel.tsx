@@ -3,11 +3,13 @@ import { useTranslation } from 'react-i18next';
 import { missingOf, type NodeDetail } from '../../api/nodes';
 import { count, time } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
+import { Badge } from '../../ui/Badge';
 import { CopyId } from '../../ui/CopyId';
 import { Drawer } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { NodeAbout } from './NodeAbout';
@@ -42,10 +44,10 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
           <>
             <ItemState state={data.state} />
             <HeadBadge head={data.is_head} />
-            {data.is_draining && <span className="rs-badge">{t('nodes.draining')}</span>}
+            {data.is_draining && <Badge>{t('nodes.draining')}</Badge>}
             <CopyId id={data.node_id} />
-            <span className="rs-dim">{data.node_ip}</span>
-            <Link to={withSettings(toView(url, 'logs'), { node: data.node_id })} className="rs-link">
+            <span className={words.dim}>{data.node_ip}</span>
+            <Link to={withSettings(toView(url, 'logs'), { node: data.node_id })} className={words.link}>
               {t('nodes.logs')}
             </Link>
           </>
@@ -76,9 +78,11 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
               {TABS.map((one) => (
                 <Tabs.Tab key={one} value={one} data-testid={`node-tab-${one}`}>
                   {t(`nodes.tabs.${one}`)}
-                  {one === 'workers' && <span className="rs-num rs-dim"> {count(data.workers_total)}</span>}
+                  {one === 'workers' && (
+                    <span className={`${words.num} ${words.dim}`}> {count(data.workers_total)}</span>
+                  )}
                   {one === 'gpus' && data.gpus.length > 0 && (
-                    <span className="rs-num rs-dim"> {count(data.gpus.length)}</span>
+                    <span className={`${words.num} ${words.dim}`}> {count(data.gpus.length)}</span>
                   )}
                 </Tabs.Tab>
               ))}
@@ -118,17 +122,17 @@ function Top({ node }: { node: NodeDetail }) {
       {node.state === 'DEAD' && (
         <p className={shared.dead} data-testid="node-death">
           {t('nodes.died', { time: time(node.end_ns), reason: node.death_reason ?? t('nodes.noReason') })}
-          {node.death_message !== null && <span className="rs-break"> {node.death_message}</span>}
+          {node.death_message !== null && <span className={words.breaks}> {node.death_message}</span>}
         </p>
       )}
       {usage === null ? (
-        <p className="rs-dim">
+        <p className={words.dim}>
           {missing.message} {missing.remedy}
         </p>
       ) : (
         <>
           {!usage.current && (
-            <p className="rs-dim" title={t('nodes.lastKnownHint')}>
+            <p className={words.dim} title={t('nodes.lastKnownHint')}>
               {usage.usage_ns === null
                 ? t('nodes.notMeasured')
                 : t('nodes.lastKnown', { time: time(usage.usage_ns) })}

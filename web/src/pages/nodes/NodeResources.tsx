@@ -3,6 +3,7 @@ import type { NodeDetail } from '../../api/nodes';
 import { bytes, count } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { ofText, percentText } from '../../ui/Meter';
+import words from '../../ui/theme/words.module.css';
 import { AmountTable, Holders } from './ClusterResources';
 import shared from './nodes.module.css';
 
@@ -13,7 +14,7 @@ export function NodeResources({ node }: { node: NodeDetail }) {
     <>
       <Section title={t('nodes.resources')}>
         {node.resources === null ? (
-          <p className="rs-dim">{t('nodes.noResources')}</p>
+          <p className={words.dim}>{t('nodes.noResources')}</p>
         ) : (
           <AmountTable amounts={node.resources} />
         )}
@@ -27,11 +28,11 @@ export function NodeResources({ node }: { node: NodeDetail }) {
             <tbody>
               {node.measured.disks.map((disk) => (
                 <tr key={disk.path}>
-                  <td className="rs-break">{disk.path}</td>
-                  <td className="rs-num">
+                  <td className={words.breaks}>{disk.path}</td>
+                  <td className={words.num}>
                     {percentText((100 * disk.used_bytes) / (disk.used_bytes + disk.free_bytes || 1))}
                   </td>
-                  <td className="rs-num">{ofText(disk.used_bytes, disk.used_bytes + disk.free_bytes)}</td>
+                  <td className={words.num}>{ofText(disk.used_bytes, disk.used_bytes + disk.free_bytes)}</td>
                 </tr>
               ))}
             </tbody>
@@ -44,20 +45,28 @@ export function NodeResources({ node }: { node: NodeDetail }) {
             <thead>
               <tr>
                 <th>{t('nodes.process')}</th>
-                <th className="rs-right">{t('nodes.pid')}</th>
-                <th className="rs-right">{t('nodes.cpu')}</th>
-                <th className="rs-right">{t('nodes.memory')}</th>
-                <th className="rs-right">{t('nodes.files')}</th>
+                <th data-align="right">{t('nodes.pid')}</th>
+                <th data-align="right">{t('nodes.cpu')}</th>
+                <th data-align="right">{t('nodes.memory')}</th>
+                <th data-align="right">{t('nodes.files')}</th>
               </tr>
             </thead>
             <tbody>
               {node.processes.map((process) => (
                 <tr key={process.pid}>
                   <td>{process.name}</td>
-                  <td className="rs-num rs-right">{process.pid}</td>
-                  <td className="rs-num rs-right">{percentText(process.cpu_percent)}</td>
-                  <td className="rs-num rs-right">{bytes(process.memory_bytes)}</td>
-                  <td className="rs-num rs-right">{count(process.num_fds)}</td>
+                  <td data-align="right" className={words.num}>
+                    {process.pid}
+                  </td>
+                  <td data-align="right" className={words.num}>
+                    {percentText(process.cpu_percent)}
+                  </td>
+                  <td data-align="right" className={words.num}>
+                    {bytes(process.memory_bytes)}
+                  </td>
+                  <td data-align="right" className={words.num}>
+                    {count(process.num_fds)}
+                  </td>
                 </tr>
               ))}
             </tbody>

@@ -13,6 +13,7 @@ import { Link } from '../../ui/Link';
 import { percentText } from '../../ui/Meter';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeWorkers.module.css';
 import shared from './nodes.module.css';
@@ -33,7 +34,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         header: t('nodes.pid'),
         width: 64,
         align: 'right',
-        cell: (one) => <span className="rs-num">{one.pid ?? '–'}</span>,
+        cell: (one) => <span className={words.num}>{one.pid ?? '–'}</span>,
       },
       {
         id: 'kind',
@@ -50,14 +51,14 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         header: t('nodes.cpu'),
         width: 66,
         align: 'right',
-        cell: (one) => <span className="rs-num">{percentText(one.cpu_percent)}</span>,
+        cell: (one) => <span className={words.num}>{percentText(one.cpu_percent)}</span>,
       },
       {
         id: 'memory',
         header: t('nodes.memory'),
         width: 86,
         align: 'right',
-        cell: (one) => <span className="rs-num">{bytes(one.memory_bytes)}</span>,
+        cell: (one) => <span className={words.num}>{bytes(one.memory_bytes)}</span>,
       },
       ...(gpus
         ? [
@@ -67,7 +68,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
               width: 92,
               align: 'right',
               cell: (one: NodeWorker) => (
-                <span className="rs-num">{one.gpu_memory_bytes ? bytes(one.gpu_memory_bytes) : '–'}</span>
+                <span className={words.num}>{one.gpu_memory_bytes ? bytes(one.gpu_memory_bytes) : '–'}</span>
               ),
             } satisfies Column<NodeWorker>,
           ]
@@ -83,7 +84,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
             <Link
               to={toItem(url, 'actors', one.actor_id)}
               title={[one.actor_name, one.actor_state, one.actor_id].filter(Boolean).join('\n')}
-              className="rs-ellipsis"
+              className={words.ellipsis}
             >
               {one.actor_state !== null && one.actor_state !== 'ALIVE' ? (
                 <ItemState state={one.actor_state} label={one.actor_class ?? undefined} />
@@ -120,7 +121,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
           Object.keys(one.reserved).length === 0 ? (
             <Dash />
           ) : (
-            <span className="rs-ellipsis" title={shapeText(one.reserved)}>
+            <span className={words.ellipsis} title={shapeText(one.reserved)}>
               {shapeText(one.reserved)}
             </span>
           ),
@@ -144,8 +145,10 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
   const height = Math.min(MOST_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
   return (
     <>
-      {isDead && <p className={`rs-dim ${css.note}`}>{t('nodes.workersAt', { time: time(node.end_ns) })}</p>}
-      <div className="rs-node-table" style={{ height }}>
+      {isDead && (
+        <p className={`${words.dim} ${css.note}`}>{t('nodes.workersAt', { time: time(node.end_ns) })}</p>
+      )}
+      <div className={css.table} style={{ height }}>
         <DataTable
           testId="node-workers"
           rowTestId="node-worker"
@@ -173,21 +176,23 @@ function Runs({ worker }: { worker: NodeWorker }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const [first] = worker.attempts;
-  if (first === undefined) return <span className="rs-dim">{t('nodes.idle')}</span>;
+  if (first === undefined) return <span className={words.dim}>{t('nodes.idle')}</span>;
   const since = duration(Math.max(0, Date.now() * 1e6 - first.since_ns));
   return (
     <span className={css.runs}>
       <Link
         to={{ ...url, task: first.task_id, attempt: first.attempt }}
         title={`${first.name}\n${t('nodes.since', { time: since })}`}
-        className="rs-ellipsis"
+        className={words.ellipsis}
       >
         {first.name}
       </Link>
       {worker.running > 1 && (
-        <span className="rs-num rs-dim">{t('nodes.andMore', { n: count(worker.running - 1) })}</span>
+        <span className={`${words.num} ${words.dim}`}>
+          {t('nodes.andMore', { n: count(worker.running - 1) })}
+        </span>
       )}
-      {first.is_blocked && <span className="rs-dim">{t('physical.blocked')}</span>}
+      {first.is_blocked && <span className={words.dim}>{t('physical.blocked')}</span>}
     </span>
   );
 }

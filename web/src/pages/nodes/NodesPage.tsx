@@ -1,4 +1,4 @@
-import { SegmentedControl, Select } from '@mantine/core';
+import { Group, SegmentedControl, Select } from '@mantine/core';
 import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { MODES, type Mode, type NodeRow } from '../../api/nodes';
@@ -9,6 +9,7 @@ import { SearchField } from '../../ui/SearchField';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import { LiveTable, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
+import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { ClusterResources } from './ClusterResources';
 import { MachineView } from './MachineView';
@@ -44,8 +45,8 @@ export default function NodesPage() {
   );
   return (
     <>
-      <div className="rs-filters">
-        <h1 className="rs-view-title">{t('nav.nodes')}</h1>
+      <div className={layout.bar}>
+        <h1 className={layout.title}>{t('nav.nodes')}</h1>
         <SegmentedControl
           size="xs"
           aria-label={t('nodes.modes.label')}
@@ -75,10 +76,10 @@ export default function NodesPage() {
             />
           </>
         )}
-        <div className="rs-filters-right">
+        <Group gap={8} justify="flex-end" ml="auto">
           {listed && <TableCount list={list} />}
           {mode === 'table' && <ColumnChooser columns={columns} choice={choice} />}
-        </div>
+        </Group>
       </div>
       {mode === 'table' ? (
         <LiveTable

@@ -10,6 +10,7 @@ import { LaneName } from '../../ui/Lane';
 import { Meter, ofText, rateText } from '../../ui/Meter';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
+import words from '../../ui/theme/words.module.css';
 import { oneLine } from '../../ui/Value';
 import { NodeName } from './NodeName';
 
@@ -94,8 +95,8 @@ function usageColumns(t: TFunction, gpus: boolean): Column<NodeRow>[] {
         usage === null || usage.net_sent_bytes_s === null ? (
           <Dash />
         ) : (
-          <span className="rs-num" data-old={!usage.current || undefined}>
-            {rateText(usage.net_sent_bytes_s)} <span className="rs-dim">·</span>{' '}
+          <span className={words.num} data-old={!usage.current || undefined}>
+            {rateText(usage.net_sent_bytes_s)} <span className={words.dim}>·</span>{' '}
             {rateText(usage.net_recv_bytes_s)}
           </span>
         ),
@@ -111,8 +112,8 @@ function usageColumns(t: TFunction, gpus: boolean): Column<NodeRow>[] {
         usage === null || usage.disk_read_bytes_s === null ? (
           <Dash />
         ) : (
-          <span className="rs-num">
-            {rateText(usage.disk_read_bytes_s)} <span className="rs-dim">·</span>{' '}
+          <span className={words.num}>
+            {rateText(usage.disk_read_bytes_s)} <span className={words.dim}>·</span>{' '}
             {rateText(usage.disk_write_bytes_s)}
           </span>
         ),
@@ -125,7 +126,7 @@ function usageColumns(t: TFunction, gpus: boolean): Column<NodeRow>[] {
       align: 'right',
       optional: true,
       cell: ({ usage }) => (
-        <span className="rs-num">{usage?.load_1 == null ? '–' : usage.load_1.toFixed(2)}</span>
+        <span className={words.num}>{usage?.load_1 == null ? '–' : usage.load_1.toFixed(2)}</span>
       ),
     },
   ];
@@ -139,7 +140,7 @@ function placeColumns(t: TFunction): Column<NodeRow>[] {
       width: 84,
       sort: 'workers',
       align: 'right',
-      cell: (node) => <span className="rs-num">{count(node.workers ?? 0)}</span>,
+      cell: (node) => <span className={words.num}>{count(node.workers ?? 0)}</span>,
     },
     {
       id: 'node_ip',
@@ -236,7 +237,7 @@ function textColumn(
       return value === null || value === '' ? (
         <Dash />
       ) : (
-        <span className="rs-ellipsis" title={value}>
+        <span className={words.ellipsis} title={value}>
           {value}
         </span>
       );

@@ -28,7 +28,7 @@ export function AlertsPanel() {
           return shown.length === 0 ? (
             <PanelText good>{t('overview.noAlerts')}</PanelText>
           ) : (
-            <ul className="rs-plain">
+            <ul>
               {shown.slice(0, MAX_LINES).map((alert) => (
                 <PanelLine
                   key={alert.fingerprint}

@@ -30,7 +30,7 @@ export function EventsPanel({ live }: { live: boolean }) {
           items.length === 0 ? (
             <PanelText>{t('overview.noEvents')}</PanelText>
           ) : (
-            <ul className="rs-plain">
+            <ul>
               {items.slice(0, MAX_LINES).map((event, at) => (
                 <PanelLine
                   // biome-ignore lint/suspicious/noArrayIndexKey: events have no name of their own.

@@ -25,7 +25,7 @@ export function FailuresPanel({ summary }: { summary: Summary | undefined }) {
               {t(failed === 0 ? 'overview.noFailures' : 'overview.failuresElsewhere')}
             </PanelText>
           ) : (
-            <ul className="rs-plain">
+            <ul>
               {failures.slice(0, MAX_LINES).map((one) => (
                 <PanelLine
                   key={`${one.task_id} ${one.attempt}`}

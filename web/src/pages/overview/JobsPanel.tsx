@@ -6,10 +6,12 @@ import { count, programName } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import { stateColor } from '../../base/tokens';
 import { type FlowView, toItem, toView, withSettings } from '../../base/url';
+import { Dot } from '../../ui/Dot';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { orderedStates, StackedBar } from '../../ui/StackedBar';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './JobsPanel.module.css';
@@ -34,7 +36,7 @@ export function JobsPanel({ live }: { live: boolean }) {
           items.length === 0 ? (
             <PanelText>{t('overview.noJobs')}</PanelText>
           ) : (
-            <ul className="rs-plain">
+            <ul>
               {items.map((job) => (
                 <Job key={String(job.job_id)} job={job} />
               ))}
@@ -56,26 +58,26 @@ function Job({ job }: { job: Item }) {
   return (
     <li className={css.ovjob} data-testid="overview-job" data-job={id}>
       <div className={css.ovjobHead}>
-        <IconBriefcase size={15} className="rs-dim rs-no-shrink" aria-hidden />
+        <IconBriefcase size={15} className={`${words.dim} ${css.icon}`} aria-hidden />
         <Link
           to={toItem(url, 'jobs', id)}
-          className={`rs-link rs-ellipsis ${css.ovjobName}`}
+          className={`${words.link} ${words.ellipsis} ${css.ovjobName}`}
           title={entrypoint || id}
         >
           {programName(entrypoint) || id}
         </Link>
         <ItemState state={typeof job.state === 'string' ? job.state : null} />
-        <span className="rs-dim rs-num">
+        <span className={`${words.dim} ${words.num}`}>
           <Time ns={job.start_ns as number | null} />
         </span>
         {all > 0 && (
-          <span className={`rs-num ${css.ovjobShare}`}>
+          <span className={`${words.num} ${css.ovjobShare}`}>
             {t('overview.ended', { ended: count(ended), all: count(all) })}
           </span>
         )}
       </div>
       {progress !== undefined && all === 0 ? (
-        <span className={`rs-dim ${css.ovjobStates}`}>{t('overview.noTasks')}</span>
+        <span className={`${words.dim} ${css.ovjobStates}`}>{t('overview.noTasks')}</span>
       ) : (
         <JobProgress id={id} states={progress?.states ?? {}} />
       )}
@@ -100,8 +102,8 @@ function JobProgress({ id, states }: { id: string; states: States }) {
               className={css.ovjobState}
               title={t('overview.tasksIn', { state: name(state) })}
             >
-              <span className="rs-dot" style={{ background: stateColor(state) }} />
-              {name(state)} <span className="rs-num">{count(number)}</span>
+              <Dot color={stateColor(state)} />
+              {name(state)} <span className={words.num}>{count(number)}</span>
             </Link>
           ))}
         </span>
@@ -118,19 +120,19 @@ function WhySlow({ job }: { job: string }) {
   const way = (view: FlowView) => toView(url, view, { job_id: job });
   return (
     <span className={css.ovjobWhy}>
-      <span className="rs-dim">{t('overview.whySlow')}</span>
+      <span className={words.dim}>{t('overview.whySlow')}</span>
       <Link
         to={withSettings(way('gantt'), { path: '1' })}
-        className="rs-link"
+        className={words.link}
         title={t('overview.pathHint')}
         testId="why-path"
       >
         <IconChartBar size={14} aria-hidden /> {t('overview.path')}
       </Link>
-      <Link to={way('stack')} className="rs-link" title={t('overview.stackHint')} testId="why-stack">
+      <Link to={way('stack')} className={words.link} title={t('overview.stackHint')} testId="why-stack">
         <IconStack2 size={14} aria-hidden /> {t('overview.stack')}
       </Link>
-      <Link to={way('flame')} className="rs-link" title={t('overview.flameHint')} testId="why-flame">
+      <Link to={way('flame')} className={words.link} title={t('overview.flameHint')} testId="why-flame">
         <IconFlame size={14} aria-hidden /> {t('overview.flame')}
       </Link>
     </span>

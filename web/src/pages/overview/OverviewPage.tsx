@@ -13,6 +13,7 @@ import { MetricChart } from '../../ui/charts/MetricChart';
 import { valueText } from '../../ui/charts/units';
 import { useCatalogue, useMetricNames } from '../../ui/charts/useMetrics';
 import { Link } from '../../ui/Link';
+import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertsPanel, isFiring } from './AlertsPanel';
@@ -44,11 +45,11 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
   const session = useSessions().data?.items.find((item) => item.session === url.session);
   const live = session?.state === 'live';
   return (
-    <div className="rs-scroll-page" data-testid="overview" data-live={live || undefined}>
+    <div className={layout.scrollPage} data-testid="overview" data-live={live || undefined}>
       {session !== undefined && <HealthLine summary={summary} live={live} />}
       <SummaryStrip summary={summary} />
       {session !== undefined && !live && <Peaks first={session.first_ns} last={session.last_ns} />}
-      <ChartGroup beside={<h2 className="rs-section-title">{t('overview.use')}</h2>}>
+      <ChartGroup sticky beside={<h2 className={css.title}>{t('overview.use')}</h2>}>
         <Charts />
       </ChartGroup>
       <div className={css.panels}>

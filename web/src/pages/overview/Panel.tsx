@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Url } from '../../base/url';
+import { Dot } from '../../ui/Dot';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
 import shared from './overview.module.css';
 import css from './Panel.module.css';
 
@@ -21,9 +23,9 @@ export function Panel(props: {
     <section className={css.panel} data-wide={props.wide || undefined} data-testid={props.testId}>
       <header className={css.panelHead}>
         <h2>{props.title}</h2>
-        {props.note !== undefined && <span className="rs-dim rs-num">{props.note}</span>}
+        {props.note !== undefined && <span className={`${words.dim} ${words.num}`}>{props.note}</span>}
         {props.to !== undefined && (
-          <Link to={props.to} className={`rs-link ${css.panelMore}`} testId={`${props.testId}-all`}>
+          <Link to={props.to} className={`${words.link} ${css.panelMore}`} testId={`${props.testId}-all`}>
             {t('overview.all')}
           </Link>
         )}
@@ -36,8 +38,12 @@ export function Panel(props: {
 /** What a panel says instead of a list. */
 export function PanelText({ children, good }: { children: ReactNode; good?: boolean }) {
   return (
-    <p className={`${shared.panelText} rs-dim`}>
-      {good === true && <span className="rs-dot" style={{ background: 'var(--rs-tone-good)' }} />}
+    <p className={`${shared.panelText} ${words.dim}`}>
+      {good === true && (
+        <span className={css.good}>
+          <Dot color="var(--rs-tone-good)" />
+        </span>
+      )}
       {children}
     </p>
   );

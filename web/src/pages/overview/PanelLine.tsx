@@ -2,8 +2,10 @@ import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import type { Url } from '../../base/url';
+import { Dot } from '../../ui/Dot';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import css from './PanelLine.module.css';
 
 /** A panel of the overview lists so many. */
@@ -21,26 +23,29 @@ export function PanelLine(props: {
   const { t } = useTranslation();
   return (
     <li className={css.panelLine}>
-      <span className="rs-dot" style={{ background: `var(--rs-tone-${props.tone})` }} />
-      <span className={`rs-dim ${css.panelWhen}`}>
+      <Dot color={`var(--rs-tone-${props.tone})`} />
+      <span className={`${words.dim} ${css.panelWhen}`}>
         <Time ns={props.ns} />
       </span>
       <span className={css.panelWhat}>
         {props.to === undefined ? (
-          <span className="rs-name">{props.name}</span>
+          <span className={words.name}>{props.name}</span>
         ) : (
-          <Link to={props.to} className="rs-link rs-name">
+          <Link to={props.to} className={`${words.link} ${words.name}`}>
             {props.name}
           </Link>
         )}
         {(props.times ?? 1) > 1 && (
-          <span className="rs-num rs-dim" title={t('overview.times', { n: count(props.times) })}>
+          <span
+            className={`${words.num} ${words.dim}`}
+            title={t('overview.times', { n: count(props.times) })}
+          >
             {' '}
             × {count(props.times)}
           </span>
         )}
         {props.text !== '' && (
-          <span className="rs-dim" title={props.text}>
+          <span className={words.dim} title={props.text}>
             {' '}
             {props.text}
           </span>

@@ -4,6 +4,7 @@ import { useClusterStatus } from '../../api/useClusterStatus';
 import { count, shapeText } from '../../base/format';
 import { toItem, toView, type Url, withSettings } from '../../base/url';
 import { ServerMessageLine } from '../../ui/ServerMessageLine';
+import words from '../../ui/theme/words.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { oneLine } from '../../ui/Value';
@@ -41,7 +42,7 @@ export function PendingPanel({ live }: { live: boolean }) {
             ) : data.pending.length === 0 ? (
               <PanelText good>{t('overview.noPending')}</PanelText>
             ) : (
-              <ul className="rs-plain">
+              <ul>
                 {data.pending.slice(0, MAX_LINES).map((one) => (
                   <PanelLine
                     key={`${one.kind} ${one.name} ${one.id} ${one.job_id} ${one.reason.code}`}
@@ -62,7 +63,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                 })}
               </PanelText>
             )}
-            <p className={`${shared.panelText} rs-dim`} data-testid="autoscaler">
+            <p className={`${shared.panelText} ${words.dim}`} data-testid="autoscaler">
               {scaler === null
                 ? t('overview.noAutoscaler')
                 : t('overview.autoscaler', {
@@ -71,7 +72,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                     pending: types(scaler.pending),
                   })}
               {scaler?.failed.slice(0, 2).map(([type, why]) => (
-                <span key={type} className="rs-break">
+                <span key={type} className={words.breaks}>
                   {' '}
                   {t('overview.autoscalerFailed', { type, why })}
                 </span>

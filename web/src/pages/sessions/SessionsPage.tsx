@@ -13,6 +13,8 @@ import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
 import { Time } from '../../ui/Time';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { go, useUrl } from '../../ui/useUrl';
 import css from './SessionsPage.module.css';
 
@@ -22,7 +24,7 @@ export function SessionsPage() {
   const items = sessions.data?.items;
   useTitle(t('sessions.title'));
   return (
-    <main className={`rs-main ${css.sessions}`}>
+    <main className={`${layout.main} ${css.sessions}`}>
       <div className={css.head}>
         <Title order={1}>{t('sessions.title')}</Title>
         <Text size="sm" c="dimmed">
@@ -34,7 +36,7 @@ export function SessionsPage() {
       )}
       {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={84} mb={8} radius="sm" />)}
       {items?.length === 0 && <NothingYet />}
-      <ul className="rs-plain">
+      <ul>
         {items?.map((session) => (
           <SessionRow key={session.session} session={session} />
         ))}
@@ -74,16 +76,16 @@ function SessionRow({ session }: { session: Session }) {
           )}
         </div>
         <div className={css.tags}>
-          <span className="rs-tag">
+          <span className={css.tag}>
             <ItemState state={session.state} label={t(`sessions.${session.state}`)} />
           </span>
           {recording && (
             <Tooltip label={t(`sessions.recordingHint.${session.recording}`)}>
-              <span className="rs-tag">{t(`sessions.recording.${session.recording}`)}</span>
+              <span className={css.tag}>{t(`sessions.recording.${session.recording}`)}</span>
             </Tooltip>
           )}
           {session.ray_version && (
-            <span className="rs-tag">{t('sessions.ray', { version: session.ray_version })}</span>
+            <span className={css.tag}>{t('sessions.ray', { version: session.ray_version })}</span>
           )}
           {(session.dropped_total ?? 0) > 0 && (
             <Tooltip label={t('sessions.droppedHint')}>
@@ -108,7 +110,7 @@ function SessionRow({ session }: { session: Session }) {
             <div className={css.when}>
               <Time ns={session.first_ns} />
               {lasted !== null && (
-                <span className="rs-dim"> · {t('sessions.lasted', { duration: duration(lasted) })}</span>
+                <span className={words.dim}> · {t('sessions.lasted', { duration: duration(lasted) })}</span>
               )}
             </div>
           </div>
@@ -123,7 +125,7 @@ function SessionRow({ session }: { session: Session }) {
       ) : (
         <div className={css.error} data-testid="session-error">
           <IconAlertTriangle size={15} aria-hidden />
-          <span className="rs-break">{session.error ?? t('error.session')}</span>
+          <span className={words.breaks}>{session.error ?? t('error.session')}</span>
         </div>
       )}
     </li>
@@ -134,7 +136,7 @@ function Figure({ name, value }: { name: string; value: string }) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd className="rs-num">{value}</dd>
+      <dd className={words.num}>{value}</dd>
     </div>
   );
 }
@@ -142,7 +144,7 @@ function Figure({ name, value }: { name: string; value: string }) {
 function NothingYet() {
   const { t } = useTranslation();
   return (
-    <div className="rs-nothing" data-testid="sessions-empty">
+    <div className={css.nothing} data-testid="sessions-empty">
       <EmptyState icon={<IconTelescope size={32} />} title={t('sessions.empty.title')}>
         {t('sessions.empty.text')}
       </EmptyState>

@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { TaskDetail } from '../../api/types';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 
 /** What the user's code said of the attempt; of a counter the last value. */
 export function Annotations({ task, attempt }: { task: TaskDetail; attempt: number }) {
@@ -15,9 +16,9 @@ export function Annotations({ task, attempt }: { task: TaskDetail; attempt: numb
       <Fields>
         {[...last.values()].map((note) => (
           <Field key={note.name} name={note.name}>
-            <span className="rs-break">{note.value}</span>
+            <span className={words.breaks}>{note.value}</span>
             {note.kind === 'counter' && (
-              <span className="rs-dim">
+              <span className={words.dim}>
                 {' '}
                 <Time ns={note.time_ns} />
               </span>

@@ -2,6 +2,8 @@ import { useTranslation } from 'react-i18next';
 import type { TaskAttempt } from '../../api/types';
 import { stripAnsi } from '../../base/ansi';
 import { CopyButton } from '../../ui/CopyButton';
+import { Section } from '../../ui/Drawer';
+import words from '../../ui/theme/words.module.css';
 import css from './AttemptError.module.css';
 
 /** Why the attempt failed: the last line of a traceback first, then all of it. */
@@ -10,19 +12,21 @@ export function AttemptError({ attempt }: { attempt: TaskAttempt }) {
   const message = stripAnsi(attempt.error?.message ?? '');
   const line = stripAnsi(attempt.error_summary ?? '').trim();
   return (
-    <section className={css.failure} data-testid="task-error">
-      <div className="rs-section-head">
-        <h3>{attempt.error?.type ?? attempt.error_type ?? t('task.error')}</h3>
-        {message !== '' && <CopyButton text={message} />}
-      </div>
-      {/* Of a long traceback the line that matters is the last: it goes first. */}
-      {line !== '' && line !== message.trim() && <p className={css.failureLine}>{line}</p>}
-      {attempt.error?.is_cut && <p className="rs-line rs-dim">{t('task.errorCut')}</p>}
-      {message === '' ? (
-        <p className="rs-line">{t('task.errorGone')}</p>
-      ) : (
-        <pre className={`rs-pre ${css.traceback}`}>{message}</pre>
-      )}
-    </section>
+    <div className={css.failure}>
+      <Section
+        title={attempt.error?.type ?? attempt.error_type ?? t('task.error')}
+        right={message !== '' && <CopyButton text={message} />}
+        testId="task-error"
+      >
+        {/* Of a long traceback the line that matters is the last: it goes first. */}
+        {line !== '' && line !== message.trim() && <p className={css.failureLine}>{line}</p>}
+        {attempt.error?.is_cut && <p className={`${words.line} ${words.dim}`}>{t('task.errorCut')}</p>}
+        {message === '' ? (
+          <p className={words.line}>{t('task.errorGone')}</p>
+        ) : (
+          <pre className={`${words.pre} ${css.traceback}`}>{message}</pre>
+        )}
+      </Section>
+    </div>
   );
 }

@@ -9,6 +9,7 @@ import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import { useTypeName } from '../../ui/taskColumns';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, Json } from '../../ui/Value';
 import css from './AttemptIdentity.module.css';
@@ -51,7 +52,9 @@ export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: 
         </Field>
         <Field name={t('column.worker')}>
           <ItemLink view="workers" id={attempt.worker_id} />
-          {attempt.worker_pid !== null && <span className="rs-num rs-dim"> PID {attempt.worker_pid}</span>}
+          {attempt.worker_pid !== null && (
+            <span className={`${words.num} ${words.dim}`}> PID {attempt.worker_pid}</span>
+          )}
         </Field>
         {attempt.cpu_ns !== null && (
           <Field name={t('column.cpu')}>
@@ -94,7 +97,7 @@ export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: 
       {attempt.call_site && (
         <>
           <h4 className={css.minor}>{t('task.callSite')}</h4>
-          <pre className="rs-pre">{attempt.call_site}</pre>
+          <pre className={words.pre}>{attempt.call_site}</pre>
         </>
       )}
     </Section>
@@ -105,7 +108,7 @@ function LogFile({ file }: { file: string | null }) {
   if (!file) return null;
   return (
     <span className={css.log}>
-      <span className="rs-mono rs-break">{file}</span>
+      <span className={`${words.mono} ${words.breaks}`}>{file}</span>
       <CopyButton text={file} />
     </span>
   );

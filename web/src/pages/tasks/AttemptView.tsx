@@ -8,6 +8,8 @@ import { LogPanel } from '../../ui/logs/LogPanel';
 import { TaskState } from '../../ui/TaskState';
 import { Time } from '../../ui/Time';
 import { isDriver } from '../../ui/taskColumns';
+import plain from '../../ui/theme/plainTable.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, parse } from '../../ui/Value';
@@ -83,8 +85,8 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Task
       <Section title={t('task.callPath')}>
         <CallPath task={task} />
         {task.parent !== null && (
-          <p className="rs-line">
-            <span className="rs-dim">{t('task.parent')}</span>
+          <p className={words.line}>
+            <span className={words.dim}>{t('task.parent')}</span>
             <Link to={toTask(task.parent.task_id)} testId="task-parent">
               {isDriver(task.parent.task_id) ? t('task.driver') : (task.parent.name ?? task.parent.task_id)}
             </Link>
@@ -102,7 +104,7 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Task
           title={t('task.spans')}
           right={
             task.spans_total > Math.min(spans.length, SHOWN) && (
-              <span className="rs-dim rs-num">
+              <span className={`${words.dim} ${words.num}`}>
                 {t('task.spansSome', {
                   shown: count(Math.min(spans.length, SHOWN)),
                   total: count(task.spans_total),
@@ -158,9 +160,10 @@ function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
 /** When each of Ray's states was entered. The phases say how long they lasted. */
 function States({ attempt }: { attempt: TaskAttempt }) {
   const { t } = useTranslation();
-  if (attempt.states.length === 0) return <p className="rs-line rs-dim">{t('task.timelineEmpty')}</p>;
+  if (attempt.states.length === 0)
+    return <p className={`${words.line} ${words.dim}`}>{t('task.timelineEmpty')}</p>;
   return (
-    <table className="rs-plain-table rs-timeline-table">
+    <table className={`${plain.table} ${plain.timeline}`}>
       <thead>
         <tr>
           <th>{t('column.state')}</th>

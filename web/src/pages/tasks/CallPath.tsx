@@ -2,6 +2,7 @@ import { IconChevronRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { TaskDetail } from '../../api/types';
 import { isDriver } from '../../ui/taskColumns';
+import words from '../../ui/theme/words.module.css';
 import css from './CallPath.module.css';
 
 /** The functions that led to the task, from the driver down. */
@@ -19,7 +20,7 @@ export function CallPath({ task }: { task: TaskDetail }) {
       {path.map((name, depth) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a function may call itself; the depth tells them apart.
         <span key={depth} className={css.pathStep}>
-          {depth > 0 && <IconChevronRight size={12} className="rs-dim" aria-hidden />}
+          {depth > 0 && <IconChevronRight size={12} className={words.dim} aria-hidden />}
           <span className={depth === path.length - 1 ? css.pathHere : undefined}>{name}</span>
         </span>
       ))}

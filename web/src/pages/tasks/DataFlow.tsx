@@ -3,7 +3,9 @@ import type { DataEdge, TaskDetail } from '../../api/types';
 import { bytes, count, shortId } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
+import { MiniList } from '../../ui/MiniList';
 import { isDriver } from '../../ui/taskColumns';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
 
@@ -55,25 +57,25 @@ function Objects(props: {
       title={props.title}
       testId={props.testId}
       right={
-        <span className="rs-dim rs-num">
+        <span className={`${words.dim} ${words.num}`}>
           {bytes(props.all)}
           {props.edges.length < props.total &&
             ` · ${t('flow.largest', { shown: count(props.edges.length), total: count(props.total) })}`}
         </span>
       }
     >
-      <div className="rs-mini-list">
+      <MiniList>
         {props.edges.map((edge) => {
           const id = props.side === 'producer' ? edge.producer_task_id : edge.consumer_task_id;
           const name = props.side === 'producer' ? edge.producer_name : edge.consumer_name;
           const row = (
             <>
-              <span className="rs-ellipsis">{kind(edge)}</span>
-              <span className="rs-ellipsis" title={edge.object_id}>
+              <span className={words.ellipsis}>{kind(edge)}</span>
+              <span className={words.ellipsis} title={edge.object_id}>
                 {id === null ? t('common.unknown') : isDriver(id) ? t('task.driver') : (name ?? shortId(id))}
-                {edge.is_remote && <span className="rs-dim"> {t('flow.remote')}</span>}
+                {edge.is_remote && <span className={words.dim}> {t('flow.remote')}</span>}
               </span>
-              <span className="rs-num">{edge.bytes === null ? '–' : bytes(edge.bytes)}</span>
+              <span className={words.num}>{edge.bytes === null ? '–' : bytes(edge.bytes)}</span>
             </>
           );
           const key = `${edge.object_id}:${edge.kind}:${id}`;
@@ -87,7 +89,7 @@ function Objects(props: {
             </Link>
           );
         })}
-      </div>
+      </MiniList>
     </Section>
   );
 }

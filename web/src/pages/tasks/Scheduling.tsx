@@ -4,8 +4,12 @@ import { duration, percent } from '../../base/format';
 import { PHASE_STATES, SCHEDULING_PHASES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import { Dash } from '../../ui/Dash';
+import { Dot } from '../../ui/Dot';
 import { Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
+import plain from '../../ui/theme/plainTable.module.css';
+import timeline from '../../ui/theme/timeline.module.css';
+import words from '../../ui/theme/words.module.css';
 
 /** Where an attempt's time went, from submission to end. The parts add up to the whole. */
 export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
@@ -20,13 +24,13 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
       title={t('flow.time')}
       testId="task-scheduling"
       right={
-        <span className="rs-dim rs-num" data-testid="task-total" title={t('timeHint.total')}>
+        <span className={`${words.dim} ${words.num}`} data-testid="task-total" title={t('timeHint.total')}>
           {attempt.end_ns === null ? t('task.soFar', { span: duration(all) }) : duration(all)}
           {where !== null && ` · ${where}`}
         </span>
       }
     >
-      <div className="rs-timeline">
+      <div className={timeline.bar}>
         {parts.map(
           ({ phase, spent }) =>
             spent > 0 && (
@@ -38,18 +42,18 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
             ),
         )}
       </div>
-      <table className="rs-plain-table rs-timeline-table">
+      <table className={`${plain.table} ${plain.timeline}`}>
         <tbody>
           {parts.map(({ phase, spent }) => (
             <tr key={phase} data-phase={phase} title={t(`flow.phaseHint.${phase}`)}>
               <td>
-                <span className="rs-state">
-                  <span className="rs-dot" style={{ background: phaseColor(phase) }} />
+                <span className={words.state}>
+                  <Dot color={phaseColor(phase)} />
                   {t(`flow.phase.${phase}`)}
                 </span>
               </td>
               <td data-align="right">{spent > 0 ? <Duration ns={spent} /> : <Dash />}</td>
-              <td data-align="right" className="rs-num rs-dim">
+              <td data-align="right" className={`${words.num} ${words.dim}`}>
                 {spent > 0 ? percent(spent / all) : ''}
               </td>
             </tr>

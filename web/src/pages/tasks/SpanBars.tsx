@@ -1,5 +1,6 @@
 import { fullTime, nanosBetween } from '../../base/format';
 import { Duration } from '../../ui/Duration';
+import words from '../../ui/theme/words.module.css';
 import css from './SpanBars.module.css';
 
 interface Bar {
@@ -19,7 +20,7 @@ export function SpanBars({ bars }: { bars: Bar[] }) {
       {bars.map((bar, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: spans have no ids; equal ones are one span.
         <div key={at} className={css.barRow} title={`${bar.label}\n${fullTime(bar.begin_ns)}`}>
-          <span className="rs-ellipsis">{bar.name}</span>
+          <span className={words.ellipsis}>{bar.name}</span>
           <span className={css.barTrack}>
             <span
               className={css.bar}

@@ -5,7 +5,9 @@ import { toView } from '../../base/url';
 import { Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
+import { MiniList } from '../../ui/MiniList';
 import { TaskState } from '../../ui/TaskState';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
 
@@ -20,7 +22,7 @@ export function TaskChildren({ task }: { task: TaskDetail }) {
       testId="task-children"
       right={
         <>
-          <span className="rs-dim rs-num">
+          <span className={`${words.dim} ${words.num}`}>
             {task.children.length < task.children_total
               ? t('task.childrenSome', {
                   shown: count(task.children.length),
@@ -32,7 +34,7 @@ export function TaskChildren({ task }: { task: TaskDetail }) {
         </>
       }
     >
-      <div className="rs-mini-list">
+      <MiniList>
         {task.children.map((child) => (
           <Link
             key={`${child.task_id}:${child.attempt}`}
@@ -40,13 +42,13 @@ export function TaskChildren({ task }: { task: TaskDetail }) {
             className={shared.miniRow}
           >
             <TaskState state={child.state} />
-            <span className="rs-ellipsis" title={child.name ?? child.task_id}>
+            <span className={words.ellipsis} title={child.name ?? child.task_id}>
               {child.name ?? child.task_id}
             </span>
             <Duration ns={child.duration_ns} />
           </Link>
         ))}
-      </div>
+      </MiniList>
     </Section>
   );
 }

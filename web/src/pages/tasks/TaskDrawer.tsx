@@ -1,15 +1,17 @@
-import { SegmentedControl, Skeleton } from '@mantine/core';
+import { Box, SegmentedControl, Skeleton } from '@mantine/core';
 import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { useTask } from '../../api/queries';
 import { stateColor } from '../../base/tokens';
 import { CopyId } from '../../ui/CopyId';
+import { Dot } from '../../ui/Dot';
 import { Drawer } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { TaskState } from '../../ui/TaskState';
 import { isDriver } from '../../ui/taskColumns';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AttemptView } from './AttemptView';
 import css from './TaskDrawer.module.css';
@@ -29,7 +31,7 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
     <Drawer
       testId="task-drawer"
       title={
-        <span className="rs-break">
+        <span className={words.breaks}>
           {isDriver(taskId) ? t('type.DRIVER_TASK') : (attempt?.name ?? attempt?.func_name ?? taskId)}
         </span>
       }
@@ -52,11 +54,11 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
         />
       )}
       {task.isPending && task.error === null && (
-        <div className="rs-section">
+        <Box px={18} py={14}>
           {[90, 70, 80, 50, 65].map((width) => (
             <Skeleton key={width} height={12} width={`${width}%`} mb={12} />
           ))}
-        </div>
+        </Box>
       )}
       {task.data && attempt && (
         <>
@@ -73,8 +75,8 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
                 data={attempts.map((each) => ({
                   value: String(each.attempt),
                   label: (
-                    <span className="rs-state">
-                      <span className="rs-dot" style={{ background: stateColor(each.state) }} />
+                    <span className={words.state}>
+                      <Dot color={stateColor(each.state)} />
                       {t(each.attempt === 0 ? 'task.firstAttempt' : 'task.attempt', { n: each.attempt })}
                     </span>
                   ),

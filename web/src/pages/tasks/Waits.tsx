@@ -4,6 +4,8 @@ import { count, nanosBetween, shortId } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
+import plain from '../../ui/theme/plainTable.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Waits.module.css';
 
@@ -32,17 +34,17 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
       testId="task-waits"
       right={
         waits.length > WAITS && (
-          <span className="rs-dim rs-num">
+          <span className={`${words.dim} ${words.num}`}>
             {t('flow.longest', { shown: WAITS, total: count(waits.length) })}
           </span>
         )
       }
     >
-      <table className={`rs-plain-table ${css.waits}`}>
+      <table className={`${plain.table} ${css.waits}`}>
         <tbody>
           {waits.slice(0, WAITS).map((wait) => (
             <tr key={`${wait.name}:${wait.begin_ns}:${wait.end_ns}`}>
-              <td className="rs-mono">{wait.name}</td>
+              <td className={words.mono}>{wait.name}</td>
               <td>
                 {(wait.blocked_on ?? []).slice(0, NAMED).map((id, at) => (
                   <span key={id}>
@@ -53,7 +55,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
                   </span>
                 ))}
                 {(wait.blocked_on?.length ?? 0) > NAMED && (
-                  <span className="rs-dim">
+                  <span className={words.dim}>
                     {' '}
                     {t('flow.more', { n: count((wait.blocked_on?.length ?? 0) - NAMED) })}
                   </span>
@@ -61,7 +63,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
               </td>
               <td data-align="right">
                 {wait.spent === null ? (
-                  <span className="rs-dim">{t('flow.stillBlocked')}</span>
+                  <span className={words.dim}>{t('flow.stillBlocked')}</span>
                 ) : (
                   <Duration ns={wait.spent} />
                 )}
@@ -70,7 +72,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
           ))}
         </tbody>
       </table>
-      {summed > 0 && <p className="rs-line rs-dim">{t('flow.summed', { n: count(summed) })}</p>}
+      {summed > 0 && <p className={`${words.line} ${words.dim}`}>{t('flow.summed', { n: count(summed) })}</p>}
     </Section>
   );
 }

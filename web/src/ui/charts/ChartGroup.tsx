@@ -25,14 +25,19 @@ function useOwnGroup(): Group {
 
 /**
  * Around the charts of a page: one crosshair, one range of time (in the URL), the same name in the same
- * colour. It shows the range picker, with what a page wants to have beside it; `picker={false}` leaves it out.
+ * colour. It shows the range picker, with what a page wants to have beside it; `picker={false}` leaves it out. `sticky` keeps it in sight.
  */
-export function ChartGroup(props: { children: ReactNode; picker?: boolean; beside?: ReactNode }) {
+export function ChartGroup(props: {
+  children: ReactNode;
+  picker?: boolean;
+  beside?: ReactNode;
+  sticky?: boolean;
+}) {
   const group = useOwnGroup();
   return (
     <Context.Provider value={group}>
       {props.picker !== false && (
-        <div className={css.bar}>
+        <div className={css.bar} data-sticky={props.sticky || undefined}>
           {props.beside}
           <RangePicker />
         </div>
@@ -42,7 +47,11 @@ export function ChartGroup(props: { children: ReactNode; picker?: boolean; besid
   );
 }
 
-/** Charts side by side: as many in a row as have room. */
-export function ChartGrid({ children }: { children: ReactNode }) {
-  return <div className={css.grid}>{children}</div>;
+/** Charts side by side: as many in a row as have room in the window; `narrow`, in a part of it. */
+export function ChartGrid({ children, narrow = false }: { children: ReactNode; narrow?: boolean }) {
+  return (
+    <div className={css.grid} data-narrow={narrow || undefined}>
+      {children}
+    </div>
+  );
 }

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import words from '../theme/words.module.css';
 import css from './ChartLegend.module.css';
 import shared from './charts.module.css';
 import { type Line, latest } from './series';
@@ -49,8 +50,8 @@ export function ChartLegend(props: {
                 data-dashed={looks[at]?.dashed || undefined}
                 style={{ '--rs-mark': looks[at]?.color } as React.CSSProperties}
               />
-              <span className="rs-ellipsis">{line.name}</span>
-              <span className={`rs-num ${css.value}`}>{valueText(value, unit)}</span>
+              <span className={words.ellipsis}>{line.name}</span>
+              <span className={`${words.num} ${css.value}`}>{valueText(value, unit)}</span>
             </button>
           </li>
         );

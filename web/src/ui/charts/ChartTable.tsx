@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import words from '../theme/words.module.css';
 import css from './ChartTable.module.css';
 import shared from './charts.module.css';
 import { figures, type Line } from './series';
@@ -36,12 +37,12 @@ export function ChartTable(props: {
                       className={shared.legendMark}
                       style={{ '--rs-mark': props.looks[at]?.color } as React.CSSProperties}
                     />
-                    <span className="rs-ellipsis">{line.name}</span>
+                    <span className={words.ellipsis}>{line.name}</span>
                   </span>
                 </th>
                 {[last, least, mean, most].map((value, column) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the columns never change.
-                  <td key={column} className="rs-num">
+                  <td key={column} className={words.num}>
                     {valueText(value, props.unit)}
                   </td>
                 ))}

@@ -6,6 +6,7 @@ import { ApiError } from '../../api/client';
 import { count } from '../../base/format';
 import { seriesColors, stateColors } from '../../base/tokens';
 import { type Scheme, usePalette } from '../canvas';
+import words from '../theme/words.module.css';
 import { useServerMessage } from '../useServerMessage';
 import { useStateName } from '../useStateName';
 import { useSessionUrl } from '../useUrl';
@@ -120,17 +121,17 @@ export function MetricChart(props: MetricChartProps) {
       aria-label={spoken(title, lines, unit)}
     >
       <figcaption className={css.head}>
-        <span className={`${css.title} rs-ellipsis`} title={hint ? `${title}\n${hint}` : title}>
+        <span className={`${css.title} ${words.ellipsis}`} title={hint ? `${title}\n${hint}` : title}>
           {title}
         </span>
         {data !== undefined && data.leftOut > 0 && (
           <Tooltip label={t('charts.leftOut', { shown: count(lines.length), n: count(data.leftOut) })}>
-            <span className="rs-tag rs-num" data-testid="chart-left-out">
+            <span className={`${css.tag} ${words.num}`} data-testid="chart-left-out">
               {t('charts.shownOf', { shown: count(lines.length), all: count(lines.length + data.leftOut) })}
             </span>
           </Tooltip>
         )}
-        {data?.source === 'prometheus' && <span className="rs-tag">Prometheus</span>}
+        {data?.source === 'prometheus' && <span className={css.tag}>Prometheus</span>}
         {data !== undefined && (chart.error !== null || data.warnings.length > 0) && (
           <Tooltip label={chart.error?.message ?? data.warnings.join('\n')}>
             <IconAlertTriangle size={15} color="var(--rs-tone-waiting)" aria-label={t('charts.warning')} />
@@ -163,7 +164,7 @@ export function MetricChart(props: MetricChartProps) {
                 <Problem error={chart.error} onRetry={() => void chart.refetch()} />
               )
             ) : empty ? (
-              <div className={`${css.empty} rs-dim`} data-testid="chart-empty">
+              <div className={`${css.empty} ${words.dim}`} data-testid="chart-empty">
                 {t('charts.empty')}
               </div>
             ) : (
@@ -226,10 +227,10 @@ function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const text = error instanceof ApiError ? translate(error) : null;
   return (
     <div className={css.empty} role="alert" data-testid="chart-error">
-      <span className={`rs-break ${css.problem}`}>
+      <span className={`${words.breaks} ${css.problem}`}>
         <IconAlertTriangle size={14} aria-hidden /> {text?.message ?? t('error.network')}
       </span>
-      {text?.remedy && <span className="rs-dim rs-break">{text.remedy}</span>}
+      {text?.remedy && <span className={`${words.dim} ${words.breaks}`}>{text.remedy}</span>}
       <Button size="compact-xs" variant="default" onClick={onRetry}>
         {t('common.retry')}
       </Button>

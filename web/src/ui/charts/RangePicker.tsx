@@ -3,6 +3,8 @@ import { IconCalendarTime, IconPlayerPlay, IconZoomOut } from '@tabler/icons-rea
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fullTime } from '../../base/format';
+import { Dot } from '../Dot';
+import words from '../theme/words.module.css';
 import css from './RangePicker.module.css';
 import { type Choice, moves, type Range, rangeOf, SPANS, wider } from './timeRange';
 import { useTimeRange } from './useTimeRange';
@@ -30,9 +32,9 @@ export function RangePicker() {
       data-live={moving || undefined}
       disabled={!ready}
     >
-      <legend className="rs-hidden">{t('charts.range')}</legend>
+      <legend className={words.hidden}>{t('charts.range')}</legend>
       {choice.kind === 'fixed' && (
-        <span className={`${css.timepickerText} rs-num`} data-testid="range-text">
+        <span className={`${css.timepickerText} ${words.num}`} data-testid="range-text">
           {shortTime(range.from)} – {shortTime(range.to)}
         </span>
       )}
@@ -50,7 +52,7 @@ export function RangePicker() {
       {moving && (
         <Tooltip label={t('charts.liveHint')}>
           <span className={css.timepickerLive}>
-            <span className="rs-dot" style={{ background: 'var(--rs-tone-good)' }} />
+            <Dot color="var(--rs-tone-good)" />
             {t('charts.live')}
           </span>
         </Tooltip>

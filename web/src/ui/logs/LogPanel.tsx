@@ -10,9 +10,11 @@ import { toView, withSettings } from '../../base/url';
 import { CopyButton } from '../CopyButton';
 import { ErrorPanel } from '../ErrorPanel';
 import { Link } from '../Link';
+import words from '../theme/words.module.css';
 import { useServerMessage } from '../useServerMessage';
 import { useSessionUrl } from '../useUrl';
 import { LogLines } from './LogLines';
+import { LogNote } from './LogNote';
 import css from './LogPanel.module.css';
 import { shownText } from './lines';
 
@@ -48,7 +50,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
     return asked.error !== null ? (
       <ErrorPanel error={asked.error} onRetry={() => void asked.refetch()} />
     ) : (
-      <p className="rs-line rs-dim">{t('logs.loading')}</p>
+      <p className={`${words.line} ${words.dim}`}>{t('logs.loading')}</p>
     );
   const notes = NOTES.filter((note) => data.notes.includes(note));
   const withLines = data.parts.filter(
@@ -59,7 +61,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
   return (
     <div data-testid="log-panel">
       {notes.map((note) => (
-        <p key={note} className="rs-line rs-dim" data-note={note}>
+        <p key={note} className={`${words.line} ${words.dim}`} data-note={note}>
           {t(`logs.note.${note}`)}
         </p>
       ))}
@@ -67,18 +69,20 @@ export function LogPanel({ of }: { of: LogOwner }) {
         <Part key={`${part.node_id}/${part.name}/${part.begin}`} part={part} />
       ))}
       {withLines.length > shown.length && (
-        <button type="button" className="rs-link" onClick={() => setAll(true)}>
+        <button type="button" className={words.link} onClick={() => setAll(true)}>
           {t('logs.moreParts', { n: count(withLines.length - shown.length) })}
         </button>
       )}
       {data.parts.length > 0 && withLines.length === 0 && (
-        <p className="rs-line rs-dim">{t('logs.printedNothing')}</p>
+        <p className={`${words.line} ${words.dim}`}>{t('logs.printedNothing')}</p>
       )}
       {silent > 0 && withLines.length > 0 && (
-        <p className="rs-line rs-dim">{t('logs.silent', { n: count(silent) })}</p>
+        <p className={`${words.line} ${words.dim}`}>{t('logs.silent', { n: count(silent) })}</p>
       )}
       {data.left_out > 0 && (
-        <p className="rs-line rs-dim">{t('logs.workersLeftOut', { n: count(data.left_out) })}</p>
+        <p className={`${words.line} ${words.dim}`}>
+          {t('logs.workersLeftOut', { n: count(data.left_out) })}
+        </p>
       )}
     </div>
   );
@@ -100,19 +104,19 @@ function Part({ part }: { part: LogPart }) {
     <div className={css.part} data-stream={part.stream}>
       <div className={css.head}>
         <IconFileText size={14} aria-hidden />
-        <span className="rs-ellipsis" title={part.name}>
+        <span className={words.ellipsis} title={part.name}>
           {t(`logs.stream.${part.stream as 'out' | 'err' | 'driver'}`)}
-          <span className="rs-dim rs-mono"> {part.name}</span>
+          <span className={`${words.dim} ${words.mono}`}> {part.name}</span>
         </span>
         {part.page !== null && part.page.prev !== null && (
-          <span className="rs-dim">{t('logs.lastLines', { n: count(lines.length) })}</span>
+          <span className={words.dim}>{t('logs.lastLines', { n: count(lines.length) })}</span>
         )}
         <Link to={to} testId="log-open">
           {t('logs.open')}
         </Link>
         <CopyButton text={lines.map((line) => shownText(line.text)).join('\n')} />
         <a
-          className="rs-link"
+          className={words.link}
           href={apiPath('/logs/download', { session: url.session, node_id: part.node_id, name: part.name })}
           download
           aria-label={t('logs.download')}
@@ -121,8 +125,10 @@ function Part({ part }: { part: LogPart }) {
           <IconDownload size={15} aria-hidden />
         </a>
       </div>
-      {part.problem !== null && <p className="rs-line rs-dim">{translate(part.problem).message}</p>}
-      {part.page?.problem && <p className="rs-logs-note">{t('logs.keptOnly')}</p>}
+      {part.problem !== null && (
+        <p className={`${words.line} ${words.dim}`}>{translate(part.problem).message}</p>
+      )}
+      {part.page?.problem && <LogNote>{t('logs.keptOnly')}</LogNote>}
       {lines.length > 0 && (
         <div className={css.lines} style={{ height: Math.min(HIGHEST, lines.length * ROW + 14) }}>
           <LogLines

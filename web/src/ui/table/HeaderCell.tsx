@@ -1,5 +1,6 @@
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import words from '../theme/words.module.css';
 import type { Column } from './columns';
 import css from './DataTable.module.css';
 
@@ -31,12 +32,12 @@ export function HeaderCell<T>(props: {
           title={[column.hint, t('common.sort', { column: column.header })].filter(Boolean).join('\n')}
           onClick={() => onSort(down ? field : `-${field}`)}
         >
-          <span className="rs-ellipsis">{column.header}</span>
+          <span className={words.ellipsis}>{column.header}</span>
           {/* Always there, so that the header does not move when the order changes. */}
           <span className={css.sortIcon}>{up ? <IconArrowUp size={13} /> : <IconArrowDown size={13} />}</span>
         </button>
       ) : (
-        <span className="rs-ellipsis" title={column.hint ?? column.header}>
+        <span className={words.ellipsis} title={column.hint ?? column.header}>
           {column.header}
         </span>
       )}

@@ -1,13 +1,18 @@
 import { useTranslation } from 'react-i18next';
 import type { LiveList } from '../../api/useLiveList';
 import { count } from '../../base/format';
+import words from '../theme/words.module.css';
 
 /** How many rows a list has; with `loaded` how many of them are here as well. */
 export function TableCount<T>({ list, loaded }: { list: LiveList<T>; loaded?: boolean }) {
   const { t } = useTranslation();
   const { total, rows } = list;
   return (
-    <span className="rs-num rs-dim rs-loaded" data-testid="table-count" data-total={total ?? undefined}>
+    <span
+      className={`${words.num} ${words.dim} ${words.small}`}
+      data-testid="table-count"
+      data-total={total ?? undefined}
+    >
       {total !== null &&
         (loaded
           ? t('table.loaded', { loaded: count(rows.length), total: count(total) })

@@ -1,5 +1,6 @@
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
+import words from '../../ui/theme/words.module.css';
 import css from './FlameCrumbs.module.css';
 import { lineOf, type Node } from './flame';
 import { useFrameName } from './flameText';
@@ -19,18 +20,18 @@ export function FlameCrumbs({ node, onGo }: { node: Node; onGo: (frame: string) 
       {shown.map((frame) => (
         <Fragment key={frame?.id ?? 'between'}>
           {frame === null ? (
-            <span className="rs-dim">…</span>
+            <span className={words.dim}>…</span>
           ) : (
-            <button type="button" className={`${css.crumb} rs-ellipsis`} onClick={() => onGo(frame.id)}>
+            <button type="button" className={`${css.crumb} ${words.ellipsis}`} onClick={() => onGo(frame.id)}>
               {nameOf(frame)}
             </button>
           )}
-          <span className="rs-dim" aria-hidden>
+          <span className={words.dim} aria-hidden>
             ›
           </span>
         </Fragment>
       ))}
-      {last && <b className="rs-ellipsis">{nameOf(last)}</b>}
+      {last && <b className={words.ellipsis}>{nameOf(last)}</b>}
     </nav>
   );
 }

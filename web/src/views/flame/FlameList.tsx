@@ -1,5 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
+import words from '../../ui/theme/words.module.css';
+import css from './FlameList.module.css';
 import { type FlameFrame, shareText } from './flame';
 import { useFrameName } from './flameText';
 
@@ -27,9 +29,9 @@ export function FlameList(props: {
     .filter((frame) => size(frame) > 0)
     .sort((a, b) => weight(b) - weight(a) || size(b) - size(a));
   return (
-    <section className="rs-flame-list" data-testid={props.testId}>
+    <section className={css.list} data-testid={props.testId}>
       <h3>{props.title}</h3>
-      {sorted.length === 0 && <p className="rs-dim">{t('flame.none')}</p>}
+      {sorted.length === 0 && <p className={words.dim}>{t('flame.none')}</p>}
       <ul>
         {sorted.slice(0, LISTED).map((frame) => (
           <li key={frame.id}>
@@ -39,16 +41,16 @@ export function FlameList(props: {
               onClick={() => props.onPick(frame)}
             >
               <span
-                className="rs-flame-bar"
+                className={css.bar}
                 style={{
                   width: `${props.whole > 0 ? Math.min(100, (100 * frame.value) / props.whole) : 0}%`,
                 }}
               />
-              <span className="rs-ellipsis" title={nameOf(frame)}>
+              <span className={words.ellipsis} title={nameOf(frame)}>
                 {nameOf(frame)}
               </span>
-              <span className="rs-num">{props.text(frame.value)}</span>
-              <span className="rs-num rs-dim">
+              <span className={words.num}>{props.text(frame.value)}</span>
+              <span className={`${words.num} ${words.dim}`}>
                 {change === undefined ? shareText(frame.value, props.whole) : change(frame).text}
               </span>
             </button>
@@ -56,7 +58,7 @@ export function FlameList(props: {
         ))}
       </ul>
       {sorted.length > LISTED && (
-        <p className="rs-dim">{t('flame.moreOf', { n: count(sorted.length - LISTED) })}</p>
+        <p className={words.dim}>{t('flame.moreOf', { n: count(sorted.length - LISTED) })}</p>
       )}
     </section>
   );

@@ -6,6 +6,7 @@ import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FlameCallers } from './FlameCallers';
 import { FlameList } from './FlameList';
@@ -34,9 +35,9 @@ export function FlamePanel(props: {
   const attempts = frame.parent === null ? answer.attempts : frame.attempts;
   return (
     <aside className={css.panel} aria-label={t('flame.details')} data-testid="flame-panel">
-      <h2 className="rs-break">{nameOf(frame)}</h2>
-      {frame.kind === 'driver' && <p className="rs-dim">{t('flame.driverText')}</p>}
-      {frame.kind === 'unknown' && <p className="rs-dim">{t('flame.unknownText')}</p>}
+      <h2 className={words.breaks}>{nameOf(frame)}</h2>
+      {frame.kind === 'driver' && <p className={words.dim}>{t('flame.driverText')}</p>}
+      {frame.kind === 'unknown' && <p className={words.dim}>{t('flame.unknownText')}</p>}
       <dl className={css.numbers}>
         <Fact name={t('flame.value')} share={shareText(frame.value, answer.total)}>
           {text(frame.value)}
@@ -59,7 +60,7 @@ export function FlamePanel(props: {
         {attempts > 0 && <Fact name={t('column.attempts')}>{count(attempts)}</Fact>}
         {frame.failed > 0 && (
           <Fact name={t('column.failed')} share={shareText(frame.failed, frame.attempts)}>
-            <span data-bad className="rs-num">
+            <span data-bad className={words.num}>
               {count(frame.failed)}
             </span>
           </Fact>
@@ -148,8 +149,8 @@ function Fact(props: { name: string; share?: string; children: React.ReactNode }
   return (
     <div>
       <dt>{props.name}</dt>
-      <dd className="rs-num">{props.children}</dd>
-      <dd className="rs-num rs-dim">{props.share}</dd>
+      <dd className={words.num}>{props.children}</dd>
+      <dd className={`${words.num} ${words.dim}`}>{props.share}</dd>
     </div>
   );
 }

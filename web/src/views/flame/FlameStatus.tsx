@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FlameStatus.module.css';
 import { type FlameAnswer, found, matcher, type Node, shareText } from './flame';
@@ -12,7 +13,7 @@ export function FlameStatus({ answer, zoomed }: { answer: FlameAnswer; zoomed: N
   const matches = matcher(url.settings?.find);
   const hits = matches && found(zoomed, matches);
   return (
-    <span className={`${css.found} rs-num`} role="status" data-testid="flame-status">
+    <span className={`${css.found} ${words.num}`} role="status" data-testid="flame-status">
       {hits ? (
         <b>
           {t('flame.found', {
@@ -27,7 +28,7 @@ export function FlameStatus({ answer, zoomed }: { answer: FlameAnswer; zoomed: N
         })
       )}
       {answer.folded > 0 && (
-        <span className="rs-dim" title={t('flame.foldedHint')}>
+        <span className={words.dim} title={t('flame.foldedHint')}>
           {t('flame.folded', { n: count(answer.folded), all: count(answer.frames_total) })}
         </span>
       )}

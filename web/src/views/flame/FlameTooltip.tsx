@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { count, duration } from '../../base/format';
+import words from '../../ui/theme/words.module.css';
 import css from './FlameTooltip.module.css';
 import { type FlameAnswer, type FlameFrame, shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
@@ -56,12 +57,12 @@ export function FlameTooltip(props: {
         ...(below ? { top: pointed.y + 14 } : { top: pointed.y - 8, translate: '0 -100%' }),
       }}
     >
-      <b className="rs-break">{nameOf(frame)}</b>
+      <b className={words.breaks}>{nameOf(frame)}</b>
       <dl className={css.tipLines}>
         {lines.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd className="rs-num">{value}</dd>
+            <dd className={words.num}>{value}</dd>
           </div>
         ))}
       </dl>

@@ -2,6 +2,7 @@ import { Tooltip } from '@mantine/core';
 import { IconKeyboard } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { count, duration } from '../../base/format';
+import words from '../../ui/theme/words.module.css';
 import type { Span } from '../shared/span';
 import css from './GanttNote.module.css';
 import type { Gantt } from './ganttData';
@@ -24,7 +25,7 @@ export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
       {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
       <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
-        <button type="button" className={`${css.keys} rs-link`} aria-label={t('gantt.keysTitle')}>
+        <button type="button" className={`${css.keys} ${words.link}`} aria-label={t('gantt.keysTitle')}>
           <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}
         </button>
       </Tooltip>

@@ -3,6 +3,8 @@ import type { CriticalPath } from '../../api/criticalPath';
 import { count, duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import words from '../../ui/theme/words.module.css';
+import panels from '../shared/panels.module.css';
 import shared from './gantt.module.css';
 
 /** The parts of a path that have a name in the texts. */
@@ -31,7 +33,7 @@ export function GanttPath(props: {
       <div className={shared.pathHead}>
         <h3>{t('gantt.path')}</h3>
         {path && (
-          <span className="rs-num rs-dim" data-testid="gantt-path-duration">
+          <span className={`${words.num} ${words.dim}`} data-testid="gantt-path-duration">
             {duration(path.duration_ns)}
           </span>
         )}
@@ -40,11 +42,11 @@ export function GanttPath(props: {
         props.error ? (
           <ErrorPanel error={props.error} />
         ) : (
-          <p className={`rs-dim ${shared.pathText}`}>{t('gantt.walking')}</p>
+          <p className={`${words.dim} ${shared.pathText}`}>{t('gantt.walking')}</p>
         )
       ) : (
         <>
-          <p className={`rs-dim ${shared.pathText}`}>
+          <p className={`${words.dim} ${shared.pathText}`}>
             {t(path.so_far ? 'gantt.pathSoFar' : 'gantt.pathHint', {
               job: path.job_id ?? '–',
               links: count(path.links_total),
@@ -70,18 +72,18 @@ export function GanttPath(props: {
                   data-testid="gantt-path-part"
                 >
                   <span
-                    className="rs-gantt-swatch"
+                    className={panels.swatch}
                     style={{ background: name ? look.named(name) : look.line }}
                   />
                   <span className={shared.partName}>
-                    <span className={`rs-ellipsis ${isDriver ? '' : 'rs-name'}`}>
+                    <span className={`${words.ellipsis} ${isDriver ? '' : words.name}`}>
                       {isDriver ? t('task.driver') : name || t('gantt.unexplained')}
                     </span>
-                    <span className="rs-ellipsis rs-dim">{phaseName(phase)}</span>
+                    <span className={`${words.ellipsis} ${words.dim}`}>{phaseName(phase)}</span>
                   </span>
-                  <span className={`${shared.partTime} rs-num`}>
+                  <span className={`${shared.partTime} ${words.num}`}>
                     {duration(total)}
-                    <span className="rs-dim">{percent(total / Math.max(1, path.duration_ns))}%</span>
+                    <span className={words.dim}>{percent(total / Math.max(1, path.duration_ns))}%</span>
                   </span>
                   <span
                     className={shared.partBar}

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { clockTime, duration, fullTime } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { lengthOf, type TimeRange } from '../shared/range';
 import css from './GanttRange.module.css';
@@ -36,7 +37,7 @@ export function GanttRange(props: {
     >
       <div className={shared.pathHead}>
         <h3>{t('range.title')}</h3>
-        <span className="rs-num rs-dim" data-testid="gantt-range-length">
+        <span className={`${words.num} ${words.dim}`} data-testid="gantt-range-length">
           {duration(lengthOf(range))}
         </span>
         <Tooltip label={t('range.clear')}>
@@ -51,7 +52,7 @@ export function GanttRange(props: {
         </Tooltip>
       </div>
       <p
-        className={`rs-dim rs-num ${shared.pathText}`}
+        className={`${words.dim} ${words.num} ${shared.pathText}`}
         title={`${fullTime(range.from)}\n${fullTime(range.to)}`}
       >
         {clockTime(range.from)} – {clockTime(range.to)}
@@ -61,7 +62,7 @@ export function GanttRange(props: {
         props.error ? (
           <ErrorPanel error={props.error} />
         ) : (
-          <p className={`rs-dim ${shared.pathText}`} role="status">
+          <p className={`${words.dim} ${shared.pathText}`} role="status">
             {t('range.reading')}
           </p>
         )

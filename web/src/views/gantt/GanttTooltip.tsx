@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { count, duration, shortId } from '../../base/format';
 import type { Size } from '../../ui/canvas';
+import words from '../../ui/theme/words.module.css';
 import css from './GanttTooltip.module.css';
 import shared from './gantt.module.css';
 import type { Gantt, GanttLane } from './ganttData';
@@ -49,7 +50,7 @@ function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: n
   const failed = bars.failed[bar] as number;
   return (
     <>
-      <b className="rs-break">{name}</b>
+      <b className={words.breaks}>{name}</b>
       {n > 1 ? (
         <div>
           {t('gantt.tipMerged', { n: count(n), span: duration(length), busy: duration(bars.busy[bar]) })}
@@ -62,11 +63,11 @@ function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: n
       )}
       {n > 1 && failed > 0 && <div className={shared.bad}>{t('gantt.tipFailed', { n: count(failed) })}</div>}
       {created !== null && created !== undefined && created < 0 && (
-        <div className="rs-dim">{t('gantt.tipWaited', { span: duration(-created) })}</div>
+        <div className={words.dim}>{t('gantt.tipWaited', { span: duration(-created) })}</div>
       )}
-      <div className="rs-dim">
+      <div className={words.dim}>
         {n > 1 ? t('gantt.tipLongest') : ''}{' '}
-        <span className="rs-mono">{shortId(bars.task_id[bar] ?? '')}</span>
+        <span className={words.mono}>{shortId(bars.task_id[bar] ?? '')}</span>
       </div>
     </>
   );
@@ -76,13 +77,13 @@ function LaneTooltip({ lane, text }: { lane: GanttLane; text: string }) {
   const { t } = useTranslation();
   return (
     <>
-      <b className="rs-break">{text.trim()}</b>
+      <b className={words.breaks}>{text.trim()}</b>
       {lane.id && lane.kind !== 'function' && lane.kind !== 'path' && (
-        <div className="rs-mono rs-break">{lane.id}</div>
+        <div className={`${words.mono} ${words.breaks}`}>{lane.id}</div>
       )}
       <div>{t('gantt.tipLane', { n: count(lane.attempts), busy: duration(lane.busy_ns) })}</div>
-      {lane.folded > 0 && <div className="rs-dim">{t('gantt.folded', { n: count(lane.folded) })}</div>}
-      {lane.kind !== 'not_placed' && <div className="rs-dim">{t('gantt.tipLanePick')}</div>}
+      {lane.folded > 0 && <div className={words.dim}>{t('gantt.folded', { n: count(lane.folded) })}</div>}
+      {lane.kind !== 'not_placed' && <div className={words.dim}>{t('gantt.tipLanePick')}</div>}
     </>
   );
 }

@@ -9,6 +9,8 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import { isDriver } from '../../ui/taskColumns';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { formatRange, parseRange, rangeOf, spanOf } from '../shared/range';
 import { SaveMenu } from '../shared/SaveMenu';
@@ -121,7 +123,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
   };
 
   return (
-    <div className={`rs-view ${css.page}`} data-testid="gantt">
+    <div className={layout.view} data-testid="gantt">
       <FilterBar
         summary={summary}
         right={
@@ -141,7 +143,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
         <div className={shared.map} />
       )}
       <div className={css.gantt}>
-        <div className="rs-view-main">
+        <div className={layout.viewMain}>
           {query.error !== null && data === undefined ? (
             <ErrorPanel
               error={query.error}
@@ -178,7 +180,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
               onRange={onRange}
             />
           )}
-          <p className={`${css.note} rs-dim`} data-testid="gantt-note">
+          <p className={`${css.note} ${words.dim}`} data-testid="gantt-note">
             {data && data.attempts > 0 ? (
               <GanttNote data={data} window={shown} />
             ) : (

@@ -2,7 +2,9 @@ import { useTranslation } from 'react-i18next';
 import { count, duration, percent } from '../../base/format';
 import { withFilter } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import panels from '../shared/panels.module.css';
 import shared from './gantt.module.css';
 import { atATime } from './rangeText';
 import type { RangeAnswer } from './useRange';
@@ -15,7 +17,7 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
   const all = Math.max(1, answer.phases.executing);
   const left = answer.functions_total - answer.functions.length;
   return (
-    <div className="rs-range-part" data-testid="gantt-range-functions">
+    <div className={shared.rangePart} data-testid="gantt-range-functions">
       <h4>{t('range.functions')}</h4>
       <ul>
         {answer.functions.map((row) => (
@@ -28,10 +30,10 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
               onClick={() => change((before) => withFilter(before, 'func_name', row.name))}
               data-testid="gantt-range-function"
             >
-              <span className="rs-gantt-swatch" style={{ background: look.named(row.name) }} />
+              <span className={panels.swatch} style={{ background: look.named(row.name) }} />
               <span className={shared.partName}>
-                <span className="rs-ellipsis rs-name">{row.name || t('common.unknown')}</span>
-                <span className={`${shared.more} rs-dim rs-num`}>
+                <span className={`${words.ellipsis} ${words.name}`}>{row.name || t('common.unknown')}</span>
+                <span className={`${shared.more} ${words.dim} ${words.num}`}>
                   {count(row.attempts)}× · {t('range.atATime', { mean: atATime(row.mean) })}
                   {row.blocked_ns > 0 && ` · ${t('range.blocked', { span: duration(row.blocked_ns) })}`}
                   {row.failed > 0 && (
@@ -39,9 +41,9 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
                   )}
                 </span>
               </span>
-              <span className={`${shared.partTime} rs-num`}>
+              <span className={`${shared.partTime} ${words.num}`}>
                 {duration(row.executing_ns)}
-                <span className="rs-dim">{percent(row.executing_ns / all)}%</span>
+                <span className={words.dim}>{percent(row.executing_ns / all)}%</span>
               </span>
               <span className={shared.partBar} style={{ width: `${(row.executing_ns / all) * 100}%` }} />
             </button>
@@ -49,7 +51,7 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
         ))}
       </ul>
       {left > 0 && (
-        <p className="rs-dim rs-num">
+        <p className={`${words.dim} ${words.num}`}>
           {t('range.leftOut', { n: count(left), span: duration(answer.functions_left_out_ns) })}
         </p>
       )}

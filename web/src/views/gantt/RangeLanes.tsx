@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { count, duration, percent } from '../../base/format';
+import words from '../../ui/theme/words.module.css';
 import shared from './gantt.module.css';
 import { laneLabel } from './ganttLanes';
 import type { RangeAnswer, RangeLane } from './useRange';
@@ -11,7 +12,7 @@ export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (l
   const left = answer.lanes_total - answer.lanes.length;
   if (answer.lanes.length === 0) return null;
   return (
-    <div className="rs-range-part" data-testid="gantt-range-lanes">
+    <div className={shared.rangePart} data-testid="gantt-range-lanes">
       <h4 title={t('range.busyHint')}>{t(`range.busy.${answer.by}`)}</h4>
       <ul>
         {answer.lanes.map((lane) => {
@@ -28,16 +29,16 @@ export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (l
                 data-testid="gantt-range-lane"
               >
                 <span className={shared.partName}>
-                  <span className="rs-ellipsis">{text.trim()}</span>
-                  <span className={`${shared.more} rs-dim rs-num`}>
+                  <span className={words.ellipsis}>{text.trim()}</span>
+                  <span className={`${shared.more} ${words.dim} ${words.num}`}>
                     {lane.kind === 'worker' && beside !== '' && `${beside} · `}
                     {count(lane.attempts)}×
                     {lane.rows !== null && lane.rows > 1 && ` · ${t('range.rows', { n: count(lane.rows) })}`}
                   </span>
                 </span>
-                <span className={`${shared.partTime} rs-num`}>
+                <span className={`${shared.partTime} ${words.num}`}>
                   {lane.share === null ? '–' : `${percent(lane.share)}%`}
-                  <span className="rs-dim">{duration(lane.busy_ns)}</span>
+                  <span className={words.dim}>{duration(lane.busy_ns)}</span>
                 </span>
                 <span className={shared.partBar} style={{ width: `${share * 100}%` }} />
               </button>
@@ -46,7 +47,7 @@ export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (l
         })}
       </ul>
       {left > 0 && (
-        <p className="rs-dim rs-num">
+        <p className={`${words.dim} ${words.num}`}>
           {t('range.leftOut', { n: count(left), span: duration(answer.lanes_left_out_ns) })}
         </p>
       )}

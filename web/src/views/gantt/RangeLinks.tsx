@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { clockTime, duration } from '../../base/format';
 import { toFlow, withSettings } from '../../base/url';
 import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { formatRange, lengthOf, middleOf, parseRange, type TimeRange } from '../shared/range';
 import css from './RangeLinks.module.css';
@@ -17,7 +18,7 @@ export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: () => 
   const set = (vs: string | undefined) => change((before) => withSettings(before, { vs }));
   return (
     <div className={css.ways}>
-      <button type="button" className="rs-link" onClick={onZoom} data-testid="gantt-range-zoom">
+      <button type="button" className={words.link} onClick={onZoom} data-testid="gantt-range-zoom">
         {t('range.zoom')}
       </button>
       <Link to={flame(undefined)} testId="gantt-range-flame">
@@ -26,14 +27,14 @@ export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: () => 
       <Link to={withSettings(toFlow(url, 'stack'), { at: middleOf(range) })} testId="gantt-range-stack">
         {t('range.stack')}
       </Link>
-      <span className="rs-dim">{t('range.compare')}</span>
+      <span className={words.dim}>{t('range.compare')}</span>
       <Link to={flame('rest')} testId="gantt-range-rest">
         {t('range.withRest')}
       </Link>
       {kept === null || isKept ? (
         <button
           type="button"
-          className="rs-link"
+          className={words.link}
           title={t('range.keepHint')}
           aria-pressed={isKept}
           onClick={() => set(isKept ? undefined : formatRange(range))}
@@ -46,7 +47,7 @@ export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: () => 
           <Link to={flame(formatRange(kept))} testId="gantt-range-compare">
             {t('range.withKept', { from: clockTime(kept.from), span: duration(lengthOf(kept)) })}
           </Link>
-          <button type="button" className="rs-link" onClick={() => set(undefined)}>
+          <button type="button" className={words.link} onClick={() => set(undefined)}>
             {t('range.forget')}
           </button>
         </>

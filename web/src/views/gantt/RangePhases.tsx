@@ -2,6 +2,11 @@ import { useTranslation } from 'react-i18next';
 import { duration, percent } from '../../base/format';
 import { PHASE_STATES, SCHEDULING_PHASES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
+import { Dot } from '../../ui/Dot';
+import plain from '../../ui/theme/plainTable.module.css';
+import timeline from '../../ui/theme/timeline.module.css';
+import words from '../../ui/theme/words.module.css';
+import shared from './gantt.module.css';
 import type { RangeAnswer } from './useRange';
 
 /** Where the time of the attempts in the range went. */
@@ -12,9 +17,9 @@ export function RangePhases({ answer }: { answer: RangeAnswer }) {
   );
   const all = parts.reduce((sum, part) => sum + part.spent, 0);
   return (
-    <div className="rs-range-part" data-testid="gantt-range-phases">
+    <div className={shared.rangePart} data-testid="gantt-range-phases">
       <h4>{t('range.phases')}</h4>
-      <div className="rs-timeline">
+      <div className={timeline.bar}>
         {parts.map(({ phase, spent }) => (
           <span
             key={phase}
@@ -23,20 +28,20 @@ export function RangePhases({ answer }: { answer: RangeAnswer }) {
           />
         ))}
       </div>
-      <table className="rs-plain-table rs-timeline-table">
+      <table className={`${plain.table} ${plain.timeline}`}>
         <tbody>
           {parts.map(({ phase, spent }) => (
             <tr key={phase} data-phase={phase} title={t(`flow.phaseHint.${phase}`)}>
               <td>
-                <span className="rs-state">
-                  <span className="rs-dot" style={{ background: stateColor(PHASE_STATES[phase]) }} />
+                <span className={words.state}>
+                  <Dot color={stateColor(PHASE_STATES[phase])} />
                   {t(`flow.phase.${phase}`)}
                 </span>
               </td>
-              <td data-align="right" className="rs-num">
+              <td data-align="right" className={words.num}>
                 {duration(spent)}
               </td>
-              <td data-align="right" className="rs-num rs-dim">
+              <td data-align="right" className={`${words.num} ${words.dim}`}>
                 {percent(spent / all)}%
               </td>
             </tr>

@@ -1,8 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { stateColor } from '../../base/tokens';
+import { Dot } from '../../ui/Dot';
 import { orderedStates, StackedBar } from '../../ui/StackedBar';
+import words from '../../ui/theme/words.module.css';
 import { useStateName } from '../../ui/useStateName';
+import shared from './gantt.module.css';
 import css from './RangeSums.module.css';
 import { atATime } from './rangeText';
 import type { RangeAnswer } from './useRange';
@@ -13,9 +16,9 @@ export function RangeSums({ answer }: { answer: RangeAnswer }) {
   const name = useStateName();
   const { mean, most } = answer.running;
   return (
-    <div className="rs-range-part">
+    <div className={shared.rangePart}>
       <p>
-        <b className="rs-num" data-testid="gantt-range-attempts">
+        <b className={words.num} data-testid="gantt-range-attempts">
           {t('range.attempts', { n: count(answer.attempts) })}
         </b>
       </p>
@@ -24,13 +27,13 @@ export function RangeSums({ answer }: { answer: RangeAnswer }) {
           <StackedBar states={answer.states} />
           <p className={css.states}>
             {orderedStates(answer.states).map(([state, many]) => (
-              <span key={state} className="rs-state rs-num">
-                <span className="rs-dot" style={{ background: stateColor(state) }} />
+              <span key={state} className={`${words.state} ${words.num}`}>
+                <Dot color={stateColor(state)} />
                 {name(state)} <b>{count(many)}</b>
               </span>
             ))}
           </p>
-          <p className="rs-dim rs-num" data-testid="gantt-range-running">
+          <p className={`${words.dim} ${words.num}`} data-testid="gantt-range-running">
             {most === null
               ? t('range.meanOnly', { mean: atATime(mean) })
               : t('range.running', { mean: atATime(mean), most: count(most) })}

@@ -15,6 +15,7 @@ import { createContext, memo, useContext } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import { StackedBar } from '../../ui/StackedBar';
+import words from '../../ui/theme/words.module.css';
 import css from './LogicalNodes.module.css';
 import { edgeShape } from './logicalEdgeShape';
 import type { Rect } from './logicalLayout';
@@ -110,12 +111,12 @@ function Leaf({ data, selected }: NodeProps<Box>) {
     >
       <Ends />
       <span className={css.title}>
-        <span className={`${css.name} rs-ellipsis`}>{name}</span>
+        <span className={`${css.name} ${words.ellipsis}`}>{name}</span>
         <UnfoldButton node={node} size={18} />
       </span>
       {hasNumbers ? (
         <>
-          <span className={`${css.figures} rs-num`}>
+          <span className={`${css.figures} ${words.num}`}>
             <span>{count(node.attempts)}×</span>
             {node.failed > 0 && (
               <span className={css.failed}>{t('logical.failedOf', { n: count(node.failed) })}</span>
@@ -193,8 +194,8 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
       <Ends />
       <div className={css.headRow}>
         <div className={css.headText}>
-          <span className={`${css.name} rs-ellipsis`}>{nodeName(t, node)}</span>
-          <span className={`${css.figures} rs-num`}>
+          <span className={`${css.name} ${words.ellipsis}`}>{nodeName(t, node)}</span>
+          <span className={`${css.figures} ${words.num}`}>
             <span>{count(node.attempts)}×</span>
             {node.kind === 'class' && (
               <span>

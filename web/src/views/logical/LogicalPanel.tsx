@@ -4,10 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { bytes, count } from '../../base/format';
 import { toFlow, toView, withFilter } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
-import { Field, Fields, Section } from '../../ui/Drawer';
+import { Field, Fields, PanelHead, Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
+import { MiniList } from '../../ui/MiniList';
 import { StackedBar } from '../../ui/StackedBar';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './LogicalPanel.module.css';
 import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbour } from './logicalModel';
@@ -37,7 +39,7 @@ export function LogicalPanel(props: {
   );
   return (
     <aside
-      className="rs-logical-panel"
+      className={css.panel}
       aria-label={t('common.details')}
       data-testid="logical-panel"
       onKeyDown={(event) => {
@@ -47,11 +49,10 @@ export function LogicalPanel(props: {
         props.onSelect(undefined);
       }}
     >
-      <div className="rs-drawer-head">
-        <div className="rs-drawer-title">
-          <h2 className="rs-break">{nodeName(t, node, true)}</h2>
-          <div className="rs-drawer-subtitle">{t(`logical.kind.${node.kind}`)}</div>
-        </div>
+      <PanelHead
+        title={<span className={words.breaks}>{nodeName(t, node, true)}</span>}
+        subtitle={t(`logical.kind.${node.kind}`)}
+      >
         <Tooltip label={`${t('common.close')} (Esc)`}>
           <ActionIcon
             size={28}
@@ -62,16 +63,16 @@ export function LogicalPanel(props: {
             <IconX size={18} />
           </ActionIcon>
         </Tooltip>
-      </div>
+      </PanelHead>
       <div className={css.panelBody}>
         {node.attempts > 0 ? (
           <>
             <StackedBar states={node.states} height={8} />
             <Fields>
               <Field name={t('logical.attempts')} hint="attempts">
-                <span className="rs-num">{count(node.attempts)}</span>
+                <span className={words.num}>{count(node.attempts)}</span>
                 {node.failed > 0 && (
-                  <span className="rs-num" data-bad>
+                  <span className={words.num} data-bad>
                     {' '}
                     · {t('logical.failed')} {count(node.failed)}
                   </span>
@@ -120,7 +121,7 @@ export function LogicalPanel(props: {
             </Fields>
           </>
         ) : (
-          (isCalled || node.kind === 'class') && <p className="rs-dim">{t('logical.context')}</p>
+          (isCalled || node.kind === 'class') && <p className={words.dim}>{t('logical.context')}</p>
         )}
         <div className={css.links}>
           {node.task_id !== null && (
@@ -168,7 +169,7 @@ function Neighbours(props: {
   const rest = props.of.length - LISTED;
   return (
     <Section title={props.title} testId={props.testId}>
-      <div className="rs-mini-list">
+      <MiniList>
         {props.of.slice(0, LISTED).map(({ id, count: many, bytes: size }) => {
           const node = byId.get(id);
           const name = node === undefined ? id : nodeName(t, node, true);
@@ -180,16 +181,16 @@ function Neighbours(props: {
               title={name}
               onClick={() => props.onSelect(id)}
             >
-              <span className="rs-ellipsis">{name}</span>
-              <span className="rs-num">
+              <span className={words.ellipsis}>{name}</span>
+              <span className={words.num}>
                 {props.isData && `${bytes(size)} · `}
                 {count(many)}×
               </span>
             </button>
           );
         })}
-      </div>
-      {rest > 0 && <p className="rs-dim">{t('logical.more', { n: count(rest) })}</p>}
+      </MiniList>
+      {rest > 0 && <p className={words.dim}>{t('logical.more', { n: count(rest) })}</p>}
     </Section>
   );
 }

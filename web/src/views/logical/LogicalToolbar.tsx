@@ -1,10 +1,11 @@
-import { Button, Checkbox, Menu, SegmentedControl, Tooltip } from '@mantine/core';
+import { Button, Checkbox, Group, Menu, SegmentedControl, Tooltip } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import css from './LogicalToolbar.module.css';
@@ -34,7 +35,7 @@ export function LogicalToolbar(props: {
     <div className={css.toolbar}>
       <FindBox view="logical" label={t('logical.find')} />
       {found !== null && (
-        <span className="rs-dim rs-num" role="status" data-testid="logical-found">
+        <span className={`${words.dim} ${words.num}`} role="status" data-testid="logical-found">
           {found === 0 ? t('logical.notFound') : t('logical.found', { n: count(found) })}
         </span>
       )}
@@ -71,7 +72,7 @@ export function LogicalToolbar(props: {
           </div>
         </Tooltip>
       ))}
-      <div className="rs-filters-right">
+      <Group gap={8} justify="flex-end" ml="auto">
         <Menu position="bottom-end" withinPortal>
           <Menu.Target>
             <Button
@@ -116,7 +117,7 @@ export function LogicalToolbar(props: {
             </Menu.Item>
           </Menu.Dropdown>
         </Menu>
-      </div>
+      </Group>
     </div>
   );
 }

@@ -9,6 +9,7 @@ import { withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { LogicalNotes } from './LogicalNotes';
 import { LogicalPanel } from './LogicalPanel';
@@ -48,7 +49,11 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
         summary={summary}
         right={
           answer && (
-            <span className="rs-num rs-dim" data-testid="logical-count" data-attempts={answer.attempts}>
+            <span
+              className={`${words.num} ${words.dim}`}
+              data-testid="logical-count"
+              data-attempts={answer.attempts}
+            >
               {t('logical.shown', { nodes: count(answer.nodes.length), attempts: count(answer.attempts) })}
             </span>
           )
@@ -56,7 +61,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
       />
       <LogicalToolbar answer={laid} places={places} shown={shown} />
       {answer && <LogicalNotes answer={answer} />}
-      <div className="rs-logical" data-outdated={graph.isPlaceholderData || undefined}>
+      <div className={css.logical} data-outdated={graph.isPlaceholderData || undefined}>
         {graph.error !== null && answer === undefined ? (
           <ErrorPanel error={graph.error} onRetry={() => void graph.refetch()} />
         ) : failed !== null && laid === undefined ? (
@@ -107,7 +112,7 @@ function Laying() {
   const { t } = useTranslation();
   return (
     <div className={css.wait} role="status">
-      <Loader size="sm" /> <span className="rs-dim">{t('logical.laying')}</span>
+      <Loader size="sm" /> <span className={words.dim}>{t('logical.laying')}</span>
     </div>
   );
 }

@@ -6,7 +6,9 @@ import { Dash } from '../../ui/Dash';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import panels from '../shared/panels.module.css';
 import css from './NodeDetail.module.css';
 import type { NodeAnswer } from './physical';
 import shared from './physical.module.css';
@@ -35,7 +37,7 @@ export function NodeDetail(props: {
     <>
       <Section title={t('physical.reserved')}>
         <ReservedResources node={node} />
-        {!node.is_known && <p className="rs-dim">{t('physical.unknownNode')}</p>}
+        {!node.is_known && <p className={words.dim}>{t('physical.unknownNode')}</p>}
       </Section>
       <Section title={t('common.details')}>
         <Fields>
@@ -53,11 +55,11 @@ export function NodeDetail(props: {
           )}
           {labels.map(([name, value]) => (
             <Field key={name} name={name}>
-              <span className="rs-break">{value}</span>
+              <span className={words.breaks}>{value}</span>
             </Field>
           ))}
         </Fields>
-        <div className="rs-stack-links">
+        <div className={panels.links}>
           <Link to={toItem(url, 'nodes', node.id)} testId="physical-to-item">
             {t('physical.toNode')}
           </Link>
@@ -69,21 +71,21 @@ export function NodeDetail(props: {
       </Section>
       {answer.bundles.length > 0 && (
         <Section title={t('physical.groups')}>
-          <ul className="rs-plain">
+          <ul>
             {answer.bundles.map((bundle) => (
               <li key={`${bundle.group}:${bundle.index}`} className={shared.line}>
                 <Link to={toItem(url, 'placement-groups', bundle.group)}>
                   {t('physical.bundle', { name: bundle.name || shortId(bundle.group), index: bundle.index })}
                 </Link>
-                <span className="rs-num rs-dim">{resourceText(bundle.resources ?? {})}</span>
+                <span className={`${words.num} ${words.dim}`}>{resourceText(bundle.resources ?? {})}</span>
               </li>
             ))}
           </ul>
         </Section>
       )}
       <Section title={t('physical.workersOf', { n: count(answer.workers_total) })}>
-        {props.gone && <p className="rs-dim">{t('physical.workerGone')}</p>}
-        <ul className="rs-plain">
+        {props.gone && <p className={words.dim}>{t('physical.workerGone')}</p>}
+        <ul>
           {answer.workers.slice(0, LISTED).map((worker) => (
             <li key={worker.id}>
               <button
@@ -92,11 +94,11 @@ export function NodeDetail(props: {
                 onClick={() => props.onSelect(worker.key)}
                 data-testid="physical-worker"
               >
-                <span className="rs-ellipsis">
+                <span className={words.ellipsis}>
                   {workerName(worker, t('physical.driver'), idle, t('internal.process'))}
-                  {worker.running > 1 && <span className="rs-dim"> ×{count(worker.running)}</span>}
+                  {worker.running > 1 && <span className={words.dim}> ×{count(worker.running)}</span>}
                 </span>
-                <span className="rs-num rs-dim">
+                <span className={`${words.num} ${words.dim}`}>
                   {resourceText(worker.reserved)} {t('physical.pid', { pid: worker.pid ?? '–' })}
                 </span>
               </button>
@@ -104,7 +106,9 @@ export function NodeDetail(props: {
           ))}
         </ul>
         {answer.workers_total > LISTED && (
-          <p className="rs-dim">{t('physical.moreWorkers', { n: count(answer.workers_total - LISTED) })}</p>
+          <p className={words.dim}>
+            {t('physical.moreWorkers', { n: count(answer.workers_total - LISTED) })}
+          </p>
         )}
       </Section>
     </>

@@ -6,7 +6,9 @@ import { toView } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import panels from '../shared/panels.module.css';
 import css from './PhysicalOverview.module.css';
 import { type Color, numeric, type Physical, type Transfers } from './physical';
 import { groupColor } from './physicalColor';
@@ -32,7 +34,7 @@ export function ClusterSums({ data }: { data: Physical }) {
   return (
     <Section title={t('physical.cluster')}>
       <ReservedResources node={sums} />
-      <p className={`rs-dim ${css.note}`}>
+      <p className={`${words.dim} ${css.note}`}>
         {t('physical.notMeasured')} <Link to={toView(url, 'nodes')}>{t('nodes.useOfNodes')}</Link>
       </p>
     </Section>
@@ -79,31 +81,31 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
           <span>{numbers === null ? '100%' : numbers.most}</span>
         </div>
       ) : (
-        <ul className={`rs-plain ${css.names}`}>
+        <ul className={css.names}>
           {counted.slice(0, NAMED).map(([name, many]) => (
             <li key={name}>
-              <span className="rs-gantt-swatch" style={{ background: palette.named(name) }} />
-              <span className="rs-ellipsis" title={name}>
+              <span className={panels.swatch} style={{ background: palette.named(name) }} />
+              <span className={words.ellipsis} title={name}>
                 {name || '–'}
               </span>
-              <span className="rs-num rs-dim">{count(many)}</span>
+              <span className={`${words.num} ${words.dim} ${css.amount}`}>{count(many)}</span>
             </li>
           ))}
           {counted.length > NAMED && (
-            <li className="rs-dim">{t('physical.moreNames', { n: count(counted.length - NAMED) })}</li>
+            <li className={words.dim}>{t('physical.moreNames', { n: count(counted.length - NAMED) })}</li>
           )}
-          {counted.length === 0 && <li className="rs-dim">{t('physical.noNames')}</li>}
+          {counted.length === 0 && <li className={words.dim}>{t('physical.noNames')}</li>}
         </ul>
       )}
       {color.by === 'measured' && (
-        <p className={`rs-dim ${css.note}`} data-testid="physical-measured">
+        <p className={`${words.dim} ${css.note}`} data-testid="physical-measured">
           {t(data.measured === null ? 'nodes.measuredNowOnly' : `nodes.measuredOf.${color.name}`)}
         </p>
       )}
       {color.by === 'resource' && (
-        <p className={`rs-dim ${css.note}`}>{t('physical.shareOf', { name: color.name })}</p>
+        <p className={`${words.dim} ${css.note}`}>{t('physical.shareOf', { name: color.name })}</p>
       )}
-      <ul className={`rs-plain ${css.shapes}`}>
+      <ul className={css.shapes}>
         <li>
           <span className={css.shape} data-shape="driver" /> {t('physical.driver')}
         </li>
@@ -123,11 +125,11 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
               data-shape="group"
               style={{ borderColor: groupColor(id, palette.scheme) }}
             />{' '}
-            <span className="rs-ellipsis">{name || id.slice(0, 8)}</span>
+            <span className={words.ellipsis}>{name || id.slice(0, 8)}</span>
           </li>
         ))}
         {groups.length > NAMED && (
-          <li className="rs-dim">{t('physical.moreGroups', { n: count(groups.length - NAMED) })}</li>
+          <li className={words.dim}>{t('physical.moreGroups', { n: count(groups.length - NAMED) })}</li>
         )}
       </ul>
     </Section>
@@ -150,7 +152,7 @@ export function TransferList(props: {
   const end = (id: string) => (
     <button
       type="button"
-      className="rs-stack-jump"
+      className={panels.jump}
       disabled={!names.has(id)}
       title={names.has(id) ? id : t('physical.nodeGone', { id })}
       onClick={() => props.onNode(id)}
@@ -160,32 +162,32 @@ export function TransferList(props: {
   );
   return (
     <Section title={t('physical.transfers')} testId="physical-transfers">
-      {props.error !== null && transfers === undefined && <p className="rs-dim">{props.error.message}</p>}
+      {props.error !== null && transfers === undefined && <p className={words.dim}>{props.error.message}</p>}
       {transfers !== undefined && node === undefined && transfers.objects > 0 && (
         <p className={css.note}>
           {t('physical.transferSum', { n: count(transfers.objects), size: bytes(transfers.bytes) })}
         </p>
       )}
       {transfers !== undefined && pairs.length === 0 && (
-        <p className="rs-dim">
+        <p className={words.dim}>
           {t(node === undefined ? 'physical.noTransfers' : 'physical.noTransfersHere')}
         </p>
       )}
-      <ul className="rs-plain">
+      <ul>
         {pairs.slice(0, PAIRS).map((pair) => (
           <li key={`${pair.source} ${pair.target}`} className={css.pair}>
             {end(pair.source)} <span aria-hidden>→</span> {end(pair.target)}
-            <span className="rs-num">
-              {bytes(pair.bytes)} <span className="rs-dim">{count(pair.objects)}×</span>
+            <span className={`${words.num} ${css.amount}`}>
+              {bytes(pair.bytes)} <span className={words.dim}>{count(pair.objects)}×</span>
             </span>
           </li>
         ))}
       </ul>
       {transfers !== undefined && node === undefined && transfers.pairs_total > PAIRS && (
-        <p className="rs-dim">{t('physical.morePairs', { n: count(transfers.pairs_total - PAIRS) })}</p>
+        <p className={words.dim}>{t('physical.morePairs', { n: count(transfers.pairs_total - PAIRS) })}</p>
       )}
       {transfers !== undefined && transfers.sampled > 1 && (
-        <p className="rs-dim">{t('physical.sampled', { n: count(transfers.sampled) })}</p>
+        <p className={words.dim}>{t('physical.sampled', { n: count(transfers.sampled) })}</p>
       )}
     </Section>
   );

@@ -2,6 +2,8 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import words from '../../ui/theme/words.module.css';
+import panels from '../shared/panels.module.css';
 import { NodeDetail } from './NodeDetail';
 import css from './PhysicalPanel.module.css';
 import type { NodeAnswer } from './physical';
@@ -29,14 +31,14 @@ export function PhysicalPanel(props: {
     <div data-testid="physical-panel">
       <div className={css.head}>
         <div>
-          <h2 className="rs-break">{title}</h2>
-          <div className="rs-dim">
+          <h2 className={words.breaks}>{title}</h2>
+          <div className={words.dim}>
             {worker === undefined ? (
               t('physical.node')
             ) : (
               <button
                 type="button"
-                className="rs-stack-jump"
+                className={panels.jump}
                 onClick={() => props.onSelect(undefined)}
                 data-testid="physical-to-node"
               >

@@ -1,11 +1,13 @@
+import { Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { InternalSwitch } from '../../ui/InternalSwitch';
+import words from '../../ui/theme/words.module.css';
 import { FindBox } from '../shared/FindBox';
+import panels from '../shared/panels.module.css';
 import { useMoment } from '../shared/useMoment';
 import { PhysicalChoice } from './PhysicalChoice';
-import css from './PhysicalToolbar.module.css';
 import {
   COLORS,
   type Found,
@@ -30,8 +32,8 @@ export function PhysicalToolbar({ data, found }: { data: Physical | undefined; f
   const resources = useMemo(() => (data === undefined ? [] : resourcesOf(data)), [data]);
   const internal = (data?.nodes ?? []).reduce((sum, one) => sum + one.internal, 0);
   return (
-    <div className={`rs-callstack-bar ${css.bar}`}>
-      <span className="rs-num" data-testid="physical-count">
+    <div className={panels.bar}>
+      <span className={words.num} data-testid="physical-count">
         {data === undefined
           ? t('physical.loading')
           : t('physical.count', {
@@ -40,7 +42,7 @@ export function PhysicalToolbar({ data, found }: { data: Physical | undefined; f
             })}
       </span>
       <InternalSwitch hidden={internal} />
-      <div className="rs-filters-right">
+      <Group gap={6} justify="flex-end" ml="auto">
         <PhysicalChoice
           name="size"
           value={size}
@@ -103,13 +105,13 @@ export function PhysicalToolbar({ data, found }: { data: Physical | undefined; f
           foundWidth={44}
           found={
             found === null ? null : (
-              <span className="rs-num rs-dim" data-testid="physical-found">
+              <span className={`${words.num} ${words.dim}`} data-testid="physical-found">
                 {count(found.nodes.size + found.workers.size)}
               </span>
             )
           }
         />
-      </div>
+      </Group>
     </div>
   );
 }

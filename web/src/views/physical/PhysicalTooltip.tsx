@@ -3,6 +3,8 @@ import { amount, bytes, count } from '../../base/format';
 import { NONE } from '../../base/grid';
 import type { Size } from '../../ui/canvas';
 import { percentText } from '../../ui/Meter';
+import tips from '../../ui/theme/tip.module.css';
+import words from '../../ui/theme/words.module.css';
 import { labelOf, type Scene, usedText } from './physicalScene';
 
 /** What is under the pointer. */
@@ -31,16 +33,17 @@ export function PhysicalTooltip(props: {
   const bundle = bundles[workers.bundle[worker] ?? NONE];
   const value = values[workers.annotation[worker] ?? NONE];
   return (
-    <div className="rs-phys-tip" style={style}>
-      <b className="rs-break">{first}</b> {second !== '' && <span className="rs-break">{second}</span>}
+    <div className={tips.tip} style={style}>
+      <b className={words.breaks}>{first}</b>{' '}
+      {second !== '' && <span className={words.breaks}>{second}</span>}
       {worker === NONE ? (
         <>
           <div>{t('physical.tipNode', { workers: count(about.workers), running: count(about.running) })}</div>
-          <div className="rs-dim">{usedText(about)}</div>
+          <div className={words.dim}>{usedText(about)}</div>
         </>
       ) : (
         <>
-          <div className="rs-dim">
+          <div className={words.dim}>
             {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {scene.names[node]}
             {state !== undefined && ` · ${state}`}
           </div>
@@ -70,7 +73,7 @@ export function PhysicalTooltip(props: {
             </div>
           )}
           {value !== undefined && scene.color.by === 'annotation' && (
-            <div className="rs-break">
+            <div className={words.breaks}>
               {scene.color.name}: {value}
             </div>
           )}

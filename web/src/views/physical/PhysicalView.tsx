@@ -5,6 +5,8 @@ import type { Summary } from '../../api/types';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
+import layout from '../../ui/theme/layout.module.css';
+import panels from '../shared/panels.module.css';
 import { SaveMenu } from '../shared/SaveMenu';
 import { TimeSlider } from '../shared/TimeSlider';
 import { useActivity } from '../shared/useActivity';
@@ -53,7 +55,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
 
   const isEmpty = data !== undefined && data.nodes.length === 0;
   return (
-    <div className="rs-view" data-testid="physical-view">
+    <div className={layout.view} data-testid="physical-view">
       <FilterBar
         summary={summary}
         right={
@@ -76,7 +78,7 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
       {query.error !== null && data === undefined ? (
         <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />
       ) : isEmpty ? (
-        <div className="rs-view-body rs-stack-body">
+        <div className={`${layout.viewBody} ${panels.body}`}>
           <EmptyState icon={<IconServer2 size={26} />} title={t('physical.empty')}>
             {t(activity.data?.begin_ns == null ? 'table.emptyLive' : 'physical.emptyText')}
           </EmptyState>
@@ -85,10 +87,10 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
         data !== undefined &&
         content !== null && (
           <div
-            className={`rs-view-body rs-stack-body ${shared.body}`}
+            className={`${layout.viewBody} ${panels.body} ${shared.body}`}
             data-outdated={query.isPlaceholderData || undefined}
           >
-            <div className="rs-view-main rs-stack-left">
+            <div className={`${layout.viewMain} ${panels.left}`}>
               <PhysicalLeftOut data={data} />
               <PhysicalCanvas
                 content={content}
@@ -98,7 +100,8 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
               />
             </div>
             <aside
-              className="rs-phys-right"
+              className={shared.right}
+              data-under-drawer
               aria-label={t('common.details')}
               onKeyDown={(event) => {
                 // The task's panel, if it is open, closes first.

@@ -1,5 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { amount } from '../../base/format';
+import { ShareBar } from '../../ui/ShareBar';
+import words from '../../ui/theme/words.module.css';
 import type { PhysicalNode } from './physical';
 import css from './ReservedResources.module.css';
 
@@ -12,7 +14,7 @@ export function ReservedResources({ node }: { node: Pick<PhysicalNode, 'total' |
   );
   const rank = (name: string) => ['CPU', 'GPU', 'memory'].indexOf(name) + 1 || 9;
   names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-  if (names.length === 0) return <p className="rs-dim">{t('physical.noResources')}</p>;
+  if (names.length === 0) return <p className={words.dim}>{t('physical.noResources')}</p>;
   return (
     <div className={css.usage} data-testid="physical-usage">
       {names.map((name) => {
@@ -21,21 +23,16 @@ export function ReservedResources({ node }: { node: Pick<PhysicalNode, 'total' |
         const share = total === undefined || total === 0 ? 1 : used / total;
         return (
           <div key={name} className={css.use}>
-            <span className="rs-ellipsis" title={name}>
+            <span className={words.ellipsis} title={name}>
               {name}
             </span>
-            <span className="rs-share-track">
-              <span
-                className="rs-share-bar"
-                style={{
-                  width: `${Math.min(1, used === 0 ? 0 : share) * 100}%`,
-                  ...(share > 1.0001 && { background: 'var(--rs-tone-bad)' }),
-                }}
-              />
-            </span>
-            <span className="rs-num">
+            <ShareBar
+              share={Math.min(1, used === 0 ? 0 : share)}
+              color={share > 1.0001 ? 'var(--rs-tone-bad)' : undefined}
+            />
+            <span className={words.num}>
               {amount(name, used)}
-              {total !== undefined && <span className="rs-dim"> / {amount(name, total)}</span>}
+              {total !== undefined && <span className={words.dim}> / {amount(name, total)}</span>}
             </span>
           </div>
         );

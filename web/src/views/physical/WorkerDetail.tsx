@@ -6,7 +6,9 @@ import { Dash } from '../../ui/Dash';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import panels from '../shared/panels.module.css';
 import type { NodeAnswer, PhysicalWorker } from './physical';
 import css from './physical.module.css';
 import { resourceText } from './physicalNames';
@@ -24,11 +26,11 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
     <>
       <Section title={t('physical.runs')}>
         {worker.attempts.length === 0 && (
-          <p className="rs-dim">
+          <p className={words.dim}>
             {t(Object.keys(url.filters).length > 0 ? 'physical.noMatch' : 'physical.runsNothing')}
           </p>
         )}
-        <ul className="rs-plain">
+        <ul>
           {worker.attempts.map((attempt) => (
             <li key={`${attempt.task_id}:${attempt.attempt}`} className={css.line}>
               <Link
@@ -38,14 +40,14 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
               >
                 {attempt.name || shortId(attempt.task_id)}
               </Link>
-              <span className="rs-num rs-dim">
+              <span className={`${words.num} ${words.dim}`}>
                 {attempt.is_blocked && `${t('physical.blocked')} · `}
                 {at !== null && duration(Math.max(0, nanosBetween(attempt.since_ns, at) ?? 0))}
               </span>
             </li>
           ))}
         </ul>
-        {rest > 0 && <p className="rs-dim">{t('physical.moreRuns', { n: count(rest) })}</p>}
+        {rest > 0 && <p className={words.dim}>{t('physical.moreRuns', { n: count(rest) })}</p>}
       </Section>
       <Section title={t('common.details')}>
         <Fields>
@@ -84,7 +86,7 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
             {worker.start_ns === null ? <Dash /> : <Since ns={worker.start_ns} at={at} />}
           </Field>
         </Fields>
-        <div className="rs-stack-links">
+        <div className={panels.links}>
           <Link to={toItem(url, 'workers', worker.id)}>{t('physical.toWorker')}</Link>
           <Link to={withFilter(toFlow(url, 'gantt'), 'worker_id', worker.id)}>{t('physical.toGantt')}</Link>
           {worker.actor_id !== null && (

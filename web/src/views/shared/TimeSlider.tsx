@@ -4,7 +4,9 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count, fullTime } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
+import { Dot } from '../../ui/Dot';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { type Activity, bucketOf, timeOf } from './activity';
 import css from './TimeSlider.module.css';
 
@@ -136,10 +138,9 @@ export function TimeSlider(props: {
           aria-pressed={props.follows}
           leftSection={
             props.live ? (
-              <span
-                className="rs-dot"
-                data-pulse={props.follows || undefined}
-                style={{ background: props.follows ? 'var(--rs-tone-good)' : 'var(--rs-tone-quiet)' }}
+              <Dot
+                color={props.follows ? 'var(--rs-tone-good)' : 'var(--rs-tone-quiet)'}
+                pulse={props.follows}
               />
             ) : (
               <IconPlayerSkipForward size={14} />
@@ -150,17 +151,17 @@ export function TimeSlider(props: {
         >
           {t(props.live ? 'stack.live' : 'stack.last')}
         </Button>
-        <b className="rs-num" data-testid="stack-at">
+        <b className={words.num} data-testid="stack-at">
           {shownAt === null ? '–' : <Time ns={shownAt} exact />}
         </b>
-        <span className={`rs-dim rs-num ${css.here}`}>{here}</span>
-        <span className={`${css.legend} rs-dim`}>
-          <span className="rs-state">
-            <span className="rs-dot" style={{ background: 'var(--rs-tone-busy)' }} />
+        <span className={`${words.dim} ${words.num} ${css.here}`}>{here}</span>
+        <span className={`${css.legend} ${words.dim}`}>
+          <span className={words.state}>
+            <Dot color="var(--rs-tone-busy)" />
             {t('stack.running')}
           </span>
-          <span className="rs-state">
-            <span className="rs-dot" style={{ background: 'var(--rs-tone-waiting)', opacity: 0.5 }} />
+          <span className={words.state}>
+            <Dot color="color-mix(in srgb, var(--rs-tone-waiting) 50%, transparent)" />
             {t('stack.inFlight')}
           </span>
         </span>
@@ -211,7 +212,7 @@ export function TimeSlider(props: {
         <canvas ref={canvas} aria-hidden />
         {share !== null && <div className={css.handle} style={{ left: `${share * 100}%` }} />}
       </div>
-      <div className={`${css.ends} rs-dim`}>
+      <div className={`${css.ends} ${words.dim}`}>
         <Time ns={activity?.begin_ns ?? null} exact />
         <Time ns={activity?.end_ns ?? null} exact />
       </div>

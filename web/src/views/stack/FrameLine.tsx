@@ -1,6 +1,7 @@
 import { IconCpu } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
+import words from '../../ui/theme/words.module.css';
 import css from './FrameLine.module.css';
 import { type MergedFrame, placeOf, type Row } from './frames';
 import shared from './stack.module.css';
@@ -54,21 +55,21 @@ export function FrameLine(props: {
     >
       <span className={shared.frameMark} aria-hidden />
       <Toggle parent={row.parent} open={row.open} onOpen={(open) => props.onOpen(row.id, open)} />
-      <span className={`${shared.frameName} rs-ellipsis`} title={name}>
+      <span className={`${shared.frameName} ${words.ellipsis}`} title={name}>
         <Marked name={name} match={row.match} search={props.search} />
       </span>
       {frame.count > 1 && (
-        <b className="rs-num" title={t('frames.stacksHint')}>
+        <b className={words.num} title={t('frames.stacksHint')}>
           ×{count(frame.count)}
         </b>
       )}
       {place !== '' && (
-        <span className={`${css.place} rs-ellipsis rs-dim`} title={place}>
+        <span className={`${css.place} ${words.ellipsis} ${words.dim}`} title={place}>
           {place}
         </span>
       )}
       {frame.own > 0 && frame.active > 0 && (
-        <span className={`rs-state ${shared.badge}`} title={t('frames.activeHint')}>
+        <span className={`${words.state} ${shared.badge}`} title={t('frames.activeHint')}>
           <IconCpu size={12} aria-hidden />
           {t('frames.active', { n: frame.count > 1 ? ` ${count(frame.active)}/${count(frame.count)}` : '' })}
         </span>

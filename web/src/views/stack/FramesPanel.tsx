@@ -8,6 +8,7 @@ import { CopyButton } from '../../ui/CopyButton';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useCodeName } from './FrameLine';
@@ -45,11 +46,11 @@ function Worker({ worker }: { worker: FramesWorker }) {
       <Link
         to={toItem(url, 'workers', worker.worker_id)}
         title={worker.worker_id}
-        className="rs-link rs-mono"
+        className={`${words.link} ${words.mono}`}
       >
         {shortId(worker.worker_id)}
       </Link>
-      <span className="rs-dim rs-ellipsis" title={worker.node_id ?? undefined}>
+      <span className={`${words.dim} ${words.ellipsis}`} title={worker.node_id ?? undefined}>
         {worker.pid !== null && t('stack.pid', { pid: worker.pid })}
         {worker.node_id !== null && ` · ${shortId(worker.node_id)}`}
       </span>
@@ -65,19 +66,21 @@ function Problem({ problem }: { problem: FramesProblem }) {
     <div className={css.problem} data-testid="frames-problem" data-code={problem.code}>
       <p>
         <b>{text ? t(`${known}.message` as 'frames.problem.gone.message') : problem.message}</b>{' '}
-        <span className="rs-dim rs-num">{t('frames.ofWorkers', { n: count(problem.count) })}</span>
+        <span className={`${words.dim} ${words.num}`}>
+          {t('frames.ofWorkers', { n: count(problem.count) })}
+        </span>
       </p>
-      <p className="rs-break">
+      <p className={words.breaks}>
         {text ? t(`${known}.remedy` as 'frames.problem.gone.remedy') : problem.remedy}
       </p>
       <details>
         <summary>{t('frames.which')}</summary>
-        <ul className="rs-plain">
+        <ul>
           {problem.workers.map((worker) => (
             <Worker key={worker.worker_id} worker={worker} />
           ))}
           {problem.count > problem.workers.length && (
-            <li className="rs-dim">
+            <li className={words.dim}>
               {t('stack.between', { n: count(problem.count - problem.workers.length) })}
             </li>
           )}
@@ -121,9 +124,9 @@ export function FramesPanel(props: {
       {error !== null && (
         <div className={css.problem} role="alert">
           <p>
-            <b className="rs-break">{text?.message ?? t('error.network')}</b>
+            <b className={words.breaks}>{text?.message ?? t('error.network')}</b>
           </p>
-          <p className="rs-break">{text === null ? t('error.networkRemedy') : text.remedy}</p>
+          <p className={words.breaks}>{text === null ? t('error.networkRemedy') : text.remedy}</p>
         </div>
       )}
       {frames !== undefined && (
@@ -131,17 +134,17 @@ export function FramesPanel(props: {
           <p>
             {t('frames.takenAt')} <Time ns={frames.at_ns} exact />
             {' · '}
-            <span className="rs-num">{t('frames.ofWorkers', { n: count(frames.workers.length) })}</span>
+            <span className={words.num}>{t('frames.ofWorkers', { n: count(frames.workers.length) })}</span>
           </p>
           {frames.asked === 0 && frames.problems.length === 0 && (
-            <p className="rs-dim">{t('frames.nobody')}</p>
+            <p className={words.dim}>{t('frames.nobody')}</p>
           )}
           {frames.left_out > 0 && (
-            <p className="rs-dim">{t('frames.leftOut', { n: count(frames.left_out) })}</p>
+            <p className={words.dim}>{t('frames.leftOut', { n: count(frames.left_out) })}</p>
           )}
-          {idle > 0 && <p className="rs-dim">{t('frames.idleThreads', { n: count(idle) })}</p>}
+          {idle > 0 && <p className={words.dim}>{t('frames.idleThreads', { n: count(idle) })}</p>}
           {frames.folded_frames > 0 && (
-            <p className="rs-dim">{t('frames.folded', { n: count(frames.folded_frames) })}</p>
+            <p className={words.dim}>{t('frames.folded', { n: count(frames.folded_frames) })}</p>
           )}
           {frames.problems.map((problem) => (
             <Problem key={`${problem.code} ${problem.message}`} problem={problem} />
@@ -171,7 +174,7 @@ export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: Fra
   const examples = frame.examples.flatMap((id) => workers.get(id) ?? []);
   return (
     <Section
-      title={<span className={`rs-break ${shared.frameName}`}>{nameOf(frame)}</span>}
+      title={<span className={`${words.breaks} ${shared.frameName}`}>{nameOf(frame)}</span>}
       testId="frame-detail"
       right={<CopyButton text={stackText(around, frame)} label={t('frames.copy')} />}
     >
@@ -179,35 +182,35 @@ export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: Fra
         {frame.kind === 'code' && (
           <>
             <Field name={t('frames.file')}>
-              <span className="rs-break rs-mono">{frame.file}</span>
+              <span className={`${words.breaks} ${words.mono}`}>{frame.file}</span>
             </Field>
             <Field name={t('frames.line')}>
-              <span className="rs-num">{frame.line ?? '–'}</span>
+              <span className={words.num}>{frame.line ?? '–'}</span>
             </Field>
           </>
         )}
         <Field name={t('frames.stacks')} hint={t('frames.stacksHint')}>
-          <span className="rs-num">{count(frame.count)}</span>
+          <span className={words.num}>{count(frame.count)}</span>
         </Field>
         <Field name={t('frames.endHere')}>
-          <span className="rs-num">{count(frame.own)}</span>
+          <span className={words.num}>{count(frame.own)}</span>
         </Field>
         <Field name={t('frames.activeName')} hint={t('frames.activeHint')}>
-          <span className="rs-num">{count(frame.active)}</span>
+          <span className={words.num}>{count(frame.active)}</span>
         </Field>
         <Field name={t('frames.workers')}>
-          <span className="rs-num">{count(frame.workers)}</span>
+          <span className={words.num}>{count(frame.workers)}</span>
         </Field>
       </Fields>
       {(frame.kind === 'await' || frame.kind === 'none') && (
-        <p className="rs-dim">{t(`frames.${frame.kind}Hint`)}</p>
+        <p className={words.dim}>{t(`frames.${frame.kind}Hint`)}</p>
       )}
       <h4 className={shared.head}>
         {frame.workers > examples.length
           ? t('frames.someOf', { shown: examples.length, total: count(frame.workers) })
           : t('frames.workers')}
       </h4>
-      <ul className="rs-plain">
+      <ul>
         {examples.map((worker) => (
           <Worker key={worker.worker_id} worker={worker} />
         ))}

@@ -3,10 +3,13 @@ import { useTranslation } from 'react-i18next';
 import { count, duration, nanosBetween, shortId } from '../../base/format';
 import { type SessionUrl, toFlow, toView, withSettings } from '../../base/url';
 import { Dash } from '../../ui/Dash';
+import { Dot } from '../../ui/Dot';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import panels from '../shared/panels.module.css';
 import css from './StackDetail.module.css';
 import { SituationBadge, situationColor, useNodeName } from './StackTree';
 import type { Stack, StackLink, StackNode } from './stack';
@@ -31,11 +34,12 @@ export function NodeDetail(props: {
       <Dash />
     ) : (
       <>
-        <Time ns={ns} exact /> <span className="rs-dim rs-num">({duration(Math.max(0, at - ns))})</span>
+        <Time ns={ns} exact />{' '}
+        <span className={`${words.dim} ${words.num}`}>({duration(Math.max(0, at - ns))})</span>
       </>
     );
   return (
-    <Section title={<span className="rs-break">{nameOf(node)}</span>} testId="stack-detail">
+    <Section title={<span className={words.breaks}>{nameOf(node)}</span>} testId="stack-detail">
       <Fields>
         {node.situation !== 'unknown' && (
           <Field name={t('stack.situationName')}>
@@ -46,11 +50,11 @@ export function NodeDetail(props: {
           <Field name={t('column.type')}>{t(`type.${node.type}` as 'type.NORMAL_TASK')}</Field>
         )}
         <Field name={t('stack.here')}>
-          <span className="rs-num">{count(node.count)}</span>
+          <span className={words.num}>{count(node.count)}</span>
         </Field>
         {node.total !== node.count && (
           <Field name={t('stack.withBelow')}>
-            <span className="rs-num">{count(node.total)}</span>
+            <span className={words.num}>{count(node.total)}</span>
           </Field>
         )}
         {node.count > 1 && node.newest_ns !== node.oldest_ns ? (
@@ -63,26 +67,26 @@ export function NodeDetail(props: {
         )}
         {node.deepest > 0 && (
           <Field name={t('stack.awaited')} hint={t('stack.deepestHint')}>
-            <span className="rs-num">{count(node.deepest)}</span>
+            <span className={words.num}>{count(node.deepest)}</span>
           </Field>
         )}
       </Fields>
       {node.blocked_on.length > 0 && (
         <>
           <h4 className={shared.head}>{t('stack.waitsForHead')}</h4>
-          <ul className="rs-plain">
+          <ul>
             {node.blocked_on.map((on) => (
               <li key={on.node} className={shared.example}>
-                <button type="button" className="rs-stack-jump" onClick={() => props.onSelect(on.node)}>
+                <button type="button" className={panels.jump} onClick={() => props.onSelect(on.node)}>
                   {nameOf(on)}
                 </button>
                 <SituationBadge situation={on.situation} />
-                {on.count > 1 && <span className="rs-num rs-dim">×{count(on.count)}</span>}
+                {on.count > 1 && <span className={`${words.num} ${words.dim}`}>×{count(on.count)}</span>}
                 {on.examples[0] !== undefined && (
                   <Link
                     to={{ ...url, task: on.examples[0], attempt: undefined }}
                     title={on.examples[0]}
-                    className="rs-link rs-mono"
+                    className={`${words.link} ${words.mono}`}
                   >
                     {shortId(on.examples[0])}
                   </Link>
@@ -99,21 +103,21 @@ export function NodeDetail(props: {
               ? t('stack.examplesOf', { shown: node.examples.length, total: count(node.count) })
               : t('stack.examples')}
           </h4>
-          <ul className="rs-plain">
+          <ul>
             {node.examples.map((example) => (
               <li key={`${example.task_id}:${example.attempt}`} className={shared.example}>
                 <Link
                   to={{ ...url, task: example.task_id, attempt: example.attempt }}
                   title={example.task_id}
-                  className="rs-link rs-mono"
+                  className={`${words.link} ${words.mono}`}
                   testId="stack-example"
                 >
                   {shortId(example.task_id)}
                 </Link>
-                <span className="rs-num">
+                <span className={words.num}>
                   {duration(Math.max(0, nanosBetween(example.since_ns, at) ?? 0))}
                 </span>
-                <span className="rs-dim rs-ellipsis" title={example.node_id ?? undefined}>
+                <span className={`${words.dim} ${words.ellipsis}`} title={example.node_id ?? undefined}>
                   {example.worker_pid !== null && t('stack.pid', { pid: example.worker_pid })}
                   {example.node_id !== null && ` · ${shortId(example.node_id)}`}
                 </span>
@@ -122,11 +126,11 @@ export function NodeDetail(props: {
           </ul>
         </>
       )}
-      <div className="rs-stack-links">
+      <div className={panels.links}>
         {props.onFrames !== undefined && (
           <button
             type="button"
-            className={`rs-link ${css.framesLink}`}
+            className={`${words.link} ${css.framesLink}`}
             onClick={props.onFrames}
             data-testid="frames-of-node"
           >
@@ -174,29 +178,29 @@ export function Chains({ stack, onSelect }: { stack: Stack; onSelect: (id: strin
   if (stack.chains.length === 0)
     return (
       <Section title={t('stack.chains')} testId="stack-chains">
-        <p className="rs-dim">{t('stack.noChains')}</p>
+        <p className={words.dim}>{t('stack.noChains')}</p>
       </Section>
     );
   return (
     <Section title={t('stack.chains')} testId="stack-chains">
-      <ol className="rs-plain">
+      <ol>
         {stack.chains.map((chain) => (
           <li key={chain.map((link) => link.node).join()} className={css.chain}>
             {shortened(chain).map((link, at) => (
               <span key={link?.node ?? 'more'} className={css.link}>
-                {at > 0 && <IconChevronRight size={12} className="rs-dim" aria-hidden />}
+                {at > 0 && <IconChevronRight size={12} className={words.dim} aria-hidden />}
                 {link === null ? (
-                  <span className="rs-dim">{t('stack.between', { n: chain.length - 7 })}</span>
+                  <span className={words.dim}>{t('stack.between', { n: chain.length - 7 })}</span>
                 ) : (
                   <button
                     type="button"
-                    className="rs-stack-jump"
+                    className={panels.jump}
                     title={t(`stack.situation.${link.situation}`)}
                     onClick={() => onSelect(link.node)}
                   >
-                    <span className="rs-dot" style={{ background: situationColor(link.situation) }} />
+                    <Dot color={situationColor(link.situation)} />
                     {nameOf(link)}
-                    {link.count > 1 && <span className="rs-num"> ×{count(link.count)}</span>}
+                    {link.count > 1 && <span className={words.num}> ×{count(link.count)}</span>}
                   </button>
                 )}
               </span>

@@ -5,6 +5,9 @@ import { useTranslation } from 'react-i18next';
 import { count, duration, nanosBetween } from '../../base/format';
 import { PHASE_STATES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
+import { Dot } from '../../ui/Dot';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import { FrameLine } from './FrameLine';
 import type { Row } from './frames';
@@ -27,8 +30,8 @@ export function situationColor(situation: Situation): string {
 export function SituationBadge({ situation }: { situation: Situation }) {
   const { t } = useTranslation();
   return (
-    <span className={`rs-state ${shared.badge}`} title={t(`stack.hint.${situation}`)}>
-      <span className="rs-dot" style={{ background: situationColor(situation) }} />
+    <span className={`${words.state} ${shared.badge}`} title={t(`stack.hint.${situation}`)}>
+      <Dot color={situationColor(situation)} />
       {t(`stack.situation.${situation}`)}
     </span>
   );
@@ -106,7 +109,7 @@ export function StackTree(props: {
   return (
     <div
       ref={scroller}
-      className={`rs-scroll ${css.tree}`}
+      className={`${layout.scroll} ${css.tree}`}
       role="tree"
       aria-label={t('stack.tree')}
       aria-activedescendant={current >= 0 ? `stack-${selected}` : undefined}
@@ -178,29 +181,29 @@ function TreeLine(props: {
       onClick={() => props.onSelect(node.id)}
     >
       <Toggle parent={parent} open={open} onOpen={(now) => props.onOpen(node.id, now)} />
-      <span className={`${shared.name} rs-ellipsis rs-name`} title={name}>
+      <span className={`${shared.name} ${words.ellipsis} ${words.name}`} title={name}>
         <Marked name={name} match={match} search={props.search} />
       </span>
-      {node.count > 1 && <b className="rs-num">×{count(node.count)}</b>}
+      {node.count > 1 && <b className={words.num}>×{count(node.count)}</b>}
       {node.situation !== 'unknown' && <SituationBadge situation={node.situation} />}
       {age !== null && node.situation !== 'ended' && (
-        <span className="rs-num rs-dim" title={t('stack.sinceOldest')}>
+        <span className={`${words.num} ${words.dim}`} title={t('stack.sinceOldest')}>
           {duration(Math.max(0, age))}
         </span>
       )}
       {node.blocked_on.length > 0 && (
-        <span className={`rs-dim rs-ellipsis ${css.on}`} title={waitsFor(node.blocked_on)}>
+        <span className={`${words.dim} ${words.ellipsis} ${css.on}`} title={waitsFor(node.blocked_on)}>
           {t('stack.waitsFor', { names: waitsFor(node.blocked_on) })}
         </span>
       )}
       {node.deepest > 0 && (
         <span className={css.mark} title={t('stack.deepestHint')}>
           <IconTarget size={13} aria-hidden />
-          <span className="rs-ellipsis">{t('stack.deepest')}</span>
+          <span className={words.ellipsis}>{t('stack.deepest')}</span>
         </span>
       )}
       {node.folded_nodes > 0 && (
-        <span className="rs-dim rs-num" title={t('stack.foldedHint')}>
+        <span className={`${words.dim} ${words.num}`} title={t('stack.foldedHint')}>
           {t('stack.folded', { nodes: count(node.folded_nodes), n: count(node.folded_count) })}
         </span>
       )}

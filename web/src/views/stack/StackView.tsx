@@ -1,14 +1,18 @@
-import { ActionIcon, Switch, Tooltip } from '@mantine/core';
+import { ActionIcon, Group, Switch, Tooltip } from '@mantine/core';
 import { IconDownload, IconStack2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/types';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
+import { Dot } from '../../ui/Dot';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
 import { FindBox } from '../shared/FindBox';
+import panels from '../shared/panels.module.css';
 import { TimeSlider } from '../shared/TimeSlider';
 import { useActivity } from '../shared/useActivity';
 import { useMoment } from '../shared/useMoment';
@@ -73,7 +77,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
     if (target !== undefined) select(target.id);
   };
   return (
-    <div className="rs-view" data-testid="stack-view">
+    <div className={layout.view} data-testid="stack-view">
       <FilterBar
         summary={summary}
         right={
@@ -97,22 +101,26 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
         live={data?.live ?? false}
         onAt={(ns) => set({ at: ns === undefined ? undefined : String(ns) })}
       />
-      <div className="rs-callstack-bar">
-        <span className="rs-num" data-testid="stack-count">
+      <div className={panels.bar}>
+        <span className={words.num} data-testid="stack-count">
           {data === undefined ? t('stack.loading') : t('stack.count', { n: count(data.in_flight) })}
         </span>
         {situations.map(([situation, number]) => (
-          <span key={situation} className="rs-state rs-num" title={t(`stack.hint.${situation}`)}>
-            <span className="rs-dot" style={{ background: situationColor(situation) }} />
+          <span
+            key={situation}
+            className={`${words.state} ${words.num}`}
+            title={t(`stack.hint.${situation}`)}
+          >
+            <Dot color={situationColor(situation)} />
             {t(`stack.situation.${situation}`)} <b>{count(number)}</b>
           </span>
         ))}
         {folded > 0 && (
-          <span className="rs-dim rs-num" title={t('stack.foldedHint')}>
+          <span className={`${words.dim} ${words.num}`} title={t('stack.foldedHint')}>
             {t('stack.inFolded', { n: count(folded) })}
           </span>
         )}
-        <div className="rs-filters-right">
+        <Group gap={12} justify="flex-end" ml="auto">
           <TakeFrames why={why} taking={taken.isPending} onTake={() => take()} />
           <Switch
             size="xs"
@@ -125,16 +133,18 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
             view="stack"
             label={t('stack.find')}
             found={
-              search.trim() === '' ? null : <span className="rs-num rs-dim">{count(matches.length)}</span>
+              search.trim() === '' ? null : (
+                <span className={`${words.num} ${words.dim}`}>{count(matches.length)}</span>
+              )
             }
             onEnter={next}
           />
-        </div>
+        </Group>
       </div>
       {stack.error !== null && data === undefined ? (
         <ErrorPanel error={stack.error} onRetry={() => void stack.refetch()} />
       ) : data !== undefined && data.nodes.length === 0 ? (
-        <div className="rs-view-body rs-stack-body">
+        <div className={`${layout.viewBody} ${panels.body}`}>
           {filtered ? (
             <NoMatches title={t('stack.emptyFiltered')} />
           ) : (
@@ -145,10 +155,13 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
         </div>
       ) : (
         data !== undefined && (
-          <div className="rs-view-body rs-stack-body" data-outdated={stack.isPlaceholderData || undefined}>
-            <div className="rs-view-main rs-stack-left">
+          <div
+            className={`${layout.viewBody} ${panels.body}`}
+            data-outdated={stack.isPlaceholderData || undefined}
+          >
+            <div className={`${layout.viewMain} ${panels.left}`}>
               {(data.folded_nodes > 0 || data.left_out > 0 || data.callers_left_out) && (
-                <div className="rs-stack-note rs-dim">
+                <div className={`${panels.note} ${words.dim}`}>
                   {data.folded_nodes > 0 && t('stack.truncated', { n: count(data.folded_nodes) })}{' '}
                   {data.left_out > 0 && t('stack.leftOut', { n: count(data.left_out) })}{' '}
                   {data.callers_left_out && t('range.callersLeftOut')}
@@ -167,7 +180,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
                 />
               )}
             </div>
-            <div className="rs-stack-right">
+            <div className={css.right} data-under-drawer>
               {selected !== undefined && atNs !== null ? (
                 <NodeDetail
                   node={selected}
@@ -179,7 +192,7 @@ export function StackView({ summary }: { summary: Summary | undefined }) {
               ) : frame !== undefined && frames !== undefined ? (
                 <FrameDetail frame={frame} frames={frames} />
               ) : (
-                <p className={`rs-dim ${css.choose}`}>{t('stack.choose')}</p>
+                <p className={`${words.dim} ${css.choose}`}>{t('stack.choose')}</p>
               )}
               {(frames !== undefined || failed !== null) && (
                 <FramesPanel

@@ -18,7 +18,7 @@ export function Toggle(props: { parent: boolean; open: boolean; onOpen: (open: b
         props.onOpen(!props.open);
       }}
     >
-      <IconChevronRight size={14} className={props.open ? 'rs-turned' : undefined} />
+      <IconChevronRight size={14} className={props.open ? css.turned : undefined} />
     </button>
   );
 }
