@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import httpx
 from harness import ROOT, Load, Server, Skip, wait_for
 
 
@@ -32,6 +33,8 @@ def api_fuzzing(examples: int) -> list[str]:
         try:
             wait_for(lambda: load.acknowledged > 5, "some batches")
             load.finish()
+            # It takes a second of CPU to build, and Schemathesis waits 10 s for it.
+            httpx.get(f"{server.url}/openapi.json", timeout=120).raise_for_status()
             token = (Path(folder) / "data" / "operator").read_text().strip()
             command = [str(schemathesis), "run", f"{server.url}/openapi.json", "--seed=1", "--no-color"]
             command += [f"--max-examples={examples}", "--generation-database=none"]

@@ -32,7 +32,7 @@ def test_every_answer_is_as_described(
     examples = settings().max_examples
     # Walking all that the description forbids takes a minute: `make test-long` does it.
     phases = ["--phases=fuzzing"] if examples < 400 else []
-    command += [f"--max-examples={examples // 10}", *phases]
+    command += [f"--max-examples={examples // 5}", *phases]
     command += ["--seed=1", "--generation-database=none", "--no-color"]
     # Which names one can sort by, and what is a SELECT, no schema says.
     command += ["--exclude-checks=positive_data_acceptance"]
