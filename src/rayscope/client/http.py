@@ -143,7 +143,7 @@ class _Http(Api):
             remedy = "Pass the server's token with RAYSCOPE_TOKEN, --token @FILE, or Client(token=…)."
         elif code == "needs_operator":
             remedy = (
-                "Pass it with RAYSCOPE_OPERATOR or Client(operator_token=…). Run `rayscope operator` on "
+                "Pass it with RAYSCOPE_OPERATOR or Client(operator_token=…). Run `rayscope token` on "
                 "the server to get it."
             )
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":

@@ -19,7 +19,7 @@ from rayscope.server.parameters import ERRORS, CurrentServices, error
 from rayscope.server.security import matches
 
 HEADER = "X-Rayscope-Operator"
-_REMEDY = f"Run `rayscope operator` on the server to get it, and send it as the header {HEADER}."
+_REMEDY = f"Run `rayscope token` on the server to get it, and send it as the header {HEADER}."
 
 
 class NotOperator(RayscopeError):
