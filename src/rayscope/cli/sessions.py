@@ -60,7 +60,7 @@ def open_ui(
         name = client.summary()["session"]
         url = session_url(client.url, name)
         if task is not None:
-            url += f"/tasks?task={client.task(task, session=name)['task_id']}"
+            url = f"{client.url}/s/{name}?task={client.task(task, session=name)['task_id']}"
     typer.echo(url)
     if not webbrowser.open(url):
         say("no browser here: open the URL yourself")

@@ -35,8 +35,8 @@ def duration(ns: int | None) -> str:
 
 
 def session_url(url: str, session: str) -> str:
-    """Where the UI shows a session."""
-    return f"{url.rstrip('/')}/s/{session}"
+    """Where the UI shows a session at a glance."""
+    return f"{url.rstrip('/')}/s/{session}/overview"
 
 
 def show(

@@ -123,7 +123,7 @@ def test_sessions_and_functions_and_the_ui(here: Running, monkeypatch: pytest.Mo
     task = here.get("/api/tasks")["items"][0]["task_id"]
     shown = run("open", "--task", task[:8]).strip()
     assert opened == [shown]
-    assert shown == f"{here.server.url}/s/{session['session']}/tasks?task={task}"
+    assert shown == f"{here.server.url}/s/{session['session']}?task={task}"
     assert here.client.get(shown).status_code == 200
 
 

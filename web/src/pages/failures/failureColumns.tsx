@@ -1,16 +1,14 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
-import type { FailureGroup, Outcome } from '../../api/types';
+import type { FailureGroup } from '../../api/types';
 import { count } from '../../base/format';
-import type { Tone } from '../../base/tokens';
+import { outcomeTones } from '../../base/tokens';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
-
-const TONES: Record<Outcome, Tone> = { final: 'bad', retrying: 'waiting', recovered: 'quiet' };
 
 /** What a group and its attempts have in common: what, why and where first. */
 export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Column<FailureRow>[] {
@@ -54,7 +52,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       cell: (row) =>
         isMore(row) ? null : (
           <span className="rs-state" title={isGroup(row) ? t('failures.tasks', tasks(row)) : undefined}>
-            <span className="rs-dot" style={{ background: `var(--rs-tone-${TONES[row.outcome]})` }} />
+            <span className="rs-dot" style={{ background: `var(--rs-tone-${outcomeTones[row.outcome]})` }} />
             <span className="rs-ellipsis">{t(`failures.outcomes.${row.outcome}`)}</span>
           </span>
         ),
