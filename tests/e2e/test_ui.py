@@ -125,7 +125,9 @@ def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -
     page.goto(recorded.url)
     page.get_by_test_id("session-row").filter(has_text=recorded.session).click()
     # Why it took so long is on the page that opens: no click at all.
-    cause = page.locator("[data-testid=why-part] [data-phase=executing]").filter(has_text=re.compile("^[a-z]"))
+    cause = page.locator("[data-testid=why-part] [data-phase=executing]").filter(
+        has_text=re.compile("^[a-z]")
+    )
     name = cause.first.inner_text()
     cause.first.click()
     expect(page).to_have_url(re.compile(r"func_name=.+&sort=-duration_ns"))

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
+import type { CriticalPath } from '../api/criticalPath';
 import { pathCauses, pathParts } from './criticalPath';
 
 const share = { is_driver: false, links: 1, total_ns: 0, share: 0, without_ns: 5 };
 
 it('a function called driver could become faster, the driver cannot', () => {
   const of = { ...share, by_phase: { executing: 5 } };
-  const functions = [
+  const functions: CriticalPath['functions'] = [
     { ...of, name: 'driver', is_driver: true },
     { ...of, name: 'driver' },
   ];
@@ -16,7 +17,7 @@ it('a function called driver could become faster, the driver cannot', () => {
 });
 
 it('functions that ran are causes of their own, what held them up is one for all', () => {
-  const functions = [
+  const functions: CriticalPath['functions'] = [
     { ...share, name: 'load', by_phase: { executing: 30, fetching: 20 } },
     { ...share, name: 'train', by_phase: { executing: 10, fetching: 25, queued: 1 } },
     { ...share, name: 'driver', is_driver: true, by_phase: { executing: 7 } },

@@ -241,8 +241,8 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
 
 def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int) -> Row:
     """How many of the attempts that ``filters`` leave were in flight, and running, in each of so many equal
-    parts of the time from the first one's creation to the last one's end: the mean over the part. And how many
-    failed in it.
+    parts of the time from the first one's creation to the last one's end: the mean over the part. And how
+    many failed in it.
 
     ``begin_ns`` and ``end_ns`` are None where there is none. ``last_ns``: until when what has not ended is in
     flight. Raises BadQuery.
