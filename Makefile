@@ -66,7 +66,7 @@ test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cor
 	$(BIN)/python -m pytest -n 2 tests/unit tests/test_architecture.py
 
 .PHONY: test-long
-test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests with ten times the examples
+test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests with twenty times the examples
 	$(BIN)/python -m pytest $(IN_TWO) -m long tests/e2e tests/integration
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
 

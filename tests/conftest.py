@@ -32,7 +32,7 @@ from tests.recorded import cluster  # noqa: F401 - a fixture
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
-    "rayscope", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "rayscope", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow]
 )
 # What `make test-all` runs: --hypothesis-profile=thorough.
 settings.register_profile("thorough", parent=settings.get_profile("rayscope"), max_examples=400)

@@ -113,6 +113,13 @@ def test_a_fault_in_any_part_leaves_the_users_results_untouched(ran: Ran) -> Non
     assert lab.tracing()["tasks_without_events"] == 0
 
 
+def test_workers_that_exit_while_the_tracer_tells_something_do_not_crash(lab: Lab) -> None:
+    lab.run(WORKLOADS / "leaving.py", str(lab.ray))
+    logs = [path.read_text() for path in lab.ray.glob("session_2*/logs/worker-*")]
+    assert sum("LEAVES True" in text for text in logs) == 3
+    assert [text for text in logs if "*** SIG" in text or "Fatal Python error" in text] == []
+
+
 def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     # So low that a slow machine too makes more calls in a second than there is room for.
     limit = {MAX_SPANS: "3000"}

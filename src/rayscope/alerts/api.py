@@ -17,7 +17,7 @@ from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.cluster.sessions import sql as sessions_sql
 from rayscope.model.metric import Matcher
-from rayscope.server.parameters import ERRORS, CurrentServices, Limit, Session, Text, answer
+from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Limit, Session, Text, answer
 from rayscope.server.push.topics import alert_info
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
@@ -122,7 +122,7 @@ def exported(
     return Response(export(chosen), media_type="application/yaml")
 
 
-@router.post("/api/alerts/test", responses={**ERRORS, 200: {"model": schemas.TestAnswer}})
+@router.post("/api/alerts/test", responses={**BODY_ERRORS, 200: {"model": schemas.TestAnswer}})
 def tested(services: CurrentServices, given: schemas.TestBody) -> Response:
     """Test a rule against the record: when would it have fired? Changes nothing."""
     chosen = services.records.resolve(given.session)
@@ -138,7 +138,7 @@ def tested(services: CurrentServices, given: schemas.TestBody) -> Response:
 @router.post(
     "/api/alerts/silences",
     dependencies=OPERATOR_ONLY,
-    responses={**ERRORS, 200: {"model": schemas.SilenceInfo}},
+    responses={**BODY_ERRORS, 200: {"model": schemas.SilenceInfo}},
 )
 def silence(services: CurrentServices, given: schemas.SilenceBody) -> Response:
     """Mute notifications of matching alerts for a while."""
@@ -158,7 +158,7 @@ def silence(services: CurrentServices, given: schemas.SilenceBody) -> Response:
 @router.delete(
     "/api/alerts/silences/{silence_id}",
     dependencies=OPERATOR_ONLY,
-    responses={**ERRORS, 200: {"model": schemas.SilenceInfo}},
+    responses={**BODY_ERRORS, 200: {"model": schemas.SilenceInfo}},
 )
 def unsilence(services: CurrentServices, silence_id: str) -> Response:
     """End a silence now."""
@@ -167,7 +167,9 @@ def unsilence(services: CurrentServices, silence_id: str) -> Response:
 
 
 @router.post(
-    "/api/alerts/ack", dependencies=OPERATOR_ONLY, responses={**ERRORS, 200: {"model": schemas.AlertInfo}}
+    "/api/alerts/ack",
+    dependencies=OPERATOR_ONLY,
+    responses={**BODY_ERRORS, 200: {"model": schemas.AlertInfo}},
 )
 def acknowledge(services: CurrentServices, given: schemas.AckBody) -> Response:
     """Acknowledge an alert: no reminders are sent until it fires again."""
@@ -179,7 +181,7 @@ def acknowledge(services: CurrentServices, given: schemas.AckBody) -> Response:
 @router.post(
     "/api/alerts/channels/{name}/test",
     dependencies=OPERATOR_ONLY,
-    responses={**ERRORS, 200: {"model": schemas.ChannelTested}},
+    responses={**BODY_ERRORS, 200: {"model": schemas.ChannelTested}},
 )
 def test_channel(services: CurrentServices, name: str) -> Response:
     """Send a test notification through a channel, and wait for the result."""

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
-from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token, settings_from
 from rayscope.cli.serving import running_server
 from rayscope.client.calls import Call
 
@@ -29,8 +29,6 @@ app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_h
 FAILED = 1
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-Session = Annotated[str | None, typer.Option("--session", help="Session (default: the newest).")]
 
 
 class Format(str, Enum):

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import fail, say, visible
-from rayscope.cli.lists import Form, Limit, Seek, Sort, State, given, print_list
+from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, given, print_list
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, Row, last_line, state, text, when
 from rayscope.cli.summary import duration
@@ -38,10 +38,10 @@ def _took(row: Row) -> str:
 
 
 COLUMNS = (
-    text("job_id"),
+    text("entrypoint", long=True),
     state(),
     Column("tasks", lambda row: Text(progress(row.get("tasks") or {}))),
-    text("entrypoint", long=True),
+    text("job_id"),
     Column("took", _took, right=True),
     when("start_ns", "started"),
     text("submission_id"),
@@ -59,6 +59,7 @@ def jobs(
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -69,7 +70,7 @@ def jobs(
         return
     filters = given(state=state, type=kind, q=query)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.jobs(sort=sort, limit=limit or None, **filters), COLUMNS)
+        print_list(form, client.jobs(sort=sort, limit=limit or None, **filters), COLUMNS, wide)
 
 
 @app.command("submit", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})

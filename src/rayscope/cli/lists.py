@@ -1,4 +1,4 @@
-"""``rayscope tasks``, ``actors``, ``nodes``, ``workers`` and ``events``: lists for people and programs."""
+"""``rayscope tasks``, ``actors``, ``nodes``, ``functions`` and so on: lists for people and programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,18 @@ import typer
 from rayscope.cli.api import asking
 from rayscope.cli.console import say
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, Row, last_line, print_rows, size, state, text, when
+from rayscope.cli.printing import (
+    Column,
+    Format,
+    Row,
+    identity,
+    last_line,
+    print_rows,
+    size,
+    state,
+    text,
+    when,
+)
 from rayscope.cli.summary import duration
 from rayscope.client import Rows
 
@@ -27,6 +38,9 @@ Internal = Annotated[
     bool,
     typer.Option("--internal", help="Include Ray internals, such as the JobSupervisor of a submitted job."),
 ]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Show whole IDs and all columns, however wide the table gets.")
+]
 Seek = Annotated[str | None, typer.Option("-q", "--query", help="Search name, address, or ID prefix.")]
 
 
@@ -42,33 +56,33 @@ def used(name: str) -> Any:
 
 _DURATION = Column("duration", lambda row: duration(row.get("duration_ns")), right=True)
 _TASKS = (
-    text("task_id"),
-    state(),
     text("name", long=True),
+    state(),
     _DURATION,
+    identity("task_id"),
     when("created_ns", "created"),
     text("error_summary", "error", long=True),
     text("attempt"),
     text("worker_pid", "pid", right=True),
-    text("node_id"),
+    identity("node_id"),
     text("job_id"),
 )
 _ACTORS = (
-    text("actor_id"),
-    state(),
     text("class_name", "class", long=True),
     text("name", long=True),
+    state(),
+    identity("actor_id"),
     text("num_restarts", "restarts", right=True),
     text("pid", right=True),
     last_line("death_reason", "death reason"),
     when("start_ns", "started"),
-    text("node_id"),
+    identity("node_id"),
     text("job_id"),
 )
 _NODES = (
-    text("node_id"),
-    state(),
     text("node_ip", "ip"),
+    state(),
+    identity("node_id"),
     Column("cpu", used("cpu_percent"), right=True),
     Column("mem", used("mem_percent"), right=True),
     Column("store", used("object_store_percent"), right=True),
@@ -79,15 +93,15 @@ _NODES = (
     when("start_ns", "started"),
 )
 _WORKERS = (
-    text("worker_id"),
-    state(),
-    text("worker_type", "type"),
     text("pid", right=True),
+    text("worker_type", "type"),
+    state(),
+    identity("worker_id"),
     Column("cpu", lambda row: share(row.get("cpu_percent")), right=True),
     Column("memory", lambda row: size(row.get("memory_bytes")), right=True),
     text("exit_type", "exit"),
     last_line("exit_detail", "why"),
-    text("node_id"),
+    identity("node_id"),
     text("job_id"),
 )
 
@@ -108,6 +122,21 @@ _FAILURES = (
     when("last_ns", "last"),
     text("error_type"),
 )
+_FUNCTIONS = (
+    text("func_name", "function", long=True),
+    *(
+        Column(title, lambda row, name=title: f"{row.get(name) or 0:,}", right=True)  # type: ignore[misc]
+        for title in ("attempts", "failed", "running")
+    ),
+    *(
+        Column(title, lambda row, name=name: duration(row.get(name)), right=True)  # type: ignore[misc]
+        for title, name in (
+            *(("p50", "p50_ns"), ("p95", "p95_ns"), ("max", "max_ns")),
+            *(("executing", "duration_ns"), ("waiting", "waiting_ns"), ("total", "total_ns")),
+        )
+    ),
+    text("type"),
+)
 _EVENTS = (
     when("time_ns", "time"),
     state("severity"),
@@ -116,9 +145,9 @@ _EVENTS = (
 )
 
 
-def print_list(form: Format, rows: Rows[Any], columns: Sequence[Column]) -> None:
+def print_list(form: Format, rows: Rows[Any], columns: Sequence[Column], wide: bool = False) -> None:
     """Print the rows of a list, and say how many there are beyond the limit."""
-    number = print_rows(form, rows, columns)
+    number = print_rows(form, rows, columns, wide)
     if rows.total is not None and rows.total > number:
         say(
             f"{number:,} of {rows.total:,}: use a larger --limit to see more, or filters (--help) to "
@@ -144,6 +173,7 @@ def tasks(
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -153,7 +183,7 @@ def tasks(
     filters = given(state=state, job_id=job, node_id=node, worker_id=worker, actor_id=actor, name=name)
     filters |= given(func_name=function, error_type=error_type, q=query)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS)
+        print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS, wide)
 
 
 def actors(
@@ -167,6 +197,7 @@ def actors(
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -176,7 +207,7 @@ def actors(
     filters = given(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
     filters["internal"] = internal
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.actors(sort=sort, limit=limit or None, **filters), _ACTORS)
+        print_list(form, client.actors(sort=sort, limit=limit or None, **filters), _ACTORS, wide)
 
 
 def nodes(
@@ -189,6 +220,7 @@ def nodes(
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -197,7 +229,7 @@ def nodes(
     """List nodes with their utilization."""
     filters = given(state=state, at_least=at_least, q=query)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.nodes(sort=sort, limit=limit or None, **filters), _NODES)
+        print_list(form, client.nodes(sort=sort, limit=limit or None, **filters), _NODES, wide)
 
 
 def workers(
@@ -209,6 +241,7 @@ def workers(
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -218,7 +251,7 @@ def workers(
     filters = given(state=state, job_id=job, node_id=node, q=query)
     filters["internal"] = internal
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS)
+        print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS, wide)
 
 
 def failures(
@@ -229,6 +262,7 @@ def failures(
     function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Max groups.")] = 100,
     form: Form = Format.table,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -238,9 +272,22 @@ def failures(
     filters = given(job_id=job, func_name=function)
     with asking(server, data_dir, token, session) as client:
         found = client.failures(outcome=outcome, limit=limit, **filters)
-    print_rows(form, found["items"], _FAILURES)
+    print_rows(form, found["items"], _FAILURES, wide)
     if found["total"] > len(found["items"]):
         say(f"{len(found['items']):,} of {found['total']:,}: use a larger --limit to see more")
+
+
+def functions(
+    form: Form = Format.table,
+    wide: Wide = False,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """List the 50 functions that executed longest in total."""
+    with asking(server, data_dir, token, session) as client:
+        print_rows(form, client.summary()["functions"], _FUNCTIONS, wide)
 
 
 def events(
@@ -257,6 +304,7 @@ def events(
     query: Seek = None,
     limit: Limit = 100,
     form: Form = Format.table,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -265,4 +313,4 @@ def events(
     """List events, newest first."""
     filters = given(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
     with asking(server, data_dir, token, session) as client:
-        print_list(form, client.events(limit=limit or None, **filters), _EVENTS)
+        print_list(form, client.events(limit=limit or None, **filters), _EVENTS, wide)

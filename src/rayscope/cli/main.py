@@ -6,7 +6,23 @@ from typing import Annotated
 
 import typer
 
-from rayscope.cli import alerts, attach, env, export, jobs, lists, logs, operator, run, serve, sql, start, top
+from rayscope.cli import (
+    alerts,
+    attach,
+    env,
+    export,
+    jobs,
+    lists,
+    logs,
+    operator,
+    run,
+    serve,
+    sessions,
+    sql,
+    start,
+    task,
+    top,
+)
 from rayscope.cli.doctor.command import doctor
 from rayscope.version import __version__
 
@@ -27,14 +43,21 @@ app.command("env")(env.env)
 app.command("serve")(serve.serve)
 app.command("attach")(attach.attach)
 app.command("top")(top.top)
+app.command("open")(sessions.open_ui)
+app.command("sessions")(sessions.sessions)
 app.add_typer(jobs.app, name="jobs")
-for listed in (lists.tasks, lists.actors, lists.nodes, lists.workers, lists.failures, lists.events):
+app.command("task")(task.task)
+for listed in (
+    *(lists.tasks, lists.functions, lists.failures, lists.actors),
+    *(lists.nodes, lists.workers, lists.events),
+):
     app.command(listed.__name__)(listed)
 app.command("logs")(logs.logs)
 app.command("sql")(sql.sql)
 app.command("export")(export.export)
 app.add_typer(alerts.app, name="alerts")
-app.command("operator")(operator.operator)
+app.command("token")(operator.operator)
+app.command("operator", hidden=True)(operator.operator)
 app.command("doctor")(doctor)
 
 

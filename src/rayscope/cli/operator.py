@@ -1,4 +1,4 @@
-"""``rayscope operator``: the token of whoever may act."""
+"""``rayscope token``, once ``operator``: the token of whoever may act."""
 
 from __future__ import annotations
 

@@ -14,10 +14,14 @@ from rayscope.errors import RayscopeError
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
 
+#: The heading of the options that say which server and which session is meant, after those of a command.
+_SERVER = "Server and session"
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", help="Directory for recorded sessions (RAYSCOPE_DATA_DIR; default: ~/.rayscope)."
+        "--data-dir",
+        help="Directory for recorded sessions (RAYSCOPE_DATA_DIR; default: ~/.rayscope).",
+        rich_help_panel=_SERVER,
     ),
 ]
 Host = Annotated[
@@ -25,9 +29,13 @@ Host = Annotated[
     typer.Option(
         "--host",
         help="Address to bind (RAYSCOPE_HOST; default: 127.0.0.1). Any other address requires a token.",
+        rich_help_panel=_SERVER,
     ),
 ]
-Port = Annotated[int | None, typer.Option("--port", help="Port to bind (RAYSCOPE_PORT; default: 8700).")]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", help="Port to bind (RAYSCOPE_PORT; default: 8700).", rich_help_panel=_SERVER),
+]
 Token = Annotated[
     str | None,
     typer.Option(
@@ -36,10 +44,16 @@ Token = Annotated[
         help="API token, read from a file (RAYSCOPE_TOKEN_FILE; RAYSCOPE_TOKEN holds the token itself). "
         "Without @, everyone who can list processes on this machine sees the token.",
         show_default=False,
+        rich_help_panel=_SERVER,
     ),
 ]
 GenerateToken = Annotated[
-    bool, typer.Option("--generate-token", help="Generate a token, print it, and require it from clients.")
+    bool,
+    typer.Option(
+        "--generate-token",
+        help="Generate a token, print it, and require it from clients.",
+        rich_help_panel=_SERVER,
+    ),
 ]
 NoTrace = Annotated[
     bool,
@@ -67,10 +81,14 @@ ServerUrl = Annotated[
     typer.Option(
         "--server",
         help="URL of the server, or its ingest URL as printed by `rayscope env` on the server's machine.",
+        rich_help_panel=_SERVER,
     ),
 ]
 
-Session = Annotated[str | None, typer.Option("--session", help="Session (default: the newest).")]
+Session = Annotated[
+    str | None,
+    typer.Option("--session", help="Session (default: the newest).", rich_help_panel=_SERVER),
+]
 
 
 def settings_from(

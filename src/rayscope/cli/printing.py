@@ -18,6 +18,8 @@ from rayscope.cli.console import print_json, shown, stdout, visible
 
 #: Letters of a line where nobody looks at a terminal, of long texts at least and at most, between columns.
 _PIPED, _NARROW, _WIDE, _GAP = 200, 16, 80, 2
+#: Letters of a line that may be as long as its columns need.
+_UNLIMITED = 10_000
 _GOOD = frozenset({"FINISHED", "SUCCEEDED", "ALIVE", "CREATED", "RUNNING", "INFO", "live"})
 _BAD = frozenset({"FAILED", "DEAD", "ERROR", "STOPPED", "REMOVED", "unreadable"})
 
@@ -33,12 +35,13 @@ class Format(str, Enum):
 
 
 class Column(NamedTuple):
-    """A column of a table. ``long``: texts that may be cut; ``right``: numbers."""
+    """A column of a table. ``long``: texts that may be cut; ``right``: numbers; ``is_id``: shown short."""
 
     title: str
     value: Callable[[Row], str | Text]
     long: bool = False
     right: bool = False
+    is_id: bool = False
 
 
 def text(name: str, title: str | None = None, *, long: bool = False, right: bool = False) -> Column:
@@ -49,6 +52,21 @@ def text(name: str, title: str | None = None, *, long: bool = False, right: bool
         return "" if found is None else shown(str(found))
 
     return Column(title or name.removesuffix("_id"), value, long, right)
+
+
+def identity(name: str) -> Column:
+    """A column of ids."""
+    return text(name)._replace(is_id=True)
+
+
+def short_id(whole: str) -> str:
+    """The part of an id that tells it from its neighbours, as the UI shows it and every command takes it.
+
+    Ray's task ids begin with random bytes, but an actor's creation task with ff's: then the end is shown.
+    """
+    if len(whole) <= 12:
+        return whole
+    return f"…{whole[-12:]}" if whole.startswith("ffffffff") else whole[:8]
 
 
 def last_line(name: str, title: str) -> Column:
@@ -99,8 +117,11 @@ def size(number: float | None) -> str:
     return f"{number:.3g} TB"
 
 
-def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column]) -> int:
-    """Print rows: all their fields, or as a table those that fit beside each other; how many there were."""
+def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column], wide: bool = False) -> int:
+    """Print rows: all their fields, or as a table those that fit beside each other; how many there were.
+
+    ``wide``: a table of all columns, with whole ids, however long its lines are.
+    """
     found = list(rows)
     if form is Format.json:
         print_json(found)
@@ -108,10 +129,10 @@ def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column]) -> 
         names = list(dict.fromkeys(name for row in found for name in row))
         _csv(names, ([row.get(name) for name in names] for row in found))
     else:
-        console = stdout()
-        if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = stdout(_UNLIMITED) if wide else stdout()
+        if not (wide or console.is_terminal or "COLUMNS" in os.environ):
             console = stdout(_PIPED)
-        console.print(_table(found, columns, console.width))
+        console.print(_table(found, columns, console.width, wide))
     return len(found)
 
 
@@ -147,12 +168,14 @@ def _cell(value: Any) -> Any:
     return ("'" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else "") + visible(value)
 
 
-def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
+def _table(rows: Sequence[Row], columns: Sequence[Column], width: int, whole: bool) -> Table:
     """As many of the columns, which are in the order of their worth, as fit."""
     kept: list[tuple[Column, list[str | Text], int, int]] = []
     left = width
     for column in columns:
         values = [column.value(row) for row in rows]
+        if column.is_id and not whole:
+            values = [short_id(str(value)) for value in values]
         if kept and rows and not any(len(value) for value in values):
             continue  # nothing is known of it
         natural = max([len(column.title), *(len(value) for value in values)])
@@ -161,7 +184,7 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
         if kept and needed > left:
             continue
         left -= needed
-        kept.append((column, values, least, min(natural, _WIDE) if column.long else natural))
+        kept.append((column, values, least, min(natural, _WIDE) if column.long and not whole else natural))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column, _, least, natural in kept:
         wide = min(natural, least + max(0, left))

@@ -10,7 +10,7 @@ import typer
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, warn
-from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token, settings_from
 from rayscope.cli.printing import Format, print_grid
 from rayscope.cli.serving import running_server
 
@@ -23,7 +23,7 @@ SQL_ERROR = 1
 
 def sql(
     query: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, or - to read it from stdin.")],
-    session: Annotated[str | None, typer.Option("--session", help="Session (default: the newest).")] = None,
+    session: Session = None,
     form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.table,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Max rows.")] = 1000,
     data_dir: DataDir = None,

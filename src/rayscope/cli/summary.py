@@ -34,9 +34,13 @@ def duration(ns: int | None) -> str:
     return f"{ns} ns"
 
 
+def _number(count: int, one: str, several: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
 def session_url(url: str, session: str) -> str:
-    """Where the UI shows a session."""
-    return f"{url.rstrip('/')}/s/{session}"
+    """Where the UI shows a session at a glance."""
+    return f"{url.rstrip('/')}/s/{session}/overview"
 
 
 def show(
@@ -67,9 +71,9 @@ def show(
 
 def _states(summary: Mapping[str, Any]) -> Text:
     tasks, attempts = summary.get("tasks") or 0, summary.get("attempts") or 0
-    line = Text(f"{tasks:,} task{'' if tasks == 1 else 's'}", style="bold")
+    line = Text(_number(tasks, "task"), style="bold")
     if attempts != tasks:
-        line.append(f" in {attempts:,} attempts", style="not bold")
+        line.append(f" in {_number(attempts, 'attempt')}", style="not bold")
     separator = ": "
     for state, count in sorted((summary.get("states") or {}).items(), key=lambda item: -item[1]):
         line.append(separator, style="not bold")
@@ -162,7 +166,7 @@ def _shorten(line: str) -> str:
 def _losses(summary: Mapping[str, Any]) -> Text:
     dropped = summary.get("dropped") or {}
     losses = [
-        f"{one['count']:,} profile spans beyond Ray's limit per task (no tasks are affected)"
+        f"{_number(one['count'], 'profile span')} beyond Ray's limit per task (no tasks are affected)"
         if one["reason"] == "profile_events_dropped"
         else f"{one['count']:,} by {one['source']} ({one['reason']})"
         for one in dropped.get("by") or []
@@ -171,14 +175,14 @@ def _losses(summary: Mapping[str, Any]) -> Text:
     if dropped.get("total") and not losses:
         losses.append(f"{dropped['total']:,}")
     if dropped.get("unresolved_attempts"):
-        losses.append(f"the definition of {dropped['unresolved_attempts']:,} attempts never arrived")
+        losses.append(f"the definition of {_number(dropped['unresolved_attempts'], 'attempt')} never arrived")
     if dropped.get("starts_lost"):
         losses.append(
-            f"the start of {dropped['starts_lost']:,} attempts (their workers died before reporting it)"
+            f"the start of {_number(dropped['starts_lost'], 'attempt')} (the worker died before reporting it)"
         )
     rejected = (summary.get("ingest") or {}).get("rejected_batches") or 0
     if rejected:
-        losses.append(f"{rejected:,} batches could not be read (moved to rejected/)")
+        losses.append(f"{_number(rejected, 'batch', 'batches')} could not be read (moved to rejected/)")
     without = (summary.get("tracing") or {}).get("tasks_without_events") or 0
     lines = []
     if losses:
@@ -194,6 +198,6 @@ def _without_events(count: int, summary: Mapping[str, Any]) -> str:
     classes = [one["class_name"] for one in summary["tracing"]["without_events"] if one["class_name"]]
     of = f" (methods of {', '.join(classes)})" if classes else ""
     return (
-        f"at least {count:,} task{'' if count == 1 else 's'}{of} without events. Your code or a library "
+        f"at least {_number(count, 'task')}{of} without events. Your code or a library "
         "sets enable_task_events=False."
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx
 import msgspec
 
 from rayscope.client.api import Api
@@ -18,7 +18,9 @@ from rayscope.errors import RayscopeError
 from rayscope.files import replacing
 from rayscope.version import __version__
 
+# httpx is loaded where it is used: `rayscope --help` starts in half the time without it.
 if TYPE_CHECKING:
+    import httpx
     from ray.job_submission import JobSubmissionClient
     from typing_extensions import Unpack
 
@@ -90,6 +92,8 @@ class _Http(Api):
     @contextlib.contextmanager
     def _explain_errors(self, call: Call[Any]) -> Iterator[None]:
         """Turns what httpx raises into RayscopeError."""
+        import httpx
+
         try:
             yield
         except httpx.TimeoutException as error:
@@ -121,7 +125,7 @@ class _Http(Api):
             status=status,
         )
         try:
-            body = {} if status == httpx.codes.NO_CONTENT else msgspec.json.decode(response.content)
+            body = {} if status == HTTPStatus.NO_CONTENT else msgspec.json.decode(response.content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise odd from None
         if not isinstance(body, dict):
@@ -139,7 +143,7 @@ class _Http(Api):
             remedy = "Pass the server's token with RAYSCOPE_TOKEN, --token @FILE, or Client(token=…)."
         elif code == "needs_operator":
             remedy = (
-                "Pass it with RAYSCOPE_OPERATOR or Client(operator_token=…). Run `rayscope operator` on "
+                "Pass it with RAYSCOPE_OPERATOR or Client(operator_token=…). Run `rayscope token` on "
                 "the server to get it."
             )
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
@@ -152,6 +156,8 @@ class Client(_Http, SyncCaller):
     """A client of a Rayscope server. Thread-safe; a context manager. See docs/reference/client.md."""
 
     def _connect(self, **options: Any) -> None:
+        import httpx
+
         self._client = httpx.Client(**options)
 
     def close(self) -> None:
@@ -213,6 +219,8 @@ class AsyncClient(_Http, AsyncCaller):
     """As :class:`Client`, for asyncio: methods are awaited, lists are for ``async for``."""
 
     def _connect(self, **options: Any) -> None:
+        import httpx
+
         self._client = httpx.AsyncClient(**options)
 
     async def close(self) -> None:

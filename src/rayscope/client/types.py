@@ -32,7 +32,7 @@ class AckInfo(TypedDict):
 
 
 class ActivityAnswer(TypedDict):
-    """How many attempts were in flight and running in equal parts of the session's time."""
+    """How many attempts were in flight, ran, and failed in equal parts of the session's time."""
 
     session: str
     begin_ns: int | None
@@ -40,6 +40,7 @@ class ActivityAnswer(TypedDict):
     bucket_ns: int | None
     in_flight: list[float]
     running: list[float]
+    failed: list[int]
 
 
 class Actor(TypedDict):

@@ -50,6 +50,8 @@ def program_ended(
 
     ``began_ns``: when it was started. ``cluster_is_gone``: it took its cluster along.
     """
+    # A session that ends only later could not be heard of again until then.
+    ended_ns = min(ended_ns, time.time_ns())
     services.writer.flush(_END_S)
     session = services.records.resolve(session)
     jobs = services.records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))

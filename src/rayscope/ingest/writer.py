@@ -19,6 +19,7 @@ from typing import Protocol
 import duckdb
 
 from rayscope.model import AgentReport, RecordBatch
+from rayscope.model.long_texts import MAX_CHARS, cut_long_texts
 from rayscope.ray.events import batch as events_batch
 from rayscope.ray.events.batch import Format, MalformedBatch, ParsedBatch
 from rayscope.storage.catalog import Catalog, Retention
@@ -394,6 +395,7 @@ class Writer:
     def _take_in(self, item: _Queued, now: float) -> frozenset[str]:
         """Merge what waits; returns the sessions. Raises what may pass: merging it again does no harm."""
         if item.records is not None:
+            cut_long_texts(item.records)
             try:
                 self._merge(item.records, item.recording, now)
             except StoreError as error:
@@ -431,6 +433,8 @@ class Writer:
     def _merge_parsed(self, parsed: ParsedBatch, now: float, *, look: bool) -> frozenset[str]:
         batches, invalid = parsed.convert(look=look)
         for batch in batches:
+            if parsed.longest > MAX_CHARS:
+                cut_long_texts(batch)
             self._merge(batch, "events", now)
             if parsed.format is Format.JSON:
                 self._note_json(batch.session, parsed.node_id)

@@ -14,7 +14,7 @@ from rayscope.metrics.dashboards import NAME, StoredChart, StoredDashboard, Stor
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
-from rayscope.server.parameters import ERRORS, CurrentServices, Nanoseconds, Session, answer
+from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Nanoseconds, Session, answer
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.storage.errors import BadQuery
@@ -104,7 +104,7 @@ def one(services: CurrentServices, name: Name) -> Response:
 @router.put(
     "/api/dashboards/{name}",
     dependencies=OPERATOR_ONLY,
-    responses={**ERRORS, 200: {"model": query_schemas.Dashboard}},
+    responses={**BODY_ERRORS, 200: {"model": query_schemas.Dashboard}},
 )
 def put(services: CurrentServices, name: Name, given: query_schemas.DashboardGiven) -> Response:
     """Create or replace a dashboard. Every expression must be valid."""
@@ -115,7 +115,7 @@ def put(services: CurrentServices, name: Name, given: query_schemas.DashboardGiv
     return answer(services.dashboards.put(name, kept))
 
 
-@router.delete("/api/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204, responses=ERRORS)
+@router.delete("/api/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204, responses=BODY_ERRORS)
 def delete(services: CurrentServices, name: Name) -> Response:
     """Delete a dashboard."""
     services.dashboards.delete(name)

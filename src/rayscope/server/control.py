@@ -7,7 +7,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from rayscope.server import schemas
-from rayscope.server.parameters import ERRORS, CurrentServices, answer, error
+from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer, error
 from rayscope.server.security import COOKIE, cookie_value, matches
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.user_sql import run as user_sql_run
@@ -53,14 +53,14 @@ def login(services: CurrentServices, given: Login) -> Response:
 @router.post(
     "/api/clusters",
     dependencies=OPERATOR_ONLY,
-    responses={**ERRORS, 200: {"model": schemas.Attached}, 502: {"model": schemas.ErrorAnswer}},
+    responses={**BODY_ERRORS, 200: {"model": schemas.Attached}, 502: {"model": schemas.ErrorAnswer}},
 )
 def attach(services: CurrentServices, cluster: Cluster) -> Response:
     """Start recording snapshots of a running cluster."""
     return answer({"session": services.clusters.attach(cluster.address, cluster.ray_token)})
 
 
-@router.post("/api/sql", responses={**ERRORS, 200: {"model": schemas.SqlAnswer}})
+@router.post("/api/sql", responses={**BODY_ERRORS, 200: {"model": schemas.SqlAnswer}})
 def run_sql(services: CurrentServices, question: SqlQuestion) -> Response:
     """Run one SELECT over a session's views."""
     chosen = services.records.resolve(question.session)

@@ -81,6 +81,8 @@ Filters = Annotated[TaskFilters, Depends(_task_filters)]
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
 }
+#: The same of what takes a body, which can be too large.
+BODY_ERRORS: dict[int | str, dict[str, Any]] = {**ERRORS, 413: {"model": schemas.ErrorAnswer}}
 
 
 def answer(value: Any, status: int = 200) -> Response:

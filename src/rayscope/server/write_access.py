@@ -15,11 +15,11 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from rayscope.errors import RayscopeError
-from rayscope.server.parameters import ERRORS, CurrentServices, error
+from rayscope.server.parameters import BODY_ERRORS, CurrentServices, error
 from rayscope.server.security import matches
 
 HEADER = "X-Rayscope-Operator"
-_REMEDY = f"Run `rayscope operator` on the server to get it, and send it as the header {HEADER}."
+_REMEDY = f"Run `rayscope token` on the server to get it, and send it as the header {HEADER}."
 
 
 class NotOperator(RayscopeError):
@@ -50,7 +50,7 @@ OPERATOR_ONLY = [Depends(_check)]
 router = APIRouter()
 
 
-@router.post("/api/operator", status_code=204, responses=ERRORS)
+@router.post("/api/operator", status_code=204, responses=BODY_ERRORS)
 def operator(services: CurrentServices, given: OperatorLogin) -> Response:
     """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
     if not matches(given.token, services.operator_token):

@@ -111,7 +111,6 @@ class Returns:
     def tell(self, task: Task) -> None:
         """They are all, and of ``task``; its arguments are told along with them."""
         spend()
-        event = state.core.profile_event(b"rayscope.returned")
         fetched, task.fetched = task.fetched, None
         cpu_ns = task.cpu_ns()
         if self.number == 1 and cpu_ns is not None:  # nearly every task: put together without an encoder
@@ -119,7 +118,9 @@ class Returns:
             if fetched is not None:
                 ids, sizes = b2a_base64(fetched.objects, newline=False), str(fetched.sizes).encode()
                 given = b',"o":"%b","f":%b,"h":%d' % (ids, sizes, fetched.at_ns)
-            event.set_extra_data(b'{"s":[%d],"k":%d,"u":%d%b}' % (self.sum, self.begin_ns, cpu_ns, given))
+            _give(
+                b"rayscope.returned", b'{"s":[%d],"k":%d,"u":%d%b}' % (self.sum, self.begin_ns, cpu_ns, given)
+            )
             return
         told: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
         if cpu_ns is not None:
@@ -129,7 +130,7 @@ class Returns:
         if fetched is not None:
             told["o"] = base64.b64encode(fetched.objects).decode()
             told["f"], told["h"] = fetched.sizes, fetched.at_ns
-        _send(event, told, None if task.thread else task)
+        _send(b"rayscope.returned", told, None if task.thread else task)
 
 
 class Call:
@@ -219,7 +220,7 @@ def off(where: str, error: BaseException) -> None:
     try:
         log.warning("Rayscope's tracer has switched itself off in this process: %s", reason, exc_info=error)
         if connected:
-            _send(state.core.profile_event(b"rayscope.tracer"), {"off": reason[:500]})
+            _send(b"rayscope.tracer", {"off": reason[:500]})
     except Exception:
         log.debug("and it could not say so", exc_info=True)
 
@@ -261,7 +262,7 @@ def _announce() -> None:
 
     def say() -> None:
         if state.connected:
-            _send(core.profile_event(b"rayscope.tracer"), told)
+            _send(b"rayscope.tracer", told)
 
     if state.worker.global_worker.mode == 0:  # Ray's SCRIPT_MODE
         state.driver = Task(_DRIVER + core.get_current_job_id().binary(), 0, 0)
@@ -274,11 +275,20 @@ def _announce() -> None:
         say()
 
 
-def _send(event: Any, told: dict[str, Any], task: Task | None = None) -> None:
-    """Fill a profile event. Ray takes its end and keeps it when its last reference goes: after this."""
+def _send(name: bytes, told: dict[str, Any], task: Task | None = None) -> None:
+    """Tell it in a profile event."""
     if task is not None:
         told["t"], told["a"] = task.id.hex(), task.attempt
-    event.set_extra_data(_encode(told).encode())
+    _give(name, _encode(told).encode())
+
+
+def _give(name: bytes, told: bytes) -> None:
+    """Make a profile event and let go of it: Ray keeps it when its last reference goes.
+
+    The event points into Ray's core worker. One that outlives it crashes the process, and a worker that exits
+    destroys it while other threads run: so an event is made when all that it tells is ready.
+    """
+    state.core.profile_event(name).set_extra_data(told)
 
 
 def spend(cost: int = 1) -> bool:
@@ -334,12 +344,11 @@ def arguments(callee: bytes, ids: bytes, count: int) -> None:
         now = time.time_ns()
         _add_up(task, "rayscope.arguments", count, 0, now, now)
         return
-    event = state.core.profile_event(b"rayscope.arguments")
     if known:  # nearly every call: put together without an encoder
         given = b2a_base64(ids, newline=False)
-        event.set_extra_data(b'{"c":"%b","o":"%b"}' % (callee.hex().encode(), given))
+        _give(b"rayscope.arguments", b'{"c":"%b","o":"%b"}' % (callee.hex().encode(), given))
     else:
-        _send(event, {"c": callee.hex(), **objects(ids, count)}, task)
+        _send(b"rayscope.arguments", {"c": callee.hex(), **objects(ids, count)}, task)
 
 
 def called(caller: bytes, callee: bytes) -> None:
@@ -359,7 +368,7 @@ def tell_calls() -> None:
     for at in range(0, len(calls), MAX_CALLS):
         state.used += 1
         pairs = b"".join(calls[at : at + MAX_CALLS])
-        _send(state.core.profile_event(b"rayscope.callers"), {"d": base64.b64encode(pairs).decode()})
+        _send(b"rayscope.callers", {"d": base64.b64encode(pairs).decode()})
 
 
 def received(task: Task, ids: bytes, sizes: list[int]) -> None:
@@ -379,7 +388,7 @@ def tell_fetched(task: Task) -> None:
         spend()
         told = objects(fetched.objects, len(fetched.sizes), fetched.sizes)
         told["k"] = fetched.at_ns
-        _send(state.core.profile_event(b"rayscope.fetched"), told, task)
+        _send(b"rayscope.fetched", told, task)
 
 
 def end(call: Call, told: dict[str, Any]) -> None:
@@ -389,14 +398,14 @@ def end(call: Call, told: dict[str, Any]) -> None:
         _add_up(call.task, call.name, call.count, sum(call.sizes or ()), call.begin_ns, time.time_ns())
         return
     told["k"] = call.begin_ns
-    _send(state.core.profile_event(call.name.encode()), told, None if call.known else call.task)
+    _send(call.name.encode(), told, None if call.known else call.task)
 
 
 def tell(name: str, told: dict[str, Any], count: int = 0, size: int = 0) -> None:
     """Something that takes no time. Beyond the budget only ``count`` and ``size`` are summed up."""
     task, known = _owner()
     if spend(1 + count // _OBJECTS_AN_EVENT):
-        _send(state.core.profile_event(name.encode()), told, None if known else task)
+        _send(name.encode(), told, None if known else task)
     else:
         now = time.time_ns()
         _add_up(task, name, count, size, now, now)
@@ -428,7 +437,7 @@ def flush(of: Task | None = None) -> None:
         if task is None:
             told["w"] = 1
         state.used += 1
-        _send(state.core.profile_event(b"rayscope.sum"), told, task)
+        _send(b"rayscope.sum", told, task)
 
 
 def started(call: Call) -> None:
@@ -482,7 +491,7 @@ def _look() -> None:
             break
         call.told = True
         if key in state.open:
-            _send(state.core.profile_event(b"rayscope.blocked"), told, call.task)
+            _send(b"rayscope.blocked", told, call.task)
     if state.calls:
         tell_calls()
     if state.sums and int(time.monotonic()) != state.second:

@@ -89,6 +89,7 @@ def install() -> None:
         (worker, "disconnect", _disconnect),
         (profiling, "profile", _profile),
         (_raylet, "asyncio", _asyncio),
+        (_raylet, "_call_actor_shutdown", _worker_exits),
     ):
         original = getattr(owner, name, None)
         if original is None:
@@ -303,13 +304,26 @@ def _end_task(task: Task) -> None:
         emit.flush(task)
 
 
+def _worker_exits(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Ray calls this in every worker that exits by itself, while its core worker lives."""
+
+    @functools.wraps(original)
+    def _call_actor_shutdown() -> Any:
+        try:
+            return original()
+        finally:
+            emit.close()
+
+    return _call_actor_shutdown
+
+
 def _main_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def main_loop(self: Any) -> Any:
         try:
             return original(self)
         finally:
-            emit.close()  # it ends when Ray's worker is gone
+            emit.close()  # Ray's worker is gone, if it went any other way
 
     return main_loop
 

@@ -114,7 +114,17 @@ def test_losses_are_told() -> None:
     assert "7 by node abc (buffer full)" in text
     assert "the definition of 2 attempts never arrived" in text
     assert "the start of 3 attempts" in text
-    assert "1 batches could not be read" in text
+    assert "1 batch could not be read" in text
+    one = {
+        "unresolved_attempts": 1,
+        "starts_lost": 1,
+        "by": [{"reason": "profile_events_dropped", "count": 1}],
+    }
+    text = " ".join(_shown({**SUMMARY, "tasks": 1, "attempts": 1, "dropped": one}).replace("│", "").split())
+    assert "1 task: " in text
+    assert "1 profile span beyond" in text
+    assert "definition of 1 attempt never" in text
+    assert "start of 1 attempt (the" in text
     assert "Nothing dropped" not in text
 
 

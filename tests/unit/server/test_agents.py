@@ -156,6 +156,9 @@ def test_a_loss_is_told_once_with_its_kind_and_times(
     assert fresh.server.services.writer._put == put
     tell(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
     assert fresh.server.services.writer._put == put + 1
+    # What is lost does not wait to be sent.
+    agent = fresh.get("/api/recording")["nodes"][0]["agent"]
+    assert (agent["received"], agent["sent"], agent["lost"], agent["waiting"]) == (100, 90, 4, 6)
 
 
 def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(

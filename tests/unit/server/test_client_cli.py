@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 
 from rayscope.cli.log_lines import for_terminal
 from rayscope.cli.main import app
+from rayscope.cli.printing import short_id
 from rayscope.cli.top import take_look
 from rayscope.cli.top_view import SORTS, Look, bar, picture
 from rayscope.client import Client
@@ -61,20 +62,69 @@ def test_each_list_has_the_rows_of_the_api_in_each_format(here: Running, kind: s
     result = runner.invoke(app, [kind, "--limit", "1"])
     assert (f"1 of {told['total']:,}" in result.stderr) == (told["total"] > 1)
     assert "\x1b" not in result.stdout
-    shown = told["items"][0][identity] if kind != "events" else told["items"][0]["event"]
+    shown = short_id(told["items"][0][identity]) if kind != "events" else told["items"][0]["event"]
     assert shown in result.stdout
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_tables_fit_and_ids_stay_whole(here: Running, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def test_tables_fit_and_ids_are_whole_where_they_are_wide(
+    here: Running, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     for kind in ("tasks", "actors", "nodes", "workers", "jobs", "events"):
         lines = run(kind, "--limit", "20").splitlines()
         assert max(map(len, lines)) <= width
         if kind != "events":
             identity = here.get(f"/api/{kind}", limit=1)["items"][0][f"{kind[:-1]}_id"]
-            assert identity in lines[1]
+            assert short_id(identity) in lines[1]
+            wide = run(kind, "--limit", "20", "--wide").splitlines()
+            assert identity in wide[1]
+            assert "job" in wide[0].split() or kind == "nodes"  # the last column
+            assert "…" not in "".join(wide)
         assert "…" not in lines[0]
+
+
+@pytest.mark.parametrize("kind", ["actors", "nodes", "workers"])
+def test_an_id_is_taken_by_how_it_begins(here: Running, kind: str) -> None:
+    field = f"{kind[:-1]}_id"
+    whole = here.get(f"/api/{kind}", limit=1)["items"][0][field]
+    begin = short_id(whole)
+    assert here.get(f"/api/{kind}/{begin}")[field] == whole
+    for asked, filters in ((f"/api/{kind}", {field: begin}), ("/api/tasks", {field: begin})):
+        if asked != "/api/nodes":
+            rows = here.get(asked, **filters)["items"]
+            assert rows == here.get(asked, **{**filters, field: whole})["items"]
+    assert here.error(here.client.get(f"/api/{kind}/{begin[:3]}"), 404)
+
+
+def test_one_task_in_full(here: Running) -> None:
+    failed = here.get("/api/tasks", state="FAILED")["items"][0]
+    text = run("task", failed["task_id"][:8])
+    task = here.get(f"/api/tasks/{failed['task_id']}")
+    assert failed["task_id"] in text
+    assert failed["name"] in text
+    assert task["attempts"][-1]["error"]["message"].splitlines()[-1][:40] in text
+    assert f"rayscope logs --task {failed['task_id']}" in text
+    assert json.loads(run("task", failed["task_id"], "--json"))["task_id"] == failed["task_id"]
+    assert "first 4" in run("task", "nope", code=2)
+
+
+def test_sessions_and_functions_and_the_ui(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    (session,) = here.get("/api/sessions")["items"]
+    assert session["session"] in run("sessions")
+    assert json.loads(run("sessions", "--format", "json")) == [session]
+    functions = here.get("/api/summary")["functions"]
+    assert [row["func_name"] for row in json.loads(run("functions", "--format", "json"))] == [
+        row["func_name"] for row in functions
+    ]
+    assert functions[0]["func_name"] in run("functions")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: not opened.append(url))
+    task = here.get("/api/tasks")["items"][0]["task_id"]
+    shown = run("open", "--task", task[:8]).strip()
+    assert opened == [shown]
+    assert shown == f"{here.server.url}/s/{session['session']}?task={task}"
+    assert here.client.get(shown).status_code == 200
 
 
 def test_filters_are_those_of_the_api(here: Running) -> None:

@@ -88,3 +88,16 @@ def test_tasks_whose_events_are_switched_off_are_counted_by_class(fresh: Running
             {"class_name": "Replica", "tasks": 3},
             {"class_name": None, "tasks": 1},
         ]
+
+
+def test_what_begins_several_ids_is_refused_and_a_whole_id_is_not(fresh: Running) -> None:
+    story = Story()
+    story.task("work", 0, 1, 2)
+    for last in "abc":
+        story.entity("node", "12345678" + last * 48, 0)
+    fresh.record(story)
+    assert "Several node IDs" in fresh.error(fresh.client.get("/api/nodes/12345678"), 400)["message"]
+    assert fresh.get("/api/nodes/12345678b")["node_id"] == "12345678" + "b" * 48
+    assert fresh.get("/api/nodes", node_id="12345678")["total"] == 3
+    assert fresh.get("/api/nodes", node_id="12345678a,12345678c")["total"] == 2
+    fresh.error(fresh.client.get("/api/nodes/123"), 404)  # too short to mean one

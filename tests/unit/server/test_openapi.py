@@ -16,6 +16,8 @@ from hypothesis import settings
 
 from rayscope.server.runner import Server
 
+CONFIG = Path(__file__).parents[2] / "schemathesis.toml"
+
 
 @pytest.mark.timeout(1800)
 def test_every_answer_is_as_described(
@@ -28,16 +30,12 @@ def test_every_answer_is_as_described(
     assert server.services.writer.flush()
     # It takes a second of CPU to build, and Schemathesis waits 10 s for it.
     httpx.get(f"{server.url}/openapi.json", timeout=60).raise_for_status()
-    command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/openapi.json"]
+    command = [str(Path(sys.executable).with_name("schemathesis")), f"--config-file={CONFIG}"]
+    command += ["run", f"{server.url}/openapi.json"]
     examples = settings().max_examples
     # Walking all that the description forbids takes a minute: `make test-long` does it.
     phases = ["--phases=fuzzing"] if examples < 400 else []
-    command += [f"--max-examples={examples // 10}", *phases]
-    command += ["--seed=1", "--generation-database=none", "--no-color"]
-    # Which names one can sort by, and what is a SELECT, no schema says.
-    command += ["--exclude-checks=positive_data_acceptance"]
-    # Attaching would try to reach made-up addresses, each to its timeout; a wrong token waits.
-    command += ["--exclude-path=/api/clusters", "--exclude-path=/api/operator", "--exclude-path=/api/login"]
+    command += [f"--max-examples={examples // 5}", *phases]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     print(done.stdout)
     assert done.returncode == 0, done.stdout[-6000:]

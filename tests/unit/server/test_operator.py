@@ -52,7 +52,7 @@ def test_only_the_token_of_the_data_directory_lets_act(client: Client, tmp_path:
     for headers in ({}, {HEADER: ""}, {HEADER: "x" * 24}):
         refused = client.post("/act", headers=headers)
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "needs_operator")
-        assert "rayscope operator" in refused.json()["error"]["remedy"]
+        assert "rayscope token" in refused.json()["error"]["remedy"]
     assert client.post("/act", headers={HEADER: operator_token(tmp_path)}).json() == "done"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx
+import pytest
 from tests.story import JOB, SESSION, Story, at
 
 from rayscope.cli.api import Api
@@ -52,5 +54,31 @@ def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> No
     later.task("more", 100, 110, task_id="7" * 48)
     fresh.record(later)
     assert {one["state"] for one in fresh.get("/api/nodes")["items"]} == {"ALIVE"}
+    (session,) = fresh.get("/api/sessions")["items"]
+    assert session["state"] == "live"
+
+
+def test_no_program_ends_later_than_now(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that is ahead, or somebody who makes up an end, must not keep a session ended for good."""
+    monkeypatch.setattr("rayscope.ingest.writer._STRAGGLERS_NS", 0)
+    story = Story()
+    story.task("ran", 0, 10)
+    fresh.record(story)
+    url = program_end_url(fresh.server.ingest_url)
+    with Api(fresh.server.url) as api:
+        api.tell_program_end(
+            url,
+            session=SESSION,
+            pid=PID,
+            began_ns=at(0),
+            ended_ns=2**62,
+            exit_code=0,
+            cluster_is_gone=True,
+        )
+    (ran,) = fresh.get("/api/tasks")["items"]
+    assert ran["end_ns"] <= time.time_ns()
+    later = Story()
+    later.task("more", 100, 110, task_id="7" * 48)
+    fresh.record(later)
     (session,) = fresh.get("/api/sessions")["items"]
     assert session["state"] == "live"

@@ -158,12 +158,13 @@ def test_without_a_time_it_is_now_or_when_the_last_was_in_flight(
 def test_activity_is_the_mean_over_each_part(fresh: Any) -> None:
     story = Story()
     story.task("a", 0, 25, 100)
-    story.task("b", 50, 50, 75)
+    story.task("b", 50, 50, 75, failed=True)
     fresh.record(story)
     told = fresh.get("/api/flow/activity", buckets=4)
     assert (told["begin_ns"], told["end_ns"], told["bucket_ns"]) == (at(0), at(100), 25_000_000)
     assert told["in_flight"] == [1, 1, 2, 1]
     assert told["running"] == [0, 1, 2, 1]
+    assert told["failed"] == [0, 0, 0, 1]
     assert fresh.get("/api/flow/activity", buckets=8, func_name="b")["running"] == [1] * 8
     assert fresh.get("/api/flow/activity", func_name="none")["in_flight"] == []
     fresh.error(fresh.client.get("/api/flow/activity", params={"buckets": 5000}), 422)

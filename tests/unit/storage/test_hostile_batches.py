@@ -13,7 +13,8 @@ import pytest
 
 from rayscope.ingest import writer
 from rayscope.ingest.writer import Writer
-from rayscope.model import RecordBatch
+from rayscope.model import Annotation, Attempt, Entity, RecordBatch, Span, TaskError
+from rayscope.model.long_texts import CUT, MAX_CHARS, cut_long_texts
 from rayscope.ray.events.batch import Format, MalformedBatch
 from rayscope.ray.events.from_json import ParsedBatch
 from rayscope.storage.catalog import Catalog, Retention
@@ -218,3 +219,68 @@ def test_an_event_of_no_session_costs_itself_alone(
     assert made.rejected == made.spool.rejected_count() == len(bodies)
     made.stop()
     assert dump(record_of(made)) == expected
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_no_text_on_record_is_longer_than_a_page_can_show(
+    form: Format, make_batches: Any, to_binary: Any, start_writer: Any, dump: Dump
+) -> None:
+    (body,) = make_batches(40)
+    events = json.loads(body)
+    tasks = {event["taskDefinitionEvent"]["taskId"] for event in events if "taskDefinitionEvent" in event}
+    (definition, *_) = (event["taskDefinitionEvent"] for event in events if "taskDefinitionEvent" in event)
+    definition["taskName"] = "long" * 500_000
+    definition["serializedRuntimeEnv"] = json.dumps({"pip": ["x" * 500_000]})
+    definition["requiredResources"] = {"x" * 500_000: 1.0}
+    body = json.dumps(events).encode()
+    made = start_writer()
+    made.submit(body if form is Format.JSON else to_binary(body), form)
+    assert made.flush()
+    (session,) = made.catalog.names()
+    assert made.catalog.about(session).unknown == {CUT: 3}
+    made.stop()
+    tables = dump(record_of(made))
+    assert len(tables["attempts"]) == len(tasks)
+    texts = [value for rows in tables.values() for row in rows for value in row if isinstance(value, str)]
+    assert max(map(len, texts)) == MAX_CHARS
+    assert sum(text.startswith("longlong") for text in texts) >= 1
+
+
+def test_long_texts_of_every_kind_are_cut_and_no_json_is_broken() -> None:
+    long = "x" * (MAX_CHARS + 1)
+    fits = "y" * MAX_CHARS
+    batch = RecordBatch(
+        "s",
+        attempts=[Attempt("a" * 48, name=fits, call_site=long, error=TaskError(1, "E", long + "KeyError"))],
+        spans=[Span("a" * 48, 0, long, 1, 2, f'{{"a":"{long}"}}'), Span("a" * 48, 0, fits, 1, 2, "{}")],
+        annotations=[Annotation("a" * 48, 0, "annotation", "k", long, None, 1)],
+        entities=[
+            Entity(
+                "actor",
+                "c" * 32,
+                {"class_name": long, "required_resources": f'{{"{long}":1}}', "num": 1},
+                {(1, "ALIVE"): {"repr_name": long}},
+                1,
+                {"death_reason": long, "state": "ALIVE"},
+            )
+        ],
+    )
+    cut_long_texts(batch)
+    assert batch.unknown == {CUT: 8}
+    (attempt,), (actor,) = batch.attempts, batch.entities
+    assert (attempt.name, len(attempt.call_site or "")) == (fits, MAX_CHARS)
+    assert attempt.error is not None
+    assert attempt.error.message.endswith("xKeyError")
+    assert [(len(span.name), span.extra) for span in batch.spans] == [(MAX_CHARS, ""), (MAX_CHARS, "{}")]
+    assert len(batch.annotations[0].value) == MAX_CHARS
+    assert (len(str(actor.fields["class_name"])), actor.fields["num"]) == (MAX_CHARS, 1)
+    assert "required_resources" not in actor.fields
+    assert [
+        len(str(actor.transitions[1, "ALIVE"]["repr_name"])),
+        len(str(actor.observed["death_reason"])),
+    ] == [
+        MAX_CHARS,
+        MAX_CHARS,
+    ]
+    cut_long_texts(batch)
+    assert batch.unknown == {CUT: 8}

@@ -26,7 +26,7 @@ export interface AckInfo {
   time_ns: number;
 }
 /**
- * How many attempts were in flight and running in equal parts of the session's time.
+ * How many attempts were in flight, ran, and failed in equal parts of the session's time.
  */
 export interface ActivityAnswer {
   session: string;
@@ -35,6 +35,7 @@ export interface ActivityAnswer {
   bucket_ns: number | null;
   in_flight: number[];
   running: number[];
+  failed: number[];
 }
 /**
  * An actor, as it is or was.

@@ -34,6 +34,13 @@ export const toneColors = {
 
 export type Tone = keyof typeof toneColors;
 
+/** What became of the tasks of a failure. */
+export const outcomeTones = {
+  final: 'bad',
+  retrying: 'waiting',
+  recovered: 'quiet',
+} satisfies Record<string, Tone>;
+
 /** Series of a chart in the order in which they come; each is readable on a panel and far from all others. */
 export const seriesColors: readonly Shades[] = [
   { light: '#2f6fed', dark: '#5b8ff5' },

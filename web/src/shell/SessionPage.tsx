@@ -73,7 +73,6 @@ export function SessionPage() {
 
   const { view } = url;
   const missing = isMissing(summary.error);
-  const work = view === 'tasks' || view === 'functions' || view === 'failures';
   const { views, TaskDrawer } = usePages();
   const Page = views[view];
   return (
@@ -99,7 +98,7 @@ export function SessionPage() {
           />
         ) : (
           <>
-            {work && <SummaryStrip summary={summary.data} />}
+            {view === 'tasks' && <SummaryStrip summary={summary.data} />}
             <PageBoundary key={view}>
               <Suspense fallback={<Loader size="sm" m="md" />}>
                 <Page summary={summary.data} />

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from rayscope.cluster.jobs import schemas
 from rayscope.cluster.jobs.progress import progress_of
 from rayscope.ray.jobs_api import JobApi
-from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
+from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer
 from rayscope.server.schemas import ErrorAnswer
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
@@ -19,7 +19,7 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import entities
 
 _ACTS: dict[int | str, dict[str, Any]] = {
-    **ERRORS,
+    **BODY_ERRORS,
     409: {"model": ErrorAnswer},
     502: {"model": ErrorAnswer},
 }

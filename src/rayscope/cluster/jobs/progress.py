@@ -47,4 +47,4 @@ def _owner(services: Services, session: str, of: Literal["job", "actor"], entity
         if of == "job" and entity_id in services.records.read_cached(session, sql.tasks_by_job):
             return entity_id
         raise
-    return str(known.get("alias_of") or entity_id)
+    return str(known.get("alias_of") or known[f"{of}_id"])

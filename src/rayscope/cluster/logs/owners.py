@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 from rayscope.cluster.logs import sql
 from rayscope.cluster.tasks import sql as tasks_sql
+from rayscope.model import Kind
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import read_name
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.sql.entities import find_id
 
 #: Workers of a job or actor whose files are told.
 _WORKERS = 20
@@ -76,11 +78,13 @@ class Owners:
 
     def worker(self, worker_id: str) -> Owned:
         """What one worker wrote."""
+        worker_id = self._whole("worker", worker_id)
         node = self._services.records.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
         return self._of_workers([(worker_id, node)])
 
     def actor(self, actor_id: str) -> Owned:
         """What the workers wrote that an actor ran in, the last one first."""
+        actor_id = self._whole("actor", actor_id)
         workers = self._services.records.read(
             self._session, lambda file: sql.workers_of_actor(file, actor_id)
         )
@@ -107,6 +111,9 @@ class Owners:
         return Owned(
             [*parts, *found_too.parts], [*notes, *(n for n in found_too.notes if not parts)], left_out
         )
+
+    def _whole(self, kind: Kind, begin: str) -> str:
+        return str(self._services.records.read(self._session, lambda file: find_id(file, kind, begin)))
 
     def _of_workers(self, workers: list[tuple[str, str]]) -> Owned:
         parts = []

@@ -39,6 +39,10 @@ class ParsedBatch(Protocol):
         """The Ray sessions that the events name."""
 
     @property
+    def longest(self) -> int:
+        """No event, and so no text in one, has more bytes than this."""
+
+    @property
     def node_id(self) -> str | None:
         """The node that sent the first event, as hex; None if it does not say."""
 

@@ -90,6 +90,11 @@ class ParsedBatch:
         return {event.session_name for event in self.events}
 
     @property
+    def longest(self) -> int:
+        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
+        return len(self.body)
+
+    @property
     def node_id(self) -> str | None:
         """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
         # Not in Event: one node sends a batch, and it would be read again for each of its events.

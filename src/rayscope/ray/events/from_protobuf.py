@@ -82,6 +82,11 @@ class ParsedBatch:
         return len(self._events)
 
     @property
+    def longest(self) -> int:
+        """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
+        return max(map(len, self._events), default=0)
+
+    @property
     def node_id(self) -> str | None:
         """See :class:`rayscope.ray.events.batch_format.ParsedBatch`."""
         try:

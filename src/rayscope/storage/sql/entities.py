@@ -15,6 +15,7 @@ from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import (
+    LEAST_PREFIX,
     Page,
     Row,
     Where,
@@ -23,6 +24,7 @@ from rayscope.storage.sql.pages import (
     decode_cursor,
     direction_of,
     encode_cursor,
+    equals,
     like,
     rows_of,
 )
@@ -104,7 +106,10 @@ def list_entities(
         if filter_name in ("name", "class_name"):
             where.add(f"{column} ILIKE ? ESCAPE '\\'", like(value))
         else:
-            where.add(f"list_contains(?, {column})", [part for part in str(value).split(",") if part])
+            parts = [part for part in str(value).split(",") if part]
+            where.add(
+                f"({' OR '.join(equals(filter_name, part, column) for part in parts) or 'false'})", *parts
+            )
     if filters.get("q"):
         text = [c for c in ("name", "class_name", "node_ip", "hostname", "entrypoint") if c in columns]
         clauses = ["starts_with(id, ?)", *(f"{column} ILIKE ? ESCAPE '\\'" for column in text)]
@@ -183,13 +188,34 @@ def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
     return [job_id for (job_id,) in found]
 
 
-def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
-    """One actor, node, worker, job or placement group. Raises NotFound.
+def find_id(file: SessionFile, kind: Kind, text: str) -> str:
+    """The id of the one actor, node, ... whose id is ``text`` or begins so; ``text`` itself if there is none.
 
+    Raises BadQuery if several begin so.
+    """
+    with file.reader() as reader:
+        found = reader.execute(
+            f"SELECT id FROM {kind}_rows WHERE id = $1 OR (length($1) >= {LEAST_PREFIX} AND "
+            "starts_with(id, $1)) ORDER BY id != $1, id LIMIT 2",
+            [text],
+        ).fetchall()
+    ids = [str(one) for (one,) in found]
+    if len(ids) == 2 and ids[0] != text:
+        raise BadQuery(
+            f"Several {kind.replace('_', ' ')} IDs begin with {text[:80]!r}.", "Give more of its letters."
+        )
+    return ids[0] if ids else text
+
+
+def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
+    """One actor, node, worker, job or placement group, by its id or the beginning of it.
+
+    Raises NotFound, and BadQuery for what begins several ids.
     ``history``: every state that was told, by time: ``time_ns``, ``state`` and what came with it.
     """
     _, id_column = ENTITY_VIEWS[kind]
     columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))
+    entity_id = find_id(file, kind, entity_id)
     with file.reader() as reader:
         found = rows_of(
             reader.execute(

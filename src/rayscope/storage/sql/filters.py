@@ -11,7 +11,7 @@ import duckdb
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER
-from rayscope.storage.sql.pages import Where, like
+from rayscope.storage.sql.pages import Where, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
 #: Lists show the beginning of an error's message, and the line that says most: the last one, which in a
@@ -109,7 +109,7 @@ def attempt_filters(filters: TaskFilters) -> Where:
         where.add(NOT_DRIVER)
     for name in _EQUALS:
         if value := getattr(filters, name):
-            where.add(f"{name} = ?", value)
+            where.add(equals(name, value), value)
     if filters.func_name:
         where.add(f"(func_name = ? OR {restart_of('= ?')})", *[filters.func_name] * 2)
     if filters.state:

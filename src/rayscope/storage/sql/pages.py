@@ -49,6 +49,21 @@ class Where:
         self.values.extend(values)
 
 
+#: How many letters the ids in these columns have. Fewer are the beginning of one.
+_ID_LENGTHS = {"node_id": 56, "worker_id": 56, "actor_id": 32, "placement_group_id": 36}
+#: An id may be given by its first letters, as the UI and the command line show it: this many at least.
+LEAST_PREFIX = 4
+
+
+def equals(field: str, value: str, column: str | None = None) -> str:
+    """SQL of whether a field is ``value``, its one parameter, or an id that begins so.
+
+    ``column``: where the field is, if not in a column of its name.
+    """
+    is_prefix = LEAST_PREFIX <= len(value) < _ID_LENGTHS.get(field, 0)
+    return f"starts_with({column or field}, ?)" if is_prefix else f"{column or field} = ?"
+
+
 def encode_cursor(values: Sequence[Any]) -> str:
     """The sort and the last row's key as an opaque text."""
     return base64.urlsafe_b64encode(msgspec.json.encode(list(values))).decode().rstrip("=")

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from rayscope.server.parameters import ERRORS, CurrentServices, Filters, answer
+from rayscope.server.parameters import BODY_ERRORS, CurrentServices, Filters, answer
 from rayscope.storage.errors import BadQuery
 from rayscope.views.stack import frames_schemas, sql
 from rayscope.views.stack.api import unit_of
@@ -42,7 +42,7 @@ class Wanted(BaseModel):
 router = APIRouter()
 
 
-@router.post("/api/flow/stack/frames", responses={**ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
+@router.post("/api/flow/stack/frames", responses={**BODY_ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
 def frames(services: CurrentServices, wanted: Wanted, filters: Filters) -> Response:
     """The Python stacks of the workers that are running something now, merged by stack line."""
     session = services.records.resolve(wanted.session)

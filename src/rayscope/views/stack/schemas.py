@@ -90,7 +90,7 @@ class StackAnswer(Answer):
 
 
 class ActivityAnswer(Answer):
-    """How many attempts were in flight and running in equal parts of the session's time."""
+    """How many attempts were in flight, ran, and failed in equal parts of the session's time."""
 
     session: str
     begin_ns: int | None
@@ -98,3 +98,4 @@ class ActivityAnswer(Answer):
     bucket_ns: int | None
     in_flight: list[float]
     running: list[float]
+    failed: list[int]

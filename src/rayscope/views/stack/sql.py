@@ -241,7 +241,8 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
 
 def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int) -> Row:
     """How many of the attempts that ``filters`` leave were in flight, and running, in each of so many equal
-    parts of the time from the first one's creation to the last one's end: the mean over the part.
+    parts of the time from the first one's creation to the last one's end: the mean over the part. And how
+    many failed in it.
 
     ``begin_ns`` and ``end_ns`` are None where there is none. ``last_ns``: until when what has not ended is in
     flight. Raises BadQuery.
@@ -257,7 +258,8 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
             where.values,
         ).fetchone()
         if extent is None or extent[0] is None:
-            return {"begin_ns": None, "end_ns": None, "bucket_ns": None, "in_flight": [], "running": []}
+            nothing: Row = {"begin_ns": None, "end_ns": None, "bucket_ns": None}
+            return nothing | {"in_flight": [], "running": [], "failed": []}
         begin, end = extent
         width = max(1, -(-(end - begin) // buckets))
         end = begin + width * buckets
@@ -277,7 +279,14 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
                     sums[bucket][0] += sign * count
                     sums[bucket][1] += sign * rest
             series[name] = _means(sums, width)
-    return {"begin_ns": begin, "end_ns": end, "bucket_ns": width, **series}
+        failed = [0] * buckets
+        for bucket, count in reader.execute(
+            f"SELECT least(({END} - {begin}) // {width}, {buckets - 1}) AS bucket, count(*) "
+            f"FROM attempts{where.sql} AND state = 'FAILED' AND {END} IS NOT NULL GROUP BY bucket",
+            where.values,
+        ).fetchall():
+            failed[bucket] = count
+    return {"begin_ns": begin, "end_ns": end, "bucket_ns": width, **series, "failed": failed}
 
 
 def _means(sums: list[list[Any]], width: int) -> list[float]:

@@ -77,11 +77,11 @@ export const enServerMessages = {
       },
       needs_operator: {
         message: 'This needs the operator token.',
-        remedy: 'Run `rayscope operator` on the server to get it.',
+        remedy: 'Run `rayscope token` on the server to get it.',
       },
       wrong_operator_token: {
         message: 'Wrong operator token.',
-        remedy: 'Run `rayscope operator` on the server to get it.',
+        remedy: 'Run `rayscope token` on the server to get it.',
       },
       bad_host: {
         message: 'The server does not accept requests for the host name in the address bar.',

@@ -519,7 +519,7 @@ export const en = {
     graph: 'Logical graph: functions and actor classes with their calls and data',
     shown: '{{nodes}} node{{nodes, s}}, {{attempts}} attempt{{attempts, s}}',
     folded:
-      'The {{n}} smallest functions ({{attempts}} attempts, {{time}}) are merged into one node. The graph holds up to {{limit}} nodes and edges.',
+      '{{n}} smallest function{{n, s}} ({{attempts}} attempt{{attempts, s}}, {{time}}) merged into one node. Limit for nodes and edges: {{limit}}.',
     foldedDrivers: '{{n}} more driver{{n, s}} merged into one node.',
     foldedInstances: '{{n}} more instance{{n, s}} of {{name}} merged into one box.',
     foldedCalls: '{{n}} shorter call{{n, s}} of {{name}} merged into one node.',

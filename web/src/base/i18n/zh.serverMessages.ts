@@ -57,11 +57,11 @@ export const zhServerMessages = {
       },
       needs_operator: {
         message: '此操作需要操作员令牌。',
-        remedy: '在服务器上运行 `rayscope operator` 即可获得。',
+        remedy: '在服务器上运行 `rayscope token` 即可获得。',
       },
       wrong_operator_token: {
         message: '操作员令牌不正确。',
-        remedy: '在服务器上运行 `rayscope operator` 即可获得。',
+        remedy: '在服务器上运行 `rayscope token` 即可获得。',
       },
       bad_host: {
         message: '服务器不接受地址栏中的主机名。',

@@ -1,8 +1,8 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
-import type { FailureGroup, Outcome } from '../../api/types';
+import type { FailureGroup } from '../../api/types';
 import { count } from '../../base/format';
-import type { Tone } from '../../base/tokens';
+import { outcomeTones } from '../../base/tokens';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Dot } from '../../ui/Dot';
@@ -11,8 +11,6 @@ import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
-
-const TONES: Record<Outcome, Tone> = { final: 'bad', retrying: 'waiting', recovered: 'quiet' };
 
 /** What a group and its attempts have in common: what, why and where first. */
 export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Column<FailureRow>[] {
@@ -56,7 +54,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       cell: (row) =>
         isMore(row) ? null : (
           <span className={words.state} title={isGroup(row) ? t('failures.tasks', tasks(row)) : undefined}>
-            <Dot color={`var(--rs-tone-${TONES[row.outcome]})`} />
+            <Dot color={`var(--rs-tone-${outcomeTones[row.outcome]})`} />
             <span className={words.ellipsis}>{t(`failures.outcomes.${row.outcome}`)}</span>
           </span>
         ),

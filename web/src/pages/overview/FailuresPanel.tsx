@@ -1,39 +1,47 @@
 import { useTranslation } from 'react-i18next';
-import type { Summary } from '../../api/types';
-import { count, shortId } from '../../base/format';
-import { toView } from '../../base/url';
+import { useFailures } from '../../api/queries';
+import type { FailureGroup } from '../../api/types';
+import { count } from '../../base/format';
+import { outcomeTones } from '../../base/tokens';
+import { type SessionUrl, toView } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { MAX_LINES, PanelLine } from './PanelLine';
 
-/** The newest failures, each a way to the whole of it. */
-export function FailuresPanel({ summary }: { summary: Summary | undefined }) {
+/** What failed, by error, final failures first; each a way to its newest traceback. */
+export function FailuresPanel() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const failed = summary?.states.FAILED ?? 0;
+  const failures = useFailures(url.session, {});
   return (
     <Panel
       title={t('overview.failures')}
-      note={summary && count(failed)}
+      note={failures.data && count(failures.data.total)}
       to={toView(url, 'failures')}
       testId="panel-failures"
+      wide
     >
-      <PanelBody data={summary?.failures} error={null} isMissing={false} missing="">
-        {(failures) =>
-          failures.length === 0 ? (
-            <PanelText good={failed === 0}>
-              {t(failed === 0 ? 'overview.noFailures' : 'overview.failuresElsewhere')}
-            </PanelText>
+      <PanelBody data={failures.data} error={failures.error} isMissing={false} missing="">
+        {({ items }) =>
+          items.length === 0 ? (
+            <PanelText good>{t('overview.noFailures')}</PanelText>
           ) : (
             <ul>
-              {failures.slice(0, MAX_LINES).map((one) => (
+              {items.slice(0, MAX_LINES).map((group) => (
                 <PanelLine
-                  key={`${one.task_id} ${one.attempt}`}
-                  tone="bad"
-                  ns={one.end_ns}
-                  to={{ ...url, task: one.task_id, attempt: one.attempt }}
-                  name={one.name ?? shortId(one.task_id)}
-                  text={one.error_summary ?? one.error_message ?? ''}
+                  key={JSON.stringify([
+                    group.func_name,
+                    group.error_type,
+                    group.message,
+                    group.file,
+                    group.line,
+                  ])}
+                  tone={outcomeTones[group.outcome]}
+                  ns={group.last_ns}
+                  to={latestOf(group, url)}
+                  name={group.func_name ?? '?'}
+                  times={group.attempts}
+                  text={`${t(`failures.outcomes.${group.outcome}`)} · ${group.message ?? group.error_type ?? ''}`}
                 />
               ))}
             </ul>
@@ -42,4 +50,11 @@ export function FailuresPanel({ summary }: { summary: Summary | undefined }) {
       </PanelBody>
     </Panel>
   );
+}
+
+function latestOf({ latest, func_name }: FailureGroup, url: SessionUrl): SessionUrl {
+  const [newest] = latest;
+  return newest === undefined
+    ? toView(url, 'failures', func_name ? { func_name } : {})
+    : { ...url, task: newest.task_id, attempt: newest.attempt };
 }

@@ -6,7 +6,6 @@ import type { Summary } from '../../api/types';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { duration, nanosBetween } from '../../base/format';
 import { type SessionUrl, toView, type Url, withSettings } from '../../base/url';
-import { SummaryStrip } from '../../shell/SummaryStrip';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
@@ -23,7 +22,9 @@ import { failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
 import css from './OverviewPage.module.css';
 import { PendingPanel } from './PendingPanel';
+import { RunTimeline } from './RunTimeline';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
+import { WhyPanel } from './WhyPanel';
 
 /** What is said of failures is about so long before the newest on record. */
 const LATELY_NS = 300e9;
@@ -47,16 +48,19 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
   return (
     <div className={layout.scrollPage} data-testid="overview" data-live={live || undefined}>
       {session !== undefined && <HealthLine summary={summary} live={live} />}
-      <SummaryStrip summary={summary} />
+      <RunTimeline />
+      <div className={css.panels}>
+        <WhyPanel />
+        <JobsPanel live={live} />
+        <FailuresPanel />
+        <PendingPanel live={live} />
+      </div>
       {session !== undefined && !live && <Peaks first={session.first_ns} last={session.last_ns} />}
       <ChartGroup sticky beside={<h2 className={css.title}>{t('overview.use')}</h2>}>
         <Charts />
       </ChartGroup>
       <div className={css.panels}>
-        <JobsPanel live={live} />
-        <PendingPanel live={live} />
         <AlertsPanel />
-        <FailuresPanel summary={summary} />
         <EventsPanel live={live} />
       </div>
     </div>

@@ -126,3 +126,18 @@ it('shows the columns that were chosen, also the next time', async () => {
   await render(<Chosen />);
   expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
 });
+
+it('shows at which edge there are more columns', async () => {
+  const sizes = { scrollWidth: 2000, scrollLeft: 0 };
+  for (const name of ['scrollWidth', 'scrollLeft'] as const)
+    vi.spyOn(HTMLElement.prototype, name, 'get').mockImplementation(() => sizes[name]);
+  await render(table());
+  const edges = () => {
+    const { moreLeft, moreRight } = (
+      screen.getByTestId('tasks').closest('[data-more-left],[data-more-right]') as HTMLElement
+    ).dataset;
+    return [moreLeft !== undefined, moreRight !== undefined];
+  };
+  expect(edges()).toEqual([false, true]);
+  vi.restoreAllMocks();
+});

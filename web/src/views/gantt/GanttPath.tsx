@@ -2,21 +2,14 @@ import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
 import { count, duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
+import { pathParts, usePathPhase } from '../../ui/criticalPath';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import words from '../../ui/theme/words.module.css';
 import panels from '../shared/panels.module.css';
 import shared from './gantt.module.css';
 
-/** The parts of a path that have a name in the texts. */
-export function usePathPhase(): (phase: string) => string {
-  const { t, i18n } = useTranslation();
-  return (phase) => {
-    if (phase === 'retrying') return t('gantt.retrying');
-    return i18n.exists(`flow.phase.${phase}`)
-      ? t(`flow.phase.${phase}` as 'flow.phase.executing')
-      : t('gantt.unexplained');
-  };
-}
+/** A smaller share of the path that waited for busy workers is not worth a sentence. */
+const HELD_SHARE = 0.05;
 
 /** What the critical path consists of, what takes most first. */
 export function GanttPath(props: {
@@ -97,24 +90,4 @@ export function GanttPath(props: {
       )}
     </section>
   );
-}
-
-const SHOWN = 60;
-/** A smaller share of the path that waited for busy workers is not worth a sentence. */
-const HELD_SHARE = 0.05;
-
-/** The parts of a path by function and phase; the driver cannot take no time. */
-export function pathParts(path: Pick<CriticalPath, 'functions'>) {
-  return path.functions
-    .flatMap(({ name, is_driver, by_phase, without_ns }) =>
-      Object.entries(by_phase).map(([phase, total]) => ({
-        name,
-        phase,
-        total,
-        isDriver: is_driver,
-        without: name === '' || is_driver ? null : without_ns,
-      })),
-    )
-    .sort((a, b) => b.total - a.total)
-    .slice(0, SHOWN);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { absolute, relative } from '../shared/span';
-import { pathParts } from './GanttPath';
 import {
   barAt,
   laneAt,
@@ -104,18 +103,6 @@ it('finds the lane and the bar at a point', () => {
   expect(barAt(bars, row, 55, 5)).toBe(0);
   expect(barAt(bars, row, 14, 5)).toBe(1);
   expect(barAt(bars, row, 30, 5)).toBe(-1);
-});
-
-it('a function called driver could become faster, the driver cannot', () => {
-  const share = { links: 1, total_ns: 5, share: 0.5, by_phase: { executing: 5 }, without_ns: 5 };
-  const functions = [
-    { ...share, name: 'driver', is_driver: true },
-    { ...share, name: 'driver', is_driver: false },
-  ];
-  expect(pathParts({ functions }).map((part) => [part.isDriver, part.without])).toEqual([
-    [true, null],
-    [false, 5],
-  ]);
 });
 
 it('names are found by any part, in whatever case', () => {

@@ -1,7 +1,7 @@
 import { fireEvent, screen } from '@testing-library/react';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { click, press, render } from '../../testing/render';
-import type { Activity } from './activity';
+import type { Activity } from '../../ui/activity/activity';
 import { TimeSlider } from './TimeSlider';
 
 /** 100 buckets of a second each. */

@@ -3,11 +3,11 @@ import { IconChevronLeft, IconChevronRight, IconPlayerSkipForward } from '@table
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count, fullTime } from '../../base/format';
+import { type Activity, bucketOf, drawActivity, timeOf } from '../../ui/activity/activity';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import { Dot } from '../../ui/Dot';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
-import { type Activity, bucketOf, timeOf } from './activity';
 import css from './TimeSlider.module.css';
 
 /** Time between two changes of the URL while the handle is dragged. ms. */
@@ -39,20 +39,7 @@ export function TimeSlider(props: {
 
   const draw = useCallback(
     (context: CanvasRenderingContext2D, size: { width: number; height: number }) => {
-      if (activity === undefined || activity.in_flight.length === 0) return;
-      const most = Math.max(...activity.in_flight, ...activity.running, 1e-9);
-      const step = size.width / activity.in_flight.length;
-      const bars = (values: number[], color: string, alpha: number) => {
-        context.fillStyle = color;
-        context.globalAlpha = alpha;
-        values.forEach((value, at) => {
-          const height = value > 0 ? Math.max(1, (value / most) * (size.height - 4)) : 0;
-          context.fillRect(at * step, size.height - height, Math.max(step, 0.5), height);
-        });
-        context.globalAlpha = 1;
-      };
-      bars(activity.in_flight, palette.tone('waiting'), 0.35);
-      bars(activity.running, palette.tone('busy'), 0.6);
+      if (activity !== undefined) drawActivity(context, size, activity, palette);
     },
     [activity, palette],
   );

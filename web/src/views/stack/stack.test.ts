@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Activity, bucketOf, timeOf } from '../shared/activity';
+import { type Activity, bucketOf, timeOf } from '../../ui/activity/activity';
 import { bySituation, found, lines, type StackNode } from './stack';
 
 function node(id: string, parent: string | null, more: Partial<StackNode> = {}): StackNode {
@@ -71,6 +71,7 @@ it('a time and its bucket', () => {
     bucket_ns: 100,
     in_flight: [0, 0, 0, 0],
     running: [0, 0, 0, 0],
+    failed: [0, 0, 0, 0],
   };
   for (const bucket of [0, 1, 2, 3]) expect(bucketOf(activity, timeOf(activity, bucket) ?? 0)).toBe(bucket);
   expect([bucketOf(activity, 0), bucketOf(activity, 9000)]).toEqual([0, 3]);

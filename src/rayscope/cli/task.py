@@ -1,0 +1,128 @@
+"""``rayscope task``: everything known of one task, for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from rayscope.cli.api import asking
+from rayscope.cli.console import print_json, shown, stdout, visible
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.printing import clock, short_id, size, state_text
+from rayscope.cli.summary import duration
+from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail
+
+#: Fields of ``scheduling`` in the order of an attempt's life, and what they are called.
+_TIMES = (
+    ("waiting_args_ns", "waiting for arguments"),
+    ("waiting_node_ns", "waiting for resources"),
+    ("starting_worker_ns", "starting the worker"),
+    ("queued_ns", "in the worker's queue"),
+    ("loading_ns", "loading code"),
+    ("fetching_ns", "fetching arguments"),
+    ("executing_ns", "executing"),
+    ("blocked_ns", "blocked in ray.get or ray.wait"),
+    ("storing_ns", "storing results"),
+)
+#: Callers, children and objects that are named.
+_NAMED = 5
+
+
+def task(
+    task_id: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="Task ID, or its first 4 letters or more.", show_default=False),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known as JSON.")] = False,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Show one task: its attempts, where their time went, its error, caller, and data."""
+    with asking(server, data_dir, token, session) as client:
+        found = client.task(task_id)
+    if as_json:
+        print_json(found, indent=2)
+        return
+    console = stdout()
+    for attempt in found["attempts"]:
+        console.print(_attempt(attempt, len(found["attempts"]) > 1, found["scheduling"]))
+        if attempt["error"] is not None:
+            console.print(Text(visible(attempt["error"]["message"] or attempt["error"]["type"]), style="red"))
+        console.print()
+    console.print(_table("Around it", _surroundings(found)))
+    console.print(Text(f"Its log: rayscope logs --task {found['task_id']}", style="dim"))
+
+
+def _attempt(attempt: AttemptDetail, is_one_of_several: bool, scheduling: list[SchedulingItem]) -> Table:
+    name = attempt["name"] or "unnamed task"
+    title = f"{name}, attempt {attempt['attempt']}" if is_one_of_several else name
+    return _table(title, _of_attempt(attempt, scheduling))
+
+
+def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Iterator[tuple[str, str | Text]]:
+    yield "id", attempt["task_id"]
+    yield "state", state_text(attempt["state"])
+    yield "submitted", clock(attempt["created_ns"])
+    yield "started", "not reported" if attempt["start_is_lost"] else clock(attempt["start_ns"])
+    yield "ended", clock(attempt["end_ns"])
+    for one in scheduling:
+        if one["attempt"] == attempt["attempt"]:
+            for field, meaning in _TIMES:
+                if spent := one.get(field):
+                    yield meaning, duration(int(str(spent)))
+    if attempt["cpu_ns"] is not None:
+        yield "CPU time", duration(attempt["cpu_ns"])
+    yield "function", attempt["func_name"] or ""
+    if attempt["required_resources"]:
+        resources = json.loads(attempt["required_resources"])
+        yield "resources", ", ".join(f"{amount:g} {kind}" for kind, amount in resources.items())
+    where = [f"node {short_id(attempt['node_id'])}"] if attempt["node_id"] else []
+    where += [f"pid {attempt['worker_pid']}"] if attempt["worker_pid"] else []
+    yield "ran on", ", ".join(where)
+    yield "job", attempt["job_id"] or ""
+    yield "actor", attempt["actor_id"] or ""
+    yield "call site", attempt["call_site"] or ""
+
+
+def _surroundings(found: TaskDetail) -> Iterator[tuple[str, str | Text]]:
+    if found["parent"] is not None:
+        yield (
+            "submitted by",
+            f"{found['parent']['name'] or 'driver'} ({short_id(found['parent']['task_id'])})",
+        )
+    yield "call path", " > ".join(found["call_path"])
+    if found["children_total"]:
+        names = ", ".join(str(child["name"]) for child in found["children"][:_NAMED])
+        yield "submitted", f"{found['children_total']:,}: {names}"
+    for title, edges, total, number in (
+        ("arguments from", found["data_in"], found["data_in_total"], found["data_in_bytes"]),
+        ("results to", found["data_out"], found["data_out_total"], found["data_out_bytes"]),
+    ):
+        if total:
+            yield title, f"{total:,} objects, {size(number)}: {_others(edges, title.startswith('results'))}"
+    for note in found["annotations"][:_NAMED]:
+        yield "annotation", f"{note['name']}={note['value']}"
+
+
+def _others(edges: list[EdgeItem], consumers: bool) -> str:
+    names = (edge["consumer_name"] if consumers else edge["producer_name"] for edge in edges)
+    return ", ".join(list(dict.fromkeys(name or "unknown" for name in names))[:_NAMED])
+
+
+def _table(title: str, lines: Iterator[tuple[str, str | Text]]) -> Table:
+    table = Table(
+        title=Text(shown(title)), title_justify="left", title_style="bold", box=None, show_header=False
+    )
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in lines:
+        if value:
+            table.add_row(name, Text(shown(value)) if isinstance(value, str) else value)
+    return table

@@ -1,0 +1,104 @@
+"""A limit for the texts of a record: users choose names, errors and environments, of any length.
+
+Every page shows some of them, and would hang at the first that has megabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import TypeVar
+
+from rayscope.model.attempt import Attempt
+from rayscope.model.entity import Value
+from rayscope.model.records import Annotation, RecordBatch, Span
+
+MAX_CHARS = 1 << 16
+#: How a batch counts texts that were too long.
+CUT = f"text of more than {MAX_CHARS:,} characters"
+
+#: Fields of an attempt that are cut, and those that are left out since no part of a JSON text is one.
+_NAMES = (
+    "name",
+    "func_name",
+    "module_name",
+    "function_hash",
+    "call_site",
+    "actor_repr_name",
+    "stdout_file",
+    "stderr_file",
+    "job_id",
+    "actor_id",
+    "placement_group_id",
+    "node_id",
+    "worker_id",
+)
+_JSON = ("required_resources", "label_selector", "runtime_env")
+_texts = attrgetter(*_NAMES, *_JSON)
+T = TypeVar("T", Span, Annotation)
+
+
+def cut_long_texts(batch: RecordBatch) -> None:
+    """Cut the texts of a batch that are longer than :data:`MAX_CHARS`, and count them among its unknowns."""
+    number = 0
+    for attempt in batch.attempts:
+        error = attempt.error
+        if error is not None and len(error.message) > MAX_CHARS:
+            # The end says what happened, as in Ray's own texts.
+            attempt.error = error._replace(message="…" + error.message[1 - MAX_CHARS :])
+            number += 1
+        for text in _texts(attempt):
+            if text is not None and len(text) > MAX_CHARS:
+                number += _cut_fields(attempt)
+                break
+    for entity in batch.entities:
+        entity.id = entity.id[:MAX_CHARS]
+        for values in (entity.fields, entity.observed, *entity.transitions.values()):
+            number += _cut_values(values)
+    batch.spans, spans = _cut_tuples(batch.spans)
+    batch.annotations, annotations = _cut_tuples(batch.annotations)
+    number += spans + annotations
+    if number:
+        batch.unknown[CUT] = batch.unknown.get(CUT, 0) + number
+
+
+def _cut(text: str) -> str:
+    return text[: MAX_CHARS - 1] + "…"
+
+
+def _cut_fields(attempt: Attempt) -> int:
+    number = 0
+    for name in (*_NAMES, *_JSON):
+        text = getattr(attempt, name)
+        if text is not None and len(text) > MAX_CHARS:
+            setattr(attempt, name, _cut(text) if name in _NAMES else None)
+            number += 1
+    return number
+
+
+def _cut_values(values: dict[str, Value]) -> int:
+    long = [name for name, value in values.items() if isinstance(value, str) and len(value) > MAX_CHARS]
+    for name in long:
+        text = str(values.pop(name))
+        if text[0] not in "{[":  # the beginning of a JSON text is none
+            values[name] = _cut(text)
+    return len(long)
+
+
+def _cut_tuples(records: list[T]) -> tuple[list[T], int]:
+    """Spans or annotations, and how many of them had a text that was too long."""
+    long = {at for at, one in enumerate(records) if _is_long(one)}
+    if not long:
+        return records, 0
+    return [_shortened(one) if at in long else one for at, one in enumerate(records)], len(long)
+
+
+def _is_long(record: Iterable[object]) -> bool:
+    return any(isinstance(part, str) and len(part) > MAX_CHARS for part in record)
+
+
+def _shortened(record: T) -> T:
+    if isinstance(record, Span):
+        extra = "" if len(record.extra) > MAX_CHARS else record.extra  # it is JSON
+        return record._replace(name=record.name[:MAX_CHARS], extra=extra)
+    return record._replace(name=record.name[:MAX_CHARS], value=record.value[:MAX_CHARS])

@@ -1,0 +1,102 @@
+import { Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
+import { duration, percent, programName } from '../../base/format';
+import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
+import { stateColor } from '../../base/tokens';
+import { slowestOf, toView, withSettings } from '../../base/url';
+import { type Cause, pathCauses, usePathPhase } from '../../ui/criticalPath';
+import { Link } from '../../ui/Link';
+import { useSessionUrl } from '../../ui/useUrl';
+import { Panel, PanelBody } from './Panel';
+import { useJobs } from './useOverview';
+import css from './WhyPanel.module.css';
+
+/** Causes that have a bar. */
+const BARS = 5;
+
+/** What decided how long the job took: the largest causes on its critical path, each a way to it. */
+export function WhyPanel() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const path = useCriticalPath(url.session, undefined, true);
+  const jobs = useJobs(url.session, false).data?.items ?? [];
+  const job = jobs.find(({ job_id }) => job_id === path.data?.job_id);
+  const name = typeof job?.entrypoint === 'string' ? programName(job.entrypoint) : '';
+  return (
+    <Panel
+      title={t(path.data?.so_far ? 'overview.whySoFar' : 'overview.why', {
+        job: name || path.data?.job_id || '',
+        lasted: path.data ? duration(path.data.duration_ns) : '',
+      })}
+      to={withSettings(toView(url, 'gantt', path.data?.job_id ? { job_id: path.data.job_id } : {}), {
+        path: '1',
+      })}
+      testId="panel-why"
+      wide
+    >
+      <PanelBody data={path.data} error={path.error} isMissing={false} missing="">
+        {(found) => <Parts path={found} />}
+      </PanelBody>
+    </Panel>
+  );
+}
+
+function Parts({ path }: { path: CriticalPath }) {
+  const { t } = useTranslation();
+  const causes = pathCauses(path).slice(0, BARS);
+  const whole = Math.max(1, path.duration_ns);
+  const rest = whole - causes.reduce((sum, { total }) => sum + total, 0);
+  return (
+    <>
+      {causes.map((cause) => (
+        <Part key={`${cause.phase} ${cause.name}`} cause={cause} whole={whole} job={path.job_id} />
+      ))}
+      {rest > whole * 0.005 && (
+        <Text size="xs" c="dimmed" px={6} pt={4}>
+          {t('overview.whyRest', { rest: duration(rest), share: percent(rest / whole) })}
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** A bar. Of a function that ran it leads to its slowest attempts, else to the path on the Gantt chart. */
+function Part({ cause, whole, job }: { cause: Cause; whole: number; job: string | null }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const phaseName = usePathPhase();
+  const { name, phase, total, isDriver, functions } = cause;
+  const who = isDriver ? t('task.driver') : name || t('gantt.unexplained');
+  const ran = phase === 'executing';
+  const to =
+    ran && !isDriver && name
+      ? slowestOf(url, { func_name: name, type: null })
+      : withSettings(toView(url, 'gantt', job ? { job_id: job } : {}), { path: '1' });
+  return (
+    <Link to={to} className={css.part} testId="why-part">
+      <span className={css.name} data-phase={phase}>
+        {ran ? who : phaseName(phase)}
+      </span>
+      <span className={css.phase}>
+        {ran
+          ? phaseName(phase)
+          : functions > 1
+            ? t('overview.whyMost', { name: who, more: functions - 1 })
+            : who}
+      </span>
+      <span className={css.track}>
+        <span
+          className={css.bar}
+          style={{
+            width: `${(total / whole) * 100}%`,
+            background: stateColor(PHASE_STATES[phase as SchedulingPhase] ?? 'CUT_OFF'),
+          }}
+        />
+      </span>
+      <span className={css.time}>
+        {duration(total)} · {percent(total / whole)}%
+      </span>
+    </Link>
+  );
+}

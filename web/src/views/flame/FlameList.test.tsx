@@ -1,0 +1,31 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import { render } from '../../testing/render';
+import { FlameList } from './FlameList';
+import type { FlameFrame } from './flame';
+
+const frame = (name: string, value: number, baseline: number) =>
+  ({ id: name, parent: 'top', name, kind: 'call', value, baseline_value: baseline }) as FlameFrame;
+const FRAMES = [frame('same', 90, 90), frame('nothing', 0, 0), frame('gone', 0, 30), frame('more', 60, 10)];
+const list = (change?: (one: FlameFrame) => { by: number; text: string }) => (
+  <FlameList
+    title="Below"
+    testId="list"
+    items={FRAMES}
+    whole={150}
+    text={String}
+    onPick={() => undefined}
+    change={change}
+  />
+);
+const names = () =>
+  screen
+    .getAllByRole('button')
+    .map((button) => FRAMES.find(({ name }) => button.textContent.includes(name))?.name);
+
+it('has the largest first, and the largest change where two are compared', async () => {
+  const { rerender } = await render(list());
+  expect(names()).toEqual(['same', 'more', 'gone']);
+  rerender(list((one) => ({ by: one.value - (one.baseline_value ?? 0), text: '' })));
+  expect(names()).toEqual(['more', 'gone', 'same']);
+});
