@@ -21,7 +21,7 @@ const list = (change?: (one: FlameFrame) => { by: number; text: string }) => (
 const names = () =>
   screen
     .getAllByRole('button')
-    .map((button) => FRAMES.find(({ name }) => button.textContent.includes(name))?.name);
+    .map((button) => FRAMES.find((one) => button.textContent.includes(String(one.name)))?.name);
 
 it('has the largest first, and the largest change where two are compared', async () => {
   const { rerender } = await render(list());
