@@ -171,6 +171,16 @@ def test_without_a_server_it_says_how_to_start_one(tmp_path: Path, monkeypatch: 
     assert "rayscope serve" in run("tasks", code=2)
 
 
+def test_sql_has_the_same_limit_without_a_server(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
+    story = Story()
+    story.task("work", 0, 1, 2)
+    fresh.record(story)
+    fresh.server.stop()
+    assert "1" in run("sql", "SELECT 1 AS one", "--limit", "1000000")
+    assert "limit must be 1 to" in run("sql", "SELECT 1 AS one", "--limit", "1000001", code=1)
+
+
 def test_hostile_names_move_no_cursor(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
     names = ["\x1b[2Jclear", "‮evil", "[red]markup[/red]", "line\nbreak", "tab\there", "x" * 5000]
