@@ -96,7 +96,7 @@ def test_tasks_actors_and_nodes_are_those_of_rays_state_api(cluster: Any, client
         cli(cluster, "tasks", "--session", cluster.session, "--job", told["job"], "--format", "json")
     )
     assert sorted([row[field] for field in fields] for row in listed) == tasks()
-    table = cli(cluster, "nodes", "--session", cluster.session)
+    table = cli(cluster, "nodes", "--session", cluster.session, "--wide")
     assert all(node[0] in table for node in nodes)
 
 
