@@ -144,6 +144,17 @@ def test_a_range_may_have_one_end(fresh: Running, story: Story) -> None:
     assert (found["attempts"], found["until_ns"]) == (0, at(-50))
 
 
+def test_what_runs_still_belongs_to_the_range_up_to_now(fresh: Running, story: Story) -> None:
+    fresh.record(story)
+    services = fresh.server.services
+    assert services is not None
+    found = fresh.get("/api/flow/range")
+    assert found["since_ns"] == at(0)
+    # `long` has no end: the range goes on to the newest on record, past the last end at 300.
+    assert found["until_ns"] > at(300)
+    assert found["until_ns"] <= services.records.last_ns(services.records.resolve(None))
+
+
 def test_nothing_in_the_range_and_what_is_no_range(fresh: Running, story: Story) -> None:
     fresh.record(story)
     found = ask(fresh, -100, -50)
