@@ -91,6 +91,13 @@ def test_pages_filters_and_a_search_give_the_same_events(told: Any) -> None:
     assert told.get("/api/events", kind="job", job_id=OTHER)["total"] == 2
     assert told.get("/api/events", node_id="c" * 56)["total"] == 2
     assert told.get("/api/events", until_ns=ORIGIN_NS + 2 * MS)["total"] == 4
+    # From a time on: what happened then or later, and what was still going on.
+    since = ORIGIN_NS + 12 * MS
+    items = whole["items"]
+    later = [item for item in items if max(item["time_ns"], item["last_ns"] or 0) >= since]
+    assert 0 < len(later) < len(items)
+    assert told.get("/api/events", since_ns=since)["items"] == later
+    assert told.get("/api/events", node_id="cccc") == told.get("/api/events", node_id="c" * 56)
     assert "ERROR" in told.error(told.client.get("/api/events?severity=BAD"), 400)["remedy"]
 
 

@@ -13,7 +13,16 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, NOT_DRIVER
-from rayscope.storage.sql.pages import Page, Where, check_limit, decode_cursor, encode_cursor, like, rows_of
+from rayscope.storage.sql.pages import (
+    Page,
+    Where,
+    check_limit,
+    decode_cursor,
+    encode_cursor,
+    equals,
+    like,
+    rows_of,
+)
 
 SEVERITIES = ("ERROR", "WARNING", "INFO")
 KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "loss")
@@ -101,7 +110,7 @@ def list_events(
         where.add("list_contains(?, kind)", kinds)
     for name in ("node_id", "job_id"):
         if filters.get(name):
-            where.add(f"{name} = ?", filters[name])
+            where.add(equals(name, str(filters[name])), filters[name])
     if filters.get("since_ns") is not None:
         where.add("coalesce(last_ns, time_ns) >= ?", filters["since_ns"])
     if filters.get("until_ns") is not None:
