@@ -101,3 +101,13 @@ def test_what_begins_several_ids_is_refused_and_a_whole_id_is_not(fresh: Running
     assert fresh.get("/api/nodes", node_id="12345678")["total"] == 3
     assert fresh.get("/api/nodes", node_id="12345678a,12345678c")["total"] == 2
     fresh.error(fresh.client.get("/api/nodes/123"), 404)  # too short to mean one
+
+
+def test_the_quantiles_of_a_function_are_those_of_its_attempts(fresh: Running) -> None:
+    story = Story()
+    for number in range(1, 101):
+        story.task("work", 0, 0, number)
+    fresh.record(story)
+    (row,) = fresh.get("/api/summary")["functions"]
+    assert (row["attempts"], row["max_ns"]) == (100, 100_000_000)
+    assert (row["p50_ns"], row["p95_ns"]) == (50_500_000, 95_050_000)
