@@ -13,6 +13,8 @@ test('the filters of tasks go along, those of other lists do not', () => {
   expect(exportPath(url, 'speedscope')).toBe(
     '/api/export?format=speedscope&session=session_1&job_id=01000000&q=a%26b',
   );
+  for (const view of ['tasks', 'failures', 'stack'] as const)
+    expect(exportPath({ ...url, view }, 'parquet')).toContain('&job_id=01000000');
   expect(exportPath({ ...url, view: 'nodes' }, 'parquet')).toBe(
     '/api/export?format=parquet&session=session_1',
   );
