@@ -12,10 +12,9 @@ from rich.text import Text
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import fail, say, visible
-from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, given, print_list
+from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, given, print_list, took
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, Row, last_line, state, text, when
-from rayscope.cli.summary import duration
+from rayscope.cli.printing import Column, Format, last_line, state, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
 
@@ -32,17 +31,12 @@ def progress(tasks: dict[str, int]) -> str:
     return f"{ended:,}/{sum(tasks.values()):,}{how}"
 
 
-def _took(row: Row) -> str:
-    start, end = row.get("start_ns"), row.get("end_ns")
-    return duration(end - start) if start is not None and end is not None else ""
-
-
 COLUMNS = (
     text("entrypoint", long=True),
     state(),
     Column("tasks", lambda row: Text(progress(row.get("tasks") or {}))),
     text("job_id"),
-    Column("took", _took, right=True),
+    took("start_ns", "end_ns"),
     when("start_ns", "started"),
     text("submission_id"),
     last_line("message", "message"),

@@ -54,6 +54,16 @@ def used(name: str) -> Any:
     return lambda row: share((row.get("usage") or {}).get(name))
 
 
+def took(begin: str, end: str) -> Column:
+    """A column of how long something took, by the fields of its two times; nothing if one is unknown."""
+
+    def value(row: Row) -> str:
+        first, last = row.get(begin), row.get(end)
+        return "" if first is None or last is None else duration(last - first)
+
+    return Column("took", value, right=True)
+
+
 _DURATION = Column("duration", lambda row: duration(row.get("duration_ns")), right=True)
 _TASKS = (
     text("name", long=True),

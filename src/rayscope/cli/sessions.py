@@ -9,10 +9,10 @@ import typer
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import say
-from rayscope.cli.lists import Form, Limit, Wide, print_list
+from rayscope.cli.lists import Form, Limit, Wide, print_list, took
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, Row, size, state, text, when
-from rayscope.cli.summary import duration, session_url
+from rayscope.cli.printing import Column, Format, size, state, text, when
+from rayscope.cli.summary import session_url
 
 _SESSIONS = (
     text("session"),
@@ -20,17 +20,12 @@ _SESSIONS = (
     Column("tasks", lambda row: f"{row.get('tasks') or 0:,}", right=True),
     Column("failed", lambda row: f"{(row.get('states') or {}).get('FAILED', 0):,}", right=True),
     when("first_ns", "started"),
-    Column("took", lambda row: _took(row), right=True),
+    took("first_ns", "last_ns"),
     text("jobs", right=True),
     text("nodes", right=True),
     Column("disk", lambda row: size(row.get("disk_bytes")), right=True),
     text("ray_version", "ray"),
 )
-
-
-def _took(row: Row) -> str:
-    first, last = row.get("first_ns"), row.get("last_ns")
-    return "" if first is None or last is None else duration(last - first)
 
 
 def sessions(
