@@ -25,10 +25,14 @@ export function WhyPanel() {
   const name = typeof job?.entrypoint === 'string' ? programName(job.entrypoint) : '';
   return (
     <Panel
-      title={t(path.data?.so_far ? 'overview.whySoFar' : 'overview.why', {
-        job: name || path.data?.job_id || '',
-        lasted: path.data ? duration(path.data.duration_ns) : '',
-      })}
+      title={
+        path.data === undefined
+          ? t('overview.path')
+          : t(path.data.so_far ? 'overview.whySoFar' : 'overview.why', {
+              job: name || path.data.job_id || '',
+              lasted: duration(path.data.duration_ns),
+            })
+      }
       to={withSettings(toView(url, 'gantt', path.data?.job_id ? { job_id: path.data.job_id } : {}), {
         path: '1',
       })}
@@ -50,7 +54,12 @@ function Parts({ path }: { path: CriticalPath }) {
   return (
     <>
       {causes.map((cause) => (
-        <Part key={`${cause.phase} ${cause.name}`} cause={cause} whole={whole} job={path.job_id} />
+        <Part
+          key={`${cause.phase} ${cause.isDriver} ${cause.name}`}
+          cause={cause}
+          whole={whole}
+          job={path.job_id}
+        />
       ))}
       {rest > whole * 0.005 && (
         <Text size="xs" c="dimmed" px={6} pt={4}>
