@@ -8,6 +8,7 @@ import { enOperator } from './en.operator';
 import { enOverview } from './en.overview';
 import { enServerMessages } from './en.serverMessages';
 import { enShipped } from './en.shipped';
+import { enSql } from './en.sql';
 
 export const en = {
   app: {
@@ -120,6 +121,7 @@ export const en = {
     logs: 'Logs',
     metrics: 'Metrics',
     alerts: 'Alerts',
+    sql: 'SQL',
     work: 'Work',
     execution: 'Execution',
     cluster: 'Cluster',
@@ -992,6 +994,7 @@ export const en = {
   ...enAlerts,
   ...enOperator,
   ...enShipped,
+  ...enSql,
   ...enServerMessages,
   ...enLogs,
   ...enMetrics,
