@@ -42,7 +42,7 @@ export function App() {
 function Shell() {
   const url = useUrl();
   const { t } = useTranslation();
-  const { needsLogin } = useConnection();
+  const needsLogin = useConnection((connection) => connection.needsLogin);
   const { Sessions } = usePages();
   if (needsLogin) return <LoginPage />;
   return (
