@@ -31,6 +31,8 @@ from rayscope.storage.sql.pages import (
 
 _ENTITY_FILTERS = ("state", "job_id", "node_id", "name", "class_name", "worker_id", "type", "actor_id")
 
+#: What ``q`` looks into, besides the id and the pid.
+_SEARCHED = ("name", "class_name", "node_name", "node_ip", "hostname", "entrypoint", "submission_id")
 
 #: States of one thing that are told, the newest ones.
 _HISTORY = 1000
@@ -111,10 +113,14 @@ def list_entities(
                 f"({' OR '.join(equals(filter_name, part, column) for part in parts) or 'false'})", *parts
             )
     if filters.get("q"):
-        text = [c for c in ("name", "class_name", "node_ip", "hostname", "entrypoint") if c in columns]
+        text = [c for c in _SEARCHED if c in columns]
         clauses = ["starts_with(id, ?)", *(f"{column} ILIKE ? ESCAPE '\\'" for column in text)]
-        pattern = like(str(filters["q"]))
-        where.add(f"({' OR '.join(clauses)})", str(filters["q"]).lower(), *([pattern] * len(text)))
+        wanted = str(filters["q"])
+        pids = [c for c in ("pid", "driver_pid") if c in columns and wanted.isdecimal()]
+        clauses += [f"{column}::VARCHAR = ?" for column in pids]
+        where.add(
+            f"({' OR '.join(clauses)})", wanted.lower(), *[like(wanted)] * len(text), *[wanted] * len(pids)
+        )
     used = at_least(filters.get("at_least"), measured)
     for name_of, least in used:
         where.add(f"{name_of} >= ?", least)
