@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rayscope.model import Kind
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.entities import list_entities
+from rayscope.storage.sql.entities import EntityFilters, list_entities
 from rayscope.storage.sql.execution import CREATED, NOT_DRIVER, TASK_ID, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, like, rows_of
@@ -81,7 +81,7 @@ def _attempts(file: SessionFile, text: str, limit: int) -> Found:
 def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Found:
     """Actors, nodes and the like, newest first; what Ray runs for itself is left out, as in their lists."""
     names, details = _ENTITIES[kind]
-    page = list_entities(file, kind, {"q": text}, limit=limit)
+    page = list_entities(file, kind, EntityFilters(q=text), limit=limit)
     items = []
     for row in page.items:
         name = next((row[column] for column in names if row[column]), None)
