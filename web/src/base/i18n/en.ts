@@ -226,7 +226,6 @@ export const en = {
     DRIVER_TASK: 'Driver',
   },
   filter: {
-    more: 'Filters',
     add: 'Filter',
     class: 'Class',
     q: 'Name or task ID',

@@ -221,7 +221,6 @@ export const zh: Translation = {
     DRIVER_TASK: 'Driver',
   },
   filter: {
-    more: '筛选',
     add: '筛选',
     class: '类',
     q: '名称或任务 ID',
