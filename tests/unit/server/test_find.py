@@ -14,6 +14,13 @@ def _found(running: Running, q: str, **params: Any) -> dict[str, list[str]]:
     return {group["kind"]: [item["name"] or item["id"] for item in group["items"]] for group in groups}
 
 
+def _classes() -> Story:
+    story = Story()
+    story.task("Board.offer", 0, 1, 2, actor="d" * 24)
+    story.entity("actor", "d" * 24 + "01000000", 0, class_name="Board")
+    return story
+
+
 def test_names_of_every_kind_are_found(fresh: Running) -> None:
     story = Story()
     story.task("load", 0, 1, 2)
@@ -36,6 +43,11 @@ def test_names_of_every_kind_are_found(fresh: Running) -> None:
     tasks = fresh.get("/api/find", q="load", limit=1)["groups"][1]
     assert (tasks["kind"], tasks["total"]) == ("task", 4)
     assert [item["id"] for item in tasks["items"]] == [failed]
+
+    assert list(_found(fresh, "the loader")) == ["actor"]
+    assert list(found) == ["function", "task", "actor", "node", "job"]  # "load" is a function's whole name
+    fresh.record(_classes())
+    assert list(_found(fresh, "board")) == ["actor", "function", "task"]
 
     assert _found(fresh, "cccc") == {"actor": ["the loader"]}
     assert _found(fresh, failed[:20])["task"] == ["load"]

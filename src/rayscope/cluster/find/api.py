@@ -30,6 +30,8 @@ def find(
     if text:
         found = services.records.read(chosen, lambda file: sql.find_in_record(file, text, limit))
         found += [_log_files(services, chosen, text, limit), _metrics(services, chosen, text, limit)]
+    # Who types a whole name means that: an actor's class comes before functions that begin with it.
+    found.sort(key=lambda each: all((item.get("name") or "").lower() != text.lower() for item in each.items))
     return answer({"session": chosen, "groups": [_group(each) for each in found if each.total > 0]})
 
 
