@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from rayscope.alerts import api as alerts_api
 from rayscope.cluster.entities import api as entities_api
 from rayscope.cluster.events import api as events_api
+from rayscope.cluster.find import api as find_api
 from rayscope.cluster.jobs import api as jobs_api
 from rayscope.cluster.logs import api as logs_api
 from rayscope.cluster.nodes import api as nodes_api
@@ -62,6 +63,7 @@ _APIS = (
     memory_api,
     nodes_api,
     entities_api,
+    find_api,
     metrics_api,
     metrics_query_api,
     events_api,

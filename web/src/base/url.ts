@@ -57,6 +57,7 @@ export const FILTERS = [
   'state',
   'func_name',
   'name',
+  'class_name',
   'type',
   'node_id',
   'job_id',

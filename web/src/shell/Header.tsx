@@ -9,6 +9,7 @@ import {
   IconSun,
 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
 import { count, wholeAge } from '../base/format';
@@ -21,10 +22,13 @@ import words from '../ui/theme/words.module.css';
 import { go, useUrl } from '../ui/useUrl';
 import css from './Header.module.css';
 import { setLanguage } from './i18n';
+import { KeyHelpButton } from './keys/KeyHelpButton';
+import { PaletteButton } from './palette/PaletteButton';
 import { useServerState } from './useServerState';
 
 export function Header() {
   const url = useUrl();
+  const { needsLogin } = useConnection();
   const { t } = useTranslation();
   return (
     <header className={css.header}>
@@ -39,8 +43,10 @@ export function Header() {
         </>
       )}
       <div className={css.right}>
+        {!needsLogin && <PaletteButton />}
         {url.page === 'session' && <AlertBadge url={url} />}
         <ConnectionState />
+        <KeyHelpButton />
         <LanguageSwitch />
         <ThemeSwitch />
       </div>

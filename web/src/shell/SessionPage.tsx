@@ -79,6 +79,7 @@ export function SessionPage() {
     <div className={css.body}>
       <Nav />
       <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1}>
+        {/* The one of the page; what some show of it is for the eye. */}
         <h1 className={words.hidden}>{t(`nav.${view}`)}</h1>
         {summary.data && <Banners summary={summary.data} />}
         {summary.error !== null && summary.data === undefined ? (
