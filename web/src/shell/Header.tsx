@@ -28,7 +28,7 @@ import { useServerState } from './useServerState';
 
 export function Header() {
   const url = useUrl();
-  const { needsLogin } = useConnection();
+  const needsLogin = useConnection((connection) => connection.needsLogin);
   const { t } = useTranslation();
   return (
     <header className={css.header}>
