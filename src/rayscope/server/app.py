@@ -25,7 +25,7 @@ from rayscope.ingest import status_api as recording_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.server import control as control_api
-from rayscope.server import ui
+from rayscope.server import docs, ui
 from rayscope.server import write_access as operator_api
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.parameters import answer, error
@@ -72,6 +72,7 @@ _APIS = (
     alerts_api,
     control_api,
     operator_api,
+    docs,
 )
 _ROLLUPS = flame_api.ROLLUPS | gantt_api.ROLLUPS | logical_api.ROLLUPS
 

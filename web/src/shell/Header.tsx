@@ -1,6 +1,7 @@
 import { ActionIcon, Menu, Tooltip, useMantineColorScheme } from '@mantine/core';
 import {
   IconBell,
+  IconBook,
   IconCheck,
   IconChevronRight,
   IconDeviceDesktop,
@@ -22,6 +23,7 @@ import words from '../ui/theme/words.module.css';
 import { go, useUrl } from '../ui/useUrl';
 import css from './Header.module.css';
 import { setLanguage } from './i18n';
+import { docsOf } from './intro/docs';
 import { KeyHelpButton } from './keys/KeyHelpButton';
 import { PaletteButton } from './palette/PaletteButton';
 import { useServerState } from './useServerState';
@@ -47,10 +49,30 @@ export function Header() {
         {url.page === 'session' && <AlertBadge url={url} />}
         <ConnectionState />
         <KeyHelpButton />
+        <DocsLink />
         <LanguageSwitch />
         <ThemeSwitch />
       </div>
     </header>
+  );
+}
+
+/** The documentation, which the server brings along, of the page that is shown. */
+function DocsLink() {
+  const { t } = useTranslation();
+  const url = useUrl();
+  return (
+    <ActionIcon
+      component="a"
+      href={docsOf(url.page === 'session' ? url.view : undefined)}
+      target="_blank"
+      rel="noreferrer"
+      size={30}
+      aria-label={t('intro.docs')}
+      title={t('intro.docs')}
+    >
+      <IconBook size={18} />
+    </ActionIcon>
   );
 }
 

@@ -36,6 +36,7 @@ import words from '../ui/theme/words.module.css';
 import { useSessionUrl } from '../ui/useUrl';
 import { Banners } from './Banners';
 import { ExportMenu } from './ExportMenu';
+import { PageIntro } from './intro/PageIntro';
 import { usePages } from './pages';
 import css from './SessionPage.module.css';
 import { SlowAnswer } from './SlowAnswer';
@@ -81,6 +82,7 @@ export function SessionPage() {
       <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1}>
         {/* The one of the page; what some show of it is for the eye. */}
         <h1 className={words.hidden}>{t(`nav.${view}`)}</h1>
+        <PageIntro key={view} view={view} />
         {summary.data && <Banners summary={summary.data} />}
         {summary.error !== null && summary.data === undefined ? (
           <ErrorPanel
