@@ -160,7 +160,6 @@ function Nav() {
                       className={shared.navLink}
                       current={url.view === view}
                       testId={`nav-${view}`}
-                      label={t(`nav.${view}`)}
                     >
                       <Icon size={17} stroke={1.7} aria-hidden />
                       <span className={`${shared.navText} ${words.ellipsis}`}>{t(`nav.${view}`)}</span>

@@ -23,7 +23,7 @@ export function PageIntro({ view }: { view: View }) {
       <IconInfoCircle size={16} aria-hidden className={css.icon} />
       <span className={css.text}>
         {t(`intro.${view}`)}{' '}
-        <Anchor href={docsOf(view)} target="_blank" rel="noreferrer" size="sm">
+        <Anchor href={docsOf(view)} target="_blank" rel="noreferrer" size="sm" underline="always">
           {t('intro.more')}
         </Anchor>
       </span>

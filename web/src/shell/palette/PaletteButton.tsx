@@ -22,7 +22,6 @@ export function PaletteButton() {
       <button
         type="button"
         className={css.button}
-        aria-label={t('keys.find')}
         aria-keyshortcuts="Control+K Meta+K"
         onClick={() => setOpened(true)}
         onPointerEnter={() => void load().catch(() => undefined)}
