@@ -54,6 +54,7 @@ lint: $(SETUP) ## Formatting, lint, types, the one-way rooms
 .PHONY: types
 types: $(SETUP) ## Write the types of the client and of the UI anew, after a change of the server's schemas
 	$(BIN)/python tools/generate_types.py
+	$(BIN)/python tools/sql_reference.py
 
 .PHONY: test-web
 test-web: $(SETUP) ## Types, lint and unit tests of the UI

@@ -69,10 +69,10 @@ async function toError(response: Response): Promise<ApiError> {
   );
 }
 
-async function requestJson<T>(path: string, init: RequestInit): Promise<T> {
+async function requestJson<T>(path: string, init: RequestInit, parse?: (text: string) => T): Promise<T> {
   try {
     const response = await request(path, init);
-    return (await response.json()) as T;
+    return parse === undefined ? ((await response.json()) as T) : parse(await response.text());
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) connectionEvents.unauthorized();
     throw error;
@@ -83,12 +83,20 @@ export function get<T>(path: string, params?: Params, signal?: AbortSignal): Pro
   return requestJson<T>(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
 }
 
-export function post<T>(path: string, body: unknown, params?: Params): Promise<T> {
-  return requestJson<T>(apiPath(path, params), {
+/** `parse`: where `JSON.parse` would lose something. */
+export function post<T>(
+  path: string,
+  body: unknown,
+  params?: Params,
+  how: { signal?: AbortSignal; parse?: (text: string) => T } = {},
+): Promise<T> {
+  const init = {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
     body: JSON.stringify(body),
-  });
+    signal: how.signal,
+  };
+  return requestJson<T>(apiPath(path, params), init, how.parse);
 }
 
 /** Of this tab alone: a cookie would go to every server on the host, whatever its port. */

@@ -20,6 +20,7 @@ export const VIEWS = [
   'logs',
   'metrics',
   'alerts',
+  'sql',
 ] as const;
 export type View = (typeof VIEWS)[number];
 
@@ -109,6 +110,7 @@ export const SETTINGS = [
   'mode',
   'tab',
   'internal',
+  'sql',
 ] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
@@ -268,6 +270,17 @@ export function slowestOf(
 export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
   return { ...toView(url, view, { q: id }), item: id };
 }
+
+/** Where the thing that an id names is listed, by the id's name in the API. */
+export const LISTED: Record<string, EntityView> = {
+  actor_id: 'actors',
+  creator_actor_id: 'actors',
+  worker_id: 'workers',
+  node_id: 'nodes',
+  driver_node_id: 'nodes',
+  job_id: 'jobs',
+  placement_group_id: 'placement-groups',
+};
 
 /** The states in the filter, toggled by one. */
 export function toggleState(filter: string | undefined, state: string): string | undefined {

@@ -17,6 +17,7 @@ import {
   IconPuzzle,
   IconServer2,
   IconSitemap,
+  IconSql,
   IconStack2,
   IconUser,
 } from '@tabler/icons-react';
@@ -64,6 +65,7 @@ const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof I
   { group: 'cluster', view: 'logs', icon: IconFileText },
   { group: 'cluster', view: 'metrics', icon: IconActivity },
   { group: 'cluster', view: 'alerts', icon: IconBell },
+  { group: 'cluster', view: 'sql', icon: IconSql },
 ];
 
 export function SessionPage() {

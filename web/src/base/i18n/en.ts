@@ -8,6 +8,7 @@ import { enOperator } from './en.operator';
 import { enOverview } from './en.overview';
 import { enServerMessages } from './en.serverMessages';
 import { enShipped } from './en.shipped';
+import { enSql } from './en.sql';
 
 export const en = {
   app: {
@@ -181,6 +182,7 @@ export const en = {
     logs: 'Logs',
     metrics: 'Metrics',
     alerts: 'Alerts',
+    sql: 'SQL',
     work: 'Work',
     execution: 'Execution',
     cluster: 'Cluster',
@@ -1079,6 +1081,7 @@ export const en = {
   ...enAlerts,
   ...enOperator,
   ...enShipped,
+  ...enSql,
   ...enServerMessages,
   ...enLogs,
   ...enMetrics,

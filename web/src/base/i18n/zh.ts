@@ -9,6 +9,7 @@ import { zhOperator } from './zh.operator';
 import { zhOverview } from './zh.overview';
 import { zhServerMessages } from './zh.serverMessages';
 import { zhShipped } from './zh.shipped';
+import { zhSql } from './zh.sql';
 
 export const zh: Translation = {
   app: {
@@ -177,6 +178,7 @@ export const zh: Translation = {
     logs: '日志',
     metrics: '指标',
     alerts: '告警',
+    sql: 'SQL',
     work: '工作负载',
     execution: '执行过程',
     cluster: '集群',
@@ -1037,6 +1039,7 @@ export const zh: Translation = {
   ...zhAlerts,
   ...zhOperator,
   ...zhShipped,
+  ...zhSql,
   ...zhServerMessages,
   ...zhLogs,
   ...zhMetrics,
