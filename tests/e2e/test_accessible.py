@@ -25,7 +25,7 @@ PAGES = (
         "stack",
         "actors",
     ),
-    *("workers", "nodes", "jobs", "placement-groups", "memory", "events", "logs", "metrics", "alerts"),
+    *("workers", "nodes", "jobs", "placement-groups", "memory", "events", "logs", "metrics", "alerts", "sql"),
 )
 
 

@@ -212,6 +212,7 @@ export const en = {
     logs: 'The log files of all nodes, also of those that are gone, with a search across all of them.',
     metrics: 'Charts of everything measured, and an explorer that takes PromQL.',
     alerts: 'What is wrong right now, what was, and who is notified.',
+    sql: 'Everything recorded, as tables that you can ask anything.',
   },
   summary: {
     attempts: 'Attempts',

@@ -206,6 +206,7 @@ export const zh: Translation = {
     logs: '所有节点的日志文件（包括已下线的节点），可一次全部搜索。',
     metrics: '所有监测数据的图表，以及支持 PromQL 的查询工具。',
     alerts: '现在有什么问题、过去有过什么，以及会通知谁。',
+    sql: '全部记录以表的形式呈现，可以任意查询。',
   },
   summary: {
     attempts: '尝试次数',

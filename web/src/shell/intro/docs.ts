@@ -23,6 +23,7 @@ const PAGES: Record<View, string> = {
   logs: 'reference/logs.md',
   metrics: 'reference/metrics-page.md',
   alerts: 'reference/alerts.md',
+  sql: 'reference/sql.md',
 };
 
 export const docsOf = (view: View | undefined) => `/docs/${view === undefined ? 'index.md' : PAGES[view]}`;
