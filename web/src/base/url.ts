@@ -91,6 +91,7 @@ export const SETTINGS = [
   'path',
   'baseline',
   'find',
+  'pin',
   'node',
   'worker',
   'expand',
