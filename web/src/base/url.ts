@@ -92,6 +92,7 @@ export const SETTINGS = [
   'baseline',
   'find',
   'pin',
+  'minor',
   'node',
   'worker',
   'expand',

@@ -572,6 +572,8 @@ export const en = {
     data: 'Data',
     callsHint: 'Solid: who submitted attempts of what, and how many',
     dataHint: 'Dashed: where objects went, and how many bytes',
+    minor: 'Minor ({{n}})',
+    minorHint: 'Shows data below 1 KiB and constructors (__init__) too',
     export: 'Save',
     exportSvg: 'Picture (SVG)',
     exportPng: 'Picture (PNG)',

@@ -545,6 +545,8 @@ export const zh: Translation = {
     data: '数据',
     callsHint: '实线：谁提交了谁的尝试，以及次数',
     dataHint: '虚线：对象的去向，以及字节数',
+    minor: '次要项（{{n}}）',
+    minorHint: '同时显示小于 1 KiB 的数据和构造函数（__init__）',
     export: '保存',
     exportSvg: '图片（SVG）',
     exportPng: '图片（PNG）',
