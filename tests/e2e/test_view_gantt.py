@@ -47,9 +47,12 @@ def test_the_chart_shows_every_attempt_and_what_decided_the_duration(recorded: R
     page.keyboard.press("ArrowRight")
     expect(page.get_by_test_id("task-drawer")).to_be_visible()
     after = chart.bounding_box()
-    assert before is not None and after is not None
+    drawer = page.get_by_test_id("task-drawer").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert drawer is not None
     assert (after["y"], after["height"]) == (before["y"], before["height"])
-    assert after["x"] + after["width"] <= page.get_by_test_id("task-drawer").bounding_box()["x"]  # type: ignore[index]
+    assert after["x"] + after["width"] <= drawer["x"]
     expect(page).to_have_url(re.compile("task=[0-9a-f]{48}"))
 
 
