@@ -961,7 +961,7 @@ export const zh: Translation = {
     runningAt: '此处并发 {{n}}，最多 {{most}}',
     unfold: '点击展开',
     fold: '点击箭头折叠',
-    found: '第 {{at}} / {{n}} 个',
+    found: '{{at}} / {{n}}',
     foundNone: '无',
     foundHint: '指当前图中的条。Enter：下一个，Shift+Enter：上一个。',
   },
