@@ -92,6 +92,8 @@ export const SETTINGS = [
   'path',
   'baseline',
   'find',
+  'pin',
+  'minor',
   'node',
   'worker',
   'expand',

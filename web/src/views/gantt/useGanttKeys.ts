@@ -16,11 +16,26 @@ export function useGanttKeys(chart: {
   middle: number;
   selected: number;
   bars: GanttBars;
+  /** Folds or pins the lane of the selected bar. */
+  onFold: () => void;
+  onPin: () => void;
   onScroll: (by: number) => void;
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
 }): void {
-  const { box, window: view, range, middle, selected, bars, onScroll, onMove, onRange } = chart;
+  const {
+    box,
+    window: view,
+    range,
+    middle,
+    selected,
+    bars,
+    onFold,
+    onPin,
+    onScroll,
+    onMove,
+    onRange,
+  } = chart;
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const far = (view.end - view.begin) * 0.15;
@@ -49,6 +64,8 @@ export function useGanttKeys(chart: {
       { keys: ['ArrowUp'], label: t('keys.scrollUp'), run: () => onScroll(-60) },
       { keys: ['ArrowDown'], label: t('keys.scrollDown'), run: () => onScroll(60) },
       { keys: ['Enter'], label: t('keys.zoomToBar'), run: () => bars.zoomTo(selected) },
+      { keys: ['u'], label: t('keys.unfoldLanes'), run: onFold },
+      { keys: ['p'], label: t('keys.pinLane'), run: onPin },
     ],
     box,
   );
