@@ -86,7 +86,8 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
     cpu = _chart(page, "CPU utilization")
     expect(cpu.locator("canvas")).to_be_visible()
     expect(cpu.get_by_test_id("legend-line")).to_have_count(3)
-    expect(_chart(page, "GPU utilization").get_by_test_id("chart-empty")).to_be_visible()
+    expect(_chart(page, "Memory used").get_by_test_id("chart-empty")).to_be_visible()
+    expect(_chart(page, "GPU utilization")).to_have_count(0)
 
     # What the table says is what was measured.
     cpu.get_by_test_id("chart-table-toggle").click()

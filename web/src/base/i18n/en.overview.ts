@@ -5,6 +5,13 @@ export const enOverview = {
     noMetrics: 'No metrics recorded for this session.',
     look: 'Show',
     use: 'Utilization',
+    now: '{{text}}.',
+    onAverage: 'On average {{text}}.',
+    capacity: {
+      clusterCpus: '{{total}} CPUs, {{reserved}} reserved, {{used}} used by Ray',
+      clusterReservedMemory: '{{total}} of memory, {{reserved}} reserved, {{used}} used',
+      clusterGpus: '{{total}} GPUs, {{reserved}} reserved, {{used}} used',
+    },
     peaks: 'Peak: CPU {{cpu}} and memory {{memory}} on one node, object store {{store}} in total.',
     jobs: 'Running jobs',
     jobsEnded: 'Jobs',

@@ -7,6 +7,13 @@ export const zhOverview: Pick<Translation, 'overview'> = {
     noMetrics: '没有此会话的指标记录。',
     look: '查看',
     use: '使用率',
+    now: '{{text}}。',
+    onAverage: '平均：{{text}}。',
+    capacity: {
+      clusterCpus: 'CPU 共 {{total}} 个，预留 {{reserved}} 个，Ray 实际使用 {{used}} 个',
+      clusterReservedMemory: '内存共 {{total}}，预留 {{reserved}}，实际使用 {{used}}',
+      clusterGpus: 'GPU 共 {{total}} 个，预留 {{reserved}} 个，实际使用 {{used}} 个',
+    },
     peaks: '峰值：单个节点 CPU {{cpu}}、内存 {{memory}}，对象存储共 {{store}}。',
     jobs: '运行中的作业',
     jobsEnded: '作业',

@@ -8,6 +8,7 @@ import {
   fillLegend,
   latest,
   lonely,
+  occurring,
   type QueryAnswer,
   stackedUp,
 } from './series';
@@ -23,10 +24,27 @@ import {
   stepOf,
 } from './timeRange';
 import { timeMarks, valueText } from './units';
+import { placed } from './useMarks';
 
 const MINUTE = 60_000;
 const live = { first: 0, last: 50 * MINUTE, live: true };
 const ended = { first: 10 * MINUTE, last: 40 * MINUTE, live: false };
+
+it('leaves out the parts of a stack that never occur', () => {
+  const line = (key: string, values: (number | null)[]) => ({ key, name: key, values });
+  const lines = [line('never', [0, null, 0]), line('once', [0, 1, 0]), line('unknown', [null, null, null])];
+  expect(occurring(lines).map(({ key }) => key)).toEqual(['once']);
+});
+
+it('puts marks where they happened, and those that would cover each other into one', () => {
+  const mark = (ms: number) => ({ ms, tone: 'bad' as const, text: String(ms) });
+  const found = placed([-1, 0, 50, 52, 100, 101].map(mark), 0, 100, 200);
+  expect(found.map(({ x, marks }) => [x, marks.length])).toEqual([
+    [0, 1],
+    [100, 2],
+    [200, 1],
+  ]);
+});
 
 describe('the range of time', () => {
   it('is read from the URL and written to it as it was', () => {
