@@ -24,6 +24,7 @@ import css from './Header.module.css';
 import { setLanguage } from './i18n';
 import { KeyHelpButton } from './keys/KeyHelpButton';
 import { PaletteButton } from './palette/PaletteButton';
+import { RangeChip } from './RangeChip';
 import { useServerState } from './useServerState';
 
 export function Header() {
@@ -40,6 +41,7 @@ export function Header() {
         <>
           <IconChevronRight size={14} className={`${words.dim} ${css.icon}`} aria-hidden />
           <SessionSwitch session={url.session} />
+          <RangeChip url={url} />
         </>
       )}
       <div className={css.right}>
@@ -94,7 +96,9 @@ function SessionSwitch({ session }: { session: string }) {
         {others.slice(0, 50).map((item) => (
           <Menu.Item
             key={item.session}
-            onClick={() => url.page === 'session' && go(toView({ ...url, session: item.session }, url.view))}
+            onClick={() =>
+              url.page === 'session' && go(toView({ ...url, session: item.session, filters: {} }, url.view))
+            }
             leftSection={
               <Dot
                 color={`var(--rs-tone-${{ live: 'good', ended: 'quiet', unreadable: 'bad' }[item.state]})`}

@@ -28,7 +28,7 @@ export const enOverview = {
       running: 'Running',
       inFlight: 'In flight',
       failed: 'Failed',
-      hint: 'Click to see the call stack at that time',
+      hint: 'Click for the call stack at that time, drag to choose a range',
     },
     path: 'Critical path',
     pathHint: 'The chain of tasks that determines how long the job takes, on the Gantt chart',

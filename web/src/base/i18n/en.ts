@@ -14,6 +14,9 @@ export const en = {
     tagline: 'See what your Ray cluster is doing, why it is slow, and what it did',
     notFound: 'Page not found',
     toSessions: 'All sessions',
+    rangeHint:
+      'Charts, tasks, failures, logs, events and the five execution views are narrowed to this time range',
+    rangeRemove: 'Remove the time range',
     skip: 'Skip to content',
   },
   /** What keys do, as `?` lists them. */
@@ -241,8 +244,6 @@ export const en = {
     worker_id: 'Worker',
     caller_task_id: 'Caller',
     placement_group_id: 'Placement group',
-    since_ns: 'Since',
-    until_ns: 'Until',
     remove: 'Remove this filter',
     none: 'No matches',
   },
@@ -982,6 +983,8 @@ export const en = {
     clear: 'Clear range',
     reading: 'Computing…',
     zoom: 'Zoom to range',
+    everywhere: 'Narrow all pages',
+    everywhereHint: 'Charts, tasks, logs, events and all views show this time range alone',
     flame: 'Flame graph',
     stack: 'Stack at midpoint',
     compare: 'Compare flame graph:',

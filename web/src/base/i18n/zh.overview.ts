@@ -30,7 +30,7 @@ export const zhOverview: Pick<Translation, 'overview'> = {
       running: '运行中',
       inFlight: '进行中',
       failed: '失败',
-      hint: '点击查看该时刻的调用栈',
+      hint: '点击查看该时刻的调用栈，拖动可选择时间范围',
     },
     path: '关键路径',
     pathHint: '在甘特图上显示决定作业耗时的任务链',
