@@ -25,6 +25,7 @@ import { setLanguage } from './i18n';
 import { KeyHelpButton } from './keys/KeyHelpButton';
 import { PaletteButton } from './palette/PaletteButton';
 import { RangeChip } from './RangeChip';
+import { ShareMenu } from './share/ShareMenu';
 import { useServerState } from './useServerState';
 
 export function Header() {
@@ -46,6 +47,7 @@ export function Header() {
       )}
       <div className={css.right}>
         {!needsLogin && <PaletteButton />}
+        {url.page === 'session' && <ShareMenu />}
         {url.page === 'session' && <AlertBadge url={url} />}
         <ConnectionState />
         <KeyHelpButton />

@@ -17,6 +17,15 @@ export const en = {
     rangeHint:
       'Charts, tasks, failures, logs, events and the five execution views are narrowed to this time range',
     rangeRemove: 'Remove the time range',
+    share: 'Share',
+    copyLink: 'Copy link',
+    copyLinkHint: 'To this page as it is now: the session and the time stay the same',
+    copyLinkLocal: 'Opens on this machine only: the address is {{host}}',
+    copyCli: 'Copy as command',
+    copyCliHint: 'The same list in a terminal',
+    copyCliMissing: 'The command has no option for {{names}}; Python has',
+    copyPython: 'Copy as Python',
+    copyPythonHint: 'The same list with the Python client',
     skip: 'Skip to content',
   },
   /** What keys do, as `?` lists them. */
