@@ -26,6 +26,8 @@ import { setLanguage } from './i18n';
 import { docsOf } from './intro/docs';
 import { KeyHelpButton } from './keys/KeyHelpButton';
 import { PaletteButton } from './palette/PaletteButton';
+import { RangeChip } from './RangeChip';
+import { ShareMenu } from './share/ShareMenu';
 import { useServerState } from './useServerState';
 
 export function Header() {
@@ -42,10 +44,12 @@ export function Header() {
         <>
           <IconChevronRight size={14} className={`${words.dim} ${css.icon}`} aria-hidden />
           <SessionSwitch session={url.session} />
+          <RangeChip url={url} />
         </>
       )}
       <div className={css.right}>
         {!needsLogin && <PaletteButton />}
+        {url.page === 'session' && <ShareMenu />}
         {url.page === 'session' && <AlertBadge url={url} />}
         <ConnectionState />
         <KeyHelpButton />
@@ -116,7 +120,9 @@ function SessionSwitch({ session }: { session: string }) {
         {others.slice(0, 50).map((item) => (
           <Menu.Item
             key={item.session}
-            onClick={() => url.page === 'session' && go(toView({ ...url, session: item.session }, url.view))}
+            onClick={() =>
+              url.page === 'session' && go(toView({ ...url, session: item.session, filters: {} }, url.view))
+            }
             leftSection={
               <Dot
                 color={`var(--rs-tone-${{ live: 'good', ended: 'quiet', unreadable: 'bad' }[item.state]})`}

@@ -3,7 +3,7 @@ import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChoices } from '../api/queries';
 import type { Summary } from '../api/types';
-import { fullTime, shortId } from '../base/format';
+import { shortId } from '../base/format';
 import { STATE_ORDER } from '../base/tokens';
 import type { FilterName } from '../base/url';
 import { choices, jobLabel, nodeLabel, withChosen } from './filterChoices';
@@ -23,8 +23,6 @@ const LINKED = [
   'worker_id',
   'caller_task_id',
   'placement_group_id',
-  'since_ns',
-  'until_ns',
 ] as const satisfies FilterName[];
 
 /** The search field and the filters of the task list and of all views of the execution. */
@@ -81,11 +79,9 @@ function useTaskFilters(summary: Summary | undefined): FilterField[] {
   const show = (name: FilterName) => (value: string) =>
     name === 'caller_task_id' && isDriver(value)
       ? t('task.driver')
-      : name.endsWith('_ns')
-        ? fullTime(value)
-        : name.endsWith('_id')
-          ? shortId(value)
-          : value;
+      : name.endsWith('_id')
+        ? shortId(value)
+        : value;
   return [
     {
       name: 'state',
