@@ -542,6 +542,21 @@ class FlameTree(TypedDict):
 Format: TypeAlias = Literal["perfetto", "speedscope", "parquet"]
 
 
+class FoundItem(TypedDict):
+    """
+    One thing. ``id``: by which it is asked for: of a function, a log file and a metric their name.
+
+    ``detail``: what tells it from others of the same name: class, address, entrypoint, help text.
+    """
+
+    id: str
+    name: str | None
+    detail: str | None
+    state: str | None
+    attempt: int | None
+    node_id: str | None
+
+
 class FramesWorker(TypedDict):
     """A worker that was asked; nothing but its id is known of one that runs nothing."""
 
@@ -2116,6 +2131,16 @@ class FlameAnswer(TypedDict):
     ancestors: list[FlameFrame]
 
 
+class FoundGroup(TypedDict):
+    """The first hits of a kind, the best ones first, and how many there are."""
+
+    kind: Literal[
+        "function", "task", "actor", "node", "worker", "job", "placement_group", "log_file", "metric"
+    ]
+    items: list[FoundItem]
+    total: int
+
+
 class FramesProblem(TypedDict):
     """Why there are no frames of ``count`` workers."""
 
@@ -2681,6 +2706,13 @@ class ChartsAnswer(TypedDict):
     """All charts that the pages and Grafana's dashboards have."""
 
     pages: list[ListedPage]
+
+
+class FindAnswer(TypedDict):
+    """Only kinds of which something was found."""
+
+    session: str
+    groups: list[FoundGroup]
 
 
 class FramesAnswer(TypedDict):

@@ -110,13 +110,18 @@ export function keepOperatorToken(token: string): void {
   }
 }
 
-function operatorHeader(): Record<string, string> {
+/** The token that was given in this tab. */
+export function operatorToken(): string | null {
   try {
-    const token = sessionStorage.getItem(OPERATOR);
-    return token === null ? {} : { 'X-Rayscope-Operator': token };
+    return sessionStorage.getItem(OPERATOR);
   } catch {
-    return {};
+    return null;
   }
+}
+
+function operatorHeader(): Record<string, string> {
+  const token = operatorToken();
+  return token === null ? {} : { 'X-Rayscope-Operator': token };
 }
 
 /** An action of the operator (see ui/operator.tsx). Null where the answer has no body. */

@@ -829,6 +829,34 @@ export interface FileProblem {
   remedy: string;
 }
 /**
+ * Only kinds of which something was found.
+ */
+export interface FindAnswer {
+  session: string;
+  groups: FoundGroup[];
+}
+/**
+ * The first hits of a kind, the best ones first, and how many there are.
+ */
+export interface FoundGroup {
+  kind: 'function' | 'task' | 'actor' | 'node' | 'worker' | 'job' | 'placement_group' | 'log_file' | 'metric';
+  items: FoundItem[];
+  total: number;
+}
+/**
+ * One thing. ``id``: by which it is asked for: of a function, a log file and a metric their name.
+ *
+ * ``detail``: what tells it from others of the same name: class, address, entrypoint, help text.
+ */
+export interface FoundItem {
+  id: string;
+  name: string | null;
+  detail: string | null;
+  state: string | null;
+  attempt: number | null;
+  node_id: string | null;
+}
+/**
  * A flame graph.
  */
 export interface FlameAnswer {

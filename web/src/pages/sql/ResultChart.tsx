@@ -6,6 +6,7 @@ import { count, fullTime } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import { valueText } from '../../ui/charts/units';
+import { useMarks } from '../../ui/charts/useMarks';
 import { EmptyState } from '../../ui/EmptyState';
 import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
@@ -67,6 +68,8 @@ interface Axes {
 
 function Line({ result, x, y }: Axes) {
   const palette = usePalette();
+  const [url] = useSessionUrl();
+  const marks = useMarks(url.session);
   const [place, setPlace] = useState<number | null>(null);
   const [zoom, setZoom] = useState<{ from: number; to: number } | null>(null);
   const [name = '', type = ''] = result.columns[y] ?? [];
@@ -99,6 +102,7 @@ function Line({ result, x, y }: Axes) {
           stacked={false}
           height={HEIGHT}
           range={zoom ?? whole}
+          marks={marks}
           syncKey="sql"
           focus={null}
           onPlace={setPlace}
