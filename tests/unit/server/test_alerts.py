@@ -192,7 +192,6 @@ def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
     assert alerting.error(client.put(path, json=rule), 403)["code"] == "needs_operator"
     for bad in (
         {"expr": "my_queue >"},
-        rule | {"for_s": -1},
         rule | {"annotations": {"summary": "{{ no }}"}},
     ):
         assert alerting.error(client.put(path, json=bad, headers=headers), 400)["remedy"]
