@@ -239,6 +239,21 @@ class CellWorkers(TypedDict):
     running: list[int]
 
 
+class Changed(TypedDict):
+    """What was changed."""
+
+    name: str
+
+
+class ChannelBody(TypedDict):
+    """A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is."""
+
+    type: str
+    config: NotRequired[dict[str, Any] | None]
+    match: NotRequired[dict[str, str]]
+    send_resolved: NotRequired[bool]
+
+
 class ChannelInfo(TypedDict):
     """A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s."""
 
@@ -411,6 +426,12 @@ class EdgeItem(TypedDict):
     gets: int
     blocked_ns: int | None
     is_remote: bool | None
+
+
+class EnabledBody(TypedDict):
+    """Whether a rule is to be evaluated."""
+
+    enabled: bool
 
 
 class ErrorDetail(TypedDict):
@@ -1419,6 +1440,16 @@ class RestProgress(TypedDict):
     functions: int
     attempts: int
     states: dict[str, int]
+
+
+class RuleBody(TypedDict):
+    """A rule of the operator's."""
+
+    expr: str
+    for_s: NotRequired[float]
+    keep_firing_for_s: NotRequired[float]
+    labels: NotRequired[dict[str, str]]
+    annotations: NotRequired[dict[str, str]]
 
 
 class RuleInfo(TypedDict):

@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
 from rayscope.alerts import api as alerts_api
+from rayscope.alerts import edit_api as alerts_edit_api
 from rayscope.cluster.entities import api as entities_api
 from rayscope.cluster.events import api as events_api
 from rayscope.cluster.find import api as find_api
@@ -70,6 +71,7 @@ _APIS = (
     export_api,
     realtime_api,
     alerts_api,
+    alerts_edit_api,
     control_api,
     operator_api,
     docs,

@@ -415,6 +415,25 @@ export interface DeadNode {
   resources_total: string | null;
 }
 /**
+ * What was changed.
+ */
+export interface Changed {
+  name: string;
+}
+/**
+ * A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is.
+ */
+export interface ChannelBody {
+  type: string;
+  config?: {
+    [k: string]: unknown;
+  } | null;
+  match?: {
+    [k: string]: string;
+  };
+  send_resolved?: boolean;
+}
+/**
  * A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s.
  */
 export interface ChannelInfo {
@@ -704,6 +723,12 @@ export interface EdgeItem {
   gets: number;
   blocked_ns: number | null;
   is_remote: boolean | null;
+}
+/**
+ * Whether a rule is to be evaluated.
+ */
+export interface EnabledBody {
+  enabled: boolean;
 }
 /**
  * The body of every error answer.
@@ -2417,6 +2442,20 @@ export interface Snapshots {
   interval_s: number | null;
   last_ns: number | null;
   last_tasks_ns: number | null;
+}
+/**
+ * A rule of the operator's.
+ */
+export interface RuleBody {
+  expr: string;
+  for_s?: number;
+  keep_firing_for_s?: number;
+  labels?: {
+    [k: string]: string;
+  };
+  annotations?: {
+    [k: string]: string;
+  };
 }
 /**
  * A rule and how it is with the session; ``value_expr``: what the threshold bounds.
