@@ -49,7 +49,7 @@ _NOT_IN_IT: Mapping[str, str] = {
 class _Source(NamedTuple):
     chunks: Iterable[bytes]
     left_out: Mapping[str, int]
-    session: str
+    name: str
 
 
 def export(
@@ -101,7 +101,7 @@ def export(
         else _from_files(settings, session, form, filters)
     )
     with _progress() as progress, opened as source:
-        target = output or _default(source.session, form, force)
+        target = output or _default(source.name, form, force)
         with _explain_errors(target):
             size = _write(source, form, target, progress)
         for what, number in source.left_out.items():
@@ -129,8 +129,8 @@ def _is_folder(output: Path, form: Format) -> bool:
     return form is Format.parquet and output.suffix != ".zip"
 
 
-def _default(session: str, form: Format, force: bool) -> Path:
-    output = Path(session + (".parquet" if form is Format.parquet else FILES[form][0]))
+def _default(name: str, form: Format, force: bool) -> Path:
+    output = Path(name + (".parquet" if form is Format.parquet else FILES[form][0]))
     _refuse_existing(output, form, force)
     return output
 
@@ -187,7 +187,7 @@ def _from_server(
     try:
         with Api(url, token) as api, api.exporting(form.value, session, **filters) as response:
             header = response.headers.get("Content-Disposition", "")
-            named = Path(header.partition('filename="')[2].removesuffix('"')).name
+            named = Path(header.partition('filename="')[2].partition('"')[0]).name
             left_out = msgspec.json.decode(
                 response.headers.get("X-Rayscope-Left-Out", "{}"), type=dict[str, int]
             )
@@ -229,7 +229,7 @@ def _from_files(
                 last_ns=chosen.last_ns,
             ) as made,
         ):
-            yield _Source(made.chunks, made.left_out, chosen.session)
+            yield _Source(made.chunks, made.left_out, chosen.file_name)
     except NotFound as error:
         known = f"Recorded sessions: {', '.join(names[:5])}." if session and names else error.remedy
         fail(error.message, known, EXPORT_ERROR)

@@ -44,7 +44,7 @@ app.command("serve")(serve.serve)
 app.command("attach")(attach.attach)
 app.command("top")(top.top)
 app.command("open")(sessions.open_ui)
-app.command("sessions")(sessions.sessions)
+app.add_typer(sessions.app, name="sessions")
 app.add_typer(jobs.app, name="jobs")
 app.command("task")(task.task)
 for listed in (

@@ -126,10 +126,13 @@ def _conclude(
     for session in used:
         url = recording.program_end_url(serving.ingest_url)
         api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
+    known = api.by_name()
     for session in reversed(used):  # the newest last, where the eye is
         waited = api.get("/api/cluster/status", session=session)["pending"] if session in gone else []
         failures = api.failures(session=session, limit=summary.FAILURES)
         shown = {**api.summary(session), "never_placed": waited, "failures": failures}
+        if session in known:
+            shown["title"] = summary.session_title(known[session])
         summary.show(stderr(), shown, serving.url, _critical_path(api, session))
 
 

@@ -8,27 +8,45 @@ from typing import Annotated
 import typer
 
 from rayscope.cli.api import asking
-from rayscope.cli.console import say
+from rayscope.cli.console import say, shown, visible
 from rayscope.cli.lists import Form, Limit, Wide, print_list, took
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, size, state, text, when
-from rayscope.cli.summary import session_url
+from rayscope.cli.summary import session_name, session_title, session_url
+from rayscope.client import Client
+from rayscope.client.types import SessionItem
+
+app = typer.Typer(help="List, name, annotate, and delete recorded sessions.", invoke_without_command=True)
+
+Chosen = Annotated[
+    str,
+    typer.Argument(
+        metavar="SESSION", help="Ray's name of the session, or the beginning of it.", show_default=False
+    ),
+]
 
 _SESSIONS = (
-    text("session"),
+    Column("name", lambda row: shown(session_name(row)), long=True),
+    Column("id", lambda row: shown(str(row["session"]).removeprefix("session_")[:19])),
+    took("first_ns", "last_ns"),
+    text("host"),
     state(),
     Column("tasks", lambda row: f"{row.get('tasks') or 0:,}", right=True),
     Column("failed", lambda row: f"{(row.get('states') or {}).get('FAILED', 0):,}", right=True),
     when("first_ns", "started"),
-    took("first_ns", "last_ns"),
+    Column("tags", lambda row: shown(", ".join(row.get("tags") or []))),
+    text("note", long=True),
     text("jobs", right=True),
     text("nodes", right=True),
     Column("disk", lambda row: size(row.get("disk_bytes")), right=True),
     text("ray_version", "ray"),
+    text("session"),
 )
 
 
+@app.callback(invoke_without_command=True)
 def sessions(
+    context: typer.Context,
     limit: Limit = 100,
     form: Form = Format.table,
     wide: Wide = False,
@@ -36,9 +54,76 @@ def sessions(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """List the recorded sessions, newest first."""
+    """List, name, annotate, and delete recorded sessions. The list has the newest first."""
+    if context.invoked_subcommand is not None:
+        return
     with asking(server, data_dir, token) as client:
         print_list(form, client.sessions(limit=limit or None), _SESSIONS, wide)
+
+
+@app.command("rename")
+def rename(
+    session: Chosen,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name to show (empty: the script's).", show_default=False)
+    ],
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Name a session. Requires the operator token."""
+    with asking(server, data_dir, token) as client:
+        row = client.label_session(_find(client, session)["session"], name=name)
+    say(shown(session_title(row)))
+
+
+@app.command("note")
+def note(
+    session: Chosen,
+    words: Annotated[
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="Note (empty: none). Without it the note is printed."),
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", help="Tag. Repeat it; the tags before are replaced.")
+    ] = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Print or change a session's note and tags. Changes require the operator token."""
+    with asking(server, data_dir, token) as client:
+        row = _find(client, session)
+        if words is not None or tags:
+            row = client.label_session(row["session"], note=words, tags=tags or None)
+    for line in (" ".join(f"#{tag}" for tag in row["tags"]), row["note"]):
+        if line:
+            typer.echo(visible(line))
+
+
+@app.command("delete")
+def delete(
+    session: Chosen,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also while it is still recorded.")] = False,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Delete a session's record, with its metrics and logs. Requires the operator token."""
+    with asking(server, data_dir, token) as client:
+        row = _find(client, session)
+        title = shown(session_title(row))
+        if not yes and not typer.confirm(f"Delete {title} ({row['session']}) for good?"):
+            raise typer.Exit(1)
+        client.delete_session(row["session"], force=force)
+    say(f"deleted {title}")
+
+
+def _find(client: Client, session: str) -> SessionItem:
+    """The session that is meant: the server takes the beginning of its name too."""
+    name = client.summary(session)["session"]
+    return next(row for row in client.sessions() if row["session"] == name)
 
 
 def open_ui(

@@ -10,6 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from rayscope.cli.console import shown
+from rayscope.cli.printing import clock
 from rayscope.model import CUT_OFF
 
 _SLOWEST = 10
@@ -38,6 +40,17 @@ def _number(count: int, one: str, several: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
+def session_name(row: Mapping[str, Any]) -> str:
+    """What people call a session of ``GET /api/sessions``."""
+    return str(row.get("name") or ("no job yet" if row.get("state") == "live" else "no job"))
+
+
+def session_title(row: Mapping[str, Any]) -> str:
+    """A session by name, start, duration and host."""
+    took = duration(row["last_ns"] - row["first_ns"])
+    return " · ".join(filter(None, (session_name(row), clock(row["first_ns"]), took, row.get("host"))))
+
+
 def session_url(url: str, session: str) -> str:
     """Where the UI shows a session at a glance."""
     return f"{url.rstrip('/')}/s/{session}/overview"
@@ -49,7 +62,7 @@ def show(
     """Print ``summary`` (of ``GET /api/summary``) and ``path`` (of ``GET /api/flow/critical_path``).
 
     Its ``failures`` are those of ``GET /api/failures``. It may have ``never_placed``: what waited for a place
-    to the end and could not have had one.
+    to the end and could not have had one; and ``title``, what the session is called.
     """
     parts: list[Any] = [_states(summary)]
     if path:
@@ -64,7 +77,12 @@ def show(
     parts.append(_losses(summary))
     parts.append(Text(session_url(url, summary["session"]), style="underline"))
     console.print(
-        Panel(Group(*parts), title=str(summary["session"]), title_align="left", border_style="cyan"),
+        Panel(
+            Group(*parts),
+            title=Text(shown(str(summary.get("title") or summary["session"]))),
+            title_align="left",
+            border_style="cyan",
+        ),
         soft_wrap=False,
     )
 

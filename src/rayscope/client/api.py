@@ -298,6 +298,26 @@ class Api(LogsApi):
     # Acting: the operator's.
 
     @asked
+    def label_session(
+        self,
+        session: str,
+        *,
+        name: str | None = None,
+        note: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Call[t.SessionItem]:
+        """Name or annotate a session; what is None stays as it is, and an empty name takes it away."""
+        given = {"name": name, "note": note, "tags": None if tags is None else list(tags)}
+        body = {key: value for key, value in given.items() if value is not None}
+        return Call("PATCH", f"/api/sessions/{part(session)}", body=body, acts=True)
+
+    @asked
+    def delete_session(self, session: str, *, force: bool = False) -> Call[str]:
+        """Delete a session's record. ``force``: also while it is still recorded. Returns its name."""
+        path, given = f"/api/sessions/{part(session)}", params(force=force or None)
+        return Call("DELETE", path, given, acts=True, pick=lambda answer: str(answer["session"]))
+
+    @asked
     def submit_job(
         self, entrypoint: str, *, session: str | None = None, **request: Unpack[JobOptions]
     ) -> Call[str]:

@@ -1549,10 +1549,21 @@ class SeenWorker(TypedDict):
     title: str
 
 
-class SessionItem(TypedDict):
-    """One Ray session."""
+class SessionDeleted(TypedDict):
+    """The session whose record is gone."""
 
     session: str
+
+
+class SessionItem(TypedDict):
+    """A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more."""
+
+    session: str
+    name: str | None
+    script: str | None
+    host: str | None
+    note: str
+    tags: list[str]
     recording: Literal["events", "snapshot", "events+snapshot"]
     state: Literal["live", "ended", "unreadable"]
     error: str | None
@@ -1568,6 +1579,14 @@ class SessionItem(TypedDict):
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int
+
+
+class SessionLabel(TypedDict):
+    """What the operator says of a session; what is left out stays as it is. An empty name takes it away."""
+
+    name: NotRequired[str | None]
+    note: NotRequired[str | None]
+    tags: NotRequired[list[str] | None]
 
 
 class Shape(TypedDict):

@@ -9,11 +9,12 @@ is replayed; merging is idempotent, so it does not matter how far the writer had
 from __future__ import annotations
 
 import collections
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import duckdb
@@ -28,6 +29,7 @@ from rayscope.storage.schema import SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile, explain
 from rayscope.storage.session_writer import SessionWriter
 from rayscope.storage.spool import Spool
+from rayscope.storage.sql.entities import script_and_host
 from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
 
 log = logging.getLogger("rayscope.storage")
@@ -79,6 +81,15 @@ _STOP_S = 15.0
 _IDLE_RELEASE_S = 120.0
 
 
+@dataclass
+class _Removal:
+    """A session to be deleted, and what came of it."""
+
+    session: str
+    is_gone: bool = False
+    done: threading.Event = field(default_factory=threading.Event)
+
+
 @dataclass(frozen=True)
 class _Queued:
     """What waits to be merged: a batch in the spool, parsed already or not, or records without a batch."""
@@ -89,6 +100,7 @@ class _Queued:
     recording: str = "events"
     #: A session that has ended, and when.
     ended: tuple[str, int] | None = None
+    removal: _Removal | None = None
 
 
 class Recording(Protocol):
@@ -237,6 +249,17 @@ class Writer:
             self._queue.append(_Queued(None, ended=(session, end_ns)))
             self._wake.notify()
 
+    def remove_session(self, session: str, timeout_s: float = 10.0) -> bool:
+        """Delete a session with all that has come of it; whether that was done in time. What comes later
+        begins a new record.
+        """
+        removal = _Removal(session)
+        with self._wake:
+            self._put += 1
+            self._queue.append(_Queued(None, removal=removal))
+            self._wake.notify()
+        return removal.done.wait(timeout_s) and removal.is_gone
+
     def flush_for_reader(self) -> None:
         """See :class:`Recording`. The first call after a quiet time writes what waits, for 1 s at most."""
         now = time.monotonic()
@@ -369,6 +392,9 @@ class Writer:
         now = time.monotonic()
         if item.ended is not None:
             self._end(*item.ended, now)
+            return
+        if item.removal is not None:
+            self._remove(item.removal)
             return
         try:
             sessions = self._take_in(item, now)
@@ -508,6 +534,17 @@ class Writer:
             about.ended_ns = end_ns
             self._writer_of(session).end(end_ns, now)
 
+    def _remove(self, removal: _Removal) -> None:
+        session = removal.session
+        with contextlib.suppress(StoreError):  # removed meanwhile
+            removal.is_gone = self.catalog.remove(session, pinned_too=True)
+        if removal.is_gone:
+            self._writers.pop(session, None)
+            self._uncounted.discard(session)
+            self._next_count.pop(session, None)
+            self._flushed.pop(session, None)
+        removal.done.set()
+
     def _flush(self, *, everything: bool) -> bool:
         error: StoreError | None = None
         now = time.monotonic()
@@ -623,6 +660,7 @@ class Writer:
                 "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason))",
                 [list(SPAN_LOSSES)],
             ).fetchone()
+            about.script, about.host = script_and_host(cursor)
         about.states = dict(states)
         about.attempts = sum(about.states.values())
         if counts:

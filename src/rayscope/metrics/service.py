@@ -369,6 +369,10 @@ class Metrics:
                 log.info("metrics of %s: %s", name, error)
         self._end_some(names)
 
+    def forget(self, session: str) -> None:
+        """Close the files of a session that was deleted."""
+        self._end_some({*self._live, *self._read} - {session})
+
     def _end_some(self, names: set[str]) -> None:
         """Close what has ended, or was dropped: an open file would keep its disk space."""
         with self._lock:

@@ -11,8 +11,9 @@ import duckdb
 from rayscope.ingest.writer import Writer
 from rayscope.server.response_cache import ResponseCache
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.errors import BadQuery, NotFound, StoreError
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.pages import LEAST_PREFIX
 
 
 class Records:
@@ -29,9 +30,17 @@ class Records:
         self._readable: dict[str, tuple[int, StoreError | None]] = {}
 
     def resolve(self, session: str | None) -> str:
-        """The session asked for, or the one heard from last. Raises NotFound."""
+        """The session asked for, by its name in Ray or the beginning of it, or the one heard from last.
+
+        Raises NotFound, and BadQuery for what begins several names.
+        """
         if session:
-            return self._catalog.about(session).session
+            try:
+                return self._catalog.about(session).session
+            except NotFound:
+                if found := _find(session, self._catalog.names()):
+                    return found
+                raise
         names = self._catalog.names()
         if not names:
             raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT")
@@ -89,6 +98,7 @@ class Records:
     def forget(self, session: str) -> None:
         """Drop what is cached about a session: who asks next wants the end of it."""
         self._cache.forget(session)
+        self._readable.pop(session, None)
 
     def unreadable(self, session: str) -> StoreError | None:
         """Why a session's record cannot be read, or None. Looked at again only when the file has changed."""
@@ -110,6 +120,17 @@ class Records:
         if problem is None or problem.code in ("corrupt", "newer", "older"):  # a lock or a full disk may pass
             self._readable[session] = (stamp, problem)
         return problem
+
+
+def _find(text: str, names: list[str]) -> str | None:
+    """The one of Ray's names that begins with ``text``, with or without the ``session_`` of all of them."""
+    begin = text.removeprefix("session_")
+    if len(begin) < LEAST_PREFIX:
+        return None
+    found = [name for name in names if name.removeprefix("session_").startswith(begin)]
+    if len(found) > 1:
+        raise BadQuery(f"Several sessions begin with {text[:80]!r}.", "Give more of its letters.")
+    return found[0] if found else None
 
 
 def _question(function: Callable[..., Any], parameters: tuple[str, ...]) -> str:

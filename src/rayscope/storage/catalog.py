@@ -3,6 +3,7 @@
 DATA_DIR/sessions/<session>/record.duckdb   the record
 DATA_DIR/sessions/<session>/about.json      what the list of sessions shows without opening it
 DATA_DIR/sessions/<session>/agents.json     what the agents of its nodes said last
+DATA_DIR/sessions/<session>/label.json      what the operator calls it, and notes of it
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import re
 import shutil
 import threading
 import time
-import zlib
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -24,12 +24,14 @@ import msgspec
 from rayscope.files import replace_file, set_aside
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
+from rayscope.storage.about import About, Label, seal, unseal
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
 from rayscope.storage.session_file import MEMORY_LIMIT, SessionFile
 
 log = logging.getLogger("rayscope.storage")
 
 _AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
+_LABEL = msgspec.json.Decoder(Label)
 _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
 #: The files beside a record: DuckDB's log, and those of a checkpoint that a kill cut off.
 _SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
@@ -39,58 +41,6 @@ _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
 #: Sessions that may begin in a minute: each costs a file, memory and threads, and anybody may make up names.
 _MAX_NEW, _NEW_S = 30, 60.0
-
-
-class About(msgspec.Struct):
-    """What is known of a session without opening its record. Times in ns."""
-
-    session: str
-    first_ns: int = 0
-    last_ns: int = 0
-    #: When the session's cluster was gone, as far as that is known.
-    ended_ns: int | None = None
-    recording: list[str] = []
-    ray_version: str | None = None
-    gcs_address: str | None = None
-    tasks: int = 0
-    attempts: int = 0
-    states: dict[str, int] = {}
-    actors: int = 0
-    nodes: int = 0
-    jobs: int = 0
-    dropped_total: int = 0
-    events: int = 0
-    batches: int = 0
-    unknown: dict[str, int] = {}
-    note: str | None = None
-    #: How each node's events come, by node id: what its agent said last.
-    agents: dict[str, AgentReport] = {}
-    #: JSON came that does not say from which node (Ray before 2.55).
-    nameless_json: bool = False
-    #: How much of ``dropped_total`` was known when the tasks were last read again from the GCS, and when.
-    repaired_total: int = 0
-    repaired_ns: int = 0
-    #: The GCS had itself dropped attempts by then.
-    repaired_partly: bool = False
-
-
-#: Stands before the check sum, the last field of ``about.json``.
-_CHECK = b',"check":'
-
-
-def _seal(content: bytes) -> bytes:
-    """A JSON object with a check sum as its last field."""
-    return content[:-1] + _CHECK + b"%d}" % zlib.crc32(content)
-
-
-def _unseal(content: bytes) -> bytes:
-    """The JSON object of :func:`_seal`, or one without a check sum. Raises ValueError if it was changed."""
-    head, _, check = content.rpartition(_CHECK)
-    if not head:
-        return content
-    if check != b"%d}" % zlib.crc32(head + b"}"):
-        raise ValueError("its checksum is wrong")
-    return head + b"}"
 
 
 class Retention(msgspec.Struct):
@@ -131,14 +81,29 @@ class Catalog:
                 about = self._load_about(Path(entry.path))
                 with contextlib.suppress(*_FILE_ERRORS):
                     about.agents = _AGENTS.decode((Path(entry.path) / "agents.json").read_bytes())
+                about.label = self._load_label(Path(entry.path) / "label.json")
                 # Never what the file says: folders are written and removed by this name.
                 about.session = entry.name
                 self._about[entry.name] = about
+                if about.jobs and about.script is None:  # recorded before sessions had names
+                    self.uncounted.add(entry.name)
+
+    def _load_label(self, path: Path) -> Label:
+        try:
+            return _LABEL.decode(path.read_bytes())
+        except FileNotFoundError:
+            pass
+        except _FILE_ERRORS as error:
+            log.warning("could not read %s: %s", path, error)
+            if not self._read_only:
+                with contextlib.suppress(OSError):
+                    set_aside(path)
+        return Label()
 
     def _load_about(self, folder: Path) -> About:
         """What a session's ``about.json`` says; if it is damaged, as much as the folder tells."""
         try:
-            about = msgspec.json.decode(_unseal((folder / "about.json").read_bytes()), type=About)
+            about = msgspec.json.decode(unseal((folder / "about.json").read_bytes()), type=About)
             # A clock that went back must not keep a session the newest for ever.
             about.last_ns = min(about.last_ns, time.time_ns())
             return about
@@ -198,14 +163,28 @@ class Catalog:
 
     def save_about(self, session: str) -> None:
         """Write a session's ``about.json``."""
-        # The agents have a file of their own: there may be thousands, and this is written each second.
-        about = msgspec.structs.replace(self.about(session), agents={})
+        # The agents have a file of their own: there may be thousands, and this is written each second. So has
+        # the label, which no record could tell again.
+        about = msgspec.structs.replace(self.about(session), agents={}, label=Label())
         # One flipped bit can make a session look years old, and retention would drop it.
-        self._save(session, "about.json", _seal(msgspec.json.encode(about)))
+        self._save(session, "about.json", seal(msgspec.json.encode(about)))
 
     def save_agents(self, session: str) -> None:
         """Write a session's ``agents.json``."""
         self._save(session, "agents.json", msgspec.json.encode(dict(self.about(session).agents)))
+
+    def set_label(self, session: str, label: Label) -> None:
+        """Keep what the operator says of a session. Raises NotFound, and StoreError if that fails."""
+        about = self.about(session)
+        try:
+            (self.folder / session).mkdir(parents=True, exist_ok=True)
+            replace_file(self.folder / session / "label.json", msgspec.json.encode(label))
+        except OSError as error:
+            raise StoreError(
+                f"Could not write the name of {session}: {error.strerror or error}.",
+                "Free some space, or make the data directory writable, and try again.",
+            ) from error
+        about.label = label
 
     def _save(self, session: str, name: str, content: bytes) -> None:
         # Written each second, and made again from the record where a power cut damages it.
@@ -344,11 +323,15 @@ class Catalog:
                 dropped.append(name)
         return dropped
 
-    def remove(self, session: str) -> bool:
-        """Drop a session's record unless it is in use. Returns whether it is gone."""
+    def remove(self, session: str, *, pinned_too: bool = False) -> bool:
+        """Drop a session's record unless it is in use. Returns whether it is gone.
+
+        ``pinned_too``: the caller is who writes it.
+        """
         with self._lock:
-            if session in self._pinned or self._users.get(session):
+            if (session in self._pinned and not pinned_too) or self._users.get(session):
                 return False
+            self._pinned.discard(session)
             file = self._open.pop(session, None)
             if file is not None:
                 file.close()

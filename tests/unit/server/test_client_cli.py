@@ -112,7 +112,8 @@ def test_one_task_in_full(here: Running) -> None:
 def test_sessions_and_functions_and_the_ui(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     (session,) = here.get("/api/sessions")["items"]
     monkeypatch.setenv("COLUMNS", "80")
-    assert session["session"] in run("sessions")
+    assert session["name"] in run("sessions")
+    assert session["session"] in run("sessions", "--wide")
     (listed,) = json.loads(run("sessions", "--format", "json"))
     assert (listed.keys(), listed["session"]) == (session.keys(), session["session"])
     functions = here.get("/api/summary")["functions"]

@@ -23,7 +23,8 @@ from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
-from rayscope.storage.catalog import About, Retention
+from rayscope.storage.about import About
+from rayscope.storage.catalog import Retention
 
 S = 10**9
 

@@ -2542,10 +2542,21 @@ export interface SchedulingItem {
   duration_ns: number | null;
 }
 /**
- * One Ray session.
+ * The session whose record is gone.
+ */
+export interface SessionDeleted {
+  session: string;
+}
+/**
+ * A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more.
  */
 export interface SessionItem {
   session: string;
+  name: string | null;
+  script: string | null;
+  host: string | null;
+  note: string;
+  tags: string[];
   recording: 'events' | 'snapshot' | 'events+snapshot';
   state: 'live' | 'ended' | 'unreadable';
   error: string | null;
@@ -2563,6 +2574,14 @@ export interface SessionItem {
   ray_version: string | null;
   gcs_address: string | null;
   dropped_total: number;
+}
+/**
+ * What the operator says of a session; what is left out stays as it is. An empty name takes it away.
+ */
+export interface SessionLabel {
+  name?: string | null;
+  note?: string | null;
+  tags?: string[] | null;
 }
 /**
  * A page of sessions.

@@ -17,8 +17,10 @@ import { count, wholeAge } from '../base/format';
 import { LANGUAGES, type Language } from '../base/i18n/language';
 import { type SessionUrl, toView } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
+import { CopyId } from '../ui/CopyId';
 import { Dot } from '../ui/Dot';
 import { Link } from '../ui/Link';
+import { useSession, useSessionTexts } from '../ui/session';
 import words from '../ui/theme/words.module.css';
 import { go, useUrl } from '../ui/useUrl';
 import css from './Header.module.css';
@@ -105,6 +107,8 @@ function AlertBadge({ url }: { url: SessionUrl }) {
 
 function SessionSwitch({ session }: { session: string }) {
   const sessions = useSessions();
+  const current = useSession(session);
+  const { name, place } = useSessionTexts();
   const url = useUrl();
   const { t } = useTranslation();
   const others = sessions.data?.items ?? [];
@@ -112,11 +116,17 @@ function SessionSwitch({ session }: { session: string }) {
     <Menu position="bottom-start" shadow="md" width={420}>
       <Menu.Target>
         <button type="button" className={css.sessionSwitch} title={session} data-testid="session-switch">
-          <span className={words.ellipsis}>{session}</span>
+          <span className={words.ellipsis}>
+            {current === undefined ? session : name(current)}
+            {current !== undefined && <span className={words.dim}> · {place(current)}</span>}
+          </span>
           <IconChevronRight size={13} className={`${css.turned} ${words.dim} ${css.icon}`} aria-hidden />
         </button>
       </Menu.Target>
       <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
+        <Menu.Label>
+          <CopyId id={session} full />
+        </Menu.Label>
         {others.slice(0, 50).map((item) => (
           <Menu.Item
             key={item.session}
@@ -130,7 +140,8 @@ function SessionSwitch({ session }: { session: string }) {
             }
             rightSection={item.session === session ? <IconCheck size={14} /> : null}
           >
-            <span className={words.breaks}>{item.session}</span>
+            <span className={words.breaks}>{name(item)}</span>
+            <div className={`${words.dim} ${css.place}`}>{place(item)}</div>
           </Menu.Item>
         ))}
         <Menu.Divider />

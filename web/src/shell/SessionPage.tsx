@@ -32,6 +32,7 @@ import { worstTone } from '../ui/alerts/severity';
 import { ErrorPanel } from '../ui/ErrorPanel';
 import { Link } from '../ui/Link';
 import { PageBoundary } from '../ui/PageBoundary';
+import { useSession, useSessionTexts } from '../ui/session';
 import layout from '../ui/theme/layout.module.css';
 import words from '../ui/theme/words.module.css';
 import { useSessionUrl } from '../ui/useUrl';
@@ -72,7 +73,9 @@ export function SessionPage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const summary = useSummary(url.session);
-  useTitle(t(`nav.${url.view}`), url.session);
+  const session = useSession(url.session);
+  const { name } = useSessionTexts();
+  useTitle(t(`nav.${url.view}`), session === undefined ? url.session : name(session));
 
   const { view } = url;
   const missing = isMissing(summary.error);

@@ -15,7 +15,7 @@ import { useServerMessage } from './useServerMessage';
 
 /** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
 export interface OperatorAction {
-  method: 'POST' | 'PUT' | 'DELETE';
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below /api. */
   path: string;
   /** What is sent, or what makes it once it was confirmed. */

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from rayscope.cluster.sessions import schemas, sql
 from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
-from rayscope.server.parameters import ERRORS, CurrentServices, Cursor, Limit, Session, answer
+from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Cursor, Limit, Session, answer
+from rayscope.server.schemas import ErrorAnswer
 from rayscope.server.services import Services
+from rayscope.server.write_access import OPERATOR_ONLY
+from rayscope.storage.about import Label
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.version import __version__
@@ -41,6 +44,11 @@ def _session_row(services: Services, name: str) -> dict[str, Any]:
         state, error = "unreadable", f"{problem.message} {problem.remedy}"
     return {
         "session": name,
+        "name": about.name,
+        "script": about.script or None,
+        "host": about.host,
+        "note": about.label.note,
+        "tags": about.label.tags,
         "recording": recording(services, name),
         "state": state,
         "error": error,
@@ -117,6 +125,60 @@ def sessions(services: CurrentServices, limit: Limit = 100, cursor: Cursor = Non
             "dropped": _NOTHING_DROPPED,
         }
     )
+
+
+@router.patch(
+    "/api/sessions/{session}",
+    dependencies=OPERATOR_ONLY,
+    responses={**BODY_ERRORS, 200: {"model": schemas.SessionItem}},
+)
+def label(services: CurrentServices, session: str, given: schemas.SessionLabel) -> Response:
+    """Name a session, or annotate it."""
+    before = services.catalog.about(session).label
+    services.catalog.set_label(
+        session,
+        Label(
+            before.name if given.name is None else _line(given.name),
+            before.note if given.note is None else _text(given.note),
+            before.tags if given.tags is None else tuple(dict.fromkeys(filter(None, map(_line, given.tags)))),
+        ),
+    )
+    return answer(_session_row(services, session))
+
+
+@router.delete(
+    "/api/sessions/{session}",
+    dependencies=OPERATOR_ONLY,
+    responses={**ERRORS, 200: {"model": schemas.SessionDeleted}, 409: {"model": ErrorAnswer}},
+)
+def delete(
+    services: CurrentServices,
+    session: str,
+    force: Annotated[bool, Query(description="Also while it is still recorded.")] = False,
+) -> Response:
+    """Delete a session's record, with its metrics and kept logs. What comes later begins a new record."""
+    services.catalog.about(session)
+    if services.records.is_live(session) and not force:
+        raise StoreError(
+            f"{session} is still being recorded.",
+            "Stop its cluster and wait half a minute, or force the deletion (force=true).",
+            "session_live",
+            status=409,
+        )
+    if not services.writer.remove_session(session):
+        raise StoreError(f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409)
+    services.records.forget(session)
+    services.metrics.forget(session)
+    return answer({"session": session})
+
+
+def _line(text: str) -> str:
+    """A text in one line, without letters that change how others are shown."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _text(text: str) -> str:
+    return "".join(c for c in text if c.isprintable() or c in "\n\t").strip()
 
 
 @router.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
 
 from rayscope.ingest.schemas import Dropped, Lanes, Recording, Tracing
 from rayscope.server.schemas import Answer
 
 
 class SessionItem(Answer):
-    """One Ray session."""
+    """A Ray session. ``name``: the operator's, or else the first job's ``script`` and how many jobs more."""
 
     session: str
+    name: str | None
+    script: str | None
+    host: str | None
+    note: str
+    tags: list[str]
     recording: Recording
     state: Literal["live", "ended", "unreadable"]
     error: str | None
@@ -27,6 +34,20 @@ class SessionItem(Answer):
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int
+
+
+class SessionLabel(BaseModel):
+    """What the operator says of a session; what is left out stays as it is. An empty name takes it away."""
+
+    name: str | None = Field(None, max_length=120)
+    note: str | None = Field(None, max_length=4000)
+    tags: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=20)
+
+
+class SessionDeleted(Answer):
+    """The session whose record is gone."""
+
+    session: str
 
 
 class SessionPage(Answer):

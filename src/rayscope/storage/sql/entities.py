@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import duckdb
 import pyarrow as pa
 
 from rayscope.model import Kind
+from rayscope.model.program import script_name
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.rows import decode_entity
 from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS
@@ -220,6 +222,18 @@ def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
             "SELECT id FROM job_rows WHERE driver_pid = ? AND coalesce(start_ns, 0) >= ?", [pid, since_ns]
         ).fetchall()
     return [job_id for (job_id,) in found]
+
+
+def script_and_host(cursor: duckdb.DuckDBPyConnection) -> tuple[str, str | None]:
+    """The script of the first job ('' if no job has told it), and the machine of the head node."""
+    job = cursor.execute(
+        "SELECT entrypoint FROM jobs WHERE entrypoint != '' ORDER BY start_ns NULLS LAST, job_id LIMIT 1"
+    ).fetchone()
+    node = cursor.execute(
+        "SELECT coalesce(nullif(hostname, ''), nullif(node_ip, '')) FROM node_rows "
+        "ORDER BY is_head IS NOT TRUE, start_ns NULLS LAST, id LIMIT 1"
+    ).fetchone()
+    return script_name(job[0]) if job else "", node[0] if node else None
 
 
 def find_id(file: SessionFile, kind: Kind, text: str) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Query
@@ -87,8 +88,12 @@ def export(
             )
         )
         ending, media_type = FILES[format]
+        name = services.catalog.about(chosen).file_name + ending
+        plain = name if name.isascii() else chosen + ending
+        disposition = f'attachment; filename="{plain}"'
         headers = {
-            "Content-Disposition": f'attachment; filename="{chosen}{ending}"',
+            "Content-Disposition": disposition
+            + ("" if plain == name else f"; filename*=UTF-8''{quote(name)}"),
             "Cache-Control": "no-store",
             "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
         }

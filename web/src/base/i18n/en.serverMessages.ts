@@ -31,6 +31,14 @@ export const enServerMessages = {
         message: 'Placement group {{id}} not found in this session.',
         remedy: 'See the list of placement groups.',
       },
+      session_live: {
+        message: 'This session is still being recorded.',
+        remedy: 'Stop its cluster and wait half a minute, or run `rayscope sessions delete SESSION --force`.',
+      },
+      session_in_use: {
+        message: 'Somebody is reading this session.',
+        remedy: 'Try again in a few seconds.',
+      },
       busy: {
         message: 'The server is busy with the same request.',
         remedy: 'Try again in a few seconds.',

@@ -23,6 +23,11 @@ export const zhServerMessages = {
         message: '此会话中没有放置组 {{id}}。',
         remedy: '请查看放置组列表。',
       },
+      session_live: {
+        message: '该会话仍在记录中。',
+        remedy: '请停止其集群并等待半分钟，或运行 `rayscope sessions delete SESSION --force`。',
+      },
+      session_in_use: { message: '有人正在读取该会话。', remedy: '请几秒后重试。' },
       busy: { message: '服务器正忙于同样的请求。', remedy: '请几秒后重试。' },
       locked: {
         message: '记录正被另一个进程使用。',

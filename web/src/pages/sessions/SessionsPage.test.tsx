@@ -1,11 +1,16 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import type { Session } from '../../api/types';
-import { click, failure, render } from '../../testing/render';
+import { click, failure, render, type } from '../../testing/render';
 import { SessionsPage } from './SessionsPage';
 
 const SESSION: Session = {
   session: 'session_2026-01-01_00-00-00_000000_1',
+  name: 'train.py +1',
+  script: 'train.py',
+  host: 'box',
+  note: '',
+  tags: [],
   recording: 'events',
   state: 'live',
   error: null,
@@ -34,6 +39,45 @@ it('lists sessions with what they hold, and opens one wherever its row is clicke
   await click(within(row).getByText('12,345'));
   expect(window.location.pathname).toBe(`/s/${SESSION.session}/overview`);
   expect(window.location.search).toBe('?lang=en');
+});
+
+it('calls a session by its script, start, duration and host, and says when there is no job', async () => {
+  const nameless: Session = { ...SESSION, session: 'session_2', name: null, script: null, host: null };
+  await render(<SessionsPage />, { ...AT, answers: page(SESSION, nameless) });
+  const [row, other] = await screen.findAllByTestId('session-row');
+  expect(row?.textContent).toMatch(/^train\.py \+1 · (20\d\d-)?\d\d-\d\d \d\d:\d\d · 1m 00s · box/);
+  expect(within(row as HTMLElement).getByText(SESSION.session)).toBeTruthy();
+  expect(other?.textContent).toMatch(/^No job yet · /);
+});
+
+it('sends what the operator changed of a name and note, and nothing else', async () => {
+  const path = `/sessions/${SESSION.session}`;
+  const { requests } = await render(<SessionsPage />, {
+    ...AT,
+    answers: { ...page(SESSION), [path]: SESSION },
+  });
+  await click(await screen.findByTestId('session-menu'));
+  await click(await screen.findByTestId('session-edit'));
+  await type(await screen.findByTestId('session-note'), 'baseline');
+  await type(screen.getByTestId('session-tags'), 'a, b');
+  await click(screen.getByTestId('act-confirm'));
+  const sent = requests.find((request) => request.path === path);
+  expect(sent?.method).toBe('PATCH');
+  expect(sent?.body).toEqual({ note: 'baseline', tags: ['a', ' b'] });
+  expect(window.location.pathname).toBe('/');
+});
+
+it('names the session before it is deleted, and says why the server refuses', async () => {
+  const path = `/sessions/${SESSION.session}`;
+  const refusal = failure(409, { code: 'session_live', message: 'Live.', remedy: 'Stop it.' });
+  await render(<SessionsPage />, { ...AT, answers: { ...page(SESSION), [path]: () => refusal } });
+  await click(await screen.findByTestId('session-menu'));
+  await click(await screen.findByTestId('session-delete'));
+  const dialog = await screen.findByRole('dialog');
+  expect(dialog.textContent).toContain('Delete train.py +1?');
+  expect(dialog.textContent).toContain(SESSION.session);
+  await click(screen.getByTestId('act-confirm'));
+  expect((await screen.findByTestId('act-problem')).textContent).toContain('still being recorded');
 });
 
 it('warns of a session that lacks task reports', async () => {

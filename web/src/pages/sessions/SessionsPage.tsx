@@ -3,19 +3,21 @@ import { IconAlertTriangle, IconTelescope } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { useSessions } from '../../api/queries';
 import type { Session } from '../../api/types';
-import { bytes, count, duration, nanosBetween } from '../../base/format';
+import { bytes, count } from '../../base/format';
 import { formatUrl } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { Command } from '../../ui/Command';
+import { CopyId } from '../../ui/CopyId';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { StackedBar } from '../../ui/StackedBar';
-import { Time } from '../../ui/Time';
+import { useSessionTexts } from '../../ui/session';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { go, useUrl } from '../../ui/useUrl';
+import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
 
 export function SessionsPage() {
@@ -51,7 +53,7 @@ function SessionRow({ session }: { session: Session }) {
   const readable = session.state !== 'unreadable';
   const to = { page: 'session', session: session.session, view: 'overview', filters: {}, lang } as const;
   const recording = i18n.exists(`sessions.recording.${session.recording}`);
-  const lasted = nanosBetween(session.first_ns, session.last_ns);
+  const texts = useSessionTexts();
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside takes the keys.
     <li
@@ -68,14 +70,21 @@ function SessionRow({ session }: { session: Session }) {
       <div className={css.main}>
         <div>
           {readable ? (
-            <Link to={to} className={css.link} title={session.session}>
-              {session.session}
+            <Link to={to} className={css.link}>
+              {texts.name(session)}
             </Link>
           ) : (
-            <span className={css.link}>{session.session}</span>
+            <span className={css.link}>{texts.name(session)}</span>
           )}
+          <span className={`${words.dim} ${css.place}`}> · {texts.place(session)}</span>
         </div>
+        {session.note && <p className={css.note}>{session.note}</p>}
         <div className={css.tags}>
+          {session.tags.map((tag) => (
+            <Badge key={tag} size="sm" variant="default" tt="none">
+              {tag}
+            </Badge>
+          ))}
           <span className={css.tag}>
             <ItemState state={session.state} label={t(`sessions.${session.state}`)} />
           </span>
@@ -101,18 +110,13 @@ function SessionRow({ session }: { session: Session }) {
               </Badge>
             </Tooltip>
           )}
+          <CopyId id={session.session} full />
         </div>
       </div>
       {readable ? (
         <>
           <div className={css.bar}>
             <StackedBar states={session.states ?? {}} />
-            <div className={css.when}>
-              <Time ns={session.first_ns} />
-              {lasted !== null && (
-                <span className={words.dim}> · {t('sessions.lasted', { duration: duration(lasted) })}</span>
-              )}
-            </div>
           </div>
           <dl className={css.figures}>
             <Figure name={t('sessions.tasks')} value={count(session.tasks)} />
@@ -128,6 +132,7 @@ function SessionRow({ session }: { session: Session }) {
           <span className={words.breaks}>{session.error ?? t('error.session')}</span>
         </div>
       )}
+      <SessionMenu session={session} />
     </li>
   );
 }

@@ -1,0 +1,98 @@
+"""What is known of a session without opening its record: how it is counted, and what people call it."""
+
+from __future__ import annotations
+
+import re
+import time
+import zlib
+
+import msgspec
+
+from rayscope.model import AgentReport
+
+#: What may stand in a file name on every system.
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+_FILE_NAME_CHARS = 80
+
+
+class Label(msgspec.Struct, frozen=True):
+    """What the operator says of a session."""
+
+    name: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+
+
+class About(msgspec.Struct):
+    """What is known of a session without opening its record. Times in ns."""
+
+    session: str
+    first_ns: int = 0
+    last_ns: int = 0
+    #: When the session's cluster was gone, as far as that is known.
+    ended_ns: int | None = None
+    recording: list[str] = []
+    ray_version: str | None = None
+    gcs_address: str | None = None
+    tasks: int = 0
+    attempts: int = 0
+    states: dict[str, int] = {}
+    actors: int = 0
+    nodes: int = 0
+    jobs: int = 0
+    dropped_total: int = 0
+    events: int = 0
+    batches: int = 0
+    unknown: dict[str, int] = {}
+    note: str | None = None
+    #: How each node's events come, by node id: what its agent said last.
+    agents: dict[str, AgentReport] = {}
+    #: JSON came that does not say from which node (Ray before 2.55).
+    nameless_json: bool = False
+    #: How much of ``dropped_total`` was known when the tasks were last read again from the GCS, and when.
+    repaired_total: int = 0
+    repaired_ns: int = 0
+    #: The GCS had itself dropped attempts by then.
+    repaired_partly: bool = False
+    #: The script of the first job, '' if no job has told it; None: not looked up yet.
+    script: str | None = None
+    #: The machine of the head node.
+    host: str | None = None
+    label: Label = Label()
+
+    @property
+    def name(self) -> str | None:
+        """What people call the session: the operator's name, or the first script and how many jobs more."""
+        if self.label.name:
+            return self.label.name
+        if not self.script:
+            return None
+        return f"{self.script} +{self.jobs - 1}" if self.jobs > 1 else self.script
+
+    @property
+    def file_name(self) -> str:
+        """What an export of the session is called, without an ending: the name and the start, in UTC."""
+        if self.name is None:
+            return self.session
+        start = time.strftime("%Y-%m-%d_%H-%M-%S", time.gmtime(self.first_ns / 1e9))
+        name = _NOT_IN_FILE_NAMES.sub("_", self.name)[:_FILE_NAME_CHARS].strip("._") or "session"
+        return f"{name}_{start}"
+
+
+#: Stands before the check sum, the last field of ``about.json``.
+_CHECK = b',"check":'
+
+
+def seal(content: bytes) -> bytes:
+    """A JSON object with a check sum as its last field."""
+    return content[:-1] + _CHECK + b"%d}" % zlib.crc32(content)
+
+
+def unseal(content: bytes) -> bytes:
+    """The JSON object of :func:`_seal`, or one without a check sum. Raises ValueError if it was changed."""
+    head, _, check = content.rpartition(_CHECK)
+    if not head:
+        return content
+    if check != b"%d}" % zlib.crc32(head + b"}"):
+        raise ValueError("its checksum is wrong")
+    return head + b"}"
