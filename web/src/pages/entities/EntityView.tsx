@@ -63,9 +63,7 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const choice = useColumnChoice(view, columns);
 
   const item = useOpenItem(keyOf);
-  // A job that was submitted has a link before its driver gives it a job id.
-  const isShown = (item: Item) => keyOf(item) === url.item || item.submission_id === url.item;
-  const shown = url.item === undefined ? undefined : list.rows.find(isShown);
+  const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
   return (
     <>
       <div className={layout.bar}>

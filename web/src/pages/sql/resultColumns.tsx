@@ -55,7 +55,11 @@ function Cell({ name, type, value }: { name: string; type: string; value: Value 
     );
   if (list !== undefined && typeof value === 'string' && value !== '')
     return (
-      <Link to={toItem(url, list, value)} className={`${words.link} ${words.mono} ${words.num}`} title={value}>
+      <Link
+        to={toItem(url, list, value)}
+        className={`${words.link} ${words.mono} ${words.num}`}
+        title={value}
+      >
         {text}
       </Link>
     );
