@@ -1,6 +1,6 @@
 import { Group } from '@mantine/core';
 import { IconMoodEmpty } from '@tabler/icons-react';
-import { useCallback, useMemo } from 'react';
+import { useCallback, useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
 import type { Item } from '../../api/types';
@@ -66,6 +66,12 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   // A job that was submitted has a link before its driver gives it a job id.
   const isShown = (item: Item) => keyOf(item) === url.item || item.submission_id === url.item;
   const shown = url.item === undefined ? undefined : list.rows.find(isShown);
+  // An open item keeps rows where they are, but for the one that is to be opened.
+  const { showNew } = list;
+  const isAwaited = url.item !== undefined && shown === undefined && list.newRows > 0;
+  useEffect(() => {
+    if (isAwaited) showNew();
+  }, [isAwaited, showNew]);
   return (
     <>
       <div className={layout.bar}>
