@@ -11,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where `make demo` keeps its record.
 DATA ?= .rayscope
 PORT ?= 8700
-# Whichever of two processes is free takes the next group of tests: see tests/conftest.py.
-IN_TWO := -n 2 --dist loadgroup --no-loadscope-reorder
+# Whichever process is free takes the next group of tests: see tests/conftest.py. Three for two cores, since
+# tests that need Ray or a browser wait half of their time.
+IN_GROUPS := -n 3 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 
@@ -38,7 +39,9 @@ demo: $(SETUP) ui ## Start a local Ray, run a real workload under Rayscope, prin
 	$(BIN)/rayscope run --data-dir $(DATA) --port $(PORT) examples/quickstart.py
 
 .PHONY: test
-test: lint test-web test-py ## Install what is missing and run every check and test
+test: $(SETUP) ## Install what is missing and run every check and test
+	$(MAKE) -j2 lint test-web
+	$(MAKE) test-py
 
 .PHONY: lint
 lint: $(SETUP) ## Formatting, lint, types, the one-way rooms
@@ -51,6 +54,7 @@ lint: $(SETUP) ## Formatting, lint, types, the one-way rooms
 .PHONY: types
 types: $(SETUP) ## Write the types of the client and of the UI anew, after a change of the server's schemas
 	$(BIN)/python tools/generate_types.py
+	$(BIN)/python tools/sql_reference.py
 
 .PHONY: test-web
 test-web: $(SETUP) ## Types, lint and unit tests of the UI
@@ -58,16 +62,16 @@ test-web: $(SETUP) ## Types, lint and unit tests of the UI
 	$(BIN)/python hatch_build.py npm test
 
 .PHONY: test-py
-test-py: ui system test-unit ## Unit, property, integration and end-to-end tests
-	$(BIN)/python -m pytest $(IN_TWO) -m "not long" tests/e2e tests/integration
+test-py: ui system ## Unit, property, integration and end-to-end tests
+	$(BIN)/python -m pytest $(IN_GROUPS) -m "not long" tests/e2e tests/integration tests/unit tests/test_architecture.py
 
 .PHONY: test-unit
 test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cores
-	$(BIN)/python -m pytest -n 2 tests/unit tests/test_architecture.py
+	$(BIN)/python -m pytest -n 2 -m "not long" tests/unit tests/test_architecture.py
 
 .PHONY: test-long
 test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests with twenty times the examples
-	$(BIN)/python -m pytest $(IN_TWO) -m long tests/e2e tests/integration
+	$(BIN)/python -m pytest $(IN_GROUPS) -m long tests/e2e tests/integration
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
 
 .PHONY: test-versions

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +43,27 @@ def turn_to_start() -> Iterator[None]:
     with Path(tempfile.gettempdir(), "rayscope-tests-start").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def start_in_turn(command: Sequence[str], ray_dir: Path, **how: Any) -> subprocess.Popen[str]:
+    """Start ``command``, which starts a Ray below ``ray_dir``; another may start once its agent listens."""
+    with turn_to_start():
+        process: subprocess.Popen[str] = subprocess.Popen(command, text=True, **how)
+        ports = "dashboard_agent_listen_port_*"
+        wait_until(lambda: process.poll() is not None or any(ray_dir.rglob(ports)), "an agent or the end")
+    return process
+
+
+def run_in_turn(
+    command: Sequence[str], ray_dir: Path, timeout_s: float, **how: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run ``command``, which starts a Ray below ``ray_dir``, to its end."""
+    process = start_in_turn(command, ray_dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    finally:
+        process.kill()
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 @dataclass

@@ -123,6 +123,12 @@ def test_every_column_is_documented(data_dir: Path, view: str) -> None:
     assert set(documented) == {name for name, _ in run_sql(data_dir, f"FROM {view}").columns}
 
 
+def test_the_page_of_sql_has_the_tables_of_the_record() -> None:
+    """`make types` writes them anew."""
+    script = runpy.run_path(str(ROOT / "tools" / "sql_reference.py"))
+    assert script["FILE"].read_text() == script["reference"]()
+
+
 EXAMPLES = re.findall(r"```sql\n(.+?)```", (DOCS / "reference" / "sql.md").read_text(), re.DOTALL)
 
 

@@ -49,6 +49,7 @@ REQUESTS = (
     "/api/jobs/{job}",
     "/api/jobs/{job}/progress",
     "/api/placement_groups?limit=1",
+    "/api/find?q=Bad",
     "/api/events?limit=1",
     "/api/flow/logical",
     "/api/flow/physical",

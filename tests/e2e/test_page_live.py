@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 
@@ -145,8 +146,6 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     page.get_by_test_id("job-submit").click()
     page.get_by_test_id("job-entrypoint").fill("sleep 600")
     page.get_by_test_id("job-submission-id").fill("from-the-page")
-    page.get_by_test_id("job-next").click()
-    page.get_by_test_id("act-confirm").click()
     page.get_by_test_id("act-token").fill("not the token")
     page.get_by_test_id("act-confirm").click()
     act = page.get_by_test_id("act")
@@ -156,10 +155,10 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     )
     page.get_by_test_id("act-token").fill(cluster.services.operator_token)
     page.get_by_test_id("act-confirm").click()
-    expect(page.get_by_test_id("job-sent")).to_contain_text("from-the-page")
+    expect(page).to_have_url(re.compile("item=from-the-page"))
+    expect(page.get_by_test_id("item-drawer")).to_contain_text("sleep 600", timeout=60_000)
     row = page.get_by_test_id("jobs-row").filter(has_text="sleep 600")
     expect(row).to_contain_text("RUNNING", timeout=60_000)
-    row.click()
     page.get_by_test_id("job-stop").click()
     expect(act).to_contain_text("sleep 600")
     page.get_by_test_id("act-confirm").click()  # the token is known in this tab

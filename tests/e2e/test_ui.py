@@ -352,6 +352,7 @@ def _many(session: str, number: int) -> list[bytes]:
     return batches
 
 
+@pytest.mark.long
 def test_100_000_tasks_stay_smooth(recorded: Recorded, page: Page) -> None:
     session = "session_2026-01-01_00-00-00_000000_1"
     with httpx.Client(timeout=30) as client:

@@ -178,6 +178,7 @@ def test_a_node_whose_python_has_no_rayscope_sends_json(cluster: Any, tmp_path: 
     assert [told["code"] for told in summary["lanes"]["reasons"]] == ["not_installed"]
 
 
+@pytest.mark.long
 def test_what_an_agent_has_no_room_for_is_told_and_read_again_from_the_gcs(
     serve: Callable[..., Server], driver: Callable[..., None], wait_for: Callable[..., Any]
 ) -> None:

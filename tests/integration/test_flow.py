@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -17,7 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import turn_to_start
+from tests.cluster import run_in_turn
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -58,14 +57,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     ray_dir = tempfile.mkdtemp(prefix="rsf-")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
     command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--port", "0"]
-    with turn_to_start():
-        done = subprocess.run(
-            [*command, "--data-dir", str(folder / "data"), str(EXAMPLE)],
-            env={**env, "HOME": str(folder), "RAY_TMPDIR": ray_dir},
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
+    command += ["--data-dir", str(folder / "data"), str(EXAMPLE)]
+    done = run_in_turn(command, Path(ray_dir), 200, env={**env, "HOME": str(folder), "RAY_TMPDIR": ray_dir})
     shutil.rmtree(ray_dir, ignore_errors=True)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     said = next(json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"workers"'))

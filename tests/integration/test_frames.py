@@ -39,8 +39,9 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
         if framed is None:
             return None
         paths = {framed[1][node["node"]]: _paths(node) for node in framed[0]["nodes"]}
-        # A blocked worker was once seen in two places at a time.
-        return (*framed, paths) if len(paths.get("waiter", ())) == 1 else None
+        # A worker that has only just begun may still be in Ray's own functions, a blocked one was seen in two.
+        begun = all(path[0] in (name, "await") for name, found in paths.items() for path in found)
+        return (*framed, paths) if begun and len(paths.get("waiter", ())) == 1 else None
 
     told, name_of, found = wait_for(sampled, "stacks that stand still")
     assert told["problems"] == []
@@ -48,8 +49,7 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
     assert found["Threaded.work"] == {("Threaded.work", "outer", "inner"): 2}
     assert found["victim"] == {("victim",): 1}
     assert found["Asynchronous.work"] == {("await",): 1}
-    ((blocked, _),) = found["waiter"].items()
-    assert blocked[0] == "waiter"
+    (blocked,) = found["waiter"]
     assert "get" in blocked
     assert not [name for name in blocked if "wrapper" in name or "tracer" in name]
     (sleepers,) = [node for node in told["nodes"] if name_of[node["node"]] == "sleeper"]

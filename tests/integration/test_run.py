@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from tests.cluster import free_port, turn_to_start
+from tests.cluster import free_port, run_in_turn, turn_to_start
 from tests.conftest import read_rows
 
 import rayscope
@@ -63,15 +63,12 @@ class Lab:
         return self.folder / "data"
 
     def rayscope(self, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        with turn_to_start() if args[0] in ("run", "start") else contextlib.nullcontext():
-            return subprocess.run(
-                [sys.executable, "-m", "rayscope.cli", *args],
-                cwd=self.folder,
-                env=self.env,
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-            )
+        command = [sys.executable, "-m", "rayscope.cli", *args]
+        if args[0] in ("run", "start"):
+            return run_in_turn(command, self.ray_dir, timeout, cwd=self.folder, env=self.env)
+        return subprocess.run(
+            command, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=timeout
+        )
 
     def script(self, name: str, text: str) -> str:
         path = self.folder / name

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster import turn_to_start
+from tests.cluster import start_in_turn
 from tests.state_api import sane_ms, state_ms
 
 from rayscope.model import Attempt, Entity, RecordBatch
@@ -76,17 +76,16 @@ def cluster() -> Iterator[Cluster]:
         with (home / "err.log").open("w") as errors:
             process = None
             try:
-                with turn_to_start():
-                    process = subprocess.Popen(
-                        [sys.executable, str(WORKLOAD), str(home / "ray"), str(port)],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=errors,
-                        text=True,
-                        env=environment,
-                    )
-                    assert process.stdout is not None
-                    ready = next((line for line in process.stdout if line.startswith('{"gcs_address"')), None)
+                process = start_in_turn(
+                    [sys.executable, str(WORKLOAD), str(home / "ray"), str(port)],
+                    home,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env=environment,
+                )
+                assert process.stdout is not None
+                ready = next((line for line in process.stdout if line.startswith('{"gcs_address"')), None)
                 assert ready, (home / "err.log").read_text()[-4000:]
                 yield Cluster(process, home, **json.loads(ready))
             finally:

@@ -28,4 +28,5 @@ export const LOADERS: Record<View, Loader> = {
   logs: () => import('./pages/logs/LogsPage'),
   metrics: () => import('./pages/metrics/MetricsPage'),
   alerts: () => import('./pages/alerts/AlertsPage'),
+  sql: () => import('./pages/sql/SqlPage'),
 };

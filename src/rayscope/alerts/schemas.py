@@ -225,3 +225,34 @@ class TestAnswer(Answer):
     transitions: list[dict[str, Any]]
     left_out: int
     firing_at_end: list[dict[str, Any]]
+
+
+class RuleBody(BaseModel):
+    """A rule of the operator's."""
+
+    expr: str = Field(min_length=1, max_length=4000)
+    for_s: float = Field(0, ge=0, le=366 * 86400)
+    keep_firing_for_s: float = Field(0, ge=0, le=366 * 86400)
+    labels: dict[str, str] = Field({}, max_length=50)
+    annotations: dict[str, str] = Field({}, max_length=50)
+
+
+class EnabledBody(BaseModel):
+    """Whether a rule is to be evaluated."""
+
+    enabled: bool
+
+
+class ChannelBody(BaseModel):
+    """A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is."""
+
+    type: str = Field(min_length=1, max_length=100)
+    config: dict[str, Any] | None = Field(None, max_length=20)
+    match: dict[str, str] = Field({}, max_length=20)
+    send_resolved: bool = True
+
+
+class Changed(Answer):
+    """What was changed."""
+
+    name: str

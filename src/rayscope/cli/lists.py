@@ -33,6 +33,7 @@ Sort = Annotated[str | None, typer.Option("--sort", help="Sort by FIELD; -FIELD 
 State = Annotated[str | None, typer.Option("--state", help="Filter by state (comma-separated).")]
 Job = Annotated[str | None, typer.Option("--job", help="Filter by job.")]
 Node = Annotated[str | None, typer.Option("--node", help="Filter by node.")]
+ClassName = Annotated[str | None, typer.Option("--class", help="Actor class contains TEXT.")]
 Name = Annotated[str | None, typer.Option("--name", help="Name contains TEXT.")]
 Internal = Annotated[
     bool,
@@ -200,7 +201,7 @@ def actors(
     state: State = None,
     job: Job = None,
     node: Node = None,
-    class_name: Annotated[str | None, typer.Option("--class", help="Class name contains TEXT.")] = None,
+    class_name: ClassName = None,
     name: Name = None,
     query: Seek = None,
     internal: Internal = False,
@@ -246,6 +247,7 @@ def workers(
     state: State = None,
     job: Job = None,
     node: Node = None,
+    class_name: ClassName = None,
     query: Seek = None,
     internal: Internal = False,
     sort: Sort = None,
@@ -258,7 +260,7 @@ def workers(
     token: Token = None,
 ) -> None:
     """List worker processes and drivers."""
-    filters = given(state=state, job_id=job, node_id=node, q=query)
+    filters = given(state=state, job_id=job, node_id=node, class_name=class_name, q=query)
     filters["internal"] = internal
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS, wide)

@@ -239,6 +239,21 @@ class CellWorkers(TypedDict):
     running: list[int]
 
 
+class Changed(TypedDict):
+    """What was changed."""
+
+    name: str
+
+
+class ChannelBody(TypedDict):
+    """A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is."""
+
+    type: str
+    config: NotRequired[dict[str, Any] | None]
+    match: NotRequired[dict[str, str]]
+    send_resolved: NotRequired[bool]
+
+
 class ChannelInfo(TypedDict):
     """A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s."""
 
@@ -413,6 +428,12 @@ class EdgeItem(TypedDict):
     is_remote: bool | None
 
 
+class EnabledBody(TypedDict):
+    """Whether a rule is to be evaluated."""
+
+    enabled: bool
+
+
 class ErrorDetail(TypedDict):
     """What went wrong and what to do about it. ``params``: what the message names, where that is little."""
 
@@ -540,6 +561,21 @@ class FlameTree(TypedDict):
 
 
 Format: TypeAlias = Literal["perfetto", "speedscope", "parquet"]
+
+
+class FoundItem(TypedDict):
+    """
+    One thing. ``id``: by which it is asked for: of a function, a log file and a metric their name.
+
+    ``detail``: what tells it from others of the same name: class, address, entrypoint, help text.
+    """
+
+    id: str
+    name: str | None
+    detail: str | None
+    state: str | None
+    attempt: int | None
+    node_id: str | None
 
 
 class FramesWorker(TypedDict):
@@ -1406,6 +1442,16 @@ class RestProgress(TypedDict):
     states: dict[str, int]
 
 
+class RuleBody(TypedDict):
+    """A rule of the operator's."""
+
+    expr: str
+    for_s: NotRequired[float]
+    keep_firing_for_s: NotRequired[float]
+    labels: NotRequired[dict[str, str]]
+    annotations: NotRequired[dict[str, str]]
+
+
 class RuleInfo(TypedDict):
     """A rule and how it is with the session; ``value_expr``: what the threshold bounds."""
 
@@ -2135,6 +2181,16 @@ class FlameAnswer(TypedDict):
     ancestors: list[FlameFrame]
 
 
+class FoundGroup(TypedDict):
+    """The first hits of a kind, the best ones first, and how many there are."""
+
+    kind: Literal[
+        "function", "task", "actor", "node", "worker", "job", "placement_group", "log_file", "metric"
+    ]
+    items: list[FoundItem]
+    total: int
+
+
 class FramesProblem(TypedDict):
     """Why there are no frames of ``count`` workers."""
 
@@ -2700,6 +2756,13 @@ class ChartsAnswer(TypedDict):
     """All charts that the pages and Grafana's dashboards have."""
 
     pages: list[ListedPage]
+
+
+class FindAnswer(TypedDict):
+    """Only kinds of which something was found."""
+
+    session: str
+    groups: list[FoundGroup]
 
 
 class FramesAnswer(TypedDict):

@@ -99,11 +99,41 @@ def _used(of: str = "") -> tuple[Chart, ...]:
     )
 
 
-def _resource(name: str, of: str = "") -> tuple[tuple[str, str], ...]:
-    matchers = f'Name="{name}"' + (f",{of}" if of else "")
+def _capacity(of: str = "") -> tuple[Chart, ...]:
+    """What there is, what Ray has reserved for tasks and actors, and what is used."""
+    key = "node" if of else "cluster"
+    all_of = f"{{{of}}}" if of else ""
+
+    def reserved(name: str) -> tuple[tuple[str, str], ...]:
+        matchers = f'Name="{name}"' + (f",{of}" if of else "")
+        return (
+            (f"sum(ray_resources{{{matchers}}})", "total"),
+            (f'sum(ray_resources{{{matchers},State="USED"}})', "reserved"),
+        )
+
     return (
-        (f'sum(ray_resources{{{matchers},State="USED"}})', "used"),
-        (f"sum(ray_resources{{{matchers}}})", "total"),
+        _chart(
+            f"{key}Cpus",
+            "CPUs",
+            "count",
+            *reserved("CPU"),
+            (f"sum(ray_component_cpu_percentage{all_of}) / 100", "used by Ray"),
+        ),
+        _chart(
+            f"{key}ReservedMemory",
+            "Memory",
+            "bytes",
+            (f"sum(ray_node_mem_total{all_of})", "total"),
+            reserved("memory")[1],
+            (f"sum(ray_node_mem_used{all_of})", "used"),
+        ),
+        _chart(
+            f"{key}Gpus",
+            "GPUs",
+            "count",
+            *reserved("GPU"),
+            (f"sum(ray_node_gpus_utilization{all_of}) / 100", "used"),
+        ),
     )
 
 
@@ -113,10 +143,8 @@ def _of_session(name: str) -> str:
 
 
 _CLUSTER = (
+    *_capacity(),
     *_used(),
-    _chart("clusterCpus", "CPUs reserved", "count", *_resource("CPU")),
-    _chart("clusterGpus", "GPUs reserved", "count", *_resource("GPU")),
-    _chart("clusterReservedMemory", "Memory reserved", "bytes", *_resource("memory")),
     _chart(
         "clusterTasks",
         "Tasks by state",
@@ -175,9 +203,8 @@ _CLUSTER = (
 
 _NODE_ID = 'node_id="$node_id"'
 _NODE = (
+    *_capacity(_NODE_ID),
     *_used(_NODE_ID),
-    _chart("nodeCpus", "CPUs reserved", "count", *_resource("CPU", _NODE_ID)),
-    _chart("nodeGpus", "GPUs reserved", "count", *_resource("GPU", _NODE_ID)),
     _chart(
         "nodeComponentCpu",
         "CPU by component",

@@ -9,8 +9,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
 from rayscope.alerts import api as alerts_api
+from rayscope.alerts import edit_api as alerts_edit_api
 from rayscope.cluster.entities import api as entities_api
 from rayscope.cluster.events import api as events_api
+from rayscope.cluster.find import api as find_api
 from rayscope.cluster.jobs import api as jobs_api
 from rayscope.cluster.logs import api as logs_api
 from rayscope.cluster.nodes import api as nodes_api
@@ -24,7 +26,7 @@ from rayscope.ingest import status_api as recording_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.server import control as control_api
-from rayscope.server import ui
+from rayscope.server import docs, ui
 from rayscope.server import write_access as operator_api
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.parameters import answer, error
@@ -62,14 +64,17 @@ _APIS = (
     memory_api,
     nodes_api,
     entities_api,
+    find_api,
     metrics_api,
     metrics_query_api,
     events_api,
     export_api,
     realtime_api,
     alerts_api,
+    alerts_edit_api,
     control_api,
     operator_api,
+    docs,
 )
 _ROLLUPS = flame_api.ROLLUPS | gantt_api.ROLLUPS | logical_api.ROLLUPS
 

@@ -23,6 +23,7 @@ import msgspec
 
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
+from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import MEMORY_LIMIT, explain
 from rayscope.user_sql.worker import (
     IDLE_S,
@@ -96,7 +97,7 @@ class SqlRunner:
                 f"{AT_A_TIME} SQL queries are already running.", "Try again when one has ended.", "busy"
             )
         try:
-            with self._worker(source, version, copy) as worker:
+            with self._worker(source, version, copy) as worker, _killed_if_abandoned(worker):
                 return worker.ask(Question(sql, limit, self._timeout_s), self._timeout_s)
         finally:
             self._room.release()
@@ -237,6 +238,9 @@ class _Worker:
             frame = read_frame(stdout.fileno(), MAX_ANSWER_BYTES)
         except (EOFError, OSError, ValueError) as error:
             self.is_alive = False
+            work = current_work()
+            if work is not None:
+                work.check()
             if timed_out.is_set():
                 raise SqlError(
                     too_long.format(f"{timeout_s:g}"),
@@ -286,6 +290,27 @@ class _Worker:
             if stream is not None:
                 stream.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _killed_if_abandoned(worker: _Worker) -> Iterator[None]:
+    """While the context lasts, end the query if nobody waits for its answer any more."""
+    lock = threading.Lock()
+    is_asked = True
+
+    def kill() -> None:
+        with lock:
+            if is_asked:
+                worker.kill()
+
+    work = current_work()
+    if work is not None:
+        work.when_abandoned(kill)
+    try:
+        yield
+    finally:
+        with lock:
+            is_asked = False
 
 
 def _environment() -> dict[str, str]:

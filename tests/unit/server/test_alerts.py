@@ -181,3 +181,63 @@ def test_the_command_lists_tests_exports_and_notifies(
     for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--from", "-2m")):
         assert not set("\x1b\x07\u202e\x9b") & set(out)
         assert "[red]q" in out
+
+
+def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
+    client, headers = alerting.client, acting(alerting)
+    path, rule = (
+        "/api/alerts/rules/Busy",
+        {"expr": "my_queue > 1", "for_s": 60, "labels": {"severity": "info"}},
+    )
+    assert alerting.error(client.put(path, json=rule), 403)["code"] == "needs_operator"
+    for bad in (
+        {"expr": "my_queue >"},
+        rule | {"annotations": {"summary": "{{ no }}"}},
+    ):
+        assert alerting.error(client.put(path, json=bad, headers=headers), 400)["remedy"]
+    assert client.put(path, json=rule, headers=headers).status_code == 200
+
+    def rules() -> dict[str, Any]:
+        return {each["name"]: each for each in alerting.get("/api/alerts/rules")["items"]}
+
+    assert (rules()["Busy"]["source"], rules()["Busy"]["for_s"], rules()["Busy"]["threshold"]) == (
+        "ui.yml",
+        60,
+        1,
+    )
+    for enabled in (False, True):
+        told = {"enabled": enabled}
+        assert client.put("/api/alerts/rules/NodeDead/enabled", json=told, headers=headers).status_code == 200
+        assert rules()["NodeDead"]["enabled"] is enabled
+    client.put("/api/alerts/rules/NodeDead", json=rule, headers=headers)
+    assert rules()["NodeDead"]["source"] == "ui.yml"
+    client.delete("/api/alerts/rules/NodeDead", headers=headers)
+    assert rules()["NodeDead"]["source"] == "shipped"
+    assert alerting.error(client.delete("/api/alerts/rules/QueueLong", headers=headers), 404)  # of mine.yml
+    assert (alerting.folder / "alerts" / "mine.yml").read_text() == RULES
+
+
+def test_the_operator_makes_channels_whose_secrets_never_leave(alerting: Any) -> None:
+    client, headers = alerting.client, acting(alerting)
+    path, file = "/api/alerts/channels/am", alerting.folder / "alerts" / "channels.yml"
+    made: dict[str, Any] = {"type": "alertmanager", "config": {"url": "http://one:9093", "token": SECRET}}
+    assert alerting.error(client.put(path, json=made), 403)["code"] == "needs_operator"
+    for bad in (
+        {"type": "alertmanager"},
+        made | {"config": {"url": "file:///etc/passwd"}},
+        made | {"config": {"url": "http://one:9093", "name": "x"}},
+        {"type": "unknown", "config": {}},
+    ):
+        assert alerting.error(client.put(path, json=bad, headers=headers), 400)["remedy"]
+    assert not file.exists()
+    assert client.put(path, json=made, headers=headers).status_code == 200
+    assert file.stat().st_mode & 0o077 == 0
+    client.put(path, json={"type": "alertmanager", "match": {"severity": "critical"}}, headers=headers)
+    assert SECRET in file.read_text()  # the address was not given again
+    (told,) = alerting.get("/api/alerts/channels")["items"]
+    assert (told["targets"], told["match"]) == (["one:9093"], {"severity": "critical"})
+    assert SECRET not in str(told)
+    client.put(path, json=made | {"config": {"url": "http://two:9093"}}, headers=headers)
+    assert SECRET not in file.read_text()  # no secret goes to another address
+    client.delete(path, headers=headers)
+    assert alerting.get("/api/alerts/channels")["items"] == []

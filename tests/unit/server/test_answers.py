@@ -12,6 +12,7 @@ from rayscope.server.schemas import Answer
 
 #: What is asked with, where the newest of everything will not do.
 ASKED: dict[str, dict[str, Any]] = {
+    "/api/find": {"q": "a"},
     "/api/logs/file": {"name": "raylet.out"},
     "/api/logs/search": {"q": "error"},
     "/api/metrics/query": {"expr": "up"},

@@ -170,22 +170,24 @@ def test_a_record_that_is_none_is_named_and_what_comes_is_recorded_anew(
     damage(home / "sessions" / "session_one" / "record.duckdb")
     server = serve(home)
     assert server.services is not None
+    client = httpx.Client(base_url=server.url, timeout=60)
 
     def rows() -> dict[str, Any]:
-        return {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
+        return {row["session"]: row for row in client.get("/api/sessions").json()["items"]}
 
     assert rows()["session_one"]["state"] == "unreadable"
     for session in (b"session_one", b"session_two"):
         for body in bodies:
-            assert httpx.post(server.ingest_url, content=_renamed(body, session)).status_code == 204
+            assert client.post(server.ingest_url, content=_renamed(body, session)).status_code == 204
     assert server.services.writer.flush(60)
     found = rows()
     assert "record.damaged-" in found["session_one"]["error"]
     assert found["session_two"]["error"] is None
     for session in found:
-        page = httpx.get(f"{server.url}/api/tasks", params={"session": session}).json()
+        page = client.get("/api/tasks", params={"session": session}).json()
         assert page["total"] == found["session_two"]["attempts"] > 30
-    assert httpx.get(f"{server.url}/api/health").json()["error"] is None
+    assert client.get("/api/health").json()["error"] is None
+    client.close()
 
 
 def test_a_record_without_its_log_says_how_much_is_left(recorded: Path, tmp_path: Path) -> None:

@@ -113,6 +113,13 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
         assert running.get(f"/api/{path}", state=state, limit=1)["total"] == len(matching)
 
 
+def test_workers_are_found_by_the_class_of_their_actor(running: Any) -> None:
+    actor = running.get("/api/actors", limit=1000)["items"][0]
+    found = running.get("/api/workers", class_name=actor["class_name"].lower(), internal=True)["items"]
+    assert actor["worker_id"] in [worker["worker_id"] for worker in found]
+    assert running.get("/api/workers", class_name="no such class", internal=True)["total"] == 0
+
+
 HOSTILE = [
     *(
         "' OR 1=1 --",

@@ -20,6 +20,7 @@ CONFIG = Path(__file__).parents[2] / "schemathesis.toml"
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.long
 def test_every_answer_is_as_described(
     serve: Callable[..., Server], bodies: list[bytes], tmp_path: Path
 ) -> None:

@@ -95,6 +95,7 @@ def _sorted(value: Any) -> Any:
     return value
 
 
+@pytest.mark.long
 def test_data_edges_are_the_same_whichever_end_is_looked_for_first(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import httpx
 import msgspec
 import psutil
 import pytest
@@ -209,6 +210,18 @@ def test_a_third_query_at_a_time_is_told_to_come_again(running: Any) -> None:
         assert third.headers["Retry-After"]
         assert all("took longer" in running.error(one.result(), 400)["message"] for one in long)
     assert ask(running, "SELECT 1").status_code == 200
+
+
+def test_a_query_is_stopped_when_nobody_waits_for_it(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh.record(Story())
+    sql = fresh.server.services.sql
+    monkeypatch.setattr(sql, "_timeout_s", 600.0)
+    assert ask(fresh, "SELECT 1").status_code == 200
+    (worker,) = sql._workers
+    with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, pytest.raises(httpx.ReadTimeout):
+        impatient.post("/api/sql", json={"sql": BOMBS["cross join"]})
+    wait_for(lambda: worker not in sql._workers, "the query to end")
+    assert ask(fresh, "SELECT 1").json()["rows"] == [[1]]
 
 
 def test_a_process_that_dies_is_told_and_replaced(running: Any) -> None:

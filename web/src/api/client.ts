@@ -69,10 +69,10 @@ async function toError(response: Response): Promise<ApiError> {
   );
 }
 
-async function requestJson<T>(path: string, init: RequestInit): Promise<T> {
+async function requestJson<T>(path: string, init: RequestInit, parse?: (text: string) => T): Promise<T> {
   try {
     const response = await request(path, init);
-    return (await response.json()) as T;
+    return parse === undefined ? ((await response.json()) as T) : parse(await response.text());
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) connectionEvents.unauthorized();
     throw error;
@@ -83,12 +83,20 @@ export function get<T>(path: string, params?: Params, signal?: AbortSignal): Pro
   return requestJson<T>(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
 }
 
-export function post<T>(path: string, body: unknown, params?: Params): Promise<T> {
-  return requestJson<T>(apiPath(path, params), {
+/** `parse`: where `JSON.parse` would lose something. */
+export function post<T>(
+  path: string,
+  body: unknown,
+  params?: Params,
+  how: { signal?: AbortSignal; parse?: (text: string) => T } = {},
+): Promise<T> {
+  const init = {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
     body: JSON.stringify(body),
-  });
+    signal: how.signal,
+  };
+  return requestJson<T>(apiPath(path, params), init, how.parse);
 }
 
 /** Of this tab alone: a cookie would go to every server on the host, whatever its port. */
@@ -102,13 +110,18 @@ export function keepOperatorToken(token: string): void {
   }
 }
 
-function operatorHeader(): Record<string, string> {
+/** The token that was given in this tab. */
+export function operatorToken(): string | null {
   try {
-    const token = sessionStorage.getItem(OPERATOR);
-    return token === null ? {} : { 'X-Rayscope-Operator': token };
+    return sessionStorage.getItem(OPERATOR);
   } catch {
-    return {};
+    return null;
   }
+}
+
+function operatorHeader(): Record<string, string> {
+  const token = operatorToken();
+  return token === null ? {} : { 'X-Rayscope-Operator': token };
 }
 
 /** An action of the operator (see ui/operator.tsx). Null where the answer has no body. */

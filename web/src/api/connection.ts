@@ -73,12 +73,13 @@ export function refreshInterval(base: number = REFRESH, failures: number = conne
   return Math.min(REFRESH_AWAY, REFRESH * 2 ** Math.min(Math.ceil(failures / 3), 3));
 }
 
-export function useConnection(): Connection {
+/** What `select` takes of the connection: then only what changes that is rendered anew, not each request. */
+export function useConnection<T>(select: (connection: Connection) => T): T {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => connection,
+    () => select(connection),
   );
 }

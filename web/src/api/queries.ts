@@ -35,10 +35,11 @@ export function useSessions<T = Page<Session>>(select?: (page: Page<Session>) =>
   });
 }
 
-export function useSummary(session: string) {
+export function useSummary(session: string | undefined) {
   return useQuery({
     queryKey: ['summary', session],
     queryFn: ({ signal }) => get<Summary>('/summary', { session }, signal),
+    enabled: session !== undefined,
   });
 }
 

@@ -415,6 +415,25 @@ export interface DeadNode {
   resources_total: string | null;
 }
 /**
+ * What was changed.
+ */
+export interface Changed {
+  name: string;
+}
+/**
+ * A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is.
+ */
+export interface ChannelBody {
+  type: string;
+  config?: {
+    [k: string]: unknown;
+  } | null;
+  match?: {
+    [k: string]: string;
+  };
+  send_resolved?: boolean;
+}
+/**
  * A channel, where it sends to (no secrets), and how its deliveries go. Times in ns, durations in s.
  */
 export interface ChannelInfo {
@@ -706,6 +725,12 @@ export interface EdgeItem {
   is_remote: boolean | null;
 }
 /**
+ * Whether a rule is to be evaluated.
+ */
+export interface EnabledBody {
+  enabled: boolean;
+}
+/**
  * The body of every error answer.
  */
 export interface ErrorAnswer {
@@ -827,6 +852,34 @@ export interface FileProblem {
   file: string;
   message: string;
   remedy: string;
+}
+/**
+ * Only kinds of which something was found.
+ */
+export interface FindAnswer {
+  session: string;
+  groups: FoundGroup[];
+}
+/**
+ * The first hits of a kind, the best ones first, and how many there are.
+ */
+export interface FoundGroup {
+  kind: 'function' | 'task' | 'actor' | 'node' | 'worker' | 'job' | 'placement_group' | 'log_file' | 'metric';
+  items: FoundItem[];
+  total: number;
+}
+/**
+ * One thing. ``id``: by which it is asked for: of a function, a log file and a metric their name.
+ *
+ * ``detail``: what tells it from others of the same name: class, address, entrypoint, help text.
+ */
+export interface FoundItem {
+  id: string;
+  name: string | null;
+  detail: string | null;
+  state: string | null;
+  attempt: number | null;
+  node_id: string | null;
 }
 /**
  * A flame graph.
@@ -2389,6 +2442,20 @@ export interface Snapshots {
   interval_s: number | null;
   last_ns: number | null;
   last_tasks_ns: number | null;
+}
+/**
+ * A rule of the operator's.
+ */
+export interface RuleBody {
+  expr: string;
+  for_s?: number;
+  keep_firing_for_s?: number;
+  labels?: {
+    [k: string]: string;
+  };
+  annotations?: {
+    [k: string]: string;
+  };
 }
 /**
  * A rule and how it is with the session; ``value_expr``: what the threshold bounds.

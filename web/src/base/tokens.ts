@@ -19,14 +19,14 @@ export const stateColors: Record<string, Shades> = {
   RUNNING_IN_RAY_GET: { light: '#6f5bd6', dark: '#8f7dee' },
   RUNNING_IN_RAY_WAIT: { light: '#a04fc9', dark: '#b974dd' },
   FINISHED: { light: '#2f9e5b', dark: '#46b574' },
-  FAILED: { light: '#d6373d', dark: '#f0656a' },
+  FAILED: { light: '#c92a30', dark: '#f4787c' },
   CUT_OFF: { light: '#868e99', dark: '#8b939e' },
 };
 
 /** States of actors, nodes, workers, jobs and placement groups, by what they mean. */
 export const toneColors = {
   good: { light: '#2f9e5b', dark: '#46b574' },
-  bad: { light: '#d6373d', dark: '#f0656a' },
+  bad: { light: '#c92a30', dark: '#f4787c' },
   busy: { light: '#2f6fed', dark: '#5b8ff5' },
   waiting: { light: '#d9930d', dark: '#e3a93b' },
   quiet: { light: '#868e99', dark: '#8b939e' },

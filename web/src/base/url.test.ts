@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   formatUrl,
   parseUrl,
+  rangeIn,
   type SessionUrl,
   toFlow,
   toggleState,
   toView,
   type Url,
   withFilter,
+  withRange,
 } from './url';
 
 function roundTrip(url: Url): Url {
@@ -63,6 +65,25 @@ it('changes one filter and keeps the rest', () => {
     filters: {},
     lang: 'zh',
   });
+});
+
+it('keeps a range of time on the way to another page, and nothing that is none', () => {
+  const range = { from: '1000', to: '2000' };
+  const narrowed = withRange(full, range);
+  expect(toView(narrowed, 'logs').filters).toEqual({ since_ns: '1000', until_ns: '2000' });
+  expect(toView(narrowed, 'tasks', { since_ns: '5', until_ns: '5' }).filters.since_ns).toBe('5');
+  expect(withRange(narrowed, null).filters).toEqual({
+    q: 'a b&c=d',
+    state: 'RUNNING,FAILED',
+    func_name: 'm.<f>#1',
+    node_id: 'ab',
+  });
+  for (const [since_ns, until_ns] of [
+    ['2000', '1000'],
+    ['5', '5'],
+    ['x', '5'],
+  ])
+    expect(rangeIn({ since_ns, until_ns })).toBeNull();
 });
 
 it('toggles states', () => {

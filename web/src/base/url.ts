@@ -20,6 +20,7 @@ export const VIEWS = [
   'logs',
   'metrics',
   'alerts',
+  'sql',
 ] as const;
 export type View = (typeof VIEWS)[number];
 
@@ -57,6 +58,7 @@ export const FILTERS = [
   'state',
   'func_name',
   'name',
+  'class_name',
   'type',
   'node_id',
   'job_id',
@@ -90,6 +92,8 @@ export const SETTINGS = [
   'path',
   'baseline',
   'find',
+  'pin',
+  'minor',
   'node',
   'worker',
   'expand',
@@ -108,6 +112,7 @@ export const SETTINGS = [
   'mode',
   'tab',
   'internal',
+  'sql',
 ] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
@@ -212,9 +217,27 @@ export function formatUrl(url: Url): string {
   return search ? `${path}?${search}` : path;
 }
 
-/** Same session and language, another view, nothing filtered or open. */
+/** The stretch of time that one looks at on every page of a session, ns since the epoch; null: all of it. */
+export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: string } | null {
+  const isRange = [since_ns, until_ns].every((text) => text !== undefined && /^\d{1,19}$/.test(text));
+  if (!isRange || since_ns === undefined || until_ns === undefined) return null;
+  return BigInt(since_ns) < BigInt(until_ns) ? { from: since_ns, to: until_ns } : null;
+}
+
+/** The same page within a range of time, or (null) without one. */
+export function withRange(url: SessionUrl, range: { from: string; to: string } | null): SessionUrl {
+  const { since_ns: _, until_ns: __, ...filters } = url.filters;
+  return {
+    ...url,
+    filters: range === null ? filters : { ...filters, since_ns: range.from, until_ns: range.to },
+  };
+}
+
+/** Same session, language and range of time, another view, nothing else filtered or open. */
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
-  return { page: 'session', session: url.session, view, filters, lang: url.lang };
+  const range = rangeIn(url.filters);
+  const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
+  return { page: 'session', session: url.session, view, filters: { ...kept, ...filters }, lang: url.lang };
 }
 
 /** Another view of the execution, with the same filters, selection and search. */
@@ -267,6 +290,17 @@ export function slowestOf(
 export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
   return { ...toView(url, view, { q: id }), item: id };
 }
+
+/** Where the thing that an id names is listed, by the id's name in the API. */
+export const LISTED: Record<string, EntityView> = {
+  actor_id: 'actors',
+  creator_actor_id: 'actors',
+  worker_id: 'workers',
+  node_id: 'nodes',
+  driver_node_id: 'nodes',
+  job_id: 'jobs',
+  placement_group_id: 'placement-groups',
+};
 
 /** The states in the filter, toggled by one. */
 export function toggleState(filter: string | undefined, state: string): string | undefined {

@@ -9,6 +9,7 @@ import { Link } from '../ui/Link';
 import { OperatorProvider } from '../ui/operator';
 import layout from '../ui/theme/layout.module.css';
 import { cssVariablesResolver, theme } from '../ui/theme/theme';
+import words from '../ui/theme/words.module.css';
 import { useUrl } from '../ui/useUrl';
 import css from './App.module.css';
 import { Header } from './Header';
@@ -42,7 +43,7 @@ export function App() {
 function Shell() {
   const url = useUrl();
   const { t } = useTranslation();
-  const { needsLogin } = useConnection();
+  const needsLogin = useConnection((connection) => connection.needsLogin);
   const { Sessions } = usePages();
   if (needsLogin) return <LoginPage />;
   return (
@@ -64,6 +65,7 @@ function UnknownPage({ lang }: { lang?: string }) {
   useTitle(t('app.notFound'));
   return (
     <main className={layout.main} id="main" tabIndex={-1}>
+      <h1 className={words.hidden}>{t('app.notFound')}</h1>
       <EmptyState icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
         <Link to={{ page: 'sessions', lang }}>{t('app.toSessions')}</Link>
       </EmptyState>

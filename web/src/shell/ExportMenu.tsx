@@ -18,12 +18,7 @@ export function ExportMenu() {
     <div className={shared.navGroup}>
       <Menu position="right-end" shadow="md" width={370} onChange={setOpened}>
         <Menu.Target>
-          <button
-            type="button"
-            className={`${shared.navLink} ${shared.navButton}`}
-            aria-label={t('exporting.title')}
-            data-testid="export-menu"
-          >
+          <button type="button" className={`${shared.navLink} ${shared.navButton}`} data-testid="export-menu">
             <Tooltip label={t('exporting.title')} position="right" hiddenFrom="md" disabled={opened}>
               <IconFileExport size={17} stroke={1.7} aria-hidden />
             </Tooltip>

@@ -1,6 +1,7 @@
 import { ActionIcon, Menu, Tooltip, useMantineColorScheme } from '@mantine/core';
 import {
   IconBell,
+  IconBook,
   IconCheck,
   IconChevronRight,
   IconDeviceDesktop,
@@ -9,6 +10,7 @@ import {
   IconSun,
 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
 import { count, wholeAge } from '../base/format';
@@ -23,10 +25,16 @@ import words from '../ui/theme/words.module.css';
 import { go, useUrl } from '../ui/useUrl';
 import css from './Header.module.css';
 import { setLanguage } from './i18n';
+import { docsOf } from './intro/docs';
+import { KeyHelpButton } from './keys/KeyHelpButton';
+import { PaletteButton } from './palette/PaletteButton';
+import { RangeChip } from './RangeChip';
+import { ShareMenu } from './share/ShareMenu';
 import { useServerState } from './useServerState';
 
 export function Header() {
   const url = useUrl();
+  const needsLogin = useConnection((connection) => connection.needsLogin);
   const { t } = useTranslation();
   return (
     <header className={css.header}>
@@ -38,15 +46,39 @@ export function Header() {
         <>
           <IconChevronRight size={14} className={`${words.dim} ${css.icon}`} aria-hidden />
           <SessionSwitch session={url.session} />
+          <RangeChip url={url} />
         </>
       )}
       <div className={css.right}>
+        {!needsLogin && <PaletteButton />}
+        {url.page === 'session' && <ShareMenu />}
         {url.page === 'session' && <AlertBadge url={url} />}
         <ConnectionState />
+        <KeyHelpButton />
+        <DocsLink />
         <LanguageSwitch />
         <ThemeSwitch />
       </div>
     </header>
+  );
+}
+
+/** The documentation, which the server brings along, of the page that is shown. */
+function DocsLink() {
+  const { t } = useTranslation();
+  const url = useUrl();
+  return (
+    <ActionIcon
+      component="a"
+      href={docsOf(url.page === 'session' ? url.view : undefined)}
+      target="_blank"
+      rel="noreferrer"
+      size={30}
+      aria-label={t('intro.docs')}
+      title={t('intro.docs')}
+    >
+      <IconBook size={18} />
+    </ActionIcon>
   );
 }
 
@@ -98,7 +130,9 @@ function SessionSwitch({ session }: { session: string }) {
         {others.slice(0, 50).map((item) => (
           <Menu.Item
             key={item.session}
-            onClick={() => url.page === 'session' && go(toView({ ...url, session: item.session }, url.view))}
+            onClick={() =>
+              url.page === 'session' && go(toView({ ...url, session: item.session, filters: {} }, url.view))
+            }
             leftSection={
               <Dot
                 color={`var(--rs-tone-${{ live: 'good', ended: 'quiet', unreadable: 'bad' }[item.state]})`}

@@ -17,6 +17,7 @@ import {
   IconPuzzle,
   IconServer2,
   IconSitemap,
+  IconSql,
   IconStack2,
   IconUser,
 } from '@tabler/icons-react';
@@ -37,6 +38,7 @@ import words from '../ui/theme/words.module.css';
 import { useSessionUrl } from '../ui/useUrl';
 import { Banners } from './Banners';
 import { ExportMenu } from './ExportMenu';
+import { PageIntro } from './intro/PageIntro';
 import { usePages } from './pages';
 import css from './SessionPage.module.css';
 import { SlowAnswer } from './SlowAnswer';
@@ -64,6 +66,7 @@ const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof I
   { group: 'cluster', view: 'logs', icon: IconFileText },
   { group: 'cluster', view: 'metrics', icon: IconActivity },
   { group: 'cluster', view: 'alerts', icon: IconBell },
+  { group: 'cluster', view: 'sql', icon: IconSql },
 ];
 
 export function SessionPage() {
@@ -82,7 +85,9 @@ export function SessionPage() {
     <div className={css.body}>
       <Nav />
       <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1}>
+        {/* The one of the page; what some show of it is for the eye. */}
         <h1 className={words.hidden}>{t(`nav.${view}`)}</h1>
+        <PageIntro key={view} view={view} />
         {summary.data && <Banners summary={summary.data} />}
         {summary.error !== null && summary.data === undefined ? (
           <ErrorPanel
@@ -160,7 +165,6 @@ function Nav() {
                       className={shared.navLink}
                       current={url.view === view}
                       testId={`nav-${view}`}
-                      label={t(`nav.${view}`)}
                     >
                       <Icon size={17} stroke={1.7} aria-hidden />
                       <span className={`${shared.navText} ${words.ellipsis}`}>{t(`nav.${view}`)}</span>

@@ -1,7 +1,21 @@
 import { useEffect, useState } from 'react';
-import { isSilent, STALE_AFTER, useConnection } from '../api/connection';
+import { type Connection, isSilent, STALE_AFTER, useConnection } from '../api/connection';
 
 export type ServerState = 'connecting' | 'connected' | 'reconnecting' | 'stale';
+
+/** How the server is, how old its last answer is (ms), and when that came (ms since the epoch). */
+export function useServerState(): { state: ServerState; age: number | null; lastAnswer: number | null } {
+  const now = useNow();
+  const state = useConnection((connection) => serverState(connection, now));
+  const lastAnswer = useConnection((connection) => connection.lastAnswer);
+  return { state, age: lastAnswer === null ? null : Math.max(0, now - lastAnswer), lastAnswer };
+}
+
+function serverState(connection: Connection, now: number): ServerState {
+  const { lastAnswer, failures } = connection;
+  if (failures === 0 && !isSilent(connection, now)) return lastAnswer === null ? 'connecting' : 'connected';
+  return lastAnswer === null || now - lastAnswer > STALE_AFTER ? 'stale' : 'reconnecting';
+}
 
 /** Now, every second: for ages that count up while nothing arrives. */
 function useNow(): number {
@@ -11,15 +25,4 @@ function useNow(): number {
     return () => clearInterval(timer);
   }, []);
   return now;
-}
-
-/** How the server is, how old its last answer is (ms), and when that came (ms since the epoch). */
-export function useServerState(): { state: ServerState; age: number | null; lastAnswer: number | null } {
-  const connection = useConnection();
-  const { lastAnswer, failures } = connection;
-  const now = useNow();
-  const age = lastAnswer === null ? null : Math.max(0, now - lastAnswer);
-  if (failures === 0 && !isSilent(connection, now))
-    return { state: lastAnswer === null ? 'connecting' : 'connected', age, lastAnswer };
-  return { state: age === null || age > STALE_AFTER ? 'stale' : 'reconnecting', age, lastAnswer };
 }

@@ -1,9 +1,9 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconArrowsMaximize, IconArrowsMinimize, IconX } from '@tabler/icons-react';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTyping } from '../base/keys';
 import css from './Drawer.module.css';
+import { useKeys } from './useKeys';
 import { useSessionUrl } from './useUrl';
 
 /** The panel at the right. Not modal: the table beside it stays alive; on narrow screens it takes all. */
@@ -17,16 +17,18 @@ export function Drawer(props: {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const { onClose } = props;
-  useEffect(() => {
-    function onKey(event: KeyboardEvent): void {
-      if (event.key === 'Escape' && !event.defaultPrevented && !isTyping(event.target)) onClose();
-    }
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, [onClose]);
+  useKeys(t('keys.panel'), [{ keys: ['Escape'], label: t('keys.closePanel'), run: onClose }]);
   const panel = useRef<HTMLElement>(null);
-  // Who opened it by keyboard or hears the page goes on in it.
-  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
+  const titleId = useId();
+  // Who opened it by keyboard or hears the page goes on in it, and later where it was opened.
+  useEffect(() => {
+    const before = document.activeElement;
+    panel.current?.focus({ preventScroll: true });
+    return () => {
+      if (before instanceof HTMLElement && document.activeElement === document.body)
+        before.focus({ preventScroll: true });
+    };
+  }, []);
   const wide = url.wide === true;
   const widen = t(wide ? 'common.shrink' : 'common.expand');
   return (
@@ -36,9 +38,9 @@ export function Drawer(props: {
       className={css.drawer}
       data-wide={wide || undefined}
       data-testid={props.testId}
-      aria-label={t('common.details')}
+      aria-labelledby={titleId}
     >
-      <PanelHead title={props.title} subtitle={props.subtitle}>
+      <PanelHead title={props.title} titleId={titleId} subtitle={props.subtitle}>
         <Tooltip label={widen}>
           <ActionIcon
             className={css.widen}
@@ -61,11 +63,16 @@ export function Drawer(props: {
 }
 
 /** What a panel is of, and at the right its buttons. */
-export function PanelHead(props: { title: ReactNode; subtitle?: ReactNode; children: ReactNode }) {
+export function PanelHead(props: {
+  title: ReactNode;
+  titleId?: string;
+  subtitle?: ReactNode;
+  children: ReactNode;
+}) {
   return (
     <div className={css.head}>
       <div className={css.title}>
-        <h2>{props.title}</h2>
+        <h2 id={props.titleId}>{props.title}</h2>
         <div className={css.subtitle}>{props.subtitle}</div>
       </div>
       {props.children}

@@ -1,10 +1,10 @@
 import { ActionIcon, Kbd, TextInput } from '@mantine/core';
 import { IconSearch, IconX } from '@tabler/icons-react';
-import { useEffect, useRef } from 'react';
+import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTyping } from '../base/keys';
 import type { FilterName } from '../base/url';
 import css from './SearchField.module.css';
+import { useKeys } from './useKeys';
 import { useTypedFilter } from './useTypedFilter';
 
 /** The search field of a list; `/` goes to it. */
@@ -12,17 +12,11 @@ export function SearchField(props: { filter: FilterName; placeholder: string }) 
   const [value, setValue] = useTypedFilter(props.filter);
   const { t } = useTranslation();
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    function onKey(event: KeyboardEvent): void {
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
-        return;
-      event.preventDefault();
-      field.current?.focus();
-      field.current?.select();
-    }
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, []);
+  const focus = () => {
+    field.current?.focus();
+    field.current?.select();
+  };
+  useKeys(t('keys.page'), [{ keys: ['/'], label: t('keys.search'), run: focus }]);
   return (
     <TextInput
       ref={field}

@@ -10,7 +10,7 @@ import {
   useState,
 } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError, keepOperatorToken, send } from '../api/client';
+import { ApiError, keepOperatorToken, operatorToken, send } from '../api/client';
 import { useServerMessage } from './useServerMessage';
 
 /** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
@@ -26,6 +26,8 @@ export interface OperatorAction {
   /** The button's text. */
   confirm: string;
   danger?: boolean;
+  /** Of the dialog, where `text` is a form. */
+  size?: 'lg';
 }
 
 type Start = <T>(action: OperatorAction) => Promise<T | undefined>;
@@ -66,7 +68,7 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
   const { t } = useTranslation();
   const translate = useServerMessage();
   const [busy, setBusy] = useState(false);
-  const [needsToken, setNeedsToken] = useState(false);
+  const [needsToken, setNeedsToken] = useState(() => operatorToken() === null);
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<Error | null>(null);
   const field = useRef<HTMLInputElement>(null);
@@ -96,12 +98,9 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
   const text = problem instanceof ApiError ? translate(problem) : { message: problem?.message, remedy: null };
   const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
   return (
-    <Modal opened onClose={() => onClose()} title={action.title} centered>
+    <Modal opened onClose={() => onClose()} title={action.title} size={action.size} centered>
       <form onSubmit={submit} data-testid="act">
         <Stack gap="md">
-          <Text size="sm" component="div">
-            {action.text}
-          </Text>
           {needsToken && (
             <PasswordInput
               ref={field}
@@ -112,9 +111,13 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
               error={wrong ? t('operator.wrong') : undefined}
               autoComplete="current-password"
               leftSection={<IconKey size={16} />}
+              data-autofocus
               data-testid="act-token"
             />
           )}
+          <Text size="sm" component="div">
+            {action.text}
+          </Text>
           {problem !== null && !wrong && (
             <Alert color="red" title={text?.message} data-testid="act-problem">
               {text?.remedy}

@@ -14,7 +14,7 @@ from typing import Any
 from rayscope.cli import recording
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.doctor.facts import Facts, Measured, Node, Reading, ServerFacts, key_in, place, same_place
-from rayscope.cli.doctor.host import Here, Probe, counters, drivers
+from rayscope.cli.doctor.host import PROBE_TASKS, Here, Probe, counters, drivers
 from rayscope.cli.serving import running_server
 from rayscope.ray.auth import ray_token
 from rayscope.ray.gcs import snapshot
@@ -53,9 +53,15 @@ def collect(
             took, ended_ns = time.monotonic() - began, time.time_ns()
             spent = {kind: used - cpu[kind] for kind, used in here.cpu(found).items() if kind in cpu}
             now, counted_now = _ask(api, info.session), counters(ports)
-            if driver is not None and not driver.error:
+            probed = driver is not None and not driver.error
+            if probed:
                 now = _await_reports(api, info.session, now, ended_ns)
         reading, ended = _read(client, info.session, began_ns, ended_ns)
+        deadline = time.monotonic() + _REPORT_S
+        # On a busy machine the probe reports the end of its tasks late.
+        while probed and ended is not None and len(ended) < PROBE_TASKS and time.monotonic() < deadline:
+            time.sleep(0.5)
+            reading, ended = _read(client, info.session, began_ns, ended_ns)
         config = client.internal_config()
         if config is not None:
             config = {name: config[name] for name in recording.system_config() if name in config}
@@ -86,7 +92,7 @@ def collect(
             ended_here=sum(node in here.raylets for node in ended) if ended is not None else None,
             cpu=spent,
             spans=None if spans is None or spans_before is None else spans - spans_before,
-            probe=driver is not None and not driver.error,
+            probe=probed,
             probe_error=driver.error if driver is not None else "",
         ),
         data_dir=str(data_dir) if data_dir else "",

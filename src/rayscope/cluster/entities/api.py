@@ -76,18 +76,18 @@ def _add_entity(kind: Kind, path: str) -> None:
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Response:
-        filters = {
-            "state": state,
-            "job_id": job_id,
-            "node_id": node_id,
-            "worker_id": worker_id,
-            "actor_id": actor_id,
-            "name": name,
-            "class_name": class_name,
-            "type": type,
-            "at_least": at_least,
-            "q": q,
-        }
+        filters = entities.EntityFilters(
+            state=state,
+            job_id=job_id,
+            node_id=node_id,
+            worker_id=worker_id,
+            actor_id=actor_id,
+            name=name,
+            class_name=class_name,
+            type=type,
+            at_least=at_least,
+            q=q,
+        )
         chosen = services.records.resolve(session)
         beside = _BESIDE[kind](services, chosen) if kind in _BESIDE else None
         page = services.records.read(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
@@ -12,17 +12,17 @@ from fastapi.responses import Response, StreamingResponse
 
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.files import Problem, Source, describe
+from rayscope.cluster.logs.listing import ListedFile, list_files
 from rayscope.cluster.logs.owners import Owned, Owners, Part
 from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted, backward, forward
 from rayscope.cluster.logs.search import Sought
-from rayscope.ray.agents.logs import KINDS, USER_KINDS, LogName, read_name
+from rayscope.ray.agents.logs import KINDS, USER_KINDS
 from rayscope.server.parameters import ERRORS, CurrentServices, Nanoseconds, Session, Text, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
-from rayscope.storage.log_archive import KeptFile
 
-#: Files that one answer tells, nodes whose files it tells unasked, parts that come with lines.
-_MAX_FILES, _FEW_NODES, _WITH_LINES = 2_000, 8, 6
+#: Files that one answer tells, parts that come with lines.
+_MAX_FILES, _WITH_LINES = 2_000, 6
 _DOWNLOAD = 1 << 20
 
 Level = Annotated[Literal["debug", "info", "warning", "error", "critical"] | None, Query()]
@@ -48,7 +48,7 @@ def logs(
     """The nodes and their log files: of one node, of a few nodes, or those that match the filters."""
     chosen = services.records.resolve(session)
     kinds = _kinds(kind)
-    nodes, found = _files(services, chosen, node_id, every=bool(q or kind))
+    nodes, found = list_files(services, chosen, node_id, every=bool(q or kind))
     if kinds:
         found = [one for one in found if one.about.kind in kinds]
     if q:
@@ -175,7 +175,7 @@ def search(
     chosen = services.records.resolve(session)
     sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
     kinds = _kinds(kind)
-    _, found = _files(services, chosen, node_id, every=True)
+    _, found = list_files(services, chosen, node_id, every=True)
     found = [one for one in found if not kinds or one.about.kind in kinds]
     found.sort(
         key=lambda one: (
@@ -200,22 +200,6 @@ def download(services: CurrentServices, node_id: NodeId, name: FileName, session
     )
 
 
-class _File(NamedTuple):
-    """A file, what its name tells, what is kept of it, and whether its node lists it now."""
-
-    node_id: str
-    name: str
-    about: LogName
-    kept: KeptFile | None
-    live: bool
-
-    def has(self, text: str) -> bool:
-        """Whether what the filter box looks at has a text, in lower case."""
-        about = self.about
-        told = (self.name, about.worker_id, about.job_id, about.pid, about.submission_id)
-        return any(text in str(each or "").lower() for each in told)
-
-
 def _kinds(kind: str | None) -> set[str]:
     kinds = {part for part in (kind or "").split(",") if part}
     if unknown := kinds - set(KINDS):
@@ -223,41 +207,7 @@ def _kinds(kind: str | None) -> set[str]:
     return kinds
 
 
-def _files(
-    services: Services, session: str, node_id: str | None, *, every: bool
-) -> tuple[list[dict[str, Any]], list[_File]]:
-    """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
-    rows: list[dict[str, Any]] = services.records.read_cached(session, sql.log_nodes)
-    store = services.logs.store(session)
-    counts = store.counts() if store else {}
-    known = {row["node_id"] for row in rows}
-    absent = {"state": None, "node_ip": None, "hostname": None, "is_head": False}
-    rows = rows + [{"node_id": node, **absent} for node in sorted(counts.keys() - known)]
-    if node_id is not None:
-        asked = [row["node_id"] for row in rows if row["node_id"] == node_id]
-    else:
-        asked = [row["node_id"] for row in rows] if every or len(rows) <= _FEW_NODES else []
-    alive = {row["node_id"] for row in rows if row["state"] == "ALIVE"}
-    listed = services.logs.listed(session, [node for node in asked if node in alive])
-    kept: dict[str, dict[str, KeptFile]] = {node: {} for node in asked}
-    for each in store.files(node_id) if store and asked else ():
-        kept.setdefault(each.node_id, {})[each.name] = each
-    nodes, files = [], []
-    for row in rows:
-        node = row["node_id"]
-        names, problem = listed.get(node, (None, None))
-        count = counts.get(node)
-        if node in kept:
-            now, mine = frozenset(names or ()), kept[node]
-            every_name = sorted(now | mine.keys())
-            files += [_File(node, name, read_name(name), mine.get(name), name in now) for name in every_name]
-            count = len(every_name)
-        told = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
-        nodes.append({**told, "files": count, "problem": _describe_problem(problem)})
-    return nodes, files
-
-
-def _file(services: Services, session: str, one: _File) -> dict[str, Any]:
+def _file(services: Services, session: str, one: ListedFile) -> dict[str, Any]:
     size = services.logs.known_size(session, one.node_id, one.name) if one.live else None
     kept = one.kept
     if kept is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import duckdb
@@ -31,11 +32,33 @@ from rayscope.storage.sql.pages import (
     rows_of,
 )
 
-_ENTITY_FILTERS = ("state", "job_id", "node_id", "name", "class_name", "worker_id", "type", "actor_id")
-
+_CONTAINS = "{} ILIKE ? ESCAPE '\\'"
+#: What ``q`` looks into, besides the id and the pid.
+_SEARCHED = ("name", "class_name", "node_name", "node_ip", "hostname", "entrypoint", "submission_id")
 
 #: States of one thing that are told, the newest ones.
 _HISTORY = 1000
+
+
+@dataclass(frozen=True)
+class EntityFilters:
+    """Which actors, nodes, workers ... a list has. What is None or "" asks for nothing.
+
+    ``state`` and ids: one, or several joined by commas; ``name`` and ``class_name``: a part of it (of a
+    worker: of the class of its actor); ``at_least``: NAME:NUMBER,... of what is measured; ``q``: a part of a
+    name or an address, a pid, or how the id begins.
+    """
+
+    state: str | None = None
+    job_id: str | None = None
+    node_id: str | None = None
+    worker_id: str | None = None
+    actor_id: str | None = None
+    name: str | None = None
+    class_name: str | None = None
+    type: str | None = None
+    at_least: str | None = None
+    q: str | None = None
 
 
 class Beside(NamedTuple):
@@ -59,7 +82,7 @@ class EntityPage(Page):
 def list_entities(
     file: SessionFile,
     kind: Kind,
-    filters: Mapping[str, Any],
+    filters: EntityFilters,
     *,
     sort: str | None = None,
     limit: int = 100,
@@ -98,26 +121,8 @@ def list_entities(
     where = Where([], [])
     if kind == "job":
         where.add("alias_of IS NULL")
-    for filter_name in _ENTITY_FILTERS:
-        value = filters.get(filter_name)
-        if not value:
-            continue
-        column = "id" if filter_name == id_column else filter_name
-        if column != "id" and column not in columns:
-            raise BadQuery(f"{ENTITY_VIEWS[kind][0]} cannot be filtered by {filter_name}.")
-        if filter_name in ("name", "class_name"):
-            where.add(f"{column} ILIKE ? ESCAPE '\\'", like(value))
-        else:
-            parts = [part for part in str(value).split(",") if part]
-            where.add(
-                f"({' OR '.join(equals(filter_name, part, column) for part in parts) or 'false'})", *parts
-            )
-    if filters.get("q"):
-        text = [c for c in ("name", "class_name", "node_ip", "hostname", "entrypoint") if c in columns]
-        clauses = ["starts_with(id, ?)", *(f"{column} ILIKE ? ESCAPE '\\'" for column in text)]
-        pattern = like(str(filters["q"]))
-        where.add(f"({' OR '.join(clauses)})", str(filters["q"]).lower(), *([pattern] * len(text)))
-    used = at_least(filters.get("at_least"), measured)
+    _filter(where, kind, filters, columns)
+    used = at_least(filters.at_least, measured)
     for name_of, least in used:
         where.add(f"{name_of} >= ?", least)
     rows = counted = f"{kind}_rows r"
@@ -156,6 +161,35 @@ def list_entities(
     for row in items:
         del row["sort_key"]
     return EntityPage(items, following, total, hidden)
+
+
+def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[str]) -> None:
+    """Narrow ``where`` to what the filters leave, ``at_least`` apart. Raises BadQuery."""
+    view, id_column = ENTITY_VIEWS[kind]
+    for name in ("state", "job_id", "node_id", "worker_id", "actor_id", "type", "name", "class_name"):
+        value = getattr(filters, name)
+        if not value:
+            continue
+        column = "id" if name == id_column else name
+        if kind == "worker" and name == "class_name":
+            where.add(f"id IN (SELECT worker_id FROM actor_rows WHERE {_CONTAINS.format(name)})", like(value))
+        elif column != "id" and column not in columns:
+            raise BadQuery(f"{view} cannot be filtered by {name}.")
+        elif name in ("name", "class_name"):
+            where.add(_CONTAINS.format(column), like(value))
+        else:
+            parts = [part for part in value.split(",") if part]
+            where.add(f"({' OR '.join(equals(name, part, column) for part in parts) or 'false'})", *parts)
+    if filters.q:
+        texts = [column for column in _SEARCHED if column in columns]
+        pids = [column for column in ("pid", "driver_pid") if column in columns and filters.q.isdecimal()]
+        clauses = [
+            "starts_with(id, ?)",
+            *map(_CONTAINS.format, texts),
+            *(f"{pid}::VARCHAR = ?" for pid in pids),
+        ]
+        values = [filters.q.lower(), *[like(filters.q)] * len(texts), *[filters.q] * len(pids)]
+        where.add(f"({' OR '.join(clauses)})", *values)
 
 
 def _selected(kind: Kind, columns: Iterable[str]) -> str:

@@ -2,7 +2,7 @@ export const enJobs = {
   jobs: {
     submit: 'Submit a job',
     submitText:
-      'Ray will run this command on the head node (or on a node with the resources you request) with the permissions of the cluster:',
+      'Ray will run this command on the head node (or on a node with the resources you request) with the permissions of the cluster.',
     entrypoint: 'Command',
     entrypointHint: 'For example: python train.py --epochs 3. Its files must already be on the cluster.',
     submissionId: 'Submission ID',
@@ -14,8 +14,6 @@ export const enJobs = {
     cpus: 'Driver CPUs',
     gpus: 'Driver GPUs',
     badJson: 'Not a valid JSON object.',
-    next: 'Review',
-    sent: 'Submitted as {{id}}. It will appear here within seconds.',
     stop: 'Stop',
     stopTitle: 'Stop this job?',
     stopText:

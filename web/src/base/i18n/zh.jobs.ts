@@ -1,7 +1,7 @@
 export const zhJobs = {
   jobs: {
     submit: '提交作业',
-    submitText: 'Ray 将以集群的权限在头节点（或具有所需资源的节点）上运行此命令：',
+    submitText: 'Ray 将以集群的权限在头节点（或具有所需资源的节点）上运行此命令。',
     entrypoint: '命令',
     entrypointHint: '例如：python train.py --epochs 3。所需文件必须已在集群上。',
     submissionId: '提交 ID',
@@ -13,8 +13,6 @@ export const zhJobs = {
     cpus: 'Driver 的 CPU 数',
     gpus: 'Driver 的 GPU 数',
     badJson: '不是有效的 JSON 对象。',
-    next: '检查并提交',
-    sent: '已提交为 {{id}}，几秒内会出现在此处。',
     stop: '停止',
     stopTitle: '停止此作业？',
     stopText: 'Ray 会向其 Driver 发送 SIGTERM，数秒后发送 SIGKILL。其任务和 Actor 将随之结束。',

@@ -16,8 +16,18 @@ import { useAlertActions } from './useAlertActions';
 /** Where alerts are sent to, and how that went. */
 export function ChannelsTab({ channels }: { channels: Channels }) {
   const { t } = useTranslation();
+  const actions = useAlertActions();
   return (
     <>
+      <Button
+        size="compact-sm"
+        variant="default"
+        mb="sm"
+        onClick={() => void actions.editChannel()}
+        data-testid="channel-add"
+      >
+        {t('alerts.addChannel')}
+      </Button>
       {channels.problem !== null && (
         <Notice color="red" variant="light" mb="sm" title={channels.problem}>
           {channels.remedy}
@@ -112,6 +122,24 @@ function ChannelRow({ channel }: { channel: Channel }) {
           data-tested={tested}
         >
           {t('alerts.test')}
+        </Button>{' '}
+        {(channel.type === 'apprise' || channel.type === 'alertmanager') && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => void actions.editChannel(channel)}
+            data-testid="channel-edit"
+          >
+            {t('alerts.edit')}
+          </Button>
+        )}{' '}
+        <Button
+          size="compact-xs"
+          variant="default"
+          onClick={() => void actions.deleteChannel(channel)}
+          data-testid="channel-delete"
+        >
+          {t('alerts.delete')}
         </Button>
       </td>
     </tr>

@@ -1,4 +1,4 @@
-import { Anchor, Alert as Notice } from '@mantine/core';
+import { Anchor, Button, Alert as Notice } from '@mantine/core';
 import { IconAlertTriangle, IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Rule, Rules } from '../../api/alerts';
@@ -12,18 +12,29 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
 import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
+import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
 
 /** Every rule: its state, what it compares and how that went within the last hour. */
 export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
+  const actions = useAlertActions();
   const wanted = search.toLowerCase();
   const shown = rules.items.filter((rule) =>
     `${rule.name} ${rule.severity} ${rule.group} ${rule.expr}`.toLowerCase().includes(wanted),
   );
   return (
     <>
+      <Button
+        size="compact-sm"
+        variant="default"
+        mb="sm"
+        onClick={() => void actions.editRule()}
+        data-testid="rule-add"
+      >
+        {t('alerts.addRule')}
+      </Button>
       {rules.problems.map((problem) => (
         <Notice
           key={`${problem.file} ${problem.message}`}

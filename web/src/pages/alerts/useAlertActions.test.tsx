@@ -1,5 +1,5 @@
 import { screen } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Alert } from '../../api/alerts';
 import { click, failure, type Request, render, type } from '../../testing/render';
 import { useAlertActions } from './useAlertActions';
@@ -10,6 +10,8 @@ const ALERT = {
   labels: { queue: 'q1' },
   annotations: {},
 } as unknown as Alert;
+
+beforeEach(() => sessionStorage.setItem('rayscope.operator', 'known'));
 
 function Buttons() {
   const actions = useAlertActions();
@@ -63,7 +65,8 @@ it('needs no name, and sends nothing when it is cancelled', async () => {
   expect(sent(requests)).toMatchObject([{ body: { created_by: 'operator', duration_s: 3600 } }]);
 });
 
-it('asks for the operator token once, and says when it is wrong', async () => {
+it('asks for the operator token first, and says when it is wrong', async () => {
+  sessionStorage.clear();
   let isOperator = false;
   const needed = { code: 'needs_operator', message: 'No.' };
   const { requests } = await open({
@@ -73,18 +76,19 @@ it('asks for the operator token once, and says when it is wrong', async () => {
       return isOperator ? {} : failure(403, { code: 'wrong_operator_token', message: 'No.' });
     },
   });
-  await click(screen.getByTestId('act-confirm'));
   const token = await screen.findByTestId('act-token');
   expect(screen.getByTestId<HTMLButtonElement>('act-confirm').disabled).toBe(true);
   await type(token, 'wrong');
   await click(screen.getByTestId('act-confirm'));
   await screen.findByText('Wrong operator token.');
   await type(token, '{Control>}a{/Control}right{Enter}');
-  expect(sent(requests).map(({ path }) => path)).toEqual([
-    '/alerts/silences',
-    '/operator',
-    '/operator',
-    '/alerts/silences',
-  ]);
+  expect(sent(requests).map(({ path }) => path)).toEqual(['/operator', '/operator', '/alerts/silences']);
   expect(sessionStorage.getItem('rayscope.operator')).toBe('right');
+});
+
+it('asks again when the token that it knows is no longer right', async () => {
+  await open({ '/alerts/silences': failure(403, { code: 'needs_operator', message: 'No.' }) });
+  expect(screen.queryByTestId('act-token')).toBeNull();
+  await click(screen.getByTestId('act-confirm'));
+  await screen.findByTestId('act-token');
 });

@@ -1,8 +1,10 @@
 import { useTranslation } from 'react-i18next';
-import type { Alert, Channel, Silence } from '../../api/alerts';
+import type { Alert, Channel, Rule, Silence } from '../../api/alerts';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
+import { ChannelForm, channelBody, channelDraft } from './ChannelForm';
 import { DraftForm, newDraft } from './forms';
+import { RuleForm, ruleBody, ruleDraft } from './RuleForm';
 import { useRefresh } from './useAlerts';
 
 /** A name is asked for, but nobody is kept from acting for want of one. */
@@ -67,6 +69,71 @@ export function useAlertActions() {
         title: t('alerts.ackTitle', { rule: alert.rule }),
         text: <DraftForm draft={draft} text={t('alerts.ackText')} />,
         confirm: t('alerts.ack'),
+      });
+      refresh();
+    },
+    /** Makes a rule, or changes `rule`. */
+    async editRule(rule?: Rule): Promise<void> {
+      const draft = ruleDraft(rule);
+      await act({
+        method: 'PUT',
+        get path() {
+          return `/alerts/rules/${encodeURIComponent(draft.name.trim())}`;
+        },
+        body: async () => ruleBody(draft, rule),
+        title: rule?.name ?? t('alerts.addRule'),
+        text: <RuleForm draft={draft} isNew={rule === undefined} />,
+        confirm: t('alerts.save'),
+        size: 'lg',
+      });
+      refresh();
+    },
+    async switchRule(rule: Rule): Promise<void> {
+      await act({
+        method: 'PUT',
+        path: `/alerts/rules/${encodeURIComponent(rule.name)}/enabled`,
+        body: { enabled: !rule.enabled },
+        title: rule.name,
+        text: t(rule.enabled ? 'alerts.disableText' : 'alerts.enableText'),
+        confirm: t(rule.enabled ? 'alerts.disable' : 'alerts.enable'),
+      });
+      refresh();
+    },
+    async deleteRule(rule: Rule): Promise<void> {
+      await act({
+        method: 'DELETE',
+        path: `/alerts/rules/${encodeURIComponent(rule.name)}`,
+        title: rule.name,
+        text: t('alerts.deleteRuleText'),
+        confirm: t('alerts.delete'),
+        danger: true,
+      });
+      refresh();
+    },
+    /** Makes a channel, or changes `channel`. */
+    async editChannel(channel?: Channel): Promise<void> {
+      const draft = channelDraft(channel);
+      await act({
+        method: 'PUT',
+        get path() {
+          return `/alerts/channels/${encodeURIComponent(draft.name.trim())}`;
+        },
+        body: async () => channelBody(draft, channel),
+        title: channel?.name ?? t('alerts.addChannel'),
+        text: <ChannelForm draft={draft} isNew={channel === undefined} />,
+        confirm: t('alerts.save'),
+        size: 'lg',
+      });
+      refresh();
+    },
+    async deleteChannel(channel: Channel): Promise<void> {
+      await act({
+        method: 'DELETE',
+        path: `/alerts/channels/${encodeURIComponent(channel.name)}`,
+        title: channel.name,
+        text: t('alerts.deleteChannelText'),
+        confirm: t('alerts.delete'),
+        danger: true,
       });
       refresh();
     },

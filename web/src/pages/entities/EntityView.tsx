@@ -7,6 +7,7 @@ import type { Item } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
 import type { EntityView as EntityViewName } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
+import { FilterChips } from '../../ui/filters/FilterChips';
 import { InternalSwitch } from '../../ui/InternalSwitch';
 import { SearchField } from '../../ui/SearchField';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
@@ -19,6 +20,7 @@ import { EntityDrawer } from './EntityDrawer';
 import { entityColumn, GROWS } from './entityColumns';
 import type { Extras } from './entityExtras';
 import { KINDS, PARTS } from './entityKinds';
+import { useEntityFilters } from './useEntityFilters';
 import { useFieldName } from './useFieldName';
 
 /** Actors, workers, nodes, jobs and placement groups: a plain table of whatever Ray tells of them. */
@@ -27,10 +29,11 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
-  const { state, job_id, node_id, q } = url.filters;
+  const { state, job_id, node_id, class_name, q } = url.filters;
+  const fields = useEntityFilters(view);
   const [sort, onSort] = useSort(kind.order);
   const internal = url.settings?.internal === 'show' ? 'true' : undefined;
-  const params = { session: url.session, state, job_id, node_id, q, sort, internal };
+  const params = { session: url.session, state, job_id, node_id, class_name, q, sort, internal };
   const keyOf = useCallback(
     (item: Item) => String(item[kind.id] ?? item.submission_id ?? JSON.stringify(item)),
     [kind.id],
@@ -60,12 +63,17 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const choice = useColumnChoice(view, columns);
 
   const item = useOpenItem(keyOf);
-  const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
+  // A job that was submitted has a link before its driver gives it a job id.
+  const isShown = (item: Item) => keyOf(item) === url.item || item.submission_id === url.item;
+  const shown = url.item === undefined ? undefined : list.rows.find(isShown);
   return (
     <>
       <div className={layout.bar}>
-        <h1 className={layout.title}>{t(`nav.${view}`)}</h1>
+        <div className={layout.title} aria-hidden>
+          {t(`nav.${view}`)}
+        </div>
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
+        <FilterChips fields={fields} />
         {extras?.toolbar}
         <Group gap={8} justify="flex-end" ml="auto">
           <InternalSwitch hidden={list.first?.internal_hidden ?? 0} />

@@ -1,18 +1,7 @@
 import { useTranslation } from 'react-i18next';
-import type { EntityView as EntityViewName } from '../../base/url';
+import { LISTED } from '../../base/url';
 import { ItemLink } from '../../ui/ItemLink';
 import { Value } from '../../ui/Value';
-
-/** Where the thing that an id names is listed. */
-const LISTED: Record<string, EntityViewName> = {
-  actor_id: 'actors',
-  creator_actor_id: 'actors',
-  worker_id: 'workers',
-  node_id: 'nodes',
-  driver_node_id: 'nodes',
-  job_id: 'jobs',
-  placement_group_id: 'placement-groups',
-};
 
 /** A field in a drawer: an id of something else is a link to it. `of` is the field with the own id. */
 export function FieldValue({ name, value, of }: { name: string; value: unknown; of: string }) {

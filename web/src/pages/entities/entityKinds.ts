@@ -39,7 +39,8 @@ export const KINDS: Record<
       'end_ns',
       'exit_detail',
     ],
-    order: '-start_ns',
+    // Living ones before dead ones, of which there may be many more.
+    order: 'state',
     tasks: 'worker_id',
   },
   nodes: {

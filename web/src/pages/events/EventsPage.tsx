@@ -104,7 +104,9 @@ export default function EventsPage() {
   return (
     <>
       <div className={layout.bar}>
-        <h1 className={layout.title}>{t('nav.events')}</h1>
+        <div className={layout.title} aria-hidden>
+          {t('nav.events')}
+        </div>
         {SEVERITIES.map((name) => (
           <button
             key={name}

@@ -4,12 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { useFailures } from '../../api/queries';
 import { type Failures, OUTCOMES } from '../../api/types';
 import { count } from '../../base/format';
-import { type SessionUrl, toView, withFilter } from '../../base/url';
+import { type SessionUrl, toView } from '../../base/url';
 import type { PageProps } from '../../shell/pages';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
-import { FilterSelect } from '../../ui/FilterSelect';
+import type { FilterField } from '../../ui/filters/filters';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import { DataTable } from '../../ui/table/DataTable';
 import words from '../../ui/theme/words.module.css';
@@ -39,6 +39,7 @@ export default function FailuresPage({ summary }: PageProps) {
   const { state: _, ...filters } = url.filters;
   const failures = useFailures(url.session, filters);
   const found = failures.data ?? NO_FAILURES;
+  const outcome = useOutcomeFilter(found.tasks);
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => failureRows(found.items, unfolded), [found.items, unfolded]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
@@ -61,7 +62,7 @@ export default function FailuresPage({ summary }: PageProps) {
       <FilterBar
         summary={summary}
         hide={['state']}
-        first={<OutcomeField tasks={found.tasks} />}
+        first={[outcome]}
         right={
           <>
             <span
@@ -112,21 +113,16 @@ export default function FailuresPage({ summary }: PageProps) {
   );
 }
 
-function OutcomeField({ tasks }: { tasks: Failures['tasks'] }) {
+function useOutcomeFilter(tasks: Failures['tasks']): FilterField {
   const { t } = useTranslation();
-  const [url, change] = useSessionUrl();
-  return (
-    <FilterSelect
-      testId="filter-outcome"
-      label={t('failures.outcome')}
-      data={OUTCOMES.map((value) => ({
-        value,
-        label: `${t(`failures.outcomes.${value}`)} (${count(tasks[value])})`,
-      }))}
-      value={url.filters.outcome}
-      onChange={(value) => change((before) => withFilter(before, 'outcome', value ?? undefined))}
-    />
-  );
+  return {
+    name: 'outcome',
+    label: t('failures.outcome'),
+    choices: OUTCOMES.map((value) => ({
+      value,
+      label: `${t(`failures.outcomes.${value}`)} (${count(tasks[value])})`,
+    })),
+  };
 }
 
 /** The failed attempts of a group's function with its error type, in the list of tasks. */

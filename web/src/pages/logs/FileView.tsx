@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { apiPath } from '../../api/client';
 import { bytes } from '../../base/format';
 import { load } from '../../base/storage';
-import { withSettings } from '../../base/url';
+import { rangeIn, withSettings } from '../../base/url';
 import { CopyButton } from '../../ui/CopyButton';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { LogLines } from '../../ui/logs/LogLines';
@@ -31,6 +31,7 @@ export function FileView({ node, file }: { node: string; file: string }) {
   const { t } = useTranslation();
   const translate = useServerMessage('agent');
   const settings = url.settings ?? {};
+  const range = rangeIn(url.filters);
   const { line, from, find, level } = settings;
   const [followed, setFollow] = useState(line === undefined && from === undefined);
   const [wrap, setWrap] = useState(load('logs.wrap') === '1');
@@ -42,7 +43,8 @@ export function FileView({ node, file }: { node: string; file: string }) {
     node,
     file,
     line: find || level ? undefined : at,
-    since: start.from,
+    since: start.from ?? (start.line === undefined ? range?.from : undefined),
+    until: range?.to,
     q: find,
     level,
   };

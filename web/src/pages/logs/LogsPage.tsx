@@ -54,7 +54,9 @@ export default function LogsPage() {
   return (
     <div className={layout.view}>
       <div className={layout.bar}>
-        <h1 className={layout.title}>{t('nav.logs')}</h1>
+        <div className={layout.title} aria-hidden>
+          {t('nav.logs')}
+        </div>
         <TextInput
           size="xs"
           className={css.search}

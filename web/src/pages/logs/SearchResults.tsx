@@ -24,7 +24,7 @@ export function SearchResults(props: {
 }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const found = useLogSearch(url.session, props.search, props.regex, props.level);
+  const found = useLogSearch(url.session, props.search, props.regex, props.level, url.filters);
   const { data } = found;
   if (data === undefined)
     return (

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
 import type { LogFiles, LogPage, LogSearch } from '../../api/logs';
+import type { Filters } from '../../base/url';
 import { type Loaded, started, withAfter, withBefore } from '../../ui/logs/lines';
 
 /** What of a file is looked at. `line`: the offset of a line to begin with; `since`: ns; else its end. */
@@ -12,6 +13,7 @@ export interface Look {
   file: string;
   line?: string;
   since?: string;
+  until?: string;
   q?: string;
   regex?: boolean;
   level?: string;
@@ -47,6 +49,7 @@ export function useLogFile(look: Look, follow: boolean) {
           level: asked.level,
           begin: asked.begin,
           end: asked.end,
+          until_ns: asked.until,
           ...more,
         },
         signal,
@@ -140,11 +143,17 @@ export function useLogFiles(session: string, node?: string, q?: string) {
   });
 }
 
-export function useLogSearch(session: string, q: string | undefined, regex: boolean, level?: string) {
+export function useLogSearch(
+  session: string,
+  q: string | undefined,
+  regex: boolean,
+  level: string | undefined,
+  { since_ns, until_ns }: Pick<Filters, 'since_ns' | 'until_ns'>,
+) {
+  const params = { session, q, regex: regex ? 1 : undefined, level, since_ns, until_ns, limit: 500 };
   return useQuery({
-    queryKey: ['log-search', session, q, regex, level],
-    queryFn: ({ signal }) =>
-      get<LogSearch>('/logs/search', { session, q, regex: regex ? 1 : undefined, level, limit: 500 }, signal),
+    queryKey: ['log-search', params],
+    queryFn: ({ signal }) => get<LogSearch>('/logs/search', params, signal),
     enabled: q !== undefined && q !== '',
     refetchInterval: false,
     staleTime: 30_000,

@@ -42,7 +42,9 @@ export default function MemoryPage() {
     return (
       <>
         <div className={layout.bar}>
-          <h1 className={layout.title}>{t('nav.memory')}</h1>
+          <div className={layout.title} aria-hidden>
+            {t('nav.memory')}
+          </div>
         </div>
         <EmptyState icon={<IconDatabaseOff size={26} />} title={t('memory.ended')}>
           {t('memory.endedText')}
@@ -54,7 +56,9 @@ export default function MemoryPage() {
   return (
     <>
       <div className={layout.bar}>
-        <h1 className={layout.title}>{t('nav.memory')}</h1>
+        <div className={layout.title} aria-hidden>
+          {t('nav.memory')}
+        </div>
         <SegmentedControl
           size="xs"
           aria-label={t('memory.by')}

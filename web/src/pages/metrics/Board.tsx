@@ -7,7 +7,7 @@ import { type CataloguePage, filled, type Variable } from '../../ui/charts/board
 import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
-import { useLatest } from '../../ui/charts/useMetrics';
+import { useCatalogueCharts, useLatest } from '../../ui/charts/useMetrics';
 import { EmptyState } from '../../ui/EmptyState';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -28,6 +28,7 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
       ? t(`metricsPage.variable.${variable.name}` as 'metricsPage.variable.node_id')
       : variable?.name;
   const { title, legend } = useChartTexts();
+  const charts = useCatalogueCharts(url.session, page.name);
   return (
     <>
       {variable !== undefined && (
@@ -53,7 +54,7 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
         </EmptyState>
       ) : (
         <ChartGrid>
-          {page.charts.map((chart) => {
+          {charts.map((chart) => {
             const queries = filled(chart.queries, values)?.map(legend);
             if (queries == null) return null;
             return (

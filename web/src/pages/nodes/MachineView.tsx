@@ -10,6 +10,7 @@ import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
+import { useKeys } from '../../ui/useKeys';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { MachineTooltip, type Spot } from './MachineTooltip';
@@ -85,10 +86,24 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
       }
       return true;
     }
-    const id = key === 'Enter' ? idOf(spot.node) : undefined;
-    if (id !== undefined) onOpen(id);
-    return id !== undefined;
+    return false;
   };
+  const openSpot = () => {
+    const id = idOf(spot.node);
+    return id === undefined ? false : onOpen(id);
+  };
+  useKeys(
+    t('keys.chart'),
+    [
+      {
+        keys: ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'],
+        label: t('keys.move'),
+        run: ({ key }) => walk(key),
+      },
+      { keys: ['Enter'], label: t('keys.openNode'), run: openSpot },
+    ],
+    box,
+  );
   return (
     <div className={layout.view}>
       <div className={css.bar}>
@@ -142,6 +157,7 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
           : translate({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error })
               .message}
       </p>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Enter opens a node, see useKeys above. */}
       <div
         ref={box}
         className={css.box}
@@ -165,10 +181,6 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
           setSpot(found);
           const id = idOf(found.node);
           if (id !== undefined) onOpen(id);
-        }}
-        onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey) return;
-          if (walk(event.key)) event.preventDefault();
         }}
         onBlur={() => setHover(null)}
         data-testid="machine-canvas"

@@ -4,22 +4,21 @@ import { filled, quoted } from '../../ui/charts/boards';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
-import { useCatalogue } from '../../ui/charts/useMetrics';
+import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { useSessionUrl } from '../../ui/useUrl';
 
 /** What a node used over time: the catalogue's charts of a node, and its workers. */
 export function NodeCharts({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const catalogue = useCatalogue(url.session);
+  const charts = useCatalogueCharts(url.session, 'node');
   const { title, legend } = useChartTexts();
-  const page = catalogue.data?.pages.find((one) => one.name === 'node');
   const of = `node_id="${quoted(node.node_id)}"`;
   return (
     <div data-testid="node-charts">
       <ChartGroup>
         <ChartGrid narrow>
-          {page?.charts.map((chart) => {
+          {charts.map((chart) => {
             const queries = filled(chart.queries, { node_id: node.node_id })?.map(legend);
             if (queries == null) return null;
             return (

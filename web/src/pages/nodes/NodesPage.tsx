@@ -46,7 +46,9 @@ export default function NodesPage() {
   return (
     <>
       <div className={layout.bar}>
-        <h1 className={layout.title}>{t('nav.nodes')}</h1>
+        <div className={layout.title} aria-hidden>
+          {t('nav.nodes')}
+        </div>
         <SegmentedControl
           size="xs"
           aria-label={t('nodes.modes.label')}

@@ -1,16 +1,12 @@
 import { IconAlertTriangle, IconCircleCheck, IconClock, IconInfoCircle } from '@tabler/icons-react';
-import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCluster, useSessions } from '../../api/queries';
 import type { Summary } from '../../api/types';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { duration, nanosBetween } from '../../base/format';
 import { type SessionUrl, toView, type Url, withSettings } from '../../base/url';
-import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
-import { useChartTexts } from '../../ui/charts/chartTexts';
-import { MetricChart } from '../../ui/charts/MetricChart';
+import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { valueText } from '../../ui/charts/units';
-import { useCatalogue, useMetricNames } from '../../ui/charts/useMetrics';
 import { Link } from '../../ui/Link';
 import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
@@ -23,22 +19,12 @@ import { JobsPanel } from './JobsPanel';
 import css from './OverviewPage.module.css';
 import { PendingPanel } from './PendingPanel';
 import { RunTimeline } from './RunTimeline';
+import { UseCharts } from './UseCharts';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
 import { WhyPanel } from './WhyPanel';
 
 /** What is said of failures is about so long before the newest on record. */
 const LATELY_NS = 300e9;
-/** Charts of the server's catalogue that say how full a cluster is. */
-const CHARTS = [
-  'clusterCpu',
-  'clusterMemory',
-  'clusterObjectStore',
-  'clusterTasks',
-  'clusterCpus',
-  'clusterNetwork',
-];
-const GPU_CHARTS = ['clusterGpu', 'clusterGpuMemory'];
-
 /** A session at a glance: how it is, how full, what runs, what went wrong, and where to look. */
 export default function OverviewPage({ summary }: { summary?: Summary }) {
   const { t } = useTranslation();
@@ -57,7 +43,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
       </div>
       {session !== undefined && !live && <Peaks first={session.first_ns} last={session.last_ns} />}
       <ChartGroup sticky beside={<h2 className={css.title}>{t('overview.use')}</h2>}>
-        <Charts />
+        <UseCharts />
       </ChartGroup>
       <div className={css.panels}>
         <AlertsPanel />
@@ -66,39 +52,6 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
     </div>
   );
 }
-
-const Charts = memo(function Charts() {
-  const { t } = useTranslation();
-  const [url] = useSessionUrl();
-  const { title, legend } = useChartTexts();
-  const catalogue = useCatalogue();
-  const hasGpu = (useCluster(url.session).data?.resources_total.GPU ?? 0) > 0;
-  const measured = useMetricNames(url.session, 'ray_node_cpu_utilization').data?.items;
-  if (measured?.length === 0)
-    return (
-      <p className={css.peaks} data-testid="no-metrics">
-        {t('overview.noMetrics')}
-      </p>
-    );
-  const all = catalogue.data?.pages.find(({ name }) => name === 'cluster')?.charts ?? [];
-  const shown = [...CHARTS, ...(hasGpu ? GPU_CHARTS : [])].flatMap((key) =>
-    all.filter((chart) => chart.key === key),
-  );
-  return (
-    <ChartGrid>
-      {shown.map((chart) => (
-        <MetricChart
-          key={chart.key}
-          title={title(chart)}
-          queries={chart.queries.map(legend)}
-          unit={chart.unit}
-          stacked={chart.stacked}
-          height={130}
-        />
-      ))}
-    </ChartGrid>
-  );
-});
 
 const ICONS = {
   good: IconCircleCheck,

@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import type { Item } from '../../api/types';
 import { count, programName } from '../../base/format';
 import type { Tone } from '../../base/tokens';
-import { toItem, toView, withSettings } from '../../base/url';
-import { type Activity, drawActivity, timeOf } from '../../ui/activity/activity';
+import { rangeIn, toItem, toView, withRange, withSettings } from '../../base/url';
+import { type Activity, bucketOf, drawActivity, timeOf } from '../../ui/activity/activity';
 import { useActivity } from '../../ui/activity/useActivity';
 import { type Draw, useCanvas, usePalette } from '../../ui/canvas';
 import { Link } from '../../ui/Link';
@@ -14,6 +14,8 @@ import { go, useSessionUrl } from '../../ui/useUrl';
 import css from './RunTimeline.module.css';
 import { useJobs } from './useOverview';
 
+/** Buckets that a pointer moves before it is a drag. */
+const DRAG = 3;
 /** Jobs that have a band. */
 const BANDS = 5;
 const LEGEND: [Tone, 'running' | 'inFlight' | 'failed'][] = [
@@ -36,12 +38,13 @@ export function RunTimeline() {
   );
 }
 
-/** The chart; a click leads to the call stack at that time. */
+/** The chart; a click leads to the call stack at that time, a drag narrows all pages to a range. */
 function Track({ activity }: { activity: Activity }) {
   const { t } = useTranslation();
-  const [url] = useSessionUrl();
+  const [url, change] = useSessionUrl();
   const palette = usePalette();
   const [pointed, setPointed] = useState<number | null>(null);
+  const [pressed, setPressed] = useState<number | null>(null);
   const draw = useCallback<Draw>(
     (context, size) => drawActivity(context, size, activity, palette, true),
     [activity, palette],
@@ -53,6 +56,22 @@ function Track({ activity }: { activity: Activity }) {
     const { left, width } = element.getBoundingClientRect();
     const parts = activity.in_flight.length;
     return Math.min(Math.max(Math.floor(((x - left) / width) * parts), 0), parts - 1);
+  };
+  const parts = activity.in_flight.length;
+  const isDrag = pressed !== null && pointed !== null && Math.abs(pointed - pressed) >= DRAG;
+  const range = rangeIn(url.filters);
+  const shown = isDrag
+    ? { begin: Math.min(pressed, pointed), end: Math.max(pressed, pointed) + 1 }
+    : range !== null && {
+        begin: bucketOf(activity, Number(range.from)),
+        end: bucketOf(activity, Number(range.to)) + 1,
+      };
+  const narrow = () => {
+    const begin = activity.begin_ns ?? 0;
+    const bucket = activity.bucket_ns ?? 0;
+    if (!shown) return;
+    const at = (place: number) => String(Math.round(begin + place * bucket));
+    change((before) => withRange(before, { from: at(shown.begin), to: at(shown.end) }));
   };
   const ns = pointed === null ? null : timeOf(activity, pointed);
   const figures = (bucket: number) => ({
@@ -84,14 +103,35 @@ function Track({ activity }: { activity: Activity }) {
         ref={box}
         className={css.track}
         onPointerMove={(event) => setPointed(bucketAt(event.clientX))}
+        onPointerDown={(event) => {
+          event.currentTarget.setPointerCapture(event.pointerId);
+          setPressed(bucketAt(event.clientX));
+        }}
+        onPointerUp={() => {
+          if (isDrag) narrow();
+          // The click comes after this, and is none if it was a drag.
+          setTimeout(() => setPressed(null));
+        }}
+        onPointerCancel={() => setPressed(null)}
         onPointerLeave={() => setPointed(null)}
         onClick={(event) => {
+          if (isDrag) return;
           const at = timeOf(activity, bucketAt(event.clientX) ?? 0);
           if (at !== null) go(withSettings(toView(url, 'stack'), { at: String(at) }));
         }}
         data-testid="run-track"
       >
         <canvas ref={canvas} aria-hidden />
+        {shown && (
+          <div
+            className={css.range}
+            data-testid="run-range"
+            style={{
+              left: `${(shown.begin / parts) * 100}%`,
+              width: `${((shown.end - shown.begin) / parts) * 100}%`,
+            }}
+          />
+        )}
         {pointed !== null && (
           <div
             className={css.cursor}

@@ -51,6 +51,7 @@ it('calls a session by its script, start, duration and host, and says when there
 });
 
 it('sends what the operator changed of a name and note, and nothing else', async () => {
+  sessionStorage.setItem('rayscope.operator', 'known');
   const path = `/sessions/${SESSION.session}`;
   const { requests } = await render(<SessionsPage />, {
     ...AT,
@@ -68,6 +69,7 @@ it('sends what the operator changed of a name and note, and nothing else', async
 });
 
 it('names the session before it is deleted, and says why the server refuses', async () => {
+  sessionStorage.setItem('rayscope.operator', 'known');
   const path = `/sessions/${SESSION.session}`;
   const refusal = failure(409, { code: 'session_live', message: 'Live.', remedy: 'Stop it.' });
   await render(<SessionsPage />, { ...AT, answers: { ...page(SESSION), [path]: () => refusal } });

@@ -26,7 +26,7 @@ export function SessionsPage() {
   const items = sessions.data?.items;
   useTitle(t('sessions.title'));
   return (
-    <main className={`${layout.main} ${css.sessions}`}>
+    <main className={`${layout.main} ${css.sessions}`} id="main" tabIndex={-1}>
       <div className={css.head}>
         <Title order={1}>{t('sessions.title')}</Title>
         <Text size="sm" c="dimmed">

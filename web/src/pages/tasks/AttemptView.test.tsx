@@ -34,7 +34,16 @@ const SCHEDULING: AttemptScheduling = {
   waiting_ns: 250 * MS,
   duration_ns: 750 * MS,
 };
-const ATTEMPT = { task_id: TASK_ID, attempt: 1, end_ns: BEGIN + 1000 * MS } as TaskAttempt;
+const ATTEMPT = {
+  task_id: TASK_ID,
+  attempt: 1,
+  created_ns: BEGIN,
+  end_ns: BEGIN + 1000 * MS,
+  phases: [
+    { name: 'total', begin_ns: BEGIN + 250 * MS, end_ns: BEGIN + 1000 * MS },
+    { name: 'execute', begin_ns: BEGIN + 250 * MS, end_ns: BEGIN + 1000 * MS },
+  ],
+} as TaskAttempt;
 const TASK: TaskDetail = {
   task_id: TASK_ID,
   attempts: [ATTEMPT],
@@ -67,6 +76,11 @@ it('tells where the time of an attempt went', async () => {
   expect(screen.getByTestId('task-total').textContent).toBe(
     '1.00 s · ran on a different node than the one that submitted it',
   );
+  expect(screen.getByTestId('task-mostly').textContent).toBe('50% of this was spent executing.');
+  const [execute, ...others] = screen.getByTestId('task-phases').children;
+  expect(others).toHaveLength(0);
+  const { left, width } = (execute as HTMLElement).style;
+  expect([left, width].map((part) => Math.round(Number.parseFloat(part)))).toEqual([25, 75]);
   const found = Object.fromEntries(rows('task-scheduling').map(([name, ...rest]) => [name, rest]));
   expect(found['Waiting for resources']).toEqual(['250 ms', '25']);
   expect(found.Executing).toEqual(['500 ms', '50']);

@@ -31,7 +31,7 @@ const SHOWN = 100;
 /** All of one attempt of a task: why it waits or failed, its course, its data flow and where it ran. */
 export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
   const [url] = useSessionUrl();
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const spans = task.spans.flatMap((span) =>
     span.attempt === attempt.attempt && span.end_ns !== null ? [{ ...span, end_ns: span.end_ns }] : [],
   );
@@ -59,20 +59,6 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Task
       </Section>
       <Waits task={task} attempt={attempt.attempt} />
       <Annotations task={task} attempt={attempt.attempt} />
-
-      {attempt.phases.length > 0 && (
-        <Section title={t('task.phases')}>
-          <SpanBars
-            bars={attempt.phases.map((phase) => ({
-              ...phase,
-              name: i18n.exists(`task.phase.${phase.name}`)
-                ? t(`task.phase.${phase.name}` as 'task.phase.total')
-                : phase.name,
-              label: phase.name,
-            }))}
-          />
-        </Section>
-      )}
 
       {!isDriver(task.task_id) && attempt.worker_id !== null && (
         <Section title={t('nav.logs')} testId="task-logs">

@@ -10,6 +10,7 @@ import { Duration } from '../../ui/Duration';
 import plain from '../../ui/theme/plainTable.module.css';
 import timeline from '../../ui/theme/timeline.module.css';
 import words from '../../ui/theme/words.module.css';
+import { InnerPhases } from './InnerPhases';
 
 /** Where an attempt's time went, from submission to end. The parts add up to the whole. */
 export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
@@ -18,6 +19,7 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
   if (found === undefined || found.total_ns === null || found.total_ns <= 0) return null;
   const all = found.total_ns;
   const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] ?? 0 }));
+  const longest = parts.reduce((most, part) => (part.spent > most.spent ? part : most));
   const where = found.is_local === null ? null : found.is_local ? t('flow.local') : t('flow.spilled');
   return (
     <Section
@@ -30,6 +32,9 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
         </span>
       }
     >
+      <p className={words.line} data-testid="task-mostly">
+        {t('flow.mostly', { share: percent(longest.spent / all), what: t(`flow.doing.${longest.phase}`) })}
+      </p>
       <div className={timeline.bar}>
         {parts.map(
           ({ phase, spent }) =>
@@ -42,6 +47,7 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
             ),
         )}
       </div>
+      <InnerPhases task={task} attempt={attempt} total={all} />
       <table className={`${plain.table} ${plain.timeline}`}>
         <tbody>
           {parts.map(({ phase, spent }) => (

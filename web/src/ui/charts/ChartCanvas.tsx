@@ -3,9 +3,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import { type Palette, usePalette } from '../canvas';
 import css from './ChartCanvas.module.css';
+import { ChartMarks, type PlotArea } from './ChartMarks';
 import { type Line, lonely, stackedUp } from './series';
 import { dragged, type Range } from './timeRange';
 import { increments, timeMarks, type Unit, valueText } from './units';
+import type { Mark } from './useMarks';
 
 export interface ChartCanvasProps {
   times: number[];
@@ -19,6 +21,7 @@ export interface ChartCanvasProps {
   threshold?: number;
   height: number;
   range: Range;
+  marks: Mark[];
   syncKey: string;
   /** Stands out among the others. */
   focus: number | null;
@@ -37,6 +40,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
   const latest = useRef(props);
   latest.current = props;
   const [width, setWidth] = useState(0);
+  const [area, setArea] = useState<PlotArea | null>(null);
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -55,7 +59,11 @@ export default function ChartCanvas(props: ChartCanvasProps) {
   useEffect(() => {
     const element = box.current;
     if (element === null || !wide) return;
-    const made = new uPlot(optionsOf(latest, palette, element.clientWidth), dataOf(latest.current), element);
+    const made = new uPlot(
+      optionsOf(latest, palette, element.clientWidth, setArea),
+      dataOf(latest.current),
+      element,
+    );
     made.setScale('x', { min: latest.current.range.from, max: latest.current.range.to });
     plot.current = made;
     return () => {
@@ -82,7 +90,12 @@ export default function ChartCanvas(props: ChartCanvasProps) {
     plot.current?.setSeries(focus === null ? null : focus + 1, { focus: focus !== null });
   }, [focus]);
 
-  return <div ref={box} className={css.canvas} style={{ height }} />;
+  return (
+    <div className={css.frame}>
+      <div ref={box} className={css.canvas} style={{ height }} />
+      {area !== null && <ChartMarks marks={props.marks} range={range} area={area} />}
+    </div>
+  );
 }
 
 function dataOf({ times, lines, stacked }: ChartCanvasProps): uPlot.AlignedData {
@@ -91,6 +104,11 @@ function dataOf({ times, lines, stacked }: ChartCanvasProps): uPlot.AlignedData 
 
 const FONT = '11px Inter, system-ui, "Noto Sans", sans-serif';
 const MIN_AXIS_WIDTH = 40;
+/** Distances between marks of the time axis, ms: close enough that even a few minutes have several. */
+const TIME_INCREMENTS = [
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800],
+  ...[1, 2, 3, 6, 12, 24, 48, 96, 168, 720, 2_160].map((hours) => hours * 3_600),
+].map((seconds) => seconds * 1e3);
 
 /** As wide as its longest label, CSS pixels. */
 function axisWidth(u: uPlot, labels: string[] | null): number {
@@ -102,7 +120,12 @@ function axisWidth(u: uPlot, labels: string[] | null): number {
   return Math.max(MIN_AXIS_WIDTH, Math.ceil(widest) + 14);
 }
 
-function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: number): uPlot.Options {
+function optionsOf(
+  now: { current: ChartCanvasProps },
+  palette: Palette,
+  width: number,
+  onArea: (set: (before: PlotArea | null) => PlotArea) => void,
+): uPlot.Options {
   const { lines, colors, unit, stacked, height, syncKey, range } = now.current;
   const axis = {
     stroke: palette.muted,
@@ -129,6 +152,7 @@ function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: 
         size: 26,
         gap: 4,
         space: 62,
+        incrs: TIME_INCREMENTS,
         values: (_, splits, __, ___, distance) => timeMarks(splits, distance / 1e3),
       },
       {
@@ -174,7 +198,10 @@ function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: 
       },
     },
     hooks: {
-      draw: [(u) => drawThreshold(u, now.current.threshold, palette)],
+      draw: [
+        (u) => drawThreshold(u, now.current.threshold, palette),
+        (u) => onArea((before) => areaOf(u, before)),
+      ],
       setCursor: [(u) => now.current.onPlace(u.cursor.idx ?? null)],
       setSelect: [
         (u) => {
@@ -186,6 +213,20 @@ function optionsOf(now: { current: ChartCanvasProps }, palette: Palette, width: 
       ],
     },
   };
+}
+
+/** Where the plot lies now; the very same object while it stays there. */
+function areaOf({ bbox }: uPlot, before: PlotArea | null): PlotArea {
+  const [left, top, width, height] = [bbox.left, bbox.top, bbox.width, bbox.height].map(
+    (pixels) => pixels / devicePixelRatio,
+  ) as [number, number, number, number];
+  const isSame =
+    before !== null &&
+    before.left === left &&
+    before.top === top &&
+    before.width === width &&
+    before.height === height;
+  return isSame ? before : { left, top, width, height };
 }
 
 /** The greatest value, or the threshold if it is above. */

@@ -1,4 +1,6 @@
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
 import words from '../theme/words.module.css';
 import css from './ChartLegend.module.css';
 import shared from './charts.module.css';
@@ -14,6 +16,8 @@ export function ChartLegend(props: {
   looks: readonly { color: string; dashed: boolean }[];
   unit: Unit;
   place: number | null;
+  /** How many are named until more are asked for. */
+  most: number;
   /** Keys of those that are shown; null is all. */
   only: ReadonlySet<string> | null;
   onOnly: (only: ReadonlySet<string>) => void;
@@ -21,6 +25,8 @@ export function ChartLegend(props: {
 }) {
   const { lines, looks, unit, place, only } = props;
   const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const more = lines.length - props.most;
   function choose(key: string, add: boolean): void {
     const alone = only?.size === 1 && only.has(key);
     const next = new Set(add ? (only ?? lines.map((line) => line.key)) : alone ? [] : [key]);
@@ -29,7 +35,7 @@ export function ChartLegend(props: {
   }
   return (
     <ul className={css.legend} aria-label={t('charts.legend')}>
-      {lines.map((line, at) => {
+      {(all ? lines : lines.slice(0, props.most)).map((line, at) => {
         const shown = only === null || only.has(line.key);
         const value = place === null ? latest(line.values) : (line.values[place] ?? null);
         return (
@@ -56,6 +62,19 @@ export function ChartLegend(props: {
           </li>
         );
       })}
+      {more > 0 && (
+        <li>
+          <button
+            type="button"
+            className={`${shared.legendLine} ${words.dim}`}
+            aria-expanded={all}
+            onClick={() => setAll((now) => !now)}
+            data-testid="legend-more"
+          >
+            {all ? t('charts.fewer') : t('charts.moreLines', { n: count(more) })}
+          </button>
+        </li>
+      )}
     </ul>
   );
 }

@@ -19,7 +19,7 @@ export function ChartMenu(props: {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const expr = queries[0]?.expr ?? '';
-  const { from, to, span } = url.settings ?? {};
+  const { span } = url.settings ?? {};
   return (
     <Menu position="bottom-end" shadow="md" withinPortal>
       <Menu.Target>
@@ -30,7 +30,7 @@ export function ChartMenu(props: {
       <Menu.Dropdown>
         <Menu.Item
           leftSection={<IconMathFunction size={14} />}
-          onClick={() => go(withSettings(toView(url, 'metrics'), { board: 'explore', expr, from, to, span }))}
+          onClick={() => go(withSettings(toView(url, 'metrics'), { board: 'explore', expr, span }))}
           data-testid="chart-explore"
         >
           {t('charts.explore')}

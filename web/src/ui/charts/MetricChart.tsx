@@ -15,10 +15,11 @@ import { ChartLegend } from './ChartLegend';
 import { ChartMenu } from './ChartMenu';
 import { ChartTable } from './ChartTable';
 import css from './MetricChart.module.css';
-import { colorsOf, type Drawn, latest, type Query } from './series';
+import { colorsOf, type Drawn, type Line, latest, occurring, type Query } from './series';
 import type { Range } from './timeRange';
 import { valueText } from './units';
 import { useChart } from './useChart';
+import { useMarks } from './useMarks';
 import { useTimeRange } from './useTimeRange';
 
 /** A chunk of its own, which comes while the values do. */
@@ -65,8 +66,7 @@ function useSeen() {
 }
 
 /** What a line looks like: Ray's states have their colours everywhere. */
-function looksOf(data: Drawn | undefined, known: Map<string, number>, scheme: Scheme) {
-  const lines = data?.lines ?? [];
+function looksOf(lines: readonly Line[], known: Map<string, number>, scheme: Scheme) {
   const names = lines.map(({ name }) => name);
   const places = colorsOf(lines.length === 1 ? [''] : names, known, seriesColors.length);
   return names.map((name, at) => {
@@ -88,19 +88,19 @@ export function MetricChart(props: MetricChartProps) {
   const chart = useChart(props.session ?? url.session, queries, seen);
   const { data } = chart;
   const unit = props.unit ?? data?.unit ?? '';
-  const legend = height < 260 ? LEGEND : 2 * LEGEND;
+  const marks = useMarks(props.session ?? url.session);
+  const tall = height >= 260;
+  const legend = tall ? 2 * LEGEND : LEGEND;
   const [place, setPlace] = useState<number | null>(null);
   const [focus, setFocus] = useState<number | null>(null);
   const [only, setOnly] = useState<ReadonlySet<string>>(new Set());
   const [asTable, setAsTable] = useState(false);
 
-  const looks = useMemo(() => looksOf(data, group.colors, scheme), [data, group.colors, scheme]);
+  const told = useMemo(() => (stacked ? occurring(data?.lines ?? []) : (data?.lines ?? [])), [data, stacked]);
+  const looks = useMemo(() => looksOf(told, group.colors, scheme), [told, group.colors, scheme]);
   const lines = useMemo(
-    () =>
-      (data?.lines ?? []).map((line) =>
-        stateColors[line.name] ? { ...line, name: stateName(line.name) } : line,
-      ),
-    [data, stateName],
+    () => told.map((line) => (stateColors[line.name] ? { ...line, name: stateName(line.name) } : line)),
+    [told, stateName],
   );
   const chosen = lines.some((line) => only.has(line.key));
   const shown = lines.flatMap((line, at) => (!chosen || only.has(line.key) ? [at] : []));
@@ -165,7 +165,7 @@ export function MetricChart(props: MetricChartProps) {
               )
             ) : empty ? (
               <div className={`${css.empty} ${words.dim}`} data-testid="chart-empty">
-                {t('charts.empty')}
+                {t(data.lines.length > 0 && lines.length === 0 ? 'charts.zero' : 'charts.empty')}
               </div>
             ) : (
               <Suspense fallback={<Skeleton height={height - 26} radius="sm" />}>
@@ -178,6 +178,7 @@ export function MetricChart(props: MetricChartProps) {
                   threshold={props.threshold}
                   height={height}
                   range={data}
+                  marks={marks}
                   syncKey={group.syncKey}
                   focus={focus === null ? null : at(shown, focus)}
                   onPlace={setPlace}
@@ -187,13 +188,14 @@ export function MetricChart(props: MetricChartProps) {
               </Suspense>
             )}
           </div>
-          <div className={css.foot} style={{ height: legend }}>
+          <div style={{ minHeight: legend }}>
             {data !== undefined && !empty && (
               <ChartLegend
                 lines={lines}
                 looks={looks}
                 unit={unit}
                 place={place}
+                most={tall ? lines.length : LEGEND_MOST}
                 only={chosen ? only : null}
                 onOnly={setOnly}
                 onFocus={setFocus}
@@ -206,8 +208,10 @@ export function MetricChart(props: MetricChartProps) {
   );
 }
 
-/** Room for two rows of the legend (four below a high chart), kept also while there is none: nothing moves when it comes. */
+/** Room for two rows of the legend (four below a high chart), kept also while there is none: little moves when it comes. */
 const LEGEND = 46;
+/** So many lines are named below a small chart until more are asked for. */
+const LEGEND_MOST = 8;
 
 /** Where a line is among those shown; null if it is not. */
 function at(shown: readonly number[], line: number): number | null {

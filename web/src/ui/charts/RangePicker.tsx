@@ -33,11 +33,6 @@ export function RangePicker() {
       disabled={!ready}
     >
       <legend className={words.hidden}>{t('charts.range')}</legend>
-      {choice.kind === 'fixed' && (
-        <span className={`${css.timepickerText} ${words.num}`} data-testid="range-text">
-          {shortTime(range.from)} – {shortTime(range.to)}
-        </span>
-      )}
       {choice.kind === 'fixed' && bounds.live && (
         <Button
           size="compact-sm"
@@ -97,13 +92,6 @@ function useSpanText(): (span: string) => string {
     const unit = NAMES[span.slice(-1) as keyof typeof NAMES];
     return t(`charts.${unit}`, { n: span.slice(0, -1) });
   };
-}
-
-/** Local time to the second, with the day unless it is today's. */
-function shortTime(millis: number): string {
-  const text = fullTime(millis * 1e6);
-  const today = fullTime(Date.now() * 1e6).slice(0, 10);
-  return text.startsWith(today) ? text.slice(11, 19) : text.slice(5, 19);
 }
 
 /** What a field of date and time takes: local, to the second. */

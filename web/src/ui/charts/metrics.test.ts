@@ -8,6 +8,7 @@ import {
   fillLegend,
   latest,
   lonely,
+  occurring,
   type QueryAnswer,
   stackedUp,
 } from './series';
@@ -18,34 +19,55 @@ import {
   moves,
   nanos,
   rangeOf,
-  settingsOf,
   spanMillis,
   stepOf,
+  withChoice,
 } from './timeRange';
 import { timeMarks, valueText } from './units';
+import { placed } from './useMarks';
 
 const MINUTE = 60_000;
 const live = { first: 0, last: 50 * MINUTE, live: true };
 const ended = { first: 10 * MINUTE, last: 40 * MINUTE, live: false };
 
+it('leaves out the parts of a stack that never occur', () => {
+  const line = (key: string, values: (number | null)[]) => ({ key, name: key, values });
+  const lines = [line('never', [0, null, 0]), line('once', [0, 1, 0]), line('unknown', [null, null, null])];
+  expect(occurring(lines).map(({ key }) => key)).toEqual(['once']);
+});
+
+it('puts marks where they happened, and those that would cover each other into one', () => {
+  const mark = (ms: number) => ({ ms, tone: 'bad' as const, text: String(ms) });
+  const found = placed([-1, 0, 50, 52, 100, 101].map(mark), 0, 100, 200);
+  expect(found.map(({ x, marks }) => [x, marks.length])).toEqual([
+    [0, 1],
+    [100, 2],
+    [200, 1],
+  ]);
+});
+
 describe('the range of time', () => {
   it('is read from the URL and written to it as it was', () => {
-    for (const settings of [{ span: '1h' }, { span: 'all' }, { from: '1000000000', to: '2000000000' }]) {
-      const back = settingsOf(choiceOf(settings, true));
-      expect(Object.fromEntries(Object.entries(back).filter(([, value]) => value !== undefined))).toEqual(
-        settings,
-      );
-    }
+    const bare = { page: 'session', session: 's', view: 'metrics', filters: {} } as const;
+    for (const asked of [
+      { filters: {}, settings: { span: '1h' } },
+      { filters: {}, settings: { span: 'all' } },
+      { filters: { since_ns: '1000000000', until_ns: '2000000000' } },
+    ])
+      expect(withChoice(bare, choiceOf(asked, true))).toEqual({ ...bare, ...asked });
+    expect(withChoice({ ...bare, settings: { span: '1h' } }, null)).toEqual(bare);
   });
   it('falls back to what suits the session where the URL asks for nothing sensible', () => {
-    expect(choiceOf({ span: '1y' }, true)).toEqual({ kind: 'span', span: '15m' });
-    expect(choiceOf({ from: '20', to: '10' }, false)).toEqual({ kind: 'all' });
+    expect(choiceOf({ filters: {}, settings: { span: '1y' } }, true)).toEqual({ kind: 'span', span: '15m' });
+    expect(choiceOf({ filters: { since_ns: '20', until_ns: '10' } }, false)).toEqual({ kind: 'all' });
     expect(spanMillis('0s')).toBeNull();
     expect(spanMillis('90s')).toBe(90_000);
   });
   it('keeps times of today exact to the millisecond in ns', () => {
     expect(nanos(1_795_000_000_123)).toBe('1795000000123000000');
-    expect(choiceOf({ from: '1795000000123000000', to: '1795000001000000000' }, true)).toEqual({
+    expect(
+      choiceOf({ filters: { since_ns: '1795000000123000000', until_ns: '1795000001000000000' } }, true),
+    ).toEqual({
       kind: 'fixed',
       from: 1_795_000_000_123,
       to: 1_795_000_001_000,

@@ -152,6 +152,10 @@ export function stackedUp(lines: readonly Line[]): (number | null)[][] {
   );
 }
 
+/** The parts of a stack that are ever anything: a state that never occurs is not worth a line. */
+export const occurring = (lines: readonly Line[]): Line[] =>
+  lines.filter(({ values }) => values.some((value) => value !== null && value !== 0));
+
 export interface Figures {
   last: number | null;
   least: number | null;

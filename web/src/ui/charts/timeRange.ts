@@ -1,6 +1,6 @@
 /** The range of time that all charts of a page share, as the URL has it. Times are ms since the epoch. */
 
-import type { Settings } from '../../base/url';
+import { rangeIn, type SessionUrl, withRange, withSettings } from '../../base/url';
 
 export interface Bounds {
   /** The first and the last thing heard of the session; null before anything was. */
@@ -39,24 +39,30 @@ export function spanMillis(text: string | undefined): number | null {
   return millis >= SHORTEST && millis <= LONGEST ? millis : null;
 }
 
-const parseNs = (text: string | undefined) =>
-  text !== undefined && /^\d{1,19}$/.test(text) ? Number(BigInt(text) / 1_000n) / 1e3 : null;
+const millis = (ns: string) => Number(BigInt(ns) / 1_000n) / 1e3;
 
 /** What the URL asks for; without a word in it the last minutes of a live session, the whole of another. */
-export function choiceOf(settings: Settings | undefined, live: boolean): Choice {
-  const from = parseNs(settings?.from);
-  const to = parseNs(settings?.to);
-  if (from !== null && to !== null && from < to) return { kind: 'fixed', from, to };
+export function choiceOf(
+  { filters, settings }: Pick<SessionUrl, 'filters' | 'settings'>,
+  live: boolean,
+): Choice {
+  const range = rangeIn(filters);
+  if (range !== null) return { kind: 'fixed', from: millis(range.from), to: millis(range.to) };
   const span = settings?.span;
   if (span === 'all') return { kind: 'all' };
   if (span !== undefined && spanMillis(span) !== null) return { kind: 'span', span };
   return live ? { kind: 'span', span: DEFAULT_SPAN } : { kind: 'all' };
 }
 
-/** The settings of a URL that ask for it. */
-export function settingsOf(choice: Choice): Settings {
-  if (choice.kind === 'fixed') return { from: nanos(choice.from), to: nanos(choice.to), span: undefined };
-  return { from: undefined, to: undefined, span: choice.kind === 'all' ? 'all' : choice.span };
+/** The page with that choice; null is what it begins with. */
+export function withChoice(url: SessionUrl, choice: Choice | null): SessionUrl {
+  if (choice?.kind === 'fixed')
+    return withRange(withSettings(url, { span: undefined }), {
+      from: nanos(choice.from),
+      to: nanos(choice.to),
+    });
+  const span = choice?.kind === 'span' ? choice.span : choice?.kind;
+  return withRange(withSettings(url, { span }), null);
 }
 
 /** ns since the epoch of ms, as the API takes them. */

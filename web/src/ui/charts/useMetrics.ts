@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
-import { queryClient } from '../../api/queries';
+import { queryClient, useCluster } from '../../api/queries';
 import type { ServerMessage } from '../../base/serverMessage';
-import type { CataloguePage, Dashboard, DashboardInShort } from './boards';
+import type { CatalogueChart, CataloguePage, Dashboard, DashboardInShort } from './boards';
 
 /** One of those that read metrics, and how that goes. */
 export interface Collector {
@@ -70,14 +71,23 @@ export function useMetricNames(session: string, q: string) {
   });
 }
 
-/** The same for all sessions; a page may still name its own. */
-export function useCatalogue(_session?: string) {
+/** The same for all sessions. */
+export function useCatalogue() {
   return useQuery({
     queryKey: ['metric-charts'],
     queryFn: ({ signal }) => get<{ pages: CataloguePage[] }>('/metrics/charts', {}, signal),
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** The charts of a page of the catalogue; those of GPUs only where the cluster has had one. */
+export function useCatalogueCharts(session: string, page: string): CatalogueChart[] {
+  const charts = useCatalogue().data?.pages.find(({ name }) => name === page)?.charts;
+  const measured = useMetricNames(session, 'ray_node_gpus').data?.items.length ?? 0;
+  const known = useCluster(session).data?.resources_total.GPU ?? 0;
+  const hasGpu = measured > 0 || known > 0;
+  return useMemo(() => (charts ?? []).filter(({ key }) => hasGpu || !key.includes('Gpu')), [charts, hasGpu]);
 }
 
 const DASHBOARDS = ['dashboards'];

@@ -1,9 +1,8 @@
 import { useCallback, useMemo } from 'react';
 import { useSessions } from '../../api/queries';
 import type { Page, Session } from '../../api/types';
-import { withSettings } from '../../base/url';
 import { useSessionUrl } from '../useUrl';
-import { type Bounds, type Choice, choiceOf, settingsOf } from './timeRange';
+import { type Bounds, type Choice, choiceOf, withChoice } from './timeRange';
 
 export interface TimeRange {
   choice: Choice;
@@ -37,17 +36,11 @@ export function useTimeRange(session?: string): TimeRange {
   const sessions = useSessions(select);
   const bounds = sessions.data ?? UNKNOWN;
   const { live } = bounds;
-  const choice = useMemo(() => choiceOf(url.settings, live), [url.settings, live]);
+  const choice = useMemo(() => choiceOf(url, live), [url, live]);
   const set = useCallback(
-    (next: Choice) => change((before) => withSettings(before, settingsOf(next)), { replace: true }),
+    (next: Choice) => change((before) => withChoice(before, next), { replace: true }),
     [change],
   );
-  const reset = useCallback(
-    () =>
-      change((before) => withSettings(before, { from: undefined, to: undefined, span: undefined }), {
-        replace: true,
-      }),
-    [change],
-  );
+  const reset = useCallback(() => change((before) => withChoice(before, null), { replace: true }), [change]);
   return { choice, bounds, ready: sessions.data != null || sessions.error !== null, set, reset };
 }

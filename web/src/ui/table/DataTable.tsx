@@ -10,8 +10,8 @@ import {
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isTyping } from '../../base/keys';
 import { sizes } from '../../base/tokens';
+import { useKeys } from '../useKeys';
 import type { Column } from './columns';
 import css from './DataTable.module.css';
 import { HeaderCell } from './HeaderCell';
@@ -123,37 +123,40 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     scroller.current?.scrollTo({ top: 0 });
   }, [props.listKey, props.sort]);
 
-  const latest = useRef({ rows, cursor, openKey, onOpen, keyOf });
-  latest.current = { rows, cursor, openKey, onOpen, keyOf };
-  useEffect(() => {
-    function onKey(event: KeyboardEvent): void {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
-        return;
-      const now = latest.current;
-      if (now.onOpen === undefined) return;
-      const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-      const active = now.cursor ?? now.openKey ?? null;
-      const at = active === null ? -1 : now.rows.findIndex((row) => now.keyOf(row) === active);
-      if (step !== undefined) {
-        // Nothing chosen yet: begin with the first row on screen, wherever one has scrolled to.
-        const top = Math.ceil((scroller.current?.scrollTop ?? 0) / sizes.rowHeight);
-        const next = at < 0 ? top : Math.max(0, Math.min(now.rows.length - 1, at + step));
-        const row = now.rows[next];
-        if (row === undefined) return;
-        event.preventDefault();
-        setCursor(now.keyOf(row));
-        virtual.scrollToIndex(next, { align: 'auto' });
-        if (now.openKey !== undefined) now.onOpen(row, { follow: true });
-      } else if (event.key === 'Enter' && !isControl(event.target)) {
-        const row = now.rows[at];
-        if (row === undefined) return;
-        event.preventDefault();
-        now.onOpen(row, { follow: false });
-      }
-    }
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, [virtual]);
+  const latest = useRef({ keyOf, onOpen });
+  latest.current = { keyOf, onOpen };
+  const cursorAt = () => {
+    const active = cursor ?? openKey ?? null;
+    return active === null ? -1 : rows.findIndex((row) => keyOf(row) === active);
+  };
+  const step = (by: number) => () => {
+    // Nothing chosen yet: begin with the first row on screen, wherever one has scrolled to.
+    const top = Math.ceil((scroller.current?.scrollTop ?? 0) / sizes.rowHeight);
+    const at = cursorAt();
+    const next = at < 0 ? top : Math.max(0, Math.min(rows.length - 1, at + by));
+    const row = rows[next];
+    if (row === undefined) return false;
+    setCursor(keyOf(row));
+    virtual.scrollToIndex(next, { align: 'auto' });
+    if (openKey !== undefined) onOpen?.(row, { follow: true });
+    return true;
+  };
+  const openRow = (event: KeyboardEvent) => {
+    const row = rows[cursorAt()];
+    if (row === undefined || isControl(event.target)) return false;
+    onOpen?.(row, { follow: false });
+    return true;
+  };
+  useKeys(
+    t('keys.list'),
+    onOpen === undefined
+      ? []
+      : [
+          { keys: ['j', 'ArrowDown'], label: t('keys.nextRow'), run: step(1) },
+          { keys: ['k', 'ArrowUp'], label: t('keys.previousRow'), run: step(-1) },
+          { keys: ['Enter'], label: t('keys.openRow'), run: openRow },
+        ],
+  );
 
   const open = useCallback((row: T) => {
     setCursor(latest.current.keyOf(row));

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
+import { useKeys } from '../../ui/useKeys';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './FlameCanvas.module.css';
 import { FlameTooltip, type Pointed } from './FlameTooltip';
@@ -94,17 +95,9 @@ export function FlameCanvas(props: {
     const rect = event.currentTarget.getBoundingClientRect();
     return { x: event.clientX - rect.left, y: event.clientY - rect.top };
   };
-  const walk = (event: React.KeyboardEvent): void => {
-    const now = boxes.find((one) => one.node.frame.id === pointedId);
-    if (event.key === 'Enter' || event.key === ' ') {
-      if (now === undefined) return;
-      event.preventDefault();
-      onZoom(now.node);
-      return;
-    }
-    if (!event.key.startsWith('Arrow')) return;
-    event.preventDefault();
-    const next = now === undefined ? boxes[zoomedRow] : neighbour(boxes, now, event.key);
+  const now = boxes.find((one) => one.node.frame.id === pointedId);
+  const walk = (key: string): void => {
+    const next = now === undefined ? boxes[zoomedRow] : neighbour(boxes, now, key);
     if (next === undefined) return;
     const y = next.row * ROW;
     if (box.current) {
@@ -116,7 +109,23 @@ export function FlameCanvas(props: {
     setPointed({ id: next.node.frame.id, x: (next.x + Math.min(next.width, 0.2) / 2) * width, y: seen });
   };
 
-  const shown = boxes.find((one) => one.node.frame.id === pointedId)?.node.frame;
+  useKeys(
+    t('keys.chart'),
+    [
+      {
+        keys: ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'],
+        label: t('keys.move'),
+        run: ({ key }) => walk(key),
+      },
+      {
+        keys: ['Enter', ' '],
+        label: t('keys.zoomToFrame'),
+        run: () => (now === undefined ? false : onZoom(now.node)),
+      },
+    ],
+    box,
+  );
+  const shown = now?.node.frame;
   return (
     <div className={css.frame}>
       <section
@@ -130,7 +139,6 @@ export function FlameCanvas(props: {
           if (!byKeys.current) setPointed(null);
           byKeys.current = false;
         }}
-        onKeyDown={walk}
         onBlur={() => setPointed(null)}
         data-testid="flame"
         data-boxes={boxes.length}

@@ -1,14 +1,14 @@
 import { IconFlame } from '@tabler/icons-react';
-import { useEffect, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Params } from '../../api/client';
 import type { Summary } from '../../api/types';
 import { count } from '../../base/format';
-import { isTyping } from '../../base/keys';
 import { withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
+import { useKeys } from '../../ui/useKeys';
 import { useSessionUrl } from '../../ui/useUrl';
 import { comparedRange } from './comparedRange';
 import { FlameCanvas } from './FlameCanvas';
@@ -51,16 +51,18 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
   const above = zoomed?.parent?.frame.id;
   const zoomedIn = settings.frame !== undefined;
   const drawer = url.task !== undefined;
-  useEffect(() => {
-    if (!zoomedIn || drawer) return;
-    function onKey(event: KeyboardEvent): void {
-      if (event.key !== 'Escape' || event.defaultPrevented || isTyping(event.target)) return;
-      event.preventDefault();
-      change((before) => withSettings(before, { frame: above === '0' ? undefined : above }));
-    }
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, [zoomedIn, drawer, above, change]);
+  useKeys(
+    t('nav.flame'),
+    zoomedIn && !drawer
+      ? [
+          {
+            keys: ['Escape'],
+            label: t('keys.zoomOut'),
+            run: () => change((before) => withSettings(before, { frame: above === '0' ? undefined : above })),
+          },
+        ]
+      : [],
+  );
 
   const filtered = Object.keys(url.filters).length > 0;
   return (

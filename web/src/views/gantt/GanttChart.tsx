@@ -6,21 +6,27 @@ import { useCanvas, usePalette } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import css from './GanttChart.module.css';
 import { GanttTooltip } from './GanttTooltip';
-import { laneAt, panned, zoomed } from './gantt';
+import { panned, zoomed } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
 import { drawGantt } from './ganttDraw';
+import { lanesBetween } from './ganttLayout';
 import { drawRanges } from './ganttRangeDraw';
 import { leftOf, type Scene } from './ganttScene';
 import { useGanttBars } from './useGanttBars';
+import type { GanttFind } from './useGanttFind';
+import { useGanttFolding } from './useGanttFolding';
 import { useGanttHit } from './useGanttHit';
 import { useGanttKeys } from './useGanttKeys';
 import { useGanttModel } from './useGanttModel';
 import { type Point, useGanttPointer } from './useGanttPointer';
+import { useGanttReveal } from './useGanttReveal';
 import { useWheel } from './useWheel';
 
 /** The bars, drawn; everything that moves them. */
 export function GanttChart(props: {
   data: Gantt | undefined;
+  /** The same with nodes as lanes: how busy each was. */
+  nodes: Gantt | undefined;
   /** Times of the data plus this are times of the window; those of the path plus `pathShift`. */
   shift: number;
   window: Span;
@@ -30,23 +36,24 @@ export function GanttChart(props: {
   /** The chosen range of time, and one that was kept to compare with. */
   range: Span | null;
   kept: Span | null;
-  /** Names that were searched for. */
-  matches: ((name: string) => boolean) | null;
+  find: GanttFind;
   onRange: (range: Span | null) => void;
   onWidth: (width: number) => void;
   onMove: (window: Span | null) => void;
-  onLane: (lane: number) => void;
-  onLanePick: (lane: GanttLane) => void;
+  /** The first and the last lane that are seen. */
+  onLanes: (first: number, last: number) => void;
+  onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {
-  const { data, shift, window: view, path, matches, kept, onWidth, onMove, onLane, onRange } = props;
+  const { data, shift, window: view, path, find, kept, onWidth, onMove, onLanes, onRange } = props;
   const { t } = useTranslation();
   const look = usePalette();
   const [scroll, setScroll] = useState(0);
   const [drawn, setDrawn] = useState<Span | null>(null);
   const range = drawn ?? props.range;
   const [hover, setHover] = useState<Point | null>(null);
-  const model = useGanttModel(data, path, props.pathShift);
-  const { lanes, tops, top } = model;
+  const folding = useGanttFolding();
+  const model = useGanttModel(data, props.nodes, folding, path, props.pathShift);
+  const { lanes, layout, top } = model;
   const hit = useGanttHit(model, shift, view, scroll);
 
   const { box, canvas, size } = useCanvas(
@@ -54,28 +61,33 @@ export function GanttChart(props: {
       (context, shape) => {
         const { data, index } = model;
         if (!data || !index) return;
+        const under = hover ? hit(hover.x, hover.y, shape.width) : null;
         const scene: Scene = {
           data,
           shift,
           window: view,
           zero: shift,
-          tops: model.tops,
+          layout: model.layout,
           scroll,
           left: leftOf(shape.width),
           top: model.top,
-          labels: (lane) => model.labels.get(lane),
+          labels: model.labels,
+          profile: model.profile,
+          nodeProfile: model.nodeProfile,
+          barsOf: (lane) => index.byLane.get(lane - data.lanes_from) ?? [],
           selected: model.selected,
-          hovered: hover ? hit(hover.x, hover.y, shape.width).bar : -1,
+          hovered: under && under.bar >= 0 ? under.bar : find.bar,
+          hoveredRow: under?.row ?? null,
           detail: index.detail,
           blocked: index.blocked,
           path: model.path,
           arrows: model.arrows,
-          matches,
+          matches: find.matches,
         };
         drawGantt(context, shape, scene, look);
         drawRanges(context, shape, scene, look, range, kept);
       },
-      [model, shift, view, scroll, hover, hit, look, matches, range, kept],
+      [model, shift, view, scroll, hover, hit, look, find, range, kept],
     ),
   );
   useEffect(() => onWidth(Math.max(0, size.width - leftOf(size.width))), [size.width, onWidth]);
@@ -84,13 +96,15 @@ export function GanttChart(props: {
   });
 
   const left = leftOf(size.width);
-  const height = (tops[tops.length - 1] ?? 0) + 8;
-  const lowest = Math.max(0, height - (size.height - top));
+  const seen = size.height - top - layout.pinnedHeight;
+  const lowest = Math.max(0, layout.height + 8 - seen);
   const scrolled = Math.min(scroll, lowest);
   useEffect(() => {
     if (scrolled !== scroll) setScroll(scrolled);
-    onLane(Math.max(0, laneAt(tops, scrolled)));
-  }, [scrolled, scroll, tops, onLane]);
+    const [first, last] = lanesBetween(layout.rows, scrolled, scrolled + Math.max(0, seen));
+    const pinned = layout.pinned.map((row) => row.lane);
+    onLanes(Math.min(first, ...pinned), Math.max(last, ...pinned));
+  }, [scrolled, scroll, layout, seen, onLanes]);
 
   const perPixel = (view.end - view.begin) / Math.max(1, size.width - left);
   const timeAt = (x: number) => view.begin + (x - left) * perPixel;
@@ -113,7 +127,12 @@ export function GanttChart(props: {
       onMove(panned(view, (event.deltaX || event.deltaY) * unit * perPixel));
     else scrollBy(event.deltaY * unit);
   });
+  useGanttReveal({ find, model, shift, window: view, seen, folding, onScrollTo: scrollTo, onMove });
   const bars = useGanttBars(model, shift, view, scroll, onMove);
+  const lane =
+    data && model.selected >= 0 ? (data.bars.lane[model.selected] as number) + data.lanes_from : -1;
+  const selectedLane = lanes.get(lane);
+  const selectedRow = layout.byLane.get(lane);
   useGanttKeys({
     box,
     window: view,
@@ -121,6 +140,8 @@ export function GanttChart(props: {
     middle: hover ? timeAt(hover.x) : (view.begin + view.end) / 2,
     selected: model.selected,
     bars,
+    onFold: () => selectedRow && folding.toggle(selectedRow.key),
+    onPin: () => selectedLane?.id && folding.togglePin(selectedLane.id),
     onScroll: scrollBy,
     onMove,
     onRange,
@@ -133,6 +154,7 @@ export function GanttChart(props: {
     perPixel,
     lanes,
     bars,
+    folding,
     drawn,
     timeAt,
     placeOf,

@@ -2,6 +2,7 @@ import { Tooltip } from '@mantine/core';
 import { IconKeyboard } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { count, duration } from '../../base/format';
+import { showKeys } from '../../base/keys';
 import words from '../../ui/theme/words.module.css';
 import type { Span } from '../shared/span';
 import css from './GanttNote.module.css';
@@ -24,9 +25,9 @@ export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
         ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
       {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
-      <Tooltip label={`${t('range.hint')}, ${t('gantt.keys')}`} multiline maw={420}>
-        <button type="button" className={`${css.keys} ${words.link}`} aria-label={t('gantt.keysTitle')}>
-          <IconKeyboard size={15} aria-hidden /> {t('gantt.keysTitle')}
+      <Tooltip label={`${t('range.hint')}, ${t('gantt.mouse')}`} multiline maw={420}>
+        <button type="button" className={`${css.keys} ${words.link}`} onClick={showKeys}>
+          <IconKeyboard size={15} aria-hidden /> {t('keys.title')}
         </button>
       </Tooltip>
     </>

@@ -2,10 +2,13 @@ import { Button, NativeSelect, SegmentedControl } from '@mantine/core';
 import { IconArrowsHorizontal, IconRoute } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { KINDS, type Kind } from './ganttData';
+import type { GanttFind } from './useGanttFind';
 
 /** Calls below this level share the lane of their caller; without a level each has its own. */
 export const LEVELS = ['1', '2', '3', '4', '6', '10'] as const;
@@ -14,18 +17,37 @@ export type Level = (typeof LEVELS)[number];
 /** How lanes are made, whether the critical path is drawn, and the search. */
 export function GanttToolbar(props: {
   by: Kind;
+  find: GanttFind;
   levels: Level | undefined;
   canFit: boolean;
   onFit: () => void;
   children: ReactNode;
 }) {
-  const { by, levels } = props;
+  const { by, find, levels } = props;
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const withPath = url.settings?.path === '1';
   return (
     <>
-      <FindBox view="gantt" label={t('range.find')} />
+      <FindBox
+        view="gantt"
+        label={t('range.find')}
+        onEnter={find.next}
+        foundWidth={find.matches === null ? undefined : 76}
+        found={
+          find.matches !== null && (
+            <span
+              className={`${words.dim} ${words.num}`}
+              title={t('gantt.foundHint')}
+              data-testid="gantt-found"
+            >
+              {find.hits === 0
+                ? t('gantt.foundNone')
+                : t('gantt.found', { at: find.at < 0 ? '–' : count(find.at + 1), n: count(find.hits) })}
+            </span>
+          )
+        }
+      />
       <SegmentedControl
         size="xs"
         aria-label={t('gantt.by')}

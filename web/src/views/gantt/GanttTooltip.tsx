@@ -5,23 +5,32 @@ import words from '../../ui/theme/words.module.css';
 import css from './GanttTooltip.module.css';
 import shared from './gantt.module.css';
 import type { Gantt, GanttLane } from './ganttData';
+import { atOnce } from './ganttLanes';
+import { QUIET_SHARE } from './ganttLayout';
+import { runningAt } from './ganttProfile';
+import type { Hit } from './useGanttHit';
 import type { GanttModel } from './useGanttModel';
 
 /** What is under the pointer, beside it: a bar, or (left of the bars) the name of a lane. */
-export function GanttTooltip(props: {
-  model: GanttModel;
-  size: Size;
-  /** Where the bars begin, px. */
-  left: number;
-  x: number;
-  y: number;
-  lane: number;
-  bar: number;
-}) {
-  const { x, y, bar, size } = props;
-  const { data, index, lanes, labels } = props.model;
-  const lane = x < props.left ? lanes.get(props.lane) : undefined;
-  if (data === undefined || (bar < 0 && lane === undefined)) return null;
+export function GanttTooltip(
+  props: {
+    model: GanttModel;
+    size: Size;
+    /** Where the bars begin, px. */
+    left: number;
+    x: number;
+    y: number;
+  } & Hit,
+) {
+  const { x, y, bar, row, time, size } = props;
+  const { data, index, lanes, labels, profile, nodeProfile } = props.model;
+  const { t } = useTranslation();
+  const isName = x < props.left;
+  const lane = row?.kind === 'lane' && isName ? lanes.get(row.lane) : undefined;
+  const label = row ? labels(row) : undefined;
+  const running = row?.kind === 'node' ? nodeProfile(row.lane) : row?.folded ? profile(row.lane) : null;
+  const isBand = !isName && running !== null && row?.kind !== 'quiet';
+  if (data === undefined || (bar < 0 && lane === undefined && !isBand && row?.kind !== 'quiet')) return null;
   return (
     <div
       className={css.tip}
@@ -33,7 +42,16 @@ export function GanttTooltip(props: {
       {bar >= 0 ? (
         <BarTooltip data={data} bar={bar} detail={index?.detail.get(bar)} />
       ) : (
-        lane && <LaneTooltip lane={lane} text={labels.get(props.lane)?.text ?? ''} />
+        <>
+          {lane ? <LaneTooltip lane={lane} text={label?.text ?? ''} /> : <b>{label?.text}</b>}
+          {isBand && (
+            <div>
+              {t('gantt.runningAt', { n: atOnce(runningAt(running, time)), most: atOnce(running.most) })}
+            </div>
+          )}
+          {row?.kind === 'quiet' && <div>{t('gantt.quietHint', { share: QUIET_SHARE * 100 })}</div>}
+          {row?.folds && <div className={words.dim}>{t(row.folded ? 'gantt.unfold' : 'gantt.fold')}</div>}
+        </>
       )}
     </div>
   );

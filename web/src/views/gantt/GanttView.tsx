@@ -1,5 +1,5 @@
 import { IconChartBar } from '@tabler/icons-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
 import { useCriticalPath } from '../../api/criticalPath';
@@ -22,9 +22,10 @@ import { GanttPath } from './GanttPath';
 import { GanttRange } from './GanttRange';
 import { GanttToolbar, LEVELS } from './GanttToolbar';
 import css from './GanttView.module.css';
-import { nameMatcher, tileOf } from './gantt';
+import { tileOf } from './gantt';
 import shared from './gantt.module.css';
-import { type GanttLane, KINDS, type Kind, LANE_STEP, useGantt } from './ganttData';
+import { type GanttLane, KINDS, type Kind, LANE_STEP, LANES, MAX_LANES, useGantt } from './ganttData';
+import { useGanttFind } from './useGanttFind';
 import { useGanttWindow } from './useGanttWindow';
 import { useRange } from './useRange';
 
@@ -50,18 +51,18 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
   const zero = base?.session === url.session ? base.ns : null;
   const [window, move] = useGanttWindow(url, change, zero);
   const [width, setWidth] = useState(0);
-  const [firstLane, setFirstLane] = useState({ picked, lane: 0 });
-  const lanesFrom = firstLane.picked === picked ? Math.floor(firstLane.lane / LANE_STEP) * LANE_STEP : 0;
+  const [inSight, setInSight] = useState({ picked, first: 0, last: 0 });
+  const finds = (url.settings?.find ?? '').trim() !== '';
+  const lanesFrom =
+    inSight.picked === picked && !finds ? Math.floor(inSight.first / LANE_STEP) * LANE_STEP : 0;
+  // The search is over all lanes that can come at once.
+  const needed = finds ? MAX_LANES : Math.max(LANES, inSight.last + 1 + LANE_STEP - lanesFrom);
+  const lanes = Math.min(MAX_LANES, Math.ceil(needed / LANE_STEP) * LANE_STEP);
   const tile = window === null || zero === null ? null : { ...tileOf(window, width), base: zero };
-  const query = useGantt(
-    url.session,
-    url.filters,
-    by,
-    lanesFrom,
-    tile,
-    width === 0 ? 0 : width > 640 ? 2048 : 1024,
-    levels,
-  );
+  const columns = width === 0 ? 0 : width > 640 ? 2048 : 1024;
+  const query = useGantt(url.session, url.filters, by, lanesFrom, lanes, tile, columns, levels);
+  const perNode = by === 'worker' ? LANES : 0;
+  const nodes = useGantt(url.session, url.filters, 'node', 0, perNode, tile, columns, undefined);
   // A picture of other lanes would be drawn at the wrong places.
   const data = query.data?.by === by ? query.data : undefined;
   useEffect(() => {
@@ -86,6 +87,15 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
     begin: (zero !== null && relative(zero, url.filters.since_ns)) || limits.begin,
     end: (zero !== null && relative(zero, url.filters.until_ns)) || limits.end,
   };
+  const onLanes = useCallback(
+    (first: number, last: number) =>
+      setInSight((before) =>
+        before.picked === picked && before.first === first && before.last === last
+          ? before
+          : { picked, first, last },
+      ),
+    [picked],
+  );
   const chart = useRef<HTMLCanvasElement>(null);
 
   const onMove = useMemo(
@@ -99,8 +109,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
     const chosen = next === null || zero === null ? null : rangeOf(zero, next.begin, next.end);
     change((before) => withSettings(before, { range: chosen === null ? undefined : formatRange(chosen) }));
   };
-  const find = url.settings?.find ?? '';
-  const matches = useMemo(() => nameMatcher(find), [find]);
+  const find = useGanttFind(data, url.settings?.find ?? '');
   const onLanePick = (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => {
     const filter = LANE_FILTERS[lane.kind];
     const value = lane.kind === 'path' ? lane.label : lane.id;
@@ -127,7 +136,13 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
       <FilterBar
         summary={summary}
         right={
-          <GanttToolbar by={by} levels={levels} canFit={window !== null} onFit={() => onMove(null)}>
+          <GanttToolbar
+            by={by}
+            levels={levels}
+            find={find}
+            canFit={window !== null}
+            onFit={() => onMove(null)}
+          >
             <SaveMenu
               view="gantt"
               disabled={!data}
@@ -161,6 +176,7 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
             <GanttChart
               key={picked}
               data={data}
+              nodes={by === 'worker' ? nodes.data : undefined}
               shift={shift}
               window={shown}
               path={withPath && zero !== null ? path.data : undefined}
@@ -168,15 +184,11 @@ export function GanttView({ summary }: { summary: Summary | undefined }) {
               canvas={chart}
               onWidth={setWidth}
               onMove={onMove}
-              onLane={(lane) =>
-                setFirstLane((before) =>
-                  before.picked === picked && before.lane === lane ? before : { picked, lane },
-                )
-              }
+              onLanes={onLanes}
               onLanePick={onLanePick}
               range={rangeSpan}
               kept={spanOf(zero, parseRange(url.settings?.vs))}
-              matches={matches}
+              find={find}
               onRange={onRange}
             />
           )}

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { clockTime, duration } from '../../base/format';
-import { toFlow, withSettings } from '../../base/url';
+import { toFlow, withRange, withSettings } from '../../base/url';
 import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -20,6 +20,19 @@ export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: () => 
     <div className={css.ways}>
       <button type="button" className={words.link} onClick={onZoom} data-testid="gantt-range-zoom">
         {t('range.zoom')}
+      </button>
+      <button
+        type="button"
+        className={words.link}
+        title={t('range.everywhereHint')}
+        onClick={() =>
+          change((before) =>
+            withRange(withSettings(before, { range: undefined, from: undefined, to: undefined }), range),
+          )
+        }
+        data-testid="gantt-range-everywhere"
+      >
+        {t('range.everywhere')}
       </button>
       <Link to={flame(undefined)} testId="gantt-range-flame">
         {t('range.flame')}

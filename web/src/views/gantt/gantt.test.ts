@@ -1,18 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { absolute, relative } from '../shared/span';
-import {
-  barAt,
-  laneAt,
-  laneTops,
-  nameMatcher,
-  panned,
-  rowIndex,
-  tickLabel,
-  ticksOf,
-  tileOf,
-  within,
-  zoomed,
-} from './gantt';
+import { barAt, nameMatcher, panned, rowIndex, tickLabel, ticksOf, tileOf, within, zoomed } from './gantt';
 
 const SECOND = 1e9;
 const HOUR = 3600 * SECOND;
@@ -92,11 +80,7 @@ describe('ticks', () => {
   });
 });
 
-it('finds the lane and the bar at a point', () => {
-  const tops = laneTops(3, (lane) => [1, 3, 1][lane] as number);
-  expect(laneAt(tops, 0)).toBe(0);
-  expect(laneAt(tops, (tops[1] as number) + 40)).toBe(1);
-  expect(laneAt(tops, tops[3] as number)).toBe(-1);
+it('finds the bar at a point', () => {
   const bars = { lane: [0, 0, 1], row: [0, 0, 0], begin: [50, 0, 0], end: [60, 10, 99] };
   const row = rowIndex(bars).get('0:0');
   expect(row).toEqual([1, 0]);

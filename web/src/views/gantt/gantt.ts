@@ -88,27 +88,6 @@ export function tickLabel(ns: number, step: number, largest: number = ns): strin
   return `${days}d ${minutes}${step < 60e9 ? `:${two(seconds % 60)}${rest}` : ''}`;
 }
 
-/** Where lanes are, from the first one's top: `tops` has one more than there are lanes. */
-export function laneTops(total: number, rows: (lane: number) => number): number[] {
-  const tops = [0];
-  for (let lane = 0; lane < total; lane += 1)
-    tops.push((tops[lane] as number) + Math.max(1, rows(lane)) * ROW + LANE_GAP);
-  return tops;
-}
-
-/** The lane at a height, or -1. */
-export function laneAt(tops: readonly number[], y: number): number {
-  let low = 0;
-  let high = tops.length - 1;
-  if (y < 0 || high < 1 || y >= (tops[high] as number)) return -1;
-  while (low < high - 1) {
-    const middle = (low + high) >> 1;
-    if ((tops[middle] as number) <= y) low = middle;
-    else high = middle;
-  }
-  return low;
-}
-
 export interface Bars {
   lane: number[];
   row: number[];

@@ -2,28 +2,36 @@
 
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { ROW } from './gantt';
-import { type Scene, xOf } from './ganttScene';
+import { type Scene, sectionOf, xOf, yOf } from './ganttScene';
 
 export const BAR = ROW - 3;
 
-export function drawBars(context: CanvasRenderingContext2D, size: Size, scene: Scene, look: Palette): void {
+/** The bars of the pinned lanes, or of the others. */
+export function drawBars(
+  context: CanvasRenderingContext2D,
+  size: Size,
+  scene: Scene,
+  look: Palette,
+  pinned: boolean,
+): void {
   const { data, shift } = scene;
   const { bars } = data;
+  const { from, to } = sectionOf(scene, size, pinned);
   const place = (bar: number) => {
-    const lane = (bars.lane[bar] as number) + data.lanes_from;
-    const top = scene.tops[lane];
-    if (top === undefined) return null;
-    const y = scene.top + top + (bars.row[bar] as number) * ROW - scene.scroll + 4;
-    if (y > size.height || y + BAR < scene.top) return null;
+    const row = scene.layout.byLane.get((bars.lane[bar] as number) + data.lanes_from);
+    if (row === undefined || row.pinned !== pinned) return null;
+    const y = yOf(scene, row) + (row.folded ? 0 : (bars.row[bar] as number) * ROW) + 4;
+    const height = row.folded ? row.height - 9 : BAR;
+    if (y > to || y + height < from) return null;
     const x0 = xOf(scene, size, (bars.begin[bar] as number) + shift);
     const x1 = xOf(scene, size, (bars.end[bar] as number) + shift);
     if (x1 < scene.left - 2 || x0 > size.width + 2) return null;
     const x = Math.max(scene.left - 4, x0);
-    return { x, y, width: Math.max(1, Math.min(size.width + 4, x1) - x) };
+    return { x, y, height, row, width: Math.max(1, Math.min(size.width + 4, x1) - x) };
   };
   for (let bar = 0; bar < bars.lane.length; bar += 1) {
     const box = place(bar);
-    if (box === null) continue;
+    if (box === null || box.row.folded) continue;
     const hit = scene.matches?.(data.names[bars.name[bar] as number] ?? '') ?? null;
     const faded = (scene.path !== null && !scene.path.bars.has(bar)) || hit === false;
     drawBar(context, size, scene, look, bar, box, faded);
@@ -39,10 +47,10 @@ export function drawBars(context: CanvasRenderingContext2D, size: Size, scene: S
   ] as const) {
     const box = bar < 0 ? null : place(bar);
     if (box === null) continue;
-    drawWaiting(context, size, scene, look, bar, box.y);
+    if (!box.row.folded) drawWaiting(context, size, scene, look, bar, box.y);
     context.strokeStyle = look.text;
     context.lineWidth = width;
-    context.strokeRect(box.x - 1, box.y - 1, box.width + 2, BAR + 2);
+    context.strokeRect(box.x - 1, box.y - 1, box.width + 2, box.height + 2);
   }
 }
 

@@ -66,8 +66,9 @@ export interface Gantt {
   utilisation: { bucket_ns: number; running: number[] } | null;
 }
 
-/** Lanes are fetched so many at a time, from a multiple of `LANE_STEP`: a screen and one step. */
+/** Lanes are fetched so many at a time, more where folded ones lie between, from a multiple of `LANE_STEP`. */
 export const LANES = 64;
+export const MAX_LANES = 500;
 export const LANE_STEP = 16;
 
 export function useGantt(
@@ -75,6 +76,7 @@ export function useGantt(
   filters: Filters,
   by: Kind,
   lanesFrom: number,
+  lanes: number,
   tile: (Span & { width: number; base: number }) | null,
   width: number,
   levels: string | undefined,
@@ -87,7 +89,7 @@ export function useGantt(
     by,
     levels,
     lanes_from: lanesFrom,
-    lanes: LANES,
+    lanes,
     width: tile?.width ?? width,
     since_ns: tile === null ? since_ns : absolute(tile.base, Math.max(tile.begin, -tile.base)),
     until_ns: tile === null ? until_ns : absolute(tile.base, tile.end),
@@ -95,7 +97,7 @@ export function useGantt(
   return useQuery({
     queryKey: ['gantt', params],
     queryFn: ({ signal }) => calm.timed(() => get<Gantt>('/flow/gantt', params, signal)),
-    enabled: width > 0,
+    enabled: width > 0 && lanes > 0,
     placeholderData: keepPreviousData,
     refetchInterval: calm.interval,
   });

@@ -3,7 +3,8 @@
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { ROW, tickLabel, ticksOf } from './gantt';
 import { BAR, drawBars } from './ganttBarDraw';
-import { AXIS, PATH_ROW, type Scene, xOf } from './ganttScene';
+import { drawLabels, drawRows } from './ganttRowDraw';
+import { AXIS, PATH_ROW, type Scene, sectionOf, xOf, yOf } from './ganttScene';
 
 const FONT = '11px Inter, system-ui, sans-serif';
 
@@ -11,19 +12,38 @@ export function drawGantt(context: CanvasRenderingContext2D, size: Size, scene: 
   context.font = FONT;
   context.textBaseline = 'middle';
   const { step, at } = ticksOf(scene.window, size.width - scene.left);
-  drawLanes(context, size, scene, look, at);
+  drawTicks(context, size, scene, look, at);
+  for (const pinned of [false, true]) {
+    const { from, to } = sectionOf(scene, size, pinned);
+    if (to <= from) continue;
+    context.save();
+    context.beginPath();
+    context.rect(0, from, size.width, to - from);
+    context.clip();
+    drawLabels(context, size, scene, look, pinned);
+    context.beginPath();
+    context.rect(scene.left, from, size.width - scene.left, to - from);
+    context.clip();
+    drawRows(context, size, scene, look, pinned);
+    drawBars(context, size, scene, look, pinned);
+    context.restore();
+  }
+  if (scene.layout.pinned.length > 0) {
+    const y = scene.top + scene.layout.pinnedHeight;
+    context.fillStyle = look.muted;
+    context.fillRect(0, y - 1, size.width, 1);
+  }
   context.save();
   context.beginPath();
   context.rect(scene.left, scene.top, size.width - scene.left, size.height - scene.top);
   context.clip();
-  drawBars(context, size, scene, look);
   drawArrows(context, size, scene, look);
   context.restore();
   drawAxis(context, size, scene, look, at, step);
   if (scene.path) drawPath(context, size, scene, look, scene.path);
 }
 
-function drawLanes(
+function drawTicks(
   context: CanvasRenderingContext2D,
   size: Size,
   scene: Scene,
@@ -39,46 +59,18 @@ function drawLanes(
     context.moveTo(x, scene.top);
     context.lineTo(x, size.height);
   }
-  for (let lane = 0; lane + 1 < scene.tops.length; lane += 1) {
-    const y = scene.top + (scene.tops[lane + 1] as number) - scene.scroll;
-    if (y < scene.top) continue;
-    if (y > size.height + 400) break;
-    context.moveTo(0, Math.round(y) - 0.5);
-    context.lineTo(size.width, Math.round(y) - 0.5);
-  }
   context.stroke();
-  context.save();
-  context.beginPath();
-  context.rect(0, scene.top, scene.left - 8, size.height - scene.top);
-  context.clip();
-  for (let lane = 0; lane + 1 < scene.tops.length; lane += 1) {
-    const begin = scene.top + (scene.tops[lane] as number) - scene.scroll;
-    const end = scene.top + (scene.tops[lane + 1] as number) - scene.scroll;
-    if (end < scene.top) continue;
-    if (begin > size.height) break;
-    const label = scene.labels(lane);
-    if (label === undefined) continue;
-    // The label of a tall lane stays in sight.
-    const y = Math.max(begin, Math.min(scene.top, end - ROW - 4)) + ROW / 2 + 2;
-    context.fillStyle = look.text;
-    const text = fitText(context, label.text, scene.left - 20);
-    context.fillText(text, 12, y);
-    context.fillStyle = look.muted;
-    const used = 12 + context.measureText(text).width + 8;
-    context.fillText(fitText(context, label.beside, scene.left - used - 8), used, y);
-  }
-  context.restore();
 }
 
 function drawArrows(context: CanvasRenderingContext2D, size: Size, scene: Scene, look: Palette): void {
   const { data, shift } = scene;
-  const middle = (bar: number) =>
-    scene.top +
-    (scene.tops[(data.bars.lane[bar] as number) + data.lanes_from] ?? 0) +
-    (data.bars.row[bar] as number) * ROW -
-    scene.scroll +
-    4 +
-    BAR / 2;
+  const middle = (bar: number) => {
+    const row = scene.layout.byLane.get((data.bars.lane[bar] as number) + data.lanes_from);
+    if (row === undefined) return scene.top;
+    return (
+      yOf(scene, row) + (row.folded ? row.height / 2 : (data.bars.row[bar] as number) * ROW + 4 + BAR / 2)
+    );
+  };
   for (const { from, to, kind, at } of scene.arrows) {
     const start = kind === 'data' ? (data.bars.end[from] as number) : (data.bars.begin[from] as number);
     const x1 = xOf(scene, size, (at ?? (data.bars.begin[to] as number)) + shift);

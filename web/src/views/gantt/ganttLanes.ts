@@ -1,13 +1,13 @@
 /** What the chart remembers and looks up: lanes and their labels, which bar is whose, what belongs to the selected one. */
 
 import type { TFunction } from 'i18next';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useTask } from '../../api/queries';
 import { count, shortId } from '../../base/format';
 import { rowIndex } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
-import type { Arrow } from './ganttScene';
+import type { Arrow, Scene } from './ganttScene';
 
 const MOST_ARROWS = 60;
 
@@ -31,19 +31,48 @@ export function useKnownLanes(data: Gantt | undefined): ReadonlyMap<number, Gant
   return lanes;
 }
 
-export function useLabels(
+/** What stands on a row, and beside it. */
+export function useRowLabels(
   lanes: ReadonlyMap<number, GanttLane>,
-): Map<number, { text: string; beside: string }> {
+  profile: Scene['profile'],
+  nodeProfile: Scene['nodeProfile'],
+): Scene['labels'] {
   const { t } = useTranslation();
-  return useMemo(() => new Map([...lanes].map(([at, lane]) => [at, laneLabel(t, lane)])), [lanes, t]);
+  return useCallback(
+    (row) => {
+      const lane = lanes.get(row.lane);
+      if (lane === undefined) return undefined;
+      const peak = (most: number | undefined) =>
+        most === undefined || most <= 0 ? '' : t('gantt.peak', { n: atOnce(most) });
+      if (row.kind === 'quiet') return { text: t('gantt.quiet', { n: count(row.lanes) }), beside: '' };
+      if (row.kind === 'node')
+        return {
+          text: nodeText(lane) || t('common.unknown'),
+          beside: [t('gantt.workers', { n: count(row.lanes) }), peak(nodeProfile(row.lane)?.most)]
+            .filter((part) => part !== '')
+            .join(' · '),
+        };
+      const label = laneLabel(t, lane);
+      if (row.folded) return { ...label, beside: peak(profile(row.lane).most) };
+      // The node stands above.
+      return lane.kind === 'worker' && lane.id !== '' ? { ...label, beside: '' } : label;
+    },
+    [lanes, profile, nodeProfile, t],
+  );
 }
+
+/** How many ran at once: on average where short ones are merged. */
+export const atOnce = (n: number) => (n < 10 && !Number.isInteger(n) ? n.toFixed(1) : count(Math.round(n)));
+
+const nodeText = (lane: Pick<GanttLane, 'label' | 'node_ip' | 'node_id'>) =>
+  lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
 
 /** What stands on a lane, and beside it. */
 export function laneLabel(
   t: TFunction,
   lane: Omit<GanttLane, 'rows' | 'folded'>,
 ): { text: string; beside: string } {
-  const node = lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
+  const node = nodeText(lane);
   const n = count(lane.attempts);
   const actor = lane.actor_name ?? lane.class_name;
   const pid = lane.pid === null ? shortId(lane.id) : t('gantt.pid', { pid: lane.pid });
@@ -64,6 +93,8 @@ export function laneLabel(
 
 export interface Index {
   rows: Map<string, number[]>;
+  /** The bars of each lane of the answer. */
+  byLane: Map<number, number[]>;
   byAttempt: Map<string, number>;
   byTask: Map<string, number>;
   detail: Map<number, number>;
@@ -83,7 +114,13 @@ export function indexed(data: Gantt): Index {
     blocked.set(bar, [...(blocked.get(bar) ?? []), at]);
   });
   const detail = new Map(data.details.bar.map((bar, at) => [bar, at]));
-  return { rows: rowIndex(bars), byAttempt, byTask, detail, blocked };
+  const byLane = new Map<number, number[]>();
+  bars.lane.forEach((lane, bar) => {
+    const own = byLane.get(lane);
+    if (own) own.push(bar);
+    else byLane.set(lane, [bar]);
+  });
+  return { rows: rowIndex(bars), byLane, byAttempt, byTask, detail, blocked };
 }
 
 export function useSelected(

@@ -4,6 +4,8 @@ import type { PathLink } from '../../api/criticalPath';
 import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import type { Gantt } from './ganttData';
+import type { Layout, LayoutRow } from './ganttLayout';
+import type { Profile } from './ganttProfile';
 
 export const AXIS = 24;
 export const PATH_ROW = 22;
@@ -23,13 +25,19 @@ export interface Scene {
   window: Span;
   /** Time 0 of the labels. */
   zero: number;
-  tops: number[];
+  layout: Layout;
   scroll: number;
   left: number;
   top: number;
-  labels: (lane: number) => { text: string; beside: string } | undefined;
+  labels: (row: LayoutRow) => { text: string; beside: string } | undefined;
+  /** How many of a lane ran at once, and of the node of a lane. */
+  profile: (lane: number) => Profile;
+  nodeProfile: (lane: number) => Profile | null;
+  barsOf: (lane: number) => readonly number[];
   selected: number;
   hovered: number;
+  /** The row under the pointer. */
+  hoveredRow: LayoutRow | null;
   /** The detail of each bar that has one. */
   detail: Map<number, number>;
   /** The blocked stretches of each bar. */
@@ -44,6 +52,24 @@ export interface Scene {
 export function xOf(scene: Pick<Scene, 'window' | 'left'>, size: Size, ns: number): number {
   const { begin, end } = scene.window;
   return scene.left + ((ns - begin) / (end - begin)) * (size.width - scene.left);
+}
+
+/** Where a row is on the canvas, and between which heights it is seen. */
+export function yOf(
+  scene: Pick<Scene, 'layout' | 'top' | 'scroll'>,
+  row: Pick<LayoutRow, 'top' | 'pinned'>,
+): number {
+  return row.pinned ? scene.top + row.top : scene.top + scene.layout.pinnedHeight + row.top - scene.scroll;
+}
+
+/** The part of the canvas in which the pinned lanes are seen, or the others. */
+export function sectionOf(
+  scene: Pick<Scene, 'layout' | 'top'>,
+  size: Size,
+  pinned: boolean,
+): { from: number; to: number } {
+  const border = scene.top + scene.layout.pinnedHeight;
+  return pinned ? { from: scene.top, to: border } : { from: border, to: size.height };
 }
 
 /** Where the bars begin on a canvas so wide: right of the names of the lanes. px. */

@@ -1,6 +1,7 @@
 import { useSessionUrl } from '../../ui/useUrl';
 import type { Span } from '../shared/span';
-import { laneAt, panned } from './gantt';
+import { panned } from './gantt';
+import { lanesBetween } from './ganttLayout';
 import type { GanttModel } from './useGanttModel';
 
 /** Ways to choose an attempt, and to bring it into the window. */
@@ -12,7 +13,7 @@ export interface GanttBars {
 }
 
 export function useGanttBars(
-  { data, index, selected, tops }: GanttModel,
+  { data, index, selected, layout }: GanttModel,
   shift: number,
   view: Span,
   scroll: number,
@@ -35,7 +36,7 @@ export function useGanttBars(
   function step(by: 1 | -1): void {
     if (!data || !index) return;
     if (selected < 0) {
-      const from = Math.max(0, laneAt(tops, scroll)) - data.lanes_from;
+      const from = Math.max(0, lanesBetween(layout.rows, scroll, scroll)[0] - data.lanes_from);
       for (let lane = from; lane < data.lanes.length; lane += 1) {
         const row = index.rows.get(`${lane}:0`);
         const seen = row?.find((bar) => (data.bars.end[bar] as number) + shift > view.begin);

@@ -1,26 +1,39 @@
 import { useCallback } from 'react';
 import type { Span } from '../shared/span';
-import { barAt, laneAt, ROW } from './gantt';
+import { barAt, ROW } from './gantt';
+import { type LayoutRow, rowAt } from './ganttLayout';
 import { leftOf } from './ganttScene';
 import type { GanttModel } from './useGanttModel';
 
-/** What is at a place of a canvas so wide: the lane and the bar, or -1. */
+/** What is under the pointer; a bar is -1 where none is, and in folded rows. */
+export interface Hit {
+  row: LayoutRow | null;
+  bar: number;
+  /** ns after the begin of the answer. */
+  time: number;
+}
+
+/** What is at a place of a canvas so wide. */
 export function useGanttHit(
-  { data, index, tops, top }: GanttModel,
+  { data, index, layout, top }: GanttModel,
   shift: number,
   view: Span,
   scroll: number,
 ) {
   return useCallback(
-    (x: number, y: number, width: number): { lane: number; bar: number } => {
-      const lane = y < top ? -1 : laneAt(tops, y - top + scroll);
+    (x: number, y: number, width: number): Hit => {
+      const inPinned = y - top < layout.pinnedHeight;
+      const rows = inPinned ? layout.pinned : layout.rows;
+      const height = inPinned ? y - top : y - top - layout.pinnedHeight + scroll;
+      const row = y < top ? null : (rows[rowAt(rows, height)] ?? null);
       const from = leftOf(width);
-      if (!data || !index || lane < 0 || x < from) return { lane, bar: -1 };
-      const row = Math.max(0, Math.floor((y - top + scroll - (tops[lane] ?? 0) - 3) / ROW));
       const pixel = (view.end - view.begin) / Math.max(1, width - from);
-      const rows = index.rows.get(`${lane - data.lanes_from}:${row}`);
-      return { lane, bar: barAt(data.bars, rows, view.begin + (x - from) * pixel - shift, pixel * 4) };
+      const time = view.begin + (x - from) * pixel - shift;
+      if (!data || !index || row?.kind !== 'lane' || row.folded || x < from) return { row, bar: -1, time };
+      const line = Math.max(0, Math.floor((height - row.top - 3) / ROW));
+      const bars = index.rows.get(`${row.lane - data.lanes_from}:${line}`);
+      return { row, bar: barAt(data.bars, bars, time, pixel * 4), time };
     },
-    [data, index, shift, view, tops, scroll, top],
+    [data, index, shift, view, layout, scroll, top],
   );
 }

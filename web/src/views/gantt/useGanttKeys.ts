@@ -1,5 +1,6 @@
-import { type RefObject, useEffect, useRef } from 'react';
-import { isTyping } from '../../base/keys';
+import type { RefObject } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useKeys } from '../../ui/useKeys';
 import { useSessionUrl } from '../../ui/useUrl';
 import { withEnd } from '../shared/range';
 import type { Span } from '../shared/span';
@@ -15,43 +16,57 @@ export function useGanttKeys(chart: {
   middle: number;
   selected: number;
   bars: GanttBars;
+  /** Folds or pins the lane of the selected bar. */
+  onFold: () => void;
+  onPin: () => void;
   onScroll: (by: number) => void;
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
 }): void {
-  const { box, window: view, range, middle, selected, bars, onScroll, onMove, onRange } = chart;
+  const {
+    box,
+    window: view,
+    range,
+    middle,
+    selected,
+    bars,
+    onFold,
+    onPin,
+    onScroll,
+    onMove,
+    onRange,
+  } = chart;
   const [url] = useSessionUrl();
-  const keys = useRef<(event: KeyboardEvent) => void>(() => undefined);
-  keys.current = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const far = (view.end - view.begin) * 0.15;
-    const onCanvas = event.target === box.current;
-    const does: Record<string, () => void> = {
-      w: () => onMove(zoomed(view, 0.7, middle)),
-      s: () => onMove(zoomed(view, 1 / 0.7, middle)),
-      a: () => onMove(panned(view, -far)),
-      d: () => onMove(panned(view, far)),
-      f: () => onMove(null),
-      r: () => onRange(range === null ? view : null),
-      '[': () => onRange(withEnd(range, view, 'begin', middle)),
-      ']': () => onRange(withEnd(range, view, 'end', middle)),
-      ...(range !== null && url.task === undefined && { Escape: () => onRange(null) }),
-      ...(onCanvas && {
-        ArrowLeft: () => bars.step(-1),
-        ArrowRight: () => bars.step(1),
-        ArrowDown: () => onScroll(60),
-        ArrowUp: () => onScroll(-60),
-        Enter: () => bars.zoomTo(selected),
-      }),
-    };
-    const act = does[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  };
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => keys.current(event);
-    window.addEventListener('keydown', listen);
-    return () => window.removeEventListener('keydown', listen);
-  }, []);
+  const { t } = useTranslation();
+  const far = (view.end - view.begin) * 0.15;
+  useKeys(t('nav.gantt'), [
+    { keys: ['w'], label: t('keys.zoomIn'), run: () => onMove(zoomed(view, 0.7, middle)) },
+    { keys: ['s'], label: t('keys.zoomOut'), run: () => onMove(zoomed(view, 1 / 0.7, middle)) },
+    { keys: ['a'], label: t('keys.earlier'), run: () => onMove(panned(view, -far)) },
+    { keys: ['d'], label: t('keys.later'), run: () => onMove(panned(view, far)) },
+    { keys: ['f'], label: t('keys.fit'), run: () => onMove(null) },
+    { keys: ['r'], label: t('keys.range'), run: () => onRange(range === null ? view : null) },
+    {
+      keys: ['['],
+      label: t('keys.rangeBegin'),
+      run: () => onRange(withEnd(range, view, 'begin', middle)),
+    },
+    { keys: [']'], label: t('keys.rangeEnd'), run: () => onRange(withEnd(range, view, 'end', middle)) },
+    ...(range !== null && url.task === undefined
+      ? [{ keys: ['Escape'], label: t('range.clear'), run: () => onRange(null) }]
+      : []),
+  ]);
+  useKeys(
+    t('keys.chart'),
+    [
+      { keys: ['ArrowLeft'], label: t('keys.previousBar'), run: () => bars.step(-1) },
+      { keys: ['ArrowRight'], label: t('keys.nextBar'), run: () => bars.step(1) },
+      { keys: ['ArrowUp'], label: t('keys.scrollUp'), run: () => onScroll(-60) },
+      { keys: ['ArrowDown'], label: t('keys.scrollDown'), run: () => onScroll(60) },
+      { keys: ['Enter'], label: t('keys.zoomToBar'), run: () => bars.zoomTo(selected) },
+      { keys: ['u'], label: t('keys.unfoldLanes'), run: onFold },
+      { keys: ['p'], label: t('keys.pinLane'), run: onPin },
+    ],
+    box,
+  );
 }

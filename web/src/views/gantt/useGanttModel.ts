@@ -2,19 +2,31 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
 import { useSessionUrl } from '../../ui/useUrl';
-import { laneTops } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
-import { type Index, indexed, keyOf, useArrows, useKnownLanes, useLabels, useSelected } from './ganttLanes';
+import {
+  type Index,
+  indexed,
+  keyOf,
+  useArrows,
+  useKnownLanes,
+  useRowLabels,
+  useSelected,
+} from './ganttLanes';
+import { type Layout, layoutOf } from './ganttLayout';
+import { type Profile, profileOf } from './ganttProfile';
 import { type Arrow, AXIS, PATH_ROW, type Scene } from './ganttScene';
+import type { GanttFolding } from './useGanttFolding';
 
 /** What the chart shows, wherever it is scrolled and zoomed to. */
 export interface GanttModel {
   data: Gantt | undefined;
   index: Index | null;
   lanes: ReadonlyMap<number, GanttLane>;
-  labels: Map<number, { text: string; beside: string }>;
-  /** Where each lane begins below `top`, and where the last one ends, px. */
-  tops: number[];
+  labels: Scene['labels'];
+  layout: Layout;
+  /** How many of a lane ran at once, and of the node of a lane. */
+  profile: Scene['profile'];
+  nodeProfile: Scene['nodeProfile'];
   /** The height of what stands above the lanes, px. */
   top: number;
   /** The selected bar, or -1. */
@@ -25,6 +37,8 @@ export interface GanttModel {
 
 export function useGanttModel(
   data: Gantt | undefined,
+  nodes: Gantt | undefined,
+  folding: GanttFolding,
   path: CriticalPath | undefined,
   pathShift: number,
 ): GanttModel {
@@ -32,10 +46,27 @@ export function useGanttModel(
   const { t } = useTranslation();
   const lanes = useKnownLanes(data);
   const total = data?.lanes_total ?? 0;
-  const tops = useMemo(() => laneTops(total, (lane) => lanes.get(lane)?.rows ?? 1), [total, lanes]);
-  const labels = useLabels(lanes);
   const index = useMemo(() => (data ? indexed(data) : null), [data]);
   const selected = useSelected(index, url.task, url.attempt);
+  const span = data ? data.end_ns - data.begin_ns : 0;
+  const kept = selected < 0 || !data ? -1 : (data.bars.lane[selected] as number) + data.lanes_from;
+  const { unfolded, pins } = folding;
+  const layout = useMemo(
+    () => layoutOf(total, lanes, { span, unfolded, pins, kept }),
+    [total, lanes, span, unfolded, pins, kept],
+  );
+  const profile = useMemo(() => profilesOf(data, index), [data, index]);
+  const ofNodes = useMemo(() => profilesOf(nodes, nodes ? indexed(nodes) : null), [nodes]);
+  const nodeProfile = useMemo(() => {
+    const laneOf = new Map(nodes?.lanes.map((lane, at) => [lane.kind === 'node' ? lane.id : null, at]));
+    return (lane: number) => {
+      const at = laneOf.get(lanes.get(lane)?.node_id ?? '');
+      return at === undefined || !data || !nodes
+        ? null
+        : shifted(ofNodes(at + nodes.lanes_from), nodes.origin_ns - data.origin_ns);
+    };
+  }, [nodes, lanes, ofNodes, data]);
+  const labels = useRowLabels(lanes, profile, nodeProfile);
   const arrows = useArrows(url.session, url.task, selected, index, data?.origin_ns ?? 0);
   const onPath = useMemo(() => {
     if (!path || !index) return null;
@@ -48,7 +79,37 @@ export function useGanttModel(
   }, [path, index, pathShift, t]);
   const top = path ? AXIS + PATH_ROW : AXIS;
   return useMemo(
-    () => ({ data, index, lanes, labels, tops, top, selected, arrows, path: onPath }),
-    [data, index, lanes, labels, tops, top, selected, arrows, onPath],
+    () => ({
+      data,
+      index,
+      lanes,
+      labels,
+      layout,
+      profile,
+      nodeProfile,
+      top,
+      selected,
+      arrows,
+      path: onPath,
+    }),
+    [data, index, lanes, labels, layout, profile, nodeProfile, top, selected, arrows, onPath],
   );
 }
+
+/** The profile of a lane by its number, made when first asked for. */
+function profilesOf(data: Gantt | undefined, index: Index | null): (lane: number) => Profile {
+  const made = new Map<number, Profile>();
+  return (lane) => {
+    let profile = made.get(lane);
+    if (profile === undefined) {
+      profile = data && index ? profileOf(data.bars, index.byLane.get(lane - data.lanes_from) ?? []) : NONE;
+      made.set(lane, profile);
+    }
+    return profile;
+  };
+}
+
+const NONE: Profile = { at: [], n: [], most: 0, name: -1 };
+
+const shifted = (profile: Profile, by: number): Profile =>
+  by === 0 ? profile : { ...profile, at: profile.at.map((time) => time + by) };

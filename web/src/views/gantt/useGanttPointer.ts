@@ -3,7 +3,10 @@ import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import { panned } from './gantt';
 import type { GanttLane } from './ganttData';
+import { FOLD_WIDTH, PIN_WIDTH } from './ganttRowDraw';
 import type { GanttBars } from './useGanttBars';
+import type { GanttFolding } from './useGanttFolding';
+import type { Hit } from './useGanttHit';
 
 /** A click waits so long for the second one of a double click. ms. */
 const DOUBLE = 240;
@@ -23,19 +26,33 @@ export function useGanttPointer(chart: {
   perPixel: number;
   lanes: ReadonlyMap<number, GanttLane>;
   bars: GanttBars;
+  folding: GanttFolding;
   /** The range that is being drawn. */
   drawn: Span | null;
   timeAt: (x: number) => number;
   placeOf: (event: { clientX: number; clientY: number }) => Point;
-  pointAt: (point: Point) => Point & { lane: number; bar: number };
+  pointAt: (point: Point) => Point & Hit;
   onHover: (point: Point | null) => void;
   onDraw: (range: Span | null) => void;
   onScrollTo: (scroll: number) => void;
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
-  onLanePick: (lane: GanttLane) => void;
+  onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {
-  const { window: view, size, left, scroll, perPixel, lanes, bars, drawn, timeAt, placeOf, pointAt } = chart;
+  const {
+    window: view,
+    size,
+    left,
+    scroll,
+    perPixel,
+    lanes,
+    bars,
+    folding,
+    drawn,
+    timeAt,
+    placeOf,
+    pointAt,
+  } = chart;
   const { onHover, onDraw, onScrollTo, onMove, onRange, onLanePick } = chart;
   const drag = useRef<{
     x: number;
@@ -81,10 +98,15 @@ export function useGanttPointer(chart: {
         onRange(drawn);
       }
       if (held === null || held.far) return;
-      const { bar, lane, x } = pointAt(placeOf(event));
-      const label = x < left ? lanes.get(lane) : undefined;
+      const { bar, row, x } = pointAt(placeOf(event));
       clearTimeout(click.current);
-      if (label && label.kind !== 'not_placed') onLanePick(label);
+      if (row?.folds && (row.kind === 'quiet' || x < FOLD_WIDTH || (row.folded && x >= left)))
+        return folding.toggle(row.key);
+      const lane = x < left && row ? lanes.get(row.lane) : undefined;
+      if (lane && row?.kind === 'node')
+        onLanePick({ kind: 'node', id: lane.node_id ?? '', label: lane.label });
+      else if (lane && row && lane.id !== '' && x >= left - PIN_WIDTH) folding.togglePin(lane.id);
+      else if (lane && lane.kind !== 'not_placed') onLanePick(lane);
       else if (bar >= 0) click.current = setTimeout(() => bars.select(bar), DOUBLE);
     },
     onPointerCancel: () => {

@@ -11,7 +11,7 @@ import {
   type NodeProps,
   Position,
 } from '@xyflow/react';
-import { createContext, memo, useContext } from 'react';
+import { createContext, memo, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import { StackedBar } from '../../ui/StackedBar';
@@ -36,8 +36,11 @@ export interface EdgeData extends Record<string, unknown> {
   source: Rect;
   target: Rect;
   isSelf: boolean;
+  isBundled: boolean;
   stroke: number;
-  label: string | null;
+  label: string;
+  /** Whether the label is there without a pointer on the edge. */
+  isLabelled: boolean;
   title: string;
   isHot: boolean;
   isDim: boolean;
@@ -52,22 +55,25 @@ export const nodeTypes = { leaf: memo(Leaf), box: memo(BoxNode) };
 export const edgeTypes = { logical: memo(LogicalEdge) };
 
 function LogicalEdge({ data }: EdgeProps<Line>) {
+  const [isHovered, setHovered] = useState(false);
   if (data === undefined) return null;
-  const { path, arrow, label } = edgeShape(data.source, data.target, data.kind, data.isSelf);
+  const { path, arrow, label } = edgeShape(data.source, data.target, data.kind, data.isSelf, data.isBundled);
   return (
     <>
       <g
         className={css.edge}
         data-kind={data.kind}
         data-hot={data.isHot || undefined}
-        data-dim={data.isDim || undefined}
+        data-dim={(data.isDim && !isHovered) || undefined}
+        onPointerEnter={() => setHovered(true)}
+        onPointerLeave={() => setHovered(false)}
       >
         <title>{data.title}</title>
         <path d={path} className={css.line} style={{ strokeWidth: data.stroke }} />
         <path d={path} className={css.reach} />
         <path d={arrow} className={css.head} />
       </g>
-      {data.label !== null && (
+      {(data.isLabelled || isHovered) && (
         <EdgeLabelRenderer>
           <span
             className={css.label}

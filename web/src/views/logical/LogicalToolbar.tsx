@@ -19,6 +19,8 @@ export function LogicalToolbar(props: {
   answer: LogicalAnswer | undefined;
   places: Places | undefined;
   shown: Shown;
+  /** How many nodes and edges are minor: not shown unless asked for. */
+  minor: number;
 }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -72,6 +74,22 @@ export function LogicalToolbar(props: {
           </div>
         </Tooltip>
       ))}
+      {props.minor > 0 && (
+        <Tooltip label={t('logical.minorHint')}>
+          <div>
+            <Checkbox
+              size="xs"
+              label={t('logical.minor', { n: count(props.minor) })}
+              checked={url.settings?.minor === '1'}
+              onChange={(event) => {
+                const minor = event.currentTarget.checked ? '1' : undefined;
+                change((before) => withSettings(before, { minor }));
+              }}
+              data-testid="logical-minor"
+            />
+          </div>
+        </Tooltip>
+      )}
       <Group gap={8} justify="flex-end" ml="auto">
         <Menu position="bottom-end" withinPortal>
           <Menu.Target>

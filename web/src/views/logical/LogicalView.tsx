@@ -15,7 +15,7 @@ import { LogicalNotes } from './LogicalNotes';
 import { LogicalPanel } from './LogicalPanel';
 import { LogicalToolbar } from './LogicalToolbar';
 import css from './LogicalView.module.css';
-import { type Shown, shownEdges, toggleUnfolded, weightOf } from './logicalModel';
+import { type Shown, shownEdges, toggleUnfolded, weightOf, withoutMinor } from './logicalModel';
 import { useLogical } from './useLogical';
 import { useLogicalLayout } from './useLogicalLayout';
 
@@ -28,12 +28,14 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const graph = useLogical();
-  const answer = graph.data;
+  const withMinor = url.settings?.minor === '1';
+  const minor = useMemo(() => graph.data && withoutMinor(graph.data), [graph.data]);
+  const answer = withMinor ? graph.data : minor?.graph;
   const weight = weightOf(url.settings);
   const hidden = url.settings?.hide;
   const shown = useMemo<Shown>(() => shownEdges({ hide: hidden }), [hidden]);
   const find = url.settings?.find ?? '';
-  const question = JSON.stringify([url.session, url.filters, url.settings?.expand]);
+  const question = JSON.stringify([url.session, url.filters, url.settings?.expand, withMinor]);
   const { places, laid, failed, arrange, arranged } = useLogicalLayout(
     graph.isPlaceholderData ? undefined : answer,
     question,
@@ -59,7 +61,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
           )
         }
       />
-      <LogicalToolbar answer={laid} places={places} shown={shown} />
+      <LogicalToolbar answer={laid} places={places} shown={shown} minor={minor?.hidden ?? 0} />
       {answer && <LogicalNotes answer={answer} />}
       <div className={css.logical} data-outdated={graph.isPlaceholderData || undefined}>
         {graph.error !== null && answer === undefined ? (

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseUrl, type SessionUrl } from '../../base/url';
 import { edgeShape } from './logicalEdgeShape';
 import { toSvg } from './logicalExport';
-import { keepKnown, LEAF, type Places, type Rect, toElk } from './logicalLayout';
+import { columnsFor, keepKnown, LEAF, type Places, type Rect, toElk } from './logicalLayout';
 import {
   around,
   attemptsOf,
@@ -15,6 +15,7 @@ import {
   toggleShown,
   toggleUnfolded,
   unfoldsBy,
+  withoutMinor,
 } from './logicalModel';
 
 const figures = {
@@ -218,8 +219,17 @@ describe('the layout', () => {
     const same = edgeShape(a, rect(0, 200), 'data', false);
     expect(same.label.x).toBeGreaterThan(LEAF.width);
     expect(edgeShape(a, a, 'call', true).label.y).toBeLessThan(0);
+    // Those of a bundle leave by one way.
+    const trunk = (to: Rect) => edgeShape(a, to, 'call', false, true).path.match(/Q (\d+)/)?.[1];
+    expect(trunk(rect(400, 90))).toBe(trunk(rect(400, 300)));
     // The label of a long edge stands in the gap before its end.
     expect(edgeShape(a, right, 'call', false).label.x).toBeCloseTo(352, 0);
+  });
+  it('spreads a fan over columns until it is as wide as a screen', () => {
+    expect(columnsFor(900, 500)).toBe(1);
+    const columns = columnsFor(500, 2400);
+    expect(columns).toBeGreaterThan(1);
+    expect(toElk(graph, columns).layoutOptions?.['elk.layered.layerUnzipping.layerSplit']).toBe(`${columns}`);
   });
   it('becomes a picture in which no name is markup', () => {
     const named = { ...graph, nodes: graph.nodes.map((one) => ({ ...one, name: '<b>&' })) };
@@ -229,4 +239,25 @@ describe('the layout', () => {
     expect(svg).not.toContain('stroke-dasharray');
     expect(svg.match(/>4×</g)).toHaveLength(1);
   });
+});
+
+it('leaves out tiny data and __init__, and counts what it leaves out', () => {
+  const minor = {
+    nodes: [
+      node('d', 'driver'),
+      node('C', 'class'),
+      node('C.__init__', 'method', 'C'),
+      node('C.x', 'method', 'C'),
+    ],
+    calls: [call('d', 'C.__init__'), call('d', 'C.x')],
+    data: [data('C.x', 'd', 1023), data('d', 'C.x', 1024)],
+  } as LogicalAnswer;
+  const { graph, hidden } = withoutMinor(minor);
+  expect(graph.nodes.map(({ id }) => id)).toEqual(['d', 'C', 'C.x']);
+  expect(graph.calls.map(({ id }) => id)).toEqual(['call:d>C.x']);
+  expect(graph.data.map(({ bytes }) => bytes)).toEqual([1024]);
+  expect(hidden).toBe(3);
+  // A box is never left empty.
+  const alone = withoutMinor({ ...minor, nodes: minor.nodes.filter(({ id }) => id !== 'C.x') });
+  expect(alone.graph.nodes).toHaveLength(3);
 });

@@ -8,8 +8,17 @@ export interface EdgeShape {
   label: { x: number; y: number };
 }
 
-/** A curve from one node to another with its arrow's head: calls above the middle, data below. */
-export function edgeShape(a: Rect, b: Rect, kind: 'call' | 'data', isSelf: boolean): EdgeShape {
+/**
+ * A curve from one node to another with its arrow's head: calls above the middle, data below. One that is
+ * bundled leaves its node by the same way as the others of the bundle.
+ */
+export function edgeShape(
+  a: Rect,
+  b: Rect,
+  kind: 'call' | 'data',
+  isSelf: boolean,
+  isBundled = false,
+): EdgeShape {
   const share = kind === 'call' ? 0.36 : 0.7;
   const fromY = a.y + a.height * share;
   const toY = b.y + b.height * share;
@@ -38,6 +47,18 @@ export function edgeShape(a: Rect, b: Rect, kind: 'call' | 'data', isSelf: boole
     };
   }
   const way = forward ? 1 : -1;
+  if (isBundled && forward && b.x - a.x - a.width > 2 * TRUNK) {
+    const [x, trunk, end] = [a.x + a.width, a.x + a.width + (kind === 'call' ? TRUNK : TRUNK + 12), b.x - 6];
+    const turn = Math.min(10, Math.abs(toY - fromY) / 2) * Math.sign(toY - fromY);
+    const size = Math.abs(turn);
+    return {
+      path:
+        `M ${x} ${fromY} H ${trunk - size} Q ${trunk} ${fromY}, ${trunk} ${fromY + turn} ` +
+        `V ${toY - turn} Q ${trunk} ${toY}, ${trunk + size} ${toY} H ${end}`,
+      arrow: head(b.x, toY, 1),
+      label: { x: b.x - 26, y: toY },
+    };
+  }
   const from = forward ? a.x + a.width : a.x;
   const to = forward ? b.x : b.x + b.width;
   const bend = Math.max(30, Math.abs(to - from) / 2) * way;
@@ -50,6 +71,9 @@ export function edgeShape(a: Rect, b: Rect, kind: 'call' | 'data', isSelf: boole
     label: onCurve([from, fromY], [from + bend, fromY], [end - bend, toY], [end, toY], labelAt),
   };
 }
+
+/** Where a bundle branches, right of its node. px. */
+const TRUNK = 26;
 
 type Point = [x: number, y: number];
 

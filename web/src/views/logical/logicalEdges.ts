@@ -2,10 +2,10 @@ import { bytes, count, duration } from '../../base/format';
 import type { Line } from './LogicalNodes';
 import type { Focus } from './logicalFocus';
 import { EDGE_DEPTH, type Places } from './logicalLayout';
-import { hottest, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
+import { bundled, hottest, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
 
-/** More edges than this are labelled only where they carry much or belong to the selected node. */
-const LABELLED = 12;
+/** More edges than this have labels only where they belong to the selected node, or under the pointer. */
+const LABELLED = 6;
 
 export function toEdges(
   graph: LogicalAnswer,
@@ -16,6 +16,7 @@ export function toEdges(
 ): Line[] {
   const calls = shown.calls ? graph.calls : [];
   const data = shown.data ? graph.data : [];
+  const inBundle = new Set([...bundled(calls), ...bundled(data)]);
   const few = calls.length + data.length <= LABELLED;
   const line = (
     edge: { id: string; source: string; target: string },
@@ -45,7 +46,9 @@ export function toEdges(
           target,
           isSelf: edge.source === edge.target,
           stroke: strokeOf(value, most),
-          label: few || isHot || isNear ? label : null,
+          isBundled: inBundle.has(edge.id),
+          label,
+          isLabelled: few || isHot || isNear,
           title: `${name(edge.source)} → ${name(edge.target)}\n${detail}`,
           isHot,
           isDim: focus !== null && !isNear,

@@ -7,7 +7,7 @@ import type { Scheme } from '../../ui/canvas';
 import { orderedStates } from '../../ui/StackedBar';
 import { edgeShape } from './logicalEdgeShape';
 import { depthOf, type Places } from './logicalLayout';
-import { isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
+import { bundled, isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
 
 const MARGIN = 24;
 /** About how wide a letter of a name is. px. */
@@ -61,8 +61,12 @@ export function toSvg(
       at += wide;
     }
   }
+  const inBundle = new Set([
+    ...(shown.calls ? bundled(graph.calls) : []),
+    ...(shown.data ? bundled(graph.data) : []),
+  ]);
   const draw = (
-    edge: { source: string; target: string },
+    edge: { id: string; source: string; target: string },
     kind: 'call' | 'data',
     stroke: number,
     label: string,
@@ -70,7 +74,7 @@ export function toSvg(
     const source = places.get(edge.source);
     const target = places.get(edge.target);
     if (source === undefined || target === undefined) return;
-    const shape = edgeShape(source, target, kind, edge.source === edge.target);
+    const shape = edgeShape(source, target, kind, edge.source === edge.target, inBundle.has(edge.id));
     const color = kind === 'call' ? surface('muted') : toneColors.waiting[scheme];
     const dash = kind === 'data' ? ' stroke-dasharray="6 4"' : '';
     parts.push(

@@ -49,13 +49,20 @@ const BOX = {
 };
 
 /** The graph for ELK: calls decide what is left of what; data where no call does. */
-export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): ElkNode {
+export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, columns = 1): ElkNode {
+  const split: Record<string, string> =
+    columns === 1
+      ? {}
+      : {
+          'elk.layered.layerUnzipping.strategy': 'ALTERNATING',
+          'elk.layered.layerUnzipping.layerSplit': String(columns),
+        };
   const known = new Map<string, ElkNode>();
-  const root: ElkNode = { id: 'root', layoutOptions: LAYERED, children: [], edges: [] };
+  const root: ElkNode = { id: 'root', layoutOptions: { ...LAYERED, ...split }, children: [], edges: [] };
   for (const node of graph.nodes) {
     const made: ElkNode = isBox(node)
       ? { id: node.id, layoutOptions: BOX, children: [] }
-      : { id: node.id, ...LEAF };
+      : { id: node.id, ...LEAF, layoutOptions: split };
     known.set(node.id, made);
     const above = node.parent === null ? root : known.get(node.parent);
     above?.children?.push(made);
@@ -70,8 +77,25 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): E
   return root;
 }
 
+/** A screen's width by its height, and how many columns a layer is spread over at most to come near that. */
+const SCREEN = 1.6;
+const MAX_COLUMNS = 6;
+/** Larger graphs are laid out only once. */
+const MAX_SPREAD = 150;
+
+/** Over how many columns to spread each layer of a graph that is too tall for a screen. */
+export function columnsFor(width: number, height: number): number {
+  let columns = 1;
+  const isTall = () => (width + (columns - 1) * (LEAF.width + 96)) * columns < SCREEN * height;
+  while (columns < MAX_COLUMNS && isTall()) columns += 1;
+  return columns;
+}
+
 export async function layout(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): Promise<Places> {
-  const laid = await (await engine()).layout(toElk(graph));
+  const elk = await engine();
+  let laid = await elk.layout(toElk(graph));
+  const columns = columnsFor(laid.width ?? 0, laid.height ?? 0);
+  if (columns > 1 && graph.nodes.length <= MAX_SPREAD) laid = await elk.layout(toElk(graph, columns));
   const places = new Map<string, Rect>();
   const visit = (node: ElkNode, left: number, top: number) => {
     for (const child of node.children ?? []) {

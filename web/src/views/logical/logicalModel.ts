@@ -122,6 +122,43 @@ export function toggleShown(shown: Shown, kind: keyof Shown): string | undefined
   return kind;
 }
 
+/** Data edges with less are not worth a line. */
+const TINY_BYTES = 1024;
+
+/** The graph without tiny data and `__init__`, and how many nodes and edges that leaves out. */
+export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidden: number } {
+  const siblings = new Map<string | null, number>();
+  for (const node of graph.nodes) siblings.set(node.parent, (siblings.get(node.parent) ?? 0) + 1);
+  const gone = new Set<string>();
+  for (const node of graph.nodes) {
+    // A box keeps something to show, a failure stays in sight.
+    const isMinor = node.kind === 'method' && node.name?.endsWith('__init__') && node.failed === 0;
+    if (isMinor && (siblings.get(node.parent) ?? 0) > 1) gone.add(node.id);
+  }
+  const stays = (edge: { source: string; target: string }) =>
+    !gone.has(edge.source) && !gone.has(edge.target);
+  const calls = graph.calls.filter(stays);
+  const data = graph.data.filter((edge) => edge.bytes >= TINY_BYTES && stays(edge));
+  // Who called nothing else has nothing left to show.
+  const ends = new Set([...calls, ...data].flatMap(({ source, target }) => [source, target]));
+  for (const node of graph.nodes) if (node.kind === 'unknown' && !ends.has(node.id)) gone.add(node.id);
+  const edges = graph.calls.length - calls.length + graph.data.length - data.length;
+  return {
+    graph: { ...graph, nodes: graph.nodes.filter((node) => !gone.has(node.id)), calls, data },
+    hidden: gone.size + edges,
+  };
+}
+
+/** The edges that share the way out of a caller with others, so that they look like one that branches. */
+export function bundled(
+  edges: readonly { id: string; source: string; target: string }[],
+): ReadonlySet<string> {
+  const many = new Map<string, number>();
+  for (const { source } of edges) many.set(source, (many.get(source) ?? 0) + 1);
+  return new Set(edges.filter(({ source }) => (many.get(source) ?? 0) >= FAN).map(({ id }) => id));
+}
+const FAN = 3;
+
 export const isBox = (node: LogicalNode) =>
   node.kind === 'class' || node.kind === 'instance' || (node.kind === 'function' && node.is_expanded);
 

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { type Box, gridOf, NONE } from '../../base/grid';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
+import { useKeys } from '../../ui/useKeys';
 import css from './PhysicalCanvas.module.css';
 import { PhysicalTooltip } from './PhysicalTooltip';
 import shared from './physical.module.css';
@@ -113,9 +114,10 @@ export function PhysicalCanvas(props: {
     return () => element.removeEventListener('wheel', onWheel);
   }, [box, zoom]);
 
+  const workersOf = (node: number) => (scene.slots[node] ?? []).filter((slot) => slot.worker !== NONE);
   const walk = (key: string): boolean => {
     const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -grid.columns, ArrowDown: grid.columns }[key];
-    const slots = (scene.slots[scene.node] ?? []).filter((slot) => slot.worker !== NONE);
+    const slots = workersOf(scene.node);
     const among = slots.findIndex((slot) => slot.worker === scene.worker);
     if (step !== undefined) {
       if (among >= 0 && Math.abs(step) === 1) {
@@ -129,21 +131,40 @@ export function PhysicalCanvas(props: {
       if (node !== undefined) onSelect({ node, worker: NONE });
       return true;
     }
-    if (key === 'Enter' && scene.node !== NONE) {
-      if (among < 0 && slots[0] !== undefined) onSelect({ node: scene.node, worker: slots[0].worker });
-      return true;
-    }
-    if (key === 'Escape' && props.escapes && scene.node !== NONE) {
-      onSelect({ node: among < 0 ? NONE : scene.node, worker: NONE });
-      return true;
-    }
-    if (key === '+' || key === '=') zoom(1.5);
-    else if (key === '-') zoom(1 / 1.5);
-    else if (key === 'f' || key === '0') setCamera(FIT);
-    else if (key === 'z' && scene.node !== NONE) approach(scene.node);
-    else return false;
+    return false;
+  };
+  const enter = () => {
+    const first = workersOf(scene.node)[0];
+    if (scene.worker !== NONE || first === undefined) return false;
+    onSelect({ node: scene.node, worker: first.worker });
     return true;
   };
+  const leave = () => {
+    if (!props.escapes || scene.node === NONE) return false;
+    onSelect({ node: scene.worker === NONE ? NONE : scene.node, worker: NONE });
+    return true;
+  };
+  useKeys(
+    t('keys.chart'),
+    [
+      {
+        keys: ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'],
+        label: t('keys.move'),
+        run: ({ key }) => walk(key),
+      },
+      { keys: ['Enter'], label: t('keys.openNode'), run: enter },
+      { keys: ['Escape'], label: t('keys.leaveNode'), run: leave },
+      { keys: ['+', '='], label: t('keys.zoomIn'), run: () => zoom(1.5) },
+      { keys: ['-'], label: t('keys.zoomOut'), run: () => zoom(1 / 1.5) },
+      {
+        keys: ['z'],
+        label: t('keys.zoomToNode'),
+        run: () => (scene.node === NONE ? false : approach(scene.node)),
+      },
+      { keys: ['f', '0'], label: t('keys.fit'), run: () => setCamera(FIT) },
+    ],
+    box,
+  );
 
   return (
     <div className={shared.canvas}>
@@ -188,10 +209,6 @@ export function PhysicalCanvas(props: {
           const { x, y } = at(event);
           const { node } = hit(x, y);
           if (node !== NONE) approach(node);
-        }}
-        onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey) return;
-          if (walk(event.key)) event.preventDefault();
         }}
         data-testid="physical-canvas"
       >

@@ -35,7 +35,10 @@ export function ClusterSums({ data }: { data: Physical }) {
     <Section title={t('physical.cluster')}>
       <ReservedResources node={sums} />
       <p className={`${words.dim} ${css.note}`}>
-        {t('physical.notMeasured')} <Link to={toView(url, 'nodes')}>{t('nodes.useOfNodes')}</Link>
+        {t('physical.notMeasured')}{' '}
+        <Link to={toView(url, 'nodes')} className={`${words.link} ${words.inText}`}>
+          {t('nodes.useOfNodes')}
+        </Link>
       </p>
     </Section>
   );

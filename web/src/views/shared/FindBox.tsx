@@ -5,7 +5,7 @@ import { type FlowView, withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 
 /** px, by the room that the view's other controls leave. */
-const WIDTHS: Record<FlowView, number> = { logical: 200, physical: 190, gantt: 170, flame: 180, stack: 190 };
+const WIDTHS: Record<FlowView, number> = { logical: 200, physical: 190, gantt: 190, flame: 180, stack: 190 };
 
 /** What is searched for in a view (`find` in the URL). Escape leaves the box, or `clears` it. */
 export function FindBox(props: {
@@ -14,7 +14,8 @@ export function FindBox(props: {
   clears?: boolean;
   found?: ReactNode;
   foundWidth?: number;
-  onEnter?: () => void;
+  /** `back`: with Shift. */
+  onEnter?: (back: boolean) => void;
 }) {
   const [url, change] = useSessionUrl();
   const set = (text: string) =>
@@ -31,7 +32,7 @@ export function FindBox(props: {
       value={url.settings?.find ?? ''}
       onChange={(event) => set(event.currentTarget.value)}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') props.onEnter?.();
+        if (event.key === 'Enter') props.onEnter?.(event.shiftKey);
         if (event.key !== 'Escape') return;
         event.stopPropagation();
         if (props.clears) set('');

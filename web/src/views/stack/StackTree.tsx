@@ -8,6 +8,7 @@ import { stateColor } from '../../base/tokens';
 import { Dot } from '../../ui/Dot';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
+import { useKeys } from '../../ui/useKeys';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import { FrameLine } from './FrameLine';
 import type { Row } from './frames';
@@ -90,22 +91,27 @@ export function StackTree(props: {
     const row = rows[Math.min(Math.max(at, 0), rows.length - 1)];
     if (row !== undefined) onSelect(row.id);
   };
-  const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const row = rows[current];
-    if (event.key === 'ArrowDown') select(current + 1);
-    else if (event.key === 'ArrowUp') select(current < 0 ? 0 : current - 1);
-    else if (event.key === 'Home') select(0);
-    else if (event.key === 'End') select(rows.length - 1);
-    else if (event.key === 'ArrowRight' && row !== undefined) {
-      if (row.parent && !row.open) onOpen(row.id, true);
-      else if (row.parent) select(current + 1);
-    } else if (event.key === 'ArrowLeft' && row !== undefined) {
-      if (row.parent && row.open) onOpen(row.id, false);
-      else if (row.above !== null) onSelect(row.above);
-    } else return;
-    event.preventDefault();
+  const row = rows[current];
+  const unfold = () => {
+    if (row?.parent && !row.open) onOpen(row.id, true);
+    else if (row?.parent) select(current + 1);
   };
+  const fold = () => {
+    if (row?.parent && row.open) onOpen(row.id, false);
+    else if (row && row.above !== null) onSelect(row.above);
+  };
+  useKeys(
+    t('nav.stack'),
+    [
+      { keys: ['ArrowDown'], label: t('keys.nextRow'), run: () => select(current + 1) },
+      { keys: ['ArrowUp'], label: t('keys.previousRow'), run: () => select(current < 0 ? 0 : current - 1) },
+      { keys: ['ArrowRight'], label: t('keys.unfold'), run: unfold },
+      { keys: ['ArrowLeft'], label: t('keys.fold'), run: fold },
+      { keys: ['Home'], label: t('keys.first'), run: () => select(0) },
+      { keys: ['End'], label: t('keys.last'), run: () => select(rows.length - 1) },
+    ],
+    scroller,
+  );
   return (
     <div
       ref={scroller}
@@ -114,7 +120,6 @@ export function StackTree(props: {
       aria-label={t('stack.tree')}
       aria-activedescendant={current >= 0 ? `stack-${selected}` : undefined}
       tabIndex={0}
-      onKeyDown={onKeyDown}
       data-testid="stack-tree"
     >
       <div style={{ height: virtual.getTotalSize(), position: 'relative' }} role="presentation">

@@ -1,0 +1,70 @@
+"""Rules and channels made, changed and removed by the operator."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from fastapi import Path as InPath
+from fastapi.responses import Response
+
+from rayscope.alerts import editing, schemas
+from rayscope.alerts.rules import duration_text, named
+from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer
+from rayscope.server.services import Services
+from rayscope.server.write_access import OPERATOR_ONLY
+
+Name = Annotated[str, InPath(min_length=1, max_length=100)]
+
+router = APIRouter(dependencies=OPERATOR_ONLY, responses={**BODY_ERRORS, 200: {"model": schemas.Changed}})
+
+
+@router.put("/api/alerts/rules/{name}")
+def put_rule(services: CurrentServices, name: Name, given: schemas.RuleBody) -> Response:
+    """Add a rule, or replace the rule of that name. It is written to ``ui.yml``."""
+    rule = {
+        "expr": given.expr,
+        "for": duration_text(int(given.for_s * 1e9)),
+        "keep_firing_for": duration_text(int(given.keep_firing_for_s * 1e9)),
+        "labels": given.labels,
+        "annotations": given.annotations,
+    }
+    editing.put_rule(services.alerts.folder, name, rule)
+    return _changed(services, name)
+
+
+@router.delete("/api/alerts/rules/{name}")
+def delete_rule(services: CurrentServices, name: Name) -> Response:
+    """Remove a rule of ``ui.yml``. A built-in rule that it replaced is back."""
+    editing.delete_rule(services.alerts.folder, name)
+    return _changed(services, name)
+
+
+@router.put("/api/alerts/rules/{name}/enabled")
+def switch_rule(services: CurrentServices, name: Name, given: schemas.EnabledBody) -> Response:
+    """Turn any rule on or off."""
+    known = services.alerts.rules
+    named((*known.rules, *known.disabled), name)
+    editing.switch_rule(services.alerts.folder, name, given.enabled)
+    return _changed(services, name)
+
+
+@router.put("/api/alerts/channels/{name}")
+def put_channel(services: CurrentServices, name: Name, given: schemas.ChannelBody) -> Response:
+    """Add a channel, or replace the channel of that name in ``channels.yml``."""
+    entry = {"type": given.type, "match": given.match, "send_resolved": given.send_resolved}
+    editing.put_channel(services.alerts.folder, name, entry, given.config)
+    return _changed(services, name)
+
+
+@router.delete("/api/alerts/channels/{name}")
+def delete_channel(services: CurrentServices, name: Name) -> Response:
+    """Remove a channel from ``channels.yml``."""
+    editing.delete_channel(services.alerts.folder, name)
+    return _changed(services, name)
+
+
+def _changed(services: Services, name: str) -> Response:
+    services.alerts.reload()
+    services.alerts.notifier.reload()
+    return answer({"name": name})

@@ -1,0 +1,190 @@
+"""Rules and channels that the operator changes, written to the files that the server reads.
+
+Rules go to ``ui.yml``, so that files with comments stay as somebody wrote them. Channels have one file, of
+which a changed channel replaces its own entry. The code that reads the files checks what is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rayscope.alerts.notification.channels import load_channels
+from rayscope.alerts.rules import parse_rules
+from rayscope.alerts.yaml_text import parse_yaml, read_text
+from rayscope.files import replace_file
+from rayscope.storage.errors import BadQuery, NotFound, StoreError
+
+RULES_FILE = "ui.yml"
+_CHANNELS_FILE = "channels.yml"
+_GROUP = "ui"
+#: What a channel's type reads; everything else of an entry is ours.
+_OURS = {
+    "name",
+    "type",
+    "match",
+    "send_resolved",
+    "group_by",
+    "group_wait",
+    "group_interval",
+    "repeat_interval",
+}
+#: One change at a time: each begins with what the one before has written.
+_lock = threading.Lock()
+
+
+def put_rule(folder: Path, name: str, rule: Mapping[str, Any]) -> None:
+    """Add a rule of the UI's own, or replace it. Raises BadQuery for a rule that could not be read back."""
+
+    def change(document: dict[str, Any]) -> None:
+        rules = _rules(document)
+        rules[:] = [*(each for each in rules if each.get("alert") != name), {"alert": name, **rule}]
+        _switch(document, "disable", name, on=False)
+
+    _edit_rules(folder, change)
+
+
+def delete_rule(folder: Path, name: str) -> None:
+    """Remove a rule of the UI's own; a built-in one of that name is back. Raises NotFound."""
+
+    def change(document: dict[str, Any]) -> None:
+        rules = _rules(document)
+        if all(each.get("alert") != name for each in rules):
+            raise NotFound(f"Rule {name[:60]!r} is not in {RULES_FILE}.", "Edit the file that it is in.")
+        rules[:] = [each for each in rules if each.get("alert") != name]
+        for key in ("disable", "enable"):
+            _switch(document, key, name, on=False)
+
+    _edit_rules(folder, change)
+
+
+def switch_rule(folder: Path, name: str, enabled: bool) -> None:
+    """Turn a rule on or off, whatever file it is in."""
+
+    def change(document: dict[str, Any]) -> None:
+        _switch(document, "enable", name, on=enabled)
+        _switch(document, "disable", name, on=not enabled)
+
+    _edit_rules(folder, change)
+
+
+def put_channel(folder: Path, name: str, given: Mapping[str, Any], config: Mapping[str, Any] | None) -> None:
+    """Add a channel, or replace it. Raises BadQuery for one that could not be used.
+
+    ``config``: where it sends to, with its secrets, as a whole. None keeps what is there: a secret never goes
+    to an address that came without it.
+    """
+
+    def change(document: dict[str, Any]) -> None:
+        channels = document.setdefault("channels", [])
+        at = _place(channels, name)
+        before = {} if at is None else channels[at]
+        if config is None and (at is None or before.get("type") != given["type"]):
+            raise BadQuery("The channel has no address.", "Give the address that it sends to.")
+        if set(config or ()) & _OURS:
+            raise BadQuery(f"`config` must not have {', '.join(sorted(_OURS))}.", "Leave them out.")
+        kept = {key: value for key, value in before.items() if key in _OURS or config is None}
+        entry = {**kept, "name": name, **given, **(config or {})}
+        if at is None:
+            channels.append(entry)
+        else:
+            channels[at] = entry
+
+    _edit_channels(folder, change, name)
+
+
+def delete_channel(folder: Path, name: str) -> None:
+    """Remove a channel. Raises NotFound."""
+
+    def change(document: dict[str, Any]) -> None:
+        channels = document.setdefault("channels", [])
+        at = _place(channels, name)
+        if at is None:
+            raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/alerts/channels lists them.")
+        del channels[at]
+
+    _edit_channels(folder, change, None)
+
+
+def _place(channels: list[Any], name: str) -> int | None:
+    """Where the channel is; one without a name is called by its number."""
+    for at, each in enumerate(channels):
+        if isinstance(each, dict) and str(each.get("name") or f"channel-{at + 1}") == name:
+            return at
+    return None
+
+
+def _rules(document: dict[str, Any]) -> list[dict[str, Any]]:
+    groups: list[dict[str, Any]] = document.setdefault("groups", [])
+    for group in groups:
+        if group.get("name") == _GROUP:
+            rules: list[dict[str, Any]] = group.setdefault("rules", [])
+            return rules
+    groups.append({"name": _GROUP, "rules": []})
+    return groups[-1]["rules"]  # type: ignore[no-any-return]
+
+
+def _switch(document: dict[str, Any], key: str, name: str, *, on: bool) -> None:
+    names = [each for each in document.get(key) or [] if each != name]
+    document[key] = [*names, name] if on else names
+
+
+def _edit_rules(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    with _lock:
+        path = folder / RULES_FILE
+        text = _text(path)
+        parse_rules(text, RULES_FILE)  # what is wrong with the file is told before it is changed
+        document = parse_yaml(text) or {}
+        change(document)
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
+        parse_rules(text, RULES_FILE)
+        _write(path, text, 0o666)
+
+
+def _edit_channels(folder: Path, change: Callable[[dict[str, Any]], None], name: str | None) -> None:
+    with _lock:
+        path = folder / _CHANNELS_FILE
+        found = load_channels(path)
+        if found.problem is not None:
+            raise BadQuery(found.problem, found.remedy or "")
+        document = parse_yaml(_text(path)) or {}
+        change(document)
+        draft = path.with_name(f".{path.name}.draft")
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
+        try:
+            _write(draft, text, 0o600)
+            made = load_channels(draft)
+        finally:
+            with contextlib.suppress(OSError):
+                draft.unlink()
+        problem, remedy = made.problem, made.remedy
+        if problem is None and name is not None:
+            problem, remedy = made.named(name).problem, made.named(name).remedy
+        if problem is not None:
+            raise BadQuery(problem, remedy or "")
+        _write(path, text, 0o600)
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path) if path.exists() else ""
+    except (OSError, ValueError) as error:
+        raise StoreError(f"Could not read {path.name}: {error}", "Check that it is UTF-8 text.") from error
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """``mode``: of a new file; one that is there keeps its own, less what it does not grant."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            mode = path.stat().st_mode & 0o666
+        replace_file(path, text.encode(), mode=mode)
+    except OSError as error:
+        raise StoreError(
+            f"Could not write {path.name}: {error.strerror or error}.", "Make the folder writable."
+        ) from error

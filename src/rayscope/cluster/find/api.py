@@ -1,0 +1,60 @@
+"""Find anything of a session: one request for the palette of the UI."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from rayscope.cluster.find import schemas, sql
+from rayscope.cluster.logs.listing import list_files
+from rayscope.ray.agents.logs import USER_KINDS
+from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
+from rayscope.server.services import Services
+
+router = APIRouter()
+
+
+@router.get("/api/find", responses={**ERRORS, 200: {"model": schemas.FindAnswer}})
+def find(
+    services: CurrentServices,
+    q: Annotated[str, Query(min_length=1, max_length=200)],
+    session: Session = None,
+    limit: Annotated[int, Query(ge=1, le=50, description="Hits of each kind.")] = 5,
+) -> Response:
+    """Functions, tasks, actors, nodes, jobs, log files, metrics by name, or by the first letters of an ID."""
+    chosen = services.records.resolve(session)
+    text = q.strip()
+    found: list[sql.Found] = []
+    if text:
+        found = services.records.read(chosen, lambda file: sql.find_in_record(file, text, limit))
+        found += [_log_files(services, chosen, text, limit), _metrics(services, chosen, text, limit)]
+    # Who types a whole name means that: an actor's class comes before functions that begin with it.
+    found.sort(key=lambda each: all((item.get("name") or "").lower() != text.lower() for item in each.items))
+    return answer({"session": chosen, "groups": [_group(each) for each in found if each.total > 0]})
+
+
+def _group(found: sql.Found) -> dict[str, object]:
+    blank = dict.fromkeys(schemas.FoundItem.model_fields)
+    return {"kind": found.kind, "items": [blank | item for item in found.items], "total": found.total}
+
+
+def _log_files(services: Services, session: str, text: str, limit: int) -> sql.Found:
+    """Of a large cluster only the files of nodes that were looked at are known without asking every node."""
+    _, files = list_files(services, session, None, every=False)
+    hits = [one for one in files if one.has(text.lower())]
+    hits.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
+    items = [{"id": one.name, "name": one.name, "node_id": one.node_id} for one in hits[:limit]]
+    return sql.Found("log_file", items, len(hits))
+
+
+def _metrics(services: Services, session: str, text: str, limit: int) -> sql.Found:
+    store = services.metrics.store(session)
+    families = store.families()
+    names = sorted(name for name in store.counts() if text.lower() in name.lower())
+    items = [
+        {"id": name, "name": name, "detail": families[name].help if name in families else None}
+        for name in names[:limit]
+    ]
+    return sql.Found("metric", items, len(names))

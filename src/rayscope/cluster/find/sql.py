@@ -1,0 +1,102 @@
+"""Functions, attempts, actors, nodes and the like by name or by how their id begins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rayscope.model import Kind
+from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import EntityFilters, list_entities
+from rayscope.storage.sql.execution import CREATED, NOT_DRIVER, TASK_ID, function_name
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
+from rayscope.storage.sql.pages import Row, like, rows_of
+
+#: The order in which kinds are told, and the columns of each that say its name and what it is.
+_ENTITIES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "actor": (("name", "class_name"), ("class_name",)),
+    "node": (("node_name", "hostname", "node_ip"), ("node_ip",)),
+    "worker": ((), ("worker_type", "pid")),
+    "job": (("entrypoint", "submission_id"), ()),
+    "placement_group": (("name",), ("strategy",)),
+}
+
+
+class Found(NamedTuple):
+    """The first hits of a kind (fields of ``schemas.FoundItem``), and how many there are."""
+
+    kind: str
+    items: list[Row]
+    total: int
+
+
+def find_in_record(file: SessionFile, text: str, limit: int) -> list[Found]:
+    """What of the record has ``text`` in its name or begins its id with it; ``limit`` hits of each kind."""
+    return [
+        _functions(file, text, limit),
+        _attempts(file, text, limit),
+        *(_entities(file, kind, text, limit) for kind in _ENTITIES),
+    ]
+
+
+def _functions(file: SessionFile, text: str, limit: int) -> Found:
+    """Functions: those that begin so first, then those with most attempts."""
+    with file.reader() as reader:
+        rows = rows_of(
+            reader.execute(
+                f"SELECT {function_name('attempts')} AS id, count(*) OVER () AS total FROM attempts "
+                f"WHERE {NOT_DRIVER} GROUP BY id HAVING id ILIKE $1 ESCAPE '\\' "
+                "ORDER BY starts_with(lower(id), lower($2)) DESC, count(*) DESC, id LIMIT $3",
+                [like(text), text, limit],
+            )
+        )
+    return Found("function", [{"id": row["id"], "name": row["id"]} for row in rows], _total(rows))
+
+
+def _attempts(file: SessionFile, text: str, limit: int) -> Found:
+    """Attempts of tasks: failed ones first, then the newest."""
+    where = attempt_filters(TaskFilters(q=text))
+    with file.reader() as reader:
+        rows = rows_of(
+            reader.execute(
+                f"SELECT {TASK_ID} AS id, attempt, {SHOWN_NAME} AS name, {function_name('attempts')} AS "
+                f"function, state, node_id, count(*) OVER () AS total FROM attempts{where.sql} "
+                f"ORDER BY coalesce(state = 'FAILED', false) DESC, {CREATED} DESC, task_hi, task_lo LIMIT ?",
+                [*where.values, limit],
+            )
+        )
+    items = [
+        {
+            "id": row["id"],
+            "name": row["name"] or row["function"],
+            "state": row["state"],
+            "attempt": row["attempt"],
+            "node_id": row["node_id"],
+        }
+        for row in rows
+    ]
+    return Found("task", items, _total(rows))
+
+
+def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Found:
+    """Actors, nodes and the like, newest first; what Ray runs for itself is left out, as in their lists."""
+    names, details = _ENTITIES[kind]
+    page = list_entities(file, kind, EntityFilters(q=text), limit=limit)
+    items = []
+    for row in page.items:
+        name = next((row[column] for column in names if row[column]), None)
+        detail = " ".join(str(row[column]) for column in details if row[column] not in (None, "", name))
+        items.append(
+            {
+                "id": row[ENTITY_VIEWS[kind][1]],
+                "name": name,
+                "detail": detail or None,
+                "state": row["state"],
+                "node_id": row.get("node_id"),
+            }
+        )
+    return Found(kind, items, page.total)
+
+
+def _total(rows: list[Row]) -> int:
+    return int(rows[0]["total"]) if rows else 0

@@ -1,0 +1,53 @@
+"""Every page as axe-core sees it: nothing serious that keeps somebody from using it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e.conftest import Recorded
+
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+PAGES = (
+    *(
+        "overview",
+        "tasks",
+        "functions",
+        "failures",
+        "logical",
+        "physical",
+        "gantt",
+        "flame",
+        "stack",
+        "actors",
+    ),
+    *("workers", "nodes", "jobs", "placement-groups", "memory", "events", "logs", "metrics", "alerts", "sql"),
+)
+
+
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+def test_no_page_has_a_serious_finding(recorded: Recorded, browser: Browser, theme: str) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    # Our own policy lets no foreign script in.
+    context = browser.new_context(
+        bypass_csp=True, color_scheme=theme, viewport={"width": 1440, "height": 900}
+    )
+    page = context.new_page()
+    found = []
+    for name in PAGES:
+        page.goto(f"{recorded.url}/s/{recorded.session}/{name}")
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
+        page.wait_for_load_state("networkidle")
+        page.add_script_tag(path=AXE)
+        result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        found += [
+            (name, violation["id"], [node["target"] for node in violation["nodes"]])
+            for violation in result["violations"]
+            if violation["impact"] in ("serious", "critical")
+        ]
+    context.close()
+    assert found == []

@@ -1,0 +1,19 @@
+import { act, renderHook } from '@testing-library/react';
+import { expect, test } from 'vitest';
+import { connectionEvents, useConnection } from './connection';
+
+test('a request renders nothing anew that does not show requests', () => {
+  let rendered = 0;
+  const { result } = renderHook(() => {
+    rendered += 1;
+    return useConnection((connection) => connection.needsLogin);
+  });
+  act(() => {
+    const end = connectionEvents.asked();
+    connectionEvents.answered();
+    end();
+  });
+  expect(rendered).toBe(1);
+  act(() => connectionEvents.unauthorized());
+  expect(result.current).toBe(true);
+});

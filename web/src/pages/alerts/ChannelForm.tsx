@@ -1,0 +1,108 @@
+import { SegmentedControl, Select, Stack, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Channel } from '../../api/alerts';
+
+/** What an operator types of a channel. */
+export interface ChannelDraft {
+  name: string;
+  type: string;
+  address: string;
+  token: string;
+  severity: string;
+}
+
+export function channelDraft(channel?: Channel): ChannelDraft {
+  return {
+    name: channel?.name ?? '',
+    type: channel?.type ?? 'apprise',
+    address: '',
+    token: '',
+    severity: channel?.match.severity ?? '',
+  };
+}
+
+/** The body of PUT /api/alerts/channels/NAME; without an address the server keeps the one that it has. */
+export function channelBody(draft: ChannelDraft, before?: Channel): object {
+  const { severity: _, ...match } = before?.match ?? {};
+  const addresses = draft.address.split(/\s+/).filter((address) => address !== '');
+  const config =
+    draft.type === 'apprise'
+      ? { urls: addresses }
+      : { url: addresses[0], ...(draft.token.trim() !== '' && { token: draft.token.trim() }) };
+  return {
+    type: draft.type,
+    config: addresses.length === 0 ? null : config,
+    match: { ...match, ...(draft.severity !== '' && { severity: draft.severity }) },
+    send_resolved: before?.send_resolved ?? true,
+  };
+}
+
+/** `draft` is changed in place: it is what will be sent. */
+export function ChannelForm({ draft, isNew }: { draft: ChannelDraft; isNew: boolean }) {
+  const { t } = useTranslation();
+  const [shown, setShown] = useState({ ...draft });
+  const set = (changed: Partial<ChannelDraft>) => {
+    Object.assign(draft, changed);
+    setShown({ ...draft });
+  };
+  const isApprise = shown.type === 'apprise';
+  return (
+    <Stack gap="sm">
+      <TextInput
+        label={t('alerts.form.name')}
+        value={shown.name}
+        onChange={(event) => set({ name: event.currentTarget.value })}
+        required
+        disabled={!isNew}
+        maxLength={100}
+        data-testid="channel-name"
+      />
+      {isNew && (
+        <SegmentedControl
+          size="xs"
+          aria-label={t('alerts.form.type')}
+          value={shown.type}
+          onChange={(type) => set({ type })}
+          data={[
+            { value: 'apprise', label: t('alerts.form.apprise') },
+            { value: 'alertmanager', label: 'Alertmanager' },
+          ]}
+        />
+      )}
+      <Textarea
+        label={t('alerts.form.address')}
+        description={t(
+          isNew ? (isApprise ? 'alerts.form.appriseHint' : 'alerts.form.urlHint') : 'alerts.form.keepHint',
+        )}
+        value={shown.address}
+        onChange={(event) => set({ address: event.currentTarget.value })}
+        required={isNew}
+        autosize
+        data-testid="channel-address"
+      />
+      {!isApprise && (
+        <TextInput
+          label={t('alerts.form.token')}
+          type="password"
+          value={shown.token}
+          onChange={(event) => set({ token: event.currentTarget.value })}
+          autoComplete="off"
+        />
+      )}
+      <Select
+        label={t('alerts.form.which')}
+        allowDeselect={false}
+        value={shown.severity}
+        onChange={(severity) => set({ severity: severity ?? '' })}
+        data={[
+          { value: '', label: t('alerts.form.all') },
+          ...(['critical', 'warning'] as const).map((value) => ({
+            value,
+            label: t('alerts.form.only', { severity: t(`alerts.severity.${value}`) }),
+          })),
+        ]}
+      />
+    </Stack>
+  );
+}

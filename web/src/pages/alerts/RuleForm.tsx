@@ -1,0 +1,82 @@
+import { Group, Select, Stack, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Rule } from '../../api/alerts';
+import words from '../../ui/theme/words.module.css';
+
+/** What an operator types of a rule. */
+export interface RuleDraft {
+  name: string;
+  expr: string;
+  for: string;
+  keep: string;
+  severity: string;
+  summary: string;
+  description: string;
+}
+
+export function ruleDraft(rule?: Rule): RuleDraft {
+  return {
+    name: rule?.name ?? '',
+    expr: rule?.expr ?? '',
+    for: String(rule?.for_s ?? 60),
+    keep: String(rule?.keep_firing_for_s ?? 60),
+    severity: rule?.severity ?? 'warning',
+    summary: rule?.annotations.summary ?? '',
+    description: rule?.annotations.description ?? '',
+  };
+}
+
+/** The body of PUT /api/alerts/rules/NAME; what the form does not show stays as it was. */
+export function ruleBody(draft: RuleDraft, before?: Rule): object {
+  const texts = { summary: draft.summary.trim(), description: draft.description.trim() };
+  const annotations = { ...before?.annotations, ...texts };
+  return {
+    expr: draft.expr.trim(),
+    for_s: Number(draft.for),
+    keep_firing_for_s: Number(draft.keep),
+    labels: { ...before?.labels, severity: draft.severity },
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([, text]) => text !== '')),
+  };
+}
+
+/** `draft` is changed in place: it is what will be sent. */
+export function RuleForm({ draft, isNew }: { draft: RuleDraft; isNew: boolean }) {
+  const { t } = useTranslation();
+  const [shown, setShown] = useState({ ...draft });
+  const field = (name: keyof RuleDraft) => ({
+    label: t(`alerts.form.${name}`),
+    value: shown[name],
+    onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
+    'data-testid': `rule-${name}`,
+  });
+  const set = (changed: Partial<RuleDraft>) => {
+    Object.assign(draft, changed);
+    setShown({ ...draft });
+  };
+  return (
+    <Stack gap="sm">
+      <TextInput {...field('name')} required disabled={!isNew} maxLength={100} />
+      <Textarea
+        {...field('expr')}
+        description={t('alerts.form.exprHint')}
+        required
+        autosize
+        classNames={{ input: words.mono }}
+      />
+      <Group grow>
+        <TextInput {...field('for')} type="number" min={0} />
+        <TextInput {...field('keep')} type="number" min={0} />
+        <Select
+          label={t('alerts.form.severity')}
+          allowDeselect={false}
+          value={shown.severity}
+          onChange={(severity) => set({ severity: severity ?? 'warning' })}
+          data={[...new Set(['critical', 'warning', 'info', shown.severity])]}
+        />
+      </Group>
+      <TextInput {...field('summary')} description={t('alerts.form.summaryHint')} />
+      <TextInput {...field('description')} />
+    </Stack>
+  );
+}

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import type { Channel, Rule } from '../../api/alerts';
+import { channelBody, channelDraft } from './ChannelForm';
+import { ruleBody, ruleDraft } from './RuleForm';
+
+it('keeps what the form of a rule does not show', () => {
+  const rule = {
+    name: 'Long',
+    expr: 'q > 1',
+    for_s: 90,
+    keep_firing_for_s: 0,
+    severity: 'info',
+    labels: { severity: 'info', team: 'a' },
+    annotations: { summary: 'Too long', runbook: 'x' },
+  } as unknown as Rule;
+  expect(ruleBody({ ...ruleDraft(rule), severity: 'critical', summary: ' ' }, rule)).toEqual({
+    expr: 'q > 1',
+    for_s: 90,
+    keep_firing_for_s: 0,
+    labels: { severity: 'critical', team: 'a' },
+    annotations: { runbook: 'x' },
+  });
+});
+
+it('sends an address only where one was typed', () => {
+  const channel = {
+    name: 'am',
+    type: 'alertmanager',
+    match: { severity: 'info', job: 'j' },
+  } as unknown as Channel;
+  const draft = { ...channelDraft(channel), severity: '' };
+  expect(channelBody(draft, channel)).toMatchObject({ config: null, match: { job: 'j' } });
+  expect(channelBody({ ...draft, address: ' http://a:9 ' }, channel)).toMatchObject({
+    config: { url: 'http://a:9' },
+  });
+  expect(channelBody({ ...channelDraft(), address: 'json://a\nmailto://b' })).toMatchObject({
+    config: { urls: ['json://a', 'mailto://b'] },
+  });
+});

@@ -1,0 +1,89 @@
+import { Button, SegmentedControl } from '@mantine/core';
+import { IconDownload, IconTableOff } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { download } from '../../base/download';
+import { count, duration, fullTime } from '../../base/format';
+import { withSettings } from '../../base/url';
+import { EmptyState } from '../../ui/EmptyState';
+import { DataTable } from '../../ui/table/DataTable';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { ResultChart } from './ResultChart';
+import css from './ResultView.module.css';
+import { csvOf, type Result, type Row, type Value } from './result';
+import { resultColumns } from './resultColumns';
+
+const keyOf = (row: Row) => String(row.at);
+
+/** What a query found: a table or a chart, to take along as CSV. */
+export function ResultView({ result }: { result: Result }) {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const isChart = url.settings?.mode === 'chart';
+  const rows = useMemo(
+    () => (result.rows as Value[][]).map((values, at): Row => ({ at, values })),
+    [result.rows],
+  );
+  const columns = useMemo(() => resultColumns(result), [result]);
+  return (
+    <>
+      <div className={css.bar}>
+        <span className={words.num} role="status" data-testid="sql-count" data-rows={rows.length}>
+          {t('sql.rows', { n: count(rows.length), took: duration(result.elapsed_ns) })}
+          {result.truncated && (
+            <b title={t('sql.firstHint')} className={css.first}>
+              {t('sql.first', { n: count(rows.length) })}
+            </b>
+          )}
+        </span>
+        <span className={`${words.dim} ${words.small}`}>
+          {t('sql.asOf', { time: fullTime(result.snapshot_ns).slice(0, 19) })}
+        </span>
+        <span className={css.tools}>
+          <SegmentedControl
+            size="xs"
+            aria-label={t('sql.result')}
+            value={isChart ? 'chart' : 'table'}
+            onChange={(value) =>
+              change((before) => withSettings(before, { mode: value === 'chart' ? 'chart' : undefined }), {
+                replace: true,
+              })
+            }
+            data={[
+              { value: 'table', label: t('sql.table') },
+              { value: 'chart', label: t('sql.chart') },
+            ]}
+          />
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconDownload size={14} />}
+            onClick={() => download('rayscope-query.csv', new Blob([csvOf(result)], { type: 'text/csv' }))}
+            data-testid="sql-csv"
+          >
+            {t('sql.csv')}
+          </Button>
+        </span>
+      </div>
+      {isChart ? (
+        <ResultChart result={result} />
+      ) : (
+        <DataTable
+          testId="sql-table-result"
+          rowTestId="sql-row"
+          label={t('sql.result')}
+          columns={columns}
+          visibility={{}}
+          rows={rows}
+          keyOf={keyOf}
+          empty={
+            <EmptyState icon={<IconTableOff size={26} />} title={t('sql.none')}>
+              {t('sql.noneText')}
+            </EmptyState>
+          }
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import { Alert, Loader } from '@mantine/core';
+import { IconAlertTriangle, IconDatabaseSearch } from '@tabler/icons-react';
+import { useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/client';
+import { load, save } from '../../base/storage';
+import { withSettings } from '../../base/url';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
+import { useServerMessage } from '../../ui/useServerMessage';
+import { useSessionUrl } from '../../ui/useUrl';
+import { Editor } from './Editor';
+import { ResultView } from './ResultView';
+import { keepQueries, type SavedQuery, savedQueries } from './result';
+import { Sidebar } from './Sidebar';
+import css from './SqlPage.module.css';
+import { useSql } from './useSql';
+
+/** What was written last, for who comes back. */
+const DRAFT = 'sql.draft';
+/** Longer addresses are refused on their way. */
+const MAX_IN_URL = 6_000;
+
+/** The record by SQL: questions and tables beside an editor, and what a query found. */
+export default function SqlPage() {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  // A query of a link is shown, not run: it may take half a minute of the server's time, and the reader has not seen it.
+  const linked = url.settings?.sql;
+  const [draft, setDraft] = useState(() => linked ?? load(DRAFT) ?? '');
+  const [saved, setSaved] = useState(savedQueries);
+  const query = useSql(url.session);
+  const editor = useRef<HTMLTextAreaElement>(null);
+  const run = (sql: string) => {
+    if (sql.trim() === '') return;
+    setDraft(sql);
+    save(DRAFT, sql);
+    const kept = sql.length <= MAX_IN_URL ? sql : undefined;
+    change((before) => withSettings(before, { sql: kept, by: undefined, weight: undefined }), {
+      replace: true,
+    });
+    query.run(sql);
+  };
+  const keep = (queries: SavedQuery[]) => {
+    setSaved(queries);
+    keepQueries(queries);
+  };
+  const insert = (text: string) => {
+    const field = editor.current;
+    if (field === null) return;
+    field.focus();
+    field.setRangeText(text, field.selectionStart, field.selectionEnd, 'end');
+    setDraft(field.value);
+  };
+  return (
+    <>
+      <div className={layout.bar}>
+        <h1 className={layout.title}>{t('nav.sql')}</h1>
+        <span className={words.dim}>{t('sql.hint')}</span>
+      </div>
+      <div className={css.body} data-testid="sql-page">
+        <Sidebar saved={saved} onRun={run} onInsert={insert} onDelete={keep} />
+        <div className={css.main}>
+          <Editor
+            field={editor}
+            draft={draft}
+            onDraft={setDraft}
+            isRunning={query.isPending}
+            onRun={() => run(draft)}
+            onCancel={query.cancel}
+            onSave={(name) => keep([...saved.filter((one) => one.name !== name), { name, sql: draft }])}
+            note={noteOf()}
+          />
+          {query.isPending ? (
+            <p className={css.waiting} role="status">
+              <Loader size={14} /> {t('sql.running')}
+            </p>
+          ) : query.error !== null ? (
+            <Problem error={query.error} onRetry={() => run(draft)} />
+          ) : query.data !== undefined ? (
+            <ResultView result={query.data} />
+          ) : (
+            <EmptyState icon={<IconDatabaseSearch size={26} />} title={t('sql.ready')}>
+              {t('sql.readyText')}
+            </EmptyState>
+          )}
+        </div>
+      </div>
+    </>
+  );
+
+  function noteOf(): string | undefined {
+    if (query.isCancelled) return t('sql.cancelled');
+    if (draft.length > MAX_IN_URL) return t('sql.tooLong');
+    const isNew = linked !== undefined && linked === draft && query.isIdle;
+    return isNew ? t('sql.fromLink') : undefined;
+  }
+}
+
+/** DuckDB points at the place in a line of its own, so its message keeps its lines. */
+function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  const { t } = useTranslation();
+  const translate = useServerMessage();
+  if (!(error instanceof ApiError) || error.status !== 400)
+    return <ErrorPanel error={error} title={t('sql.failed')} onRetry={onRetry} />;
+  const { message, remedy } = translate(error);
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      m="md"
+      icon={<IconAlertTriangle size={18} />}
+      title={t('sql.failed')}
+      data-testid="sql-error"
+    >
+      <pre className={words.pre}>{message}</pre>
+      {remedy && (
+        <p className={words.line}>
+          <b>{t('common.remedy')}:</b> {remedy}
+        </p>
+      )}
+    </Alert>
+  );
+}

@@ -1,0 +1,17 @@
+import reference from './reference.json';
+
+/** The tables of the record and questions about them, from docs/reference/sql.md (`make types`). */
+export const TABLES = reference.tables;
+export type Table = (typeof TABLES)[number];
+
+/** `What failed, and why?` is `whatFailedAndWhy`: its key among the texts. */
+function keyOf(question: string): string {
+  const [sentence = ''] = question.split('?');
+  return sentence
+    .replaceAll(/[^a-zA-Z ]/g, '')
+    .split(' ')
+    .map((word, at) => (at === 0 ? word.toLowerCase() : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('');
+}
+
+export const QUESTIONS = reference.examples.map(({ question, sql }) => ({ key: keyOf(question), sql }));

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { en } from '../../base/i18n/en';
+import { QUESTIONS, TABLES } from './questions';
+import { axesOf, csvOf, isTime, parseAnswer, timeOf } from './result';
+
+it('keeps numbers whole that a double cannot hold', () => {
+  const answer = parseAnswer(
+    '{"columns":[["at","BIGINT"]],"rows":[[1795464855988086092],[7],[1.5],["\\\\ 1795464855988086092", [1795464855988086092]]]}',
+  );
+  expect(answer.rows).toEqual([
+    ['1795464855988086092'],
+    [7],
+    [1.5],
+    ['\\ 1795464855988086092', ['1795464855988086092']],
+  ]);
+  expect(timeOf('1795464855988086092', 'BIGINT')).toBe(1795464855988.086);
+});
+
+it('writes CSV that a spreadsheet reads as it was', () => {
+  const columns: [string, string][] = [
+    ['a,b', 'VARCHAR'],
+    ['n', 'BIGINT'],
+  ];
+  const rows = [
+    ['say "hi"\nthere', null],
+    ['', 2],
+  ];
+  expect(csvOf({ columns, rows })).toBe('"a,b",n\r\n"say ""hi""\nthere",\r\n,2\r\n');
+});
+
+it('draws times as a line, and no text as a number', () => {
+  const columns: [string, string][] = [
+    ['n', 'BIGINT'],
+    ['who', 'VARCHAR'],
+    ['end_ns', 'BIGINT'],
+    ['took_ns', 'BIGINT'],
+  ];
+  const rows = [[3, '7', '1795464855988086092', 250_000_000]];
+  expect(axesOf({ columns, rows })).toEqual({ x: [2, 1, 0, 3], y: [0, 3] });
+  expect(isTime({ columns, rows }, 2)).toBe(true);
+  expect(isTime({ columns, rows }, 3)).toBe(false);
+  expect(timeOf('2026-01-01 00:00:00', 'TIMESTAMP')).toBe(Date.UTC(2026, 0, 1));
+});
+
+it('has a text for each question and table of the docs', () => {
+  expect(QUESTIONS.map(({ key }) => key)).toEqual(Object.keys(en.sql.questionsOf));
+  expect(TABLES.map(({ name }) => name).sort()).toEqual(Object.keys(en.sql.about).sort());
+});

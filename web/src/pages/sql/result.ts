@@ -1,0 +1,102 @@
+/** Rows of a query: what they are as text, as CSV and in a chart. */
+
+import type { SqlAnswer } from '../../api/schema';
+import { load, save } from '../../base/storage';
+
+export type Value = string | number | boolean | null | object;
+export type Result = SqlAnswer;
+
+/** A row of the table, and its place in the answer. */
+export interface Row {
+  at: number;
+  values: Value[];
+}
+
+/** A text of JSON, or a number. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** The answer with its numbers whole: an integer that a double cannot hold becomes its digits. */
+export function parseAnswer(text: string): Result {
+  const whole = text.replace(TOKENS, (token) =>
+    token.length < 16 || !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
+  );
+  return JSON.parse(whole) as Result;
+}
+
+export function textOf(value: Value): string {
+  if (value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** As of RFC 4180; NULL is empty. */
+export function csvOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): string {
+  const field = (value: Value) => {
+    const text = textOf(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const lines = [columns.map(([name]) => name), ...(rows as Value[][])];
+  return lines.map((line) => `${line.map(field).join(',')}\r\n`).join('');
+}
+
+/** Of 2001 and later in ns: no duration is so long. */
+const EPOCH_NS = 1e18;
+
+/** ms since the epoch of what is a time: ns since the epoch, or a timestamp; null if it is none. */
+export function timeOf(value: Value, type: string): number | null {
+  if (/^(TIMESTAMP|DATE)/.test(type) && typeof value === 'string') {
+    const millis = Date.parse(/[zZ]|[+-]\d\d(:?\d\d)?$/.test(value) ? value : `${value.replace(' ', 'T')}Z`);
+    return Number.isNaN(millis) ? null : millis;
+  }
+  const ns = numberOf(value, type);
+  return ns !== null && ns >= EPOCH_NS && ns < 1e19 ? ns / 1e6 : null;
+}
+
+const NUMBER = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL)/;
+
+export function numberOf(value: Value, type: string): number | null {
+  if (!NUMBER.test(type) || value === null || typeof value === 'object' || value === '') return null;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : null;
+}
+
+/** The columns (by place) that a chart can have as its axes, the best first. */
+export function axesOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): { x: number[]; y: number[] } {
+  const all = columns.map((_, at) => at);
+  const every = (at: number, is: (value: Value, type: string) => boolean) => {
+    const known = (rows as Value[][]).map((row) => row[at] ?? null).filter((value) => value !== null);
+    return known.length > 0 && known.every((value) => is(value, columns[at]?.[1] ?? ''));
+  };
+  const times = all.filter((at) => every(at, (value, type) => timeOf(value, type) !== null));
+  const numbers = all.filter(
+    (at) => !times.includes(at) && every(at, (value, type) => numberOf(value, type) !== null),
+  );
+  const others = all.filter((at) => !times.includes(at) && !numbers.includes(at));
+  return { x: [...times, ...others, ...numbers], y: numbers };
+}
+
+/** Whether the values of a column are times, which a chart draws as a line. */
+export const isTime = (result: Pick<Result, 'columns' | 'rows'>, at: number) =>
+  (result.rows as Value[][]).some((row) => timeOf(row[at] ?? null, result.columns[at]?.[1] ?? '') !== null);
+
+/** A query that somebody gave a name. */
+export interface SavedQuery {
+  name: string;
+  sql: string;
+}
+
+const SAVED = 'sql.saved';
+
+export function savedQueries(): SavedQuery[] {
+  try {
+    const stored: unknown = JSON.parse(load(SAVED) ?? '[]');
+    return Array.isArray(stored)
+      ? stored.filter((one) => typeof one?.name === 'string' && typeof one?.sql === 'string')
+      : [];
+  } catch {
+    return [];
+  }
+}
+
+export function keepQueries(queries: SavedQuery[]): void {
+  save(SAVED, JSON.stringify(queries));
+}

@@ -1,0 +1,76 @@
+import { duration, fullTime, shortId } from '../../base/format';
+import { LISTED, toItem } from '../../base/url';
+import { Dash } from '../../ui/Dash';
+import { Link } from '../../ui/Link';
+import type { Column } from '../../ui/table/columns';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { numberOf, type Result, type Row, textOf, timeOf, type Value } from './result';
+
+/** px of a character, and what a column is at least and at most. */
+const CHARACTER = 8;
+const [NARROW, WIDE] = [80, 420];
+/** Rows that say how wide a column is. */
+const LOOKED_AT = 50;
+
+/** A column for each of the result's, as wide as what is in it. */
+export function resultColumns({ columns, rows }: Result): Column<Row>[] {
+  return columns.map(([name, type], at) => {
+    const values = (rows as Value[][]).slice(0, LOOKED_AT).map((row) => row[at] ?? null);
+    const isNumber = values.some((value) => numberOf(value, type) !== null);
+    const longest = Math.max(name.length + 2, ...values.map((value) => shown(name, value).length));
+    return {
+      id: `${at}`,
+      header: name,
+      hint: type,
+      width: Math.min(Math.max(longest * CHARACTER + 16, NARROW), WIDE),
+      grow: at === columns.length - 1 || longest * CHARACTER > WIDE,
+      align: isNumber ? 'right' : undefined,
+      cell: (row) => <Cell name={name} type={type} value={row.values[at] ?? null} />,
+    };
+  });
+}
+
+const isId = (value: Value): value is string => typeof value === 'string' && /^[0-9a-f]{16,}$/.test(value);
+const shown = (name: string, value: Value) => {
+  if (value === null) return '-';
+  return isId(value) && name.endsWith('_id') ? shortId(value) : textOf(value);
+};
+
+/** A value as it is. Hover tells what a number of ns means; an id leads to what it names. */
+function Cell({ name, type, value }: { name: string; type: string; value: Value }) {
+  const [url] = useSessionUrl();
+  if (value === null) return <Dash />;
+  const text = shown(name, value);
+  const list = LISTED[name];
+  if (name.endsWith('task_id') && isId(value) && value.length === 48)
+    return (
+      <Link
+        to={{ ...url, task: value, attempt: undefined }}
+        className={`${words.link} ${words.mono}`}
+        title={value}
+      >
+        {text}
+      </Link>
+    );
+  if (list !== undefined && typeof value === 'string' && value !== '')
+    return (
+      <Link to={toItem(url, list, value)} className={`${words.link} ${words.mono}`} title={value}>
+        {text}
+      </Link>
+    );
+  const number = numberOf(value, type);
+  if (number === null)
+    return (
+      <span className={words.ellipsis} title={textOf(value)}>
+        {text}
+      </span>
+    );
+  const isNs = name.endsWith('_ns');
+  const title = timeOf(value, type) !== null ? fullTime(text) : isNs ? duration(text) : undefined;
+  return (
+    <span className={words.num} title={title}>
+      {text}
+    </span>
+  );
+}

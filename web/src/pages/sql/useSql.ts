@@ -1,0 +1,38 @@
+import { useMutation } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { post } from '../../api/client';
+import { parseAnswer, type Result } from './result';
+
+/** Rows that are asked for; the page says so where there are more. */
+export const MAX_ROWS = 10_000;
+
+/** A query at a time: a new one, leaving the page and `cancel` end the one before, on the server too. */
+export function useSql(session: string) {
+  const asked = useRef<AbortController>(undefined);
+  const [isCancelled, setCancelled] = useState(false);
+  useEffect(() => () => asked.current?.abort(), []);
+  const { mutate, reset, ...query } = useMutation({
+    mutationFn: (sql: string) => {
+      asked.current?.abort();
+      asked.current = new AbortController();
+      const { signal } = asked.current;
+      return post<Result>('/sql', { sql, session, limit: MAX_ROWS }, undefined, {
+        signal,
+        parse: parseAnswer,
+      });
+    },
+  });
+  const run = useCallback(
+    (sql: string) => {
+      setCancelled(false);
+      mutate(sql);
+    },
+    [mutate],
+  );
+  const cancel = useCallback(() => {
+    asked.current?.abort();
+    reset();
+    setCancelled(true);
+  }, [reset]);
+  return { ...query, run, cancel, isCancelled };
+}

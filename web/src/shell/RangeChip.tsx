@@ -1,0 +1,44 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconClock, IconX } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { fullTime } from '../base/format';
+import { type SessionUrl, withRange } from '../base/url';
+import filters from '../ui/filters/filters.module.css';
+import words from '../ui/theme/words.module.css';
+import { go } from '../ui/useUrl';
+
+/** The range of time that all pages are narrowed to, and how to be rid of it; nothing without one. */
+export function RangeChip({ url }: { url: SessionUrl }) {
+  const { t } = useTranslation();
+  const { since_ns: since, until_ns: until } = url.filters;
+  if (!since && !until) return null;
+  const text =
+    since === until
+      ? shortTime(since)
+      : `${since ? shortTime(since) : '…'} – ${until ? shortTime(until) : '…'}`;
+  return (
+    <span className={filters.chip} data-testid="range-chip">
+      <Tooltip label={t('app.rangeHint')} multiline maw={320}>
+        <span className={`${filters.chipText} ${words.num}`} data-testid="range-text">
+          <IconClock size={13} aria-hidden />
+          <span className={words.ellipsis}>{text}</span>
+        </span>
+      </Tooltip>
+      <ActionIcon
+        size={16}
+        aria-label={t('app.rangeRemove')}
+        onClick={() => go(withRange(url, null))}
+        data-testid="range-remove"
+      >
+        <IconX size={12} />
+      </ActionIcon>
+    </span>
+  );
+}
+
+/** Local time to the second, with the day unless it is today's. */
+function shortTime(ns: string | undefined): string {
+  const text = fullTime(ns);
+  const today = fullTime(Date.now() * 1e6).slice(0, 10);
+  return text.startsWith(today) ? text.slice(11, 19) : text.slice(5, 19);
+}

@@ -1,0 +1,41 @@
+import { Anchor, CloseButton } from '@mantine/core';
+import { IconInfoCircle } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { load, save } from '../../base/storage';
+import type { View } from '../../base/url';
+import { docsOf } from './docs';
+import css from './PageIntro.module.css';
+
+const KEY = 'introsRead';
+
+function read(): string[] {
+  return load(KEY)?.split(' ') ?? [];
+}
+
+/** What a page is for, in a line, until it is closed. */
+export function PageIntro({ view }: { view: View }) {
+  const { t } = useTranslation();
+  const [closed, setClosed] = useState(() => read().includes(view));
+  if (closed) return null;
+  return (
+    <div className={css.intro} role="note" data-testid="page-intro">
+      <IconInfoCircle size={16} aria-hidden className={css.icon} />
+      <span className={css.text}>
+        {t(`intro.${view}`)}{' '}
+        <Anchor href={docsOf(view)} target="_blank" rel="noreferrer" size="sm" underline="always">
+          {t('intro.more')}
+        </Anchor>
+      </span>
+      <CloseButton
+        size="sm"
+        aria-label={t('intro.close')}
+        title={t('intro.close')}
+        onClick={() => {
+          save(KEY, [...read(), view].join(' '));
+          setClosed(true);
+        }}
+      />
+    </div>
+  );
+}

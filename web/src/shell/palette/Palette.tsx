@@ -1,0 +1,104 @@
+import { Combobox, Loader, Modal, TextInput, useCombobox } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useEffect, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ItemState } from '../../ui/ItemState';
+import words from '../../ui/theme/words.module.css';
+import { useStateName } from '../../ui/useStateName';
+import { go, useUrl } from '../../ui/useUrl';
+import css from './Palette.module.css';
+import { keepRecent } from './recent';
+import { usePaletteEntries } from './usePaletteEntries';
+
+const MAX_TEXT = 200;
+
+/** A field over the page that finds whatever the session has, and leads there. */
+export default function Palette({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      withCloseButton={false}
+      padding={0}
+      size={640}
+      yOffset="10vh"
+      aria-label={t('keys.find')}
+      data-testid="palette"
+    >
+      <PaletteList onClose={onClose} />
+    </Modal>
+  );
+}
+
+/** Inside the dialog, so that it begins with its first entry chosen. */
+function PaletteList({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const stateName = useStateName();
+  const url = useUrl();
+  const [text, setText] = useState('');
+  const { groups, isPending } = usePaletteEntries(url, text);
+  const entries = useMemo(() => groups.flatMap((group) => group.entries), [groups]);
+  const store = useCombobox({ opened: true });
+  const shown = entries.map(({ key }) => key).join('\n');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first of what is listed now.
+  useEffect(() => {
+    store.selectFirstOption();
+  }, [shown]);
+  const choose = (key: string) => {
+    const entry = entries.find((one) => one.key === key);
+    if (entry === undefined) return;
+    keepRecent(url.page === 'session' ? url.session : undefined, entry);
+    onClose();
+    go(entry.to);
+  };
+  return (
+    <>
+      <Combobox store={store} onOptionSubmit={choose}>
+        <Combobox.EventsTarget withExpandedAttribute>
+          <TextInput
+            className={css.field}
+            variant="unstyled"
+            size="md"
+            placeholder={t(url.page === 'session' ? 'palette.placeholder' : 'palette.placeholderSessions')}
+            aria-label={t('keys.find')}
+            value={text}
+            maxLength={MAX_TEXT}
+            onChange={(event) => setText(event.currentTarget.value)}
+            onKeyDown={(event) => event.key === 'Escape' && onClose()}
+            leftSection={<IconSearch size={17} />}
+            rightSection={isPending && text !== '' ? <Loader size={15} /> : null}
+            data-autofocus
+            data-testid="palette-field"
+          />
+        </Combobox.EventsTarget>
+        <Combobox.Options className={css.options} aria-label={t('keys.find')}>
+          {groups.map((group) => (
+            <Combobox.Group key={group.title} label={group.title}>
+              {group.entries.map((entry) => (
+                <Combobox.Option key={entry.key} value={entry.key} className={css.option} title={entry.name}>
+                  <span className={`${words.ellipsis} ${css.name}`}>{entry.name}</span>
+                  <span className={`${words.ellipsis} ${words.dim} ${css.detail}`}>{entry.detail}</span>
+                  {entry.state && (
+                    <span className={css.state}>
+                      <ItemState state={entry.state} label={label(entry.state)} />
+                    </span>
+                  )}
+                </Combobox.Option>
+              ))}
+            </Combobox.Group>
+          ))}
+          {entries.length === 0 && !isPending && <Combobox.Empty>{t('filter.none')}</Combobox.Empty>}
+        </Combobox.Options>
+      </Combobox>
+      <div className={words.hidden} role="status">
+        {isPending ? '' : t('palette.count', { n: entries.length })}
+      </div>
+    </>
+  );
+
+  function label(state: string): string {
+    if (state === 'live' || state === 'ended' || state === 'unreadable') return t(`sessions.${state}`);
+    return stateName(state);
+  }
+}

@@ -1,0 +1,45 @@
+import { Kbd } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { keyName } from '../../base/keys';
+import { PageBoundary } from '../../ui/PageBoundary';
+import { useKeys } from '../../ui/useKeys';
+import css from './PaletteButton.module.css';
+
+const load = () => import('./Palette');
+const Palette = lazy(load);
+
+/** Opens the field that finds anything, as Ctrl+K does. */
+export function PaletteButton() {
+  const { t } = useTranslation();
+  const [opened, setOpened] = useState(false);
+  useKeys(t('keys.anywhere'), [
+    { keys: ['mod+k'], label: t('keys.find'), run: () => setOpened((before) => !before) },
+  ]);
+  return (
+    <>
+      <button
+        type="button"
+        className={css.button}
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => setOpened(true)}
+        onPointerEnter={() => void load().catch(() => undefined)}
+        data-testid="palette-button"
+      >
+        <IconSearch size={15} aria-hidden />
+        <span className={css.text}>{t('palette.button')}</span>
+        <Kbd size="xs" className={css.text}>
+          {keyName('mod+k')}
+        </Kbd>
+      </button>
+      {opened && (
+        <PageBoundary>
+          <Suspense>
+            <Palette onClose={() => setOpened(false)} />
+          </Suspense>
+        </PageBoundary>
+      )}
+    </>
+  );
+}

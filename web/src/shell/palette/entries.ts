@@ -1,0 +1,77 @@
+import type { FoundGroup, FoundItem } from '../../api/find';
+import { shortId } from '../../base/format';
+import { type SessionUrl, toItem, toView, type Url, type View, withSettings } from '../../base/url';
+
+/** Something that the palette offers: what it is called, and where it leads. */
+export interface Entry {
+  /** No other entry on screen has it. */
+  key: string;
+  name: string;
+  /** Muted, after the name: an id, a class, an address. */
+  detail?: string;
+  state?: string | null;
+  to: Url;
+}
+
+export interface EntryGroup {
+  title: string;
+  entries: Entry[];
+}
+
+/** Where each kind of hit is listed. */
+const LISTS: Record<FoundGroup['kind'], View> = {
+  function: 'functions',
+  task: 'tasks',
+  actor: 'actors',
+  node: 'nodes',
+  worker: 'workers',
+  job: 'jobs',
+  placement_group: 'placement-groups',
+  log_file: 'logs',
+  metric: 'metrics',
+};
+
+/** The page with the hit opened. */
+export function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundItem): SessionUrl {
+  const view = LISTS[kind];
+  switch (kind) {
+    case 'function':
+      return toView(url, 'tasks', { func_name: item.id });
+    case 'task':
+      return { ...toView(url, view, { q: item.id }), task: item.id, attempt: item.attempt ?? undefined };
+    case 'log_file':
+      return withSettings(toView(url, view), { node: item.node_id ?? undefined, file: item.id, only: 'all' });
+    case 'metric':
+      return withSettings(toView(url, view), { board: 'explore', expr: item.id });
+    default:
+      return toItem(url, view, item.id);
+  }
+}
+
+/** The hits of a kind, names before ids; `all` names the way to the list with all of them. */
+export function hitGroup(
+  url: SessionUrl,
+  group: FoundGroup,
+  text: string,
+  title: string,
+  all: string,
+): EntryGroup {
+  const { kind } = group;
+  const entries = group.items.map((item): Entry => {
+    const isNamed = item.name === item.id;
+    const short = isNamed ? '' : shortId(item.id);
+    return {
+      key: `${kind} ${item.node_id} ${item.id} ${item.attempt}`,
+      name: item.name ?? short,
+      detail: [item.name === null ? '' : short, item.detail ?? ''].filter((part) => part !== '').join(' · '),
+      state: item.state,
+      to: hitUrl(url, kind, item),
+    };
+  });
+  const hasMore = group.total > group.items.length;
+  // These lists have no search field that a link could fill.
+  const isSearchable = kind !== 'function' && kind !== 'log_file' && kind !== 'metric';
+  if (hasMore && isSearchable)
+    entries.push({ key: `${kind} all`, name: all, to: toView(url, LISTS[kind], { q: text }) });
+  return { title, entries };
+}

@@ -1,0 +1,32 @@
+import { load, save } from '../../base/storage';
+import type { Entry } from './entries';
+
+const KEY = 'palette.recent';
+const MAX_SHOWN = 5;
+const MAX_KEPT = 40;
+
+type Kept = Entry & { session?: string };
+
+function kept(): Kept[] {
+  try {
+    const value: unknown = JSON.parse(load(KEY) ?? '[]');
+    return Array.isArray(value) ? (value as Kept[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** What was chosen before in this session, the newest first. */
+export function recentEntries(session: string | undefined): Entry[] {
+  return kept()
+    .filter((entry) => entry.session === session)
+    .slice(0, MAX_SHOWN)
+    .map(({ session: _, ...entry }) => ({ ...entry, key: `recent ${entry.key}` }));
+}
+
+export function keepRecent(session: string | undefined, entry: Entry): void {
+  const key = entry.key.replace(/^recent /, '');
+  const others = kept().filter((one) => one.session !== session || one.key !== key);
+  // A state would be that of then.
+  save(KEY, JSON.stringify([{ ...entry, key, state: undefined, session }, ...others].slice(0, MAX_KEPT)));
+}

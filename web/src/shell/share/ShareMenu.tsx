@@ -1,0 +1,68 @@
+import { ActionIcon, Menu, Text } from '@mantine/core';
+import { IconBrandPython, IconCheck, IconLink, IconShare, IconTerminal2 } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { formatUrl } from '../../base/url';
+import { useTimeRange } from '../../ui/charts/useTimeRange';
+import { useCopied } from '../../ui/useCopied';
+import { useSessionUrl } from '../../ui/useUrl';
+import { asCommand, asPython, pinned } from './share';
+
+const LOCAL = /^(localhost|127\.|\[::1\])/;
+
+/** The page for somebody else: as a link that stays, as a command, as Python. */
+export function ShareMenu() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const { choice, bounds } = useTimeRange();
+  const [copied, copy] = useCopied();
+  const { origin, hostname } = window.location;
+  const command = asCommand(url, origin);
+  const python = asPython(url, origin);
+  const missing = command?.missing.join(', ');
+  return (
+    <Menu position="bottom-end" shadow="md" width={300}>
+      <Menu.Target>
+        <ActionIcon size={30} aria-label={t('app.share')} title={t('app.share')} data-testid="share">
+          {copied ? <IconCheck size={18} /> : <IconShare size={18} />}
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={<IconLink size={15} />}
+          onClick={() => copy(origin + formatUrl(pinned(url, choice, bounds, Date.now())))}
+          data-testid="share-link"
+        >
+          {t('app.copyLink')}
+          <Text size="xs" c="dimmed">
+            {LOCAL.test(hostname) ? t('app.copyLinkLocal', { host: hostname }) : t('app.copyLinkHint')}
+          </Text>
+        </Menu.Item>
+        {command !== null && (
+          <Menu.Item
+            leftSection={<IconTerminal2 size={15} />}
+            disabled={missing !== ''}
+            onClick={() => copy(command.text)}
+            data-testid="share-cli"
+          >
+            {t('app.copyCli')}
+            <Text size="xs" c="dimmed">
+              {missing === '' ? t('app.copyCliHint') : t('app.copyCliMissing', { names: missing })}
+            </Text>
+          </Menu.Item>
+        )}
+        {python !== null && (
+          <Menu.Item
+            leftSection={<IconBrandPython size={15} />}
+            onClick={() => copy(python)}
+            data-testid="share-python"
+          >
+            {t('app.copyPython')}
+            <Text size="xs" c="dimmed">
+              {t('app.copyPythonHint')}
+            </Text>
+          </Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

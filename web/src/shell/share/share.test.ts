@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import type { SessionUrl } from '../../base/url';
+import { asCommand, asPython, pinned } from './share';
+
+const SERVER = 'http://127.0.0.1:8700';
+const page = (more: Partial<SessionUrl>): SessionUrl => ({
+  page: 'session',
+  session: 's1',
+  view: 'tasks',
+  filters: {},
+  ...more,
+});
+const live = { first: 1_000_000, last: null, live: true };
+
+it('says the same list as a command and in Python, however hostile the filter', () => {
+  const url = page({ filters: { state: 'FAILED', q: "it's $(rm)" }, sort: '-duration_ns' });
+  expect(asCommand(url, SERVER)).toEqual({
+    text: `rayscope tasks --state FAILED --query 'it'\\''s $(rm)' --sort=-duration_ns --session s1 --server ${SERVER}`,
+    missing: [],
+  });
+  expect(asPython(url, SERVER)).toContain(
+    `client.tasks(session="s1", state="FAILED", q="it's $(rm)", sort="-duration_ns")`,
+  );
+});
+
+it('names the filters that a command lacks, and leaves out those that the list does not heed', () => {
+  const filters = { since_ns: '5', until_ns: '9' };
+  expect(asCommand(page({ filters }), SERVER)?.missing).toEqual(['since_ns', 'until_ns']);
+  expect(asPython(page({ filters }), SERVER)).toContain('since_ns=5, until_ns=9');
+  expect(asCommand(page({ view: 'actors', filters, settings: { internal: 'show' } }), SERVER)).toEqual({
+    text: `rayscope actors --internal --session s1 --server ${SERVER}`,
+    missing: [],
+  });
+  expect(asPython(page({ view: 'gantt' }), SERVER)).toBeNull();
+});
+
+it('pins what moves on, and nothing of a session that is over', () => {
+  const now = 5_000_000;
+  const span = { kind: 'span', span: '5m' } as const;
+  expect(pinned(page({ view: 'stack' }), span, live, now).settings).toEqual({ at: '5000000000000' });
+  expect(pinned(page({ view: 'metrics' }), span, live, now).filters).toEqual({
+    since_ns: '4700000000000',
+    until_ns: '5000000000000',
+  });
+  expect(pinned(page({}), span, live, now).filters.since_ns).toBe('990000000000');
+  expect(pinned(page({}), span, { ...live, live: false }, now)).toEqual(page({}));
+});

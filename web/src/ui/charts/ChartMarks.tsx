@@ -1,0 +1,51 @@
+import { Tooltip } from '@mantine/core';
+import type { Tone } from '../../base/tokens';
+import { Time } from '../Time';
+import css from './ChartMarks.module.css';
+import type { Range } from './timeRange';
+import { type Mark, placed } from './useMarks';
+
+/** Where a plot lies in its canvas, CSS pixels. */
+export interface PlotArea {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+const GRAVEST: Tone[] = ['bad', 'waiting', 'busy'];
+/** A tooltip has room for so many. */
+const MOST = 8;
+
+/** Thin lines across a plot, each with a handle on the time axis that says what happened. */
+export function ChartMarks({ marks, range, area }: { marks: Mark[]; range: Range; area: PlotArea }) {
+  return placed(marks, range.from, range.to, area.width).map(({ x, marks: those }) => {
+    const tone = GRAVEST.find((one) => those.some((mark) => mark.tone === one)) ?? 'quiet';
+    const texts = those.map(({ text }) => text).join(', ');
+    return (
+      <div
+        key={x}
+        className={css.mark}
+        style={
+          {
+            left: area.left + x,
+            top: area.top,
+            height: area.height,
+            '--rs-mark': `var(--rs-tone-${tone})`,
+          } as React.CSSProperties
+        }
+      >
+        <Tooltip
+          withinPortal
+          label={those.slice(-MOST).map(({ ms, text }) => (
+            <div key={`${ms} ${text}`}>
+              <Time ns={ms * 1e6} exact /> {text}
+            </div>
+          ))}
+        >
+          <span className={css.handle} role="img" aria-label={texts} data-testid="chart-mark" />
+        </Tooltip>
+      </div>
+    );
+  });
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { AlertEvent } from '../../api/alerts';
+import { get } from '../../api/client';
+import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import type { EventsPage } from '../../api/jobs';
+import { programName } from '../../base/format';
+import type { Tone } from '../../base/tokens';
+
+/** Something that explains a bend in a chart. */
+export interface Mark {
+  /** ms since the epoch. */
+  ms: number;
+  tone: Tone;
+  text: string;
+}
+
+/** Job starts, node deaths and alerts of a session: the same marks in all charts, asked for once. */
+export function useMarks(session: string): Mark[] {
+  const { t } = useTranslation();
+  const events = useQuery({
+    queryKey: ['marks', 'events', session],
+    queryFn: ({ signal }) => get<EventsPage>('/events', { session, kind: 'job,node', limit: 500 }, signal),
+    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  }).data;
+  const alerts = useQuery({
+    queryKey: ['alerts', 'marks', session],
+    queryFn: ({ signal }) => get<{ items: AlertEvent[] }>('/alerts/history', { session, limit: 200 }, signal),
+    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  }).data;
+  return useMemo(() => {
+    const marks: Mark[] = [];
+    for (const { event, severity, time_ns, title } of events?.items ?? []) {
+      const name = title ?? '';
+      if (event === 'JOB_STARTED')
+        marks.push({
+          ms: time_ns / 1e6,
+          tone: 'busy',
+          text: t('charts.mark.job', { name: programName(name) || name }),
+        });
+      // A node that went as it should, or with its session, explains nothing.
+      if (event === 'NODE_DEAD' && severity === 'ERROR')
+        marks.push({ ms: time_ns / 1e6, tone: 'bad', text: t('charts.mark.node', { name }) });
+    }
+    for (const { after, time_ns, rule } of alerts?.items ?? [])
+      if (after === 'firing')
+        marks.push({ ms: time_ns / 1e6, tone: 'waiting', text: t('charts.mark.alert', { name: rule }) });
+    return marks.sort((a, b) => a.ms - b.ms);
+  }, [events, alerts, t]);
+}
+
+export interface PlacedMark {
+  /** Pixels from the left of the plot. */
+  x: number;
+  marks: Mark[];
+}
+
+/** Those within a range, in a plot of a width; what would lie on top of each other is one. */
+export function placed(marks: readonly Mark[], from: number, to: number, width: number): PlacedMark[] {
+  const found: PlacedMark[] = [];
+  for (const mark of marks) {
+    if (mark.ms < from || mark.ms > to) continue;
+    const x = ((mark.ms - from) / Math.max(1, to - from)) * width;
+    const before = found[found.length - 1];
+    if (before !== undefined && x - before.x < APART) before.marks.push(mark);
+    else found.push({ x, marks: [mark] });
+  }
+  return found;
+}
+
+/** As wide as the handle of a mark, pixels. */
+const APART = 9;

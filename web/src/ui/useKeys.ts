@@ -1,0 +1,20 @@
+import { type RefObject, useEffect, useRef } from 'react';
+import { addKeys, type Binding } from '../base/keys';
+
+/**
+ * Acts on keys while the component is on screen, and lists them under `title` in the help. `within`: only while
+ * the focus is in there.
+ */
+export function useKeys(title: string, bindings: Binding[], within?: RefObject<HTMLElement | null>): void {
+  const group = useRef({ title, bindings });
+  group.current = {
+    title,
+    bindings: within
+      ? bindings.map((binding) => ({
+          ...binding,
+          run: (event) => within.current?.contains(event.target as Node) === true && binding.run(event),
+        }))
+      : bindings,
+  };
+  useEffect(() => addKeys(group), []);
+}

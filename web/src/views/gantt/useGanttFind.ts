@@ -1,0 +1,37 @@
+import { useMemo, useState } from 'react';
+import { nameMatcher } from './gantt';
+import type { Gantt } from './ganttData';
+import { keyOf } from './ganttLanes';
+
+/** What was searched for among the bars that are here, by time. */
+export interface GanttFind {
+  matches: ((name: string) => boolean) | null;
+  hits: number;
+  /** Which of the hits is shown, from 0, or -1; its bar; and how often one went to another. */
+  at: number;
+  bar: number;
+  turn: number;
+  next: (back: boolean) => void;
+}
+
+export function useGanttFind(data: Gantt | undefined, text: string): GanttFind {
+  const matches = useMemo(() => nameMatcher(text), [text]);
+  const [current, setCurrent] = useState<{ text: string; key: string; turn: number } | null>(null);
+  const hits = useMemo(() => {
+    if (data === undefined || matches === null) return [];
+    const { bars, names } = data;
+    const found = new Set(names.flatMap((name, at) => (matches(name) ? [at] : [])));
+    return bars.name
+      .flatMap((name, bar) => (found.has(name) ? [bar] : []))
+      .sort((a, b) => (bars.begin[a] as number) - (bars.begin[b] as number));
+  }, [data, matches]);
+  const keyAt = (bar: number) => keyOf(data?.bars.task_id[bar] ?? '', data?.bars.attempt[bar] ?? 0);
+  const at = current?.text === text ? hits.findIndex((bar) => keyAt(bar) === current.key) : -1;
+  const next = (back: boolean) => {
+    if (hits.length === 0) return;
+    const from = at < 0 && back ? 0 : at;
+    const to = (from + (back ? -1 : 1) + hits.length) % hits.length;
+    setCurrent({ text, key: keyAt(hits[to] as number), turn: (current?.turn ?? 0) + 1 });
+  };
+  return { matches, hits: hits.length, at, bar: hits[at] ?? -1, turn: current?.turn ?? 0, next };
+}

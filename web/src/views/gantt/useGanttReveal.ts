@@ -1,0 +1,35 @@
+import { useEffect, useRef } from 'react';
+import type { Span } from '../shared/span';
+import { panned, ROW } from './gantt';
+import type { GanttFind } from './useGanttFind';
+import type { GanttFolding } from './useGanttFolding';
+import type { GanttModel } from './useGanttModel';
+
+/** Brings what was found into sight, once for each step of the search. */
+export function useGanttReveal(chart: {
+  find: GanttFind;
+  model: GanttModel;
+  shift: number;
+  window: Span;
+  /** The height of the part that scrolls, px. */
+  seen: number;
+  folding: GanttFolding;
+  onScrollTo: (scroll: number) => void;
+  onMove: (window: Span | null) => void;
+}): void {
+  const { find, model, shift, window: view, seen, folding, onScrollTo, onMove } = chart;
+  const { data, layout } = model;
+  const done = useRef(find.turn);
+  useEffect(() => {
+    if (done.current === find.turn || !data || find.bar < 0) return;
+    const row = layout.byLane.get((data.bars.lane[find.bar] as number) + data.lanes_from);
+    if (row === undefined) return;
+    // Its own lane comes with the next layout.
+    if (row.kind === 'quiet') return folding.unfold(row.key);
+    done.current = find.turn;
+    const line = row.folded ? 0 : (data.bars.row[find.bar] as number) * ROW;
+    if (!row.pinned) onScrollTo(row.top + line - seen / 2);
+    const middle = ((data.bars.begin[find.bar] as number) + (data.bars.end[find.bar] as number)) / 2 + shift;
+    if (middle < view.begin || middle > view.end) onMove(panned(view, middle - (view.begin + view.end) / 2));
+  }, [find, data, layout, shift, view, seen, folding, onScrollTo, onMove]);
+}
