@@ -1,4 +1,4 @@
-"""Write web/src/pages/sql/reference.json: the tables, columns and examples of docs/reference/sql.md, with types.
+"""Write web/src/pages/sql/reference.json: tables, columns and examples of docs/reference/sql.md, with types.
 
 python tools/sql_reference.py
 """
