@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import re
 import shutil
 import threading
 import zipfile
@@ -81,7 +82,7 @@ def test_what_is_saved_opens_elsewhere(
         assert {"executing", "storing", "ray.get", "waiting_node", "Counter.__init__"} <= names
 
     path = save(page, "parquet", tmp_path)
-    assert path.name == f"{session}.parquet.zip"
+    assert re.fullmatch(r"workload\.py_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.parquet\.zip", path.name)
     assert "tasks.parquet" in zipfile.ZipFile(path).namelist()
 
     address, folder = speedscope

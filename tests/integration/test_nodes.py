@@ -99,19 +99,19 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
 
         wait_until(stored, "what the actor put into the object store", 30)
 
-        # The one that spins is told, runs what it runs, and takes a good part of a core.
+        # The one that spins is told and runs what it runs. Ray's workers are nice: others may take most of the cores.
         def spinning() -> Any:
             for one in cluster.get("/api/nodes")["items"]:
                 for told in cluster.get(f"/api/nodes/{one['node_id']}")["workers"]:
                     runs = [attempt["name"] for attempt in told["attempts"]]
-                    if runs == ["spin"] and (told["cpu_percent"] or 0) > 10:
+                    if runs == ["spin"] and (told["cpu_percent"] or 0) > 1:
                         return told
             return None
 
         spins = wait_until(spinning, "the worker that spins")
-        listed = cluster.get("/api/workers", sort="-cpu_percent", at_least="cpu_percent:10")["items"]
+        listed = cluster.get("/api/workers", sort="-cpu_percent", at_least="cpu_percent:1")["items"]
         assert spins["id"] in [one["worker_id"] for one in listed]
-        assert all(one["cpu_percent"] >= 10 for one in listed)
+        assert all(one["cpu_percent"] >= 1 for one in listed)
 
         def drawn() -> bool:
             cells = cluster.get("/api/nodes/cells")

@@ -200,9 +200,9 @@ def test_charts_are_listed(told: Running) -> None:
     assert node["variables"] == [
         {"name": "node_id", "label": "node_id", "metric": "ray_node_cpu_utilization"}
     ]
-    assert node["charts"][0]["queries"] == [
-        {"expr": 'ray_node_cpu_utilization{node_id="$node_id"}', "legend": "{{node_ip}}"}
-    ]
+    assert {"expr": 'sum(ray_resources{Name="CPU",node_id="$node_id"})', "legend": "total"} in node["charts"][
+        0
+    ]["queries"]
 
 
 BOARD = {"title": "Mine", "charts": [{"title": "Load", "expr": "sum(load)", "unit": "count", "width": 2}]}

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.conftest import wait_for
 from tests.story import SESSION, Story
 from typer.testing import CliRunner
 
@@ -120,7 +121,8 @@ def test_a_session_is_deleted_with_its_files_once_it_is_over(fresh: Running) -> 
     assert fresh.error(act(fresh, "DELETE"), 404)
     record(fresh, "python one.py")  # what comes later begins anew
     assert row(fresh)["attempts"] == 1
-    assert act(fresh, "DELETE", params={"force": True}).status_code == 200
+    # What reads it meanwhile is waited for.
+    wait_for(lambda: act(fresh, "DELETE", params={"force": True}).status_code == 200, "it to be deleted")
 
 
 def test_a_session_that_is_read_is_not_deleted(fresh: Running) -> None:

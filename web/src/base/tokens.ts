@@ -32,6 +32,9 @@ export const toneColors = {
   quiet: { light: '#868e99', dark: '#8b939e' },
 } satisfies Record<string, Shades>;
 
+/** The tone of what waits, dark enough for words. */
+const waitingText: Shades = { light: '#8a5a00', dark: '#e3a93b' };
+
 export type Tone = keyof typeof toneColors;
 
 /** What became of the tasks of a failure. */
@@ -106,6 +109,7 @@ export function cssVariables(scheme: 'light' | 'dark'): Record<string, string> {
   for (const [name, shades] of Object.entries(surfaceColors))
     variables[`--rs-${kebab(name)}`] = shades[scheme];
   for (const [name, shades] of Object.entries(toneColors)) variables[`--rs-tone-${name}`] = shades[scheme];
+  variables['--rs-tone-waiting-text'] = waitingText[scheme];
   for (const [at, shades] of seriesColors.entries()) variables[`--rs-series-${at}`] = shades[scheme];
   for (const [name, shades] of Object.entries(stateColors)) variables[`--rs-state-${name}`] = shades[scheme];
   return variables;

@@ -10,7 +10,12 @@ export function StackedBar({ states, height = 6 }: { states: Record<string, numb
   const all = parts.reduce((sum, [, number]) => sum + number, 0);
   const title = parts.map(([state, number]) => `${name(state)}: ${count(number)}`).join('\n');
   return (
-    <div className={css.stack} style={{ height }} title={title} role="img" aria-label={title}>
+    <div
+      className={css.stack}
+      style={{ height }}
+      title={title || undefined}
+      {...(title === '' ? { 'aria-hidden': true } : { role: 'img', 'aria-label': title })}
+    >
       {all > 0 &&
         parts.map(([state, number]) => (
           <span key={state} style={{ flexGrow: number / all, background: stateColor(state) }} />

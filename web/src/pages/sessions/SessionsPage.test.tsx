@@ -1,5 +1,6 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
+import { keepOperatorToken } from '../../api/client';
 import type { Session } from '../../api/types';
 import { click, failure, render, type } from '../../testing/render';
 import { SessionsPage } from './SessionsPage';
@@ -51,6 +52,7 @@ it('calls a session by its script, start, duration and host, and says when there
 });
 
 it('sends what the operator changed of a name and note, and nothing else', async () => {
+  keepOperatorToken('known to this tab');
   const path = `/sessions/${SESSION.session}`;
   const { requests } = await render(<SessionsPage />, {
     ...AT,
@@ -68,6 +70,7 @@ it('sends what the operator changed of a name and note, and nothing else', async
 });
 
 it('names the session before it is deleted, and says why the server refuses', async () => {
+  keepOperatorToken('known to this tab');
   const path = `/sessions/${SESSION.session}`;
   const refusal = failure(409, { code: 'session_live', message: 'Live.', remedy: 'Stop it.' });
   await render(<SessionsPage />, { ...AT, answers: { ...page(SESSION), [path]: () => refusal } });

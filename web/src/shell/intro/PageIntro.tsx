@@ -21,8 +21,10 @@ export function PageIntro({ view }: { view: View }) {
   return (
     <div className={css.intro} role="note" data-testid="page-intro">
       <IconInfoCircle size={16} aria-hidden className={css.icon} />
-      <span className={css.text}>
-        {t(`intro.${view}`)}{' '}
+      <span className={css.text} title={t(`intro.${view}`)}>
+        {t(`intro.${view}`)}
+      </span>
+      <span className={css.more}>
         <Anchor href={docsOf(view)} target="_blank" rel="noreferrer" size="sm" underline="always">
           {t('intro.more')}
         </Anchor>

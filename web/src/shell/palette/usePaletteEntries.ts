@@ -3,6 +3,7 @@ import { useFind } from '../../api/find';
 import { useSessions, useSummary } from '../../api/queries';
 import { count, shortId } from '../../base/format';
 import { type SessionUrl, toView, type Url, VIEWS, withSettings } from '../../base/url';
+import { useSessionTexts } from '../../ui/session';
 import { type Entry, type EntryGroup, hitGroup } from './entries';
 import { recentEntries } from './recent';
 
@@ -16,6 +17,7 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
   const wanted = text.trim().toLowerCase();
   const found = useFind(session, text);
   const sessions = useSessions();
+  const texts = useSessionTexts();
   const groups: EntryGroup[] = [];
   const failures = useFailureEntries(url);
 
@@ -41,13 +43,16 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
       );
     if (wanted !== '') groups.push({ title: t('nav.logs'), entries: [logLines(url, text.trim())] });
   }
-  const others = (sessions.data?.items ?? []).filter((one) => one.session !== session && has(one.session));
+  const others = (sessions.data?.items ?? []).filter(
+    (one) => one.session !== session && [one.session, texts.name(one), ...one.tags].some(has),
+  );
   if (wanted !== '' || session === undefined)
     groups.push({
       title: t('sessions.title'),
       entries: others.slice(0, MAX_SESSIONS).map((one) => ({
         key: `session ${one.session}`,
-        name: one.session,
+        name: texts.name(one),
+        detail: texts.place(one),
         state: one.state,
         to: { page: 'session', session: one.session, view: 'overview', filters: {}, lang: url.lang },
       })),
