@@ -18,8 +18,10 @@ def test_a_job_tells_how_far_each_function_is(recorded: Recorded, page: Page) ->
     session = recorded.session
     page.goto(f"{recorded.url}/s/{session}/jobs")
     page.get_by_test_id("jobs-row").first.click()
-    drawer = page.get_by_test_id("item-drawer")
-    rows = drawer.get_by_test_id("job-function")
+    expect(page).to_have_url(re.compile("/jobs/01000000$"))
+    expect(page.get_by_test_id("job-timeline")).to_be_visible()
+    expect(page.get_by_test_id("panel-failures")).to_contain_text("broken")
+    rows = page.get_by_test_id("job-function")
     asked = httpx.get(
         f"{recorded.url}/api/jobs/01000000/progress", params={"session": session}, timeout=30
     ).json()
@@ -32,7 +34,7 @@ def test_a_job_tells_how_far_each_function_is(recorded: Recorded, page: Page) ->
     failed.get_by_role("link").click()
     expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", "6")
     page.go_back()
-    drawer.get_by_test_id("job-to-gantt").click()
+    page.get_by_test_id("job-to-gantt").click()
     expect(page).to_have_url(re.compile(r"/gantt\?job_id=01000000"))
 
 

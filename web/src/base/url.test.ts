@@ -41,6 +41,7 @@ describe('a link carries all of the state', () => {
     ['the sessions', { page: 'sessions' }],
     ['a bare session', { page: 'session', session: 's', view: 'tasks', filters: {} }],
     ['everything at once', full],
+    ['the page of a job', { ...full, view: 'jobs', item: 'my job/ü?' }],
     ['a hostile name', { ...full, session: '../<b>%2F?x=1#y/ü 中文' }],
   ])('%s', (_, url) => expect(roundTrip(url)).toEqual(url));
 });
@@ -48,6 +49,8 @@ describe('a link carries all of the state', () => {
 it('takes links that somebody bent', () => {
   expect(parseUrl('/s/50%', '').page).toBe('session');
   expect(parseUrl('/s/x/nonsense', '').page).toBe('unknown');
+  expect(parseUrl('/s/x/actors/ab', '').page).toBe('unknown');
+  expect(parseUrl('/s/x/jobs/ab/cd', '').page).toBe('unknown');
   expect(parseUrl('/elsewhere', '').page).toBe('unknown');
   expect(parseUrl('/s/x', '?attempt=-1&state=&unheard=1')).toMatchObject({ attempt: undefined, filters: {} });
 });

@@ -132,7 +132,7 @@ export interface SessionUrl {
   /** The task that the drawer shows, and which of its attempts (the last one if absent). */
   task?: string;
   attempt?: number;
-  /** The actor, node, ... that the drawer shows. */
+  /** The actor, node, ... that the drawer shows; the job that has the page. */
   item?: string;
   /** Whether the drawer takes the whole width. */
   wide?: boolean;
@@ -160,9 +160,9 @@ export function parseUrl(pathname: string, search: string): Url {
   const query = new URLSearchParams(search);
   const lang = query.get('lang') ?? undefined;
   if (parts.length === 0) return { page: 'sessions', lang };
-  const [head, session, view = 'tasks'] = parts;
-  if (head !== 's' || session === undefined || parts.length > 3 || !isView(view))
-    return { page: 'unknown', lang };
+  const [head, session, view = 'tasks', item] = parts;
+  const isKnown = item === undefined ? parts.length <= 3 : view === 'jobs' && parts.length === 4;
+  if (head !== 's' || session === undefined || !isKnown || !isView(view)) return { page: 'unknown', lang };
   const filters: Filters = {};
   for (const name of FILTERS) {
     const value = query.get(name);
@@ -182,7 +182,7 @@ export function parseUrl(pathname: string, search: string): Url {
     sort: query.get('sort') || undefined,
     task: query.get('task') || undefined,
     attempt: attempt !== null && /^\d+$/.test(attempt) ? Number(attempt) : undefined,
-    item: query.get('item') || undefined,
+    item: item === undefined ? query.get('item') || undefined : decode(item),
     wide: query.get('wide') === '1' || undefined,
     ...(Object.keys(settings).length > 0 && { settings }),
     lang,
@@ -205,7 +205,9 @@ export function formatUrl(url: Url): string {
     if (url.sort) query.set('sort', url.sort);
     if (url.task) query.set('task', url.task);
     if (url.attempt !== undefined) query.set('attempt', String(url.attempt));
-    if (url.item) query.set('item', url.item);
+    // A job has a page of its own, the others a panel beside their list.
+    if (url.item && url.view === 'jobs') path += `/${encodeURIComponent(url.item)}`;
+    else if (url.item) query.set('item', url.item);
     if (url.wide) query.set('wide', '1');
     for (const name of SETTINGS) {
       const value = url.settings?.[name];
@@ -286,8 +288,9 @@ export function slowestOf(
   return { ...toView(url, 'tasks', filters), sort: '-duration_ns' };
 }
 
-/** One actor, worker, ... in its list, found by its id however long the list is. */
+/** The page of a job; another thing in its list, found by its id however long the list is. */
 export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
+  if (view === 'jobs') return { ...toView(url, view), item: id };
   return { ...toView(url, view, { q: id }), item: id };
 }
 

@@ -9,7 +9,15 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
   const name = label ?? t('common.copy');
   return (
     <Tooltip label={copied ? t('common.copied') : name}>
-      <ActionIcon size={24} aria-label={name} onClick={() => copy(text)}>
+      <ActionIcon
+        size={24}
+        aria-label={name}
+        onClick={(event) => {
+          // Inside of a row that something opens.
+          event.stopPropagation();
+          copy(text);
+        }}
+      >
         {copied ? <IconCheck size={15} /> : <IconCopy size={15} />}
       </ActionIcon>
     </Tooltip>

@@ -6,6 +6,7 @@ import { useSessionInterval } from '../../api/queries';
 import type { Item, Ns } from '../../api/types';
 import { headline } from '../../base/format';
 import { Section } from '../../ui/Drawer';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
@@ -16,7 +17,7 @@ import { WhyPending } from '../../ui/WhyPending';
 import css from './EntityDetails.module.css';
 import { EntityView } from './EntityView';
 import shared from './entities.module.css';
-import { ProgressSection } from './ProgressSection';
+import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
 
 interface StateChange {
   time_ns: Ns;
@@ -74,6 +75,25 @@ const WAITING = new Set([
   'RESCHEDULING',
 ]);
 
+function ActorProgress({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const { data, error } = useEntityProgress('actors', id);
+  if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
+  return (
+    <Section
+      title={t('jobs.progress')}
+      testId="job-progress"
+      right={
+        <span className={`${words.num} ${words.dim}`}>
+          <ProgressCount progress={data} />
+        </span>
+      }
+    >
+      <ProgressTable progress={data} id={id} filter="actor_id" />
+    </Section>
+  );
+}
+
 export function ActorDetail({ actor }: { actor: Item }) {
   const id = String(actor.actor_id);
   return (
@@ -81,7 +101,7 @@ export function ActorDetail({ actor }: { actor: Item }) {
       {(WAITING.has(String(actor.state)) || actor.worker_id === null) && (
         <WhyPending is={(one) => one.id === id} />
       )}
-      <ProgressSection of="actors" id={id} filter="actor_id" />
+      <ActorProgress id={id} />
       <History path="/actors" id={id} />
     </>
   );

@@ -1,6 +1,6 @@
 import { Group } from '@mantine/core';
 import { IconMoodEmpty } from '@tabler/icons-react';
-import { useCallback, useEffect, useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
 import type { Item } from '../../api/types';
@@ -63,15 +63,7 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const choice = useColumnChoice(view, columns);
 
   const item = useOpenItem(keyOf);
-  // A job that was submitted has a link before its driver gives it a job id.
-  const isShown = (item: Item) => keyOf(item) === url.item || item.submission_id === url.item;
-  const shown = url.item === undefined ? undefined : list.rows.find(isShown);
-  // An open item keeps rows where they are, but for the one that is to be opened.
-  const { showNew } = list;
-  const isAwaited = url.item !== undefined && shown === undefined && list.newRows > 0;
-  useEffect(() => {
-    if (isAwaited) showNew();
-  }, [isAwaited, showNew]);
+  const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
   return (
     <>
       <div className={layout.bar}>

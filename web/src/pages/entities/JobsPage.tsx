@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { States } from '../../api/jobs';
 import type { Item } from '../../api/types';
-import { count, nanosBetween } from '../../base/format';
+import { count } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
@@ -10,14 +10,20 @@ import { Duration } from '../../ui/Duration';
 import { StackedBar } from '../../ui/StackedBar';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
 import { EntityView } from './EntityView';
-import { JobDetail } from './JobDetail';
+import { JobPage } from './JobPage';
 import css from './JobsPage.module.css';
+import { jobDuration } from './jobDuration';
 import { SubmitJob } from './SubmitJob';
 
-const HIDDEN: ReadonlySet<string> = new Set(['tasks']);
-
+/** The list of jobs, or the page of one. */
 export default function JobsPage() {
+  const [{ item }] = useSessionUrl();
+  return item === undefined ? <JobList /> : <JobPage key={item} id={item} />;
+}
+
+function JobList() {
   const { t } = useTranslation();
   const columns = useMemo<Record<string, Column<Item>>>(
     () => ({
@@ -40,11 +46,7 @@ export default function JobsPage() {
         header: t('time.duration'),
         width: 92,
         align: 'right',
-        cell: (job) => (
-          <Duration
-            ns={nanosBetween(job.start_ns as number | null, (job.end_ns as number | null) ?? nowNs(job))}
-          />
-        ),
+        cell: (job) => <Duration ns={jobDuration(job)} />,
       },
     }),
     [t],
@@ -55,17 +57,9 @@ export default function JobsPage() {
       extras={{
         columns,
         toolbar: <SubmitJob />,
-        detail: (job) => <JobDetail job={job} />,
-        hide: HIDDEN,
       }}
     />
   );
-}
-
-const ENDED = new Set(['SUCCEEDED', 'FAILED', 'STOPPED', 'FINISHED', 'CUT_OFF', 'DEAD']);
-
-function nowNs(job: Item): number | null {
-  return ENDED.has(String(job.state)) ? null : Date.now() * 1e6;
 }
 
 function ProgressCell({ states }: { states: States }) {

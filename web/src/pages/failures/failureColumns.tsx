@@ -1,14 +1,18 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
-import type { FailureGroup } from '../../api/types';
+import { useTranslation } from 'react-i18next';
+import type { FailedAttempt, FailureGroup } from '../../api/types';
 import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
+import { CopyButton } from '../../ui/CopyButton';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Dot } from '../../ui/Dot';
+import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
 
@@ -44,7 +48,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
             {t('failures.more', { shown: count(row.of.latest.length), n: count(row.of.attempts) })}
           </span>
         ) : (
-          <Line text={row.message} title={isGroup(row) ? row.example : row.message} mono />
+          <Message row={row} />
         ),
     },
     {
@@ -71,9 +75,9 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       id: 'line',
       header: t('failures.line'),
       hint: t('failures.lineHint'),
-      width: 120,
+      width: 150,
       cell: ofGroup(({ file, line, path }) => (
-        <Line text={file && `${file}:${line}`} title={path && `${path}:${line}`} mono />
+        <SourceLine text={file && `${file}:${line}`} path={path && `${path}:${line}`} />
       )),
     },
     {
@@ -109,6 +113,37 @@ const tasks = (group: FailureGroup) => ({
   retrying: count(group.retrying),
   recovered: count(group.recovered),
 });
+
+/** What was raised. Of a group it leads to the newest attempt: its traceback and the lines that it logged. */
+function Message({ row }: { row: FailureGroup | FailedAttempt }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  if (!isGroup(row)) return <Line text={row.message} title={row.message} mono />;
+  const [newest] = row.latest;
+  if (newest === undefined || !row.message) return <Line text={row.message} title={row.example} mono />;
+  return (
+    <Link
+      to={{ ...url, task: newest.task_id, attempt: newest.attempt }}
+      className={`${words.link} ${words.ellipsis} ${words.mono}`}
+      title={`${t('failures.newest')}\n${row.example ?? ''}`}
+      testId="failure-newest"
+    >
+      {row.message}
+    </Link>
+  );
+}
+
+/** Where in the user's code it was raised; the whole path is there to be copied into an editor. */
+function SourceLine({ text, path }: { text: string | null; path: string | null }) {
+  const { t } = useTranslation();
+  if (!text) return <Dash />;
+  return (
+    <span className={css.source}>
+      <Line text={text} title={path} mono />
+      {path && <CopyButton text={path} label={t('failures.copyLine', { path })} />}
+    </span>
+  );
+}
 
 /** A click on it is one on its row. */
 function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boolean }) {

@@ -4,9 +4,9 @@ import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
+import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
+import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import { useSessionUrl } from '../../ui/useUrl';
-import { Panel, PanelBody, PanelText } from './Panel';
-import { MAX_LINES, PanelLine } from './PanelLine';
 import { useAlerts } from './useOverview';
 
 /** The alerts that fire or are about to. */

@@ -3,9 +3,9 @@ import { isMissing } from '../../api/client';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
+import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import { useSessionUrl } from '../../ui/useUrl';
-import { Panel, PanelBody, PanelText } from './Panel';
-import { MAX_LINES, PanelLine } from './PanelLine';
 import { useEvents } from './useOverview';
 
 /** The newest events of the cluster. */

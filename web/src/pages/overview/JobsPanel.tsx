@@ -9,13 +9,13 @@ import { type FlowView, toItem, toView, withSettings } from '../../base/url';
 import { Dot } from '../../ui/Dot';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { orderedStates, StackedBar } from '../../ui/StackedBar';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './JobsPanel.module.css';
-import { Panel, PanelBody, PanelText } from './Panel';
 import { useJobs, useProgress } from './useOverview';
 
 /** The jobs that run, each with how far it is and with the ways to what holds it up. */

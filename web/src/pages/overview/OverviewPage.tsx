@@ -8,12 +8,13 @@ import { type SessionUrl, toView, type Url, withSettings } from '../../base/url'
 import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { valueText } from '../../ui/charts/units';
 import { Link } from '../../ui/Link';
+import { FailuresPanel } from '../../ui/panels/FailuresPanel';
+import { WhyPanel } from '../../ui/panels/WhyPanel';
 import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertsPanel, isFiring } from './AlertsPanel';
 import { EventsPanel } from './EventsPanel';
-import { FailuresPanel } from './FailuresPanel';
 import { failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
 import css from './OverviewPage.module.css';
@@ -21,7 +22,6 @@ import { PendingPanel } from './PendingPanel';
 import { RunTimeline } from './RunTimeline';
 import { UseCharts } from './UseCharts';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
-import { WhyPanel } from './WhyPanel';
 
 /** What is said of failures is about so long before the newest on record. */
 const LATELY_NS = 300e9;

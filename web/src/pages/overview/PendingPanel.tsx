@@ -3,14 +3,14 @@ import { isMissing } from '../../api/client';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { count, shapeText } from '../../base/format';
 import { toItem, toView, type Url, withSettings } from '../../base/url';
+import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
+import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
+import shared from '../../ui/panels/panelText.module.css';
 import { ServerMessageLine } from '../../ui/ServerMessageLine';
 import words from '../../ui/theme/words.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { oneLine } from '../../ui/Value';
-import shared from './overview.module.css';
-import { Panel, PanelBody, PanelText } from './Panel';
-import { MAX_LINES, PanelLine } from './PanelLine';
 
 /** What waits for a place and why, and what the autoscaler does about it. */
 export function PendingPanel({ live }: { live: boolean }) {

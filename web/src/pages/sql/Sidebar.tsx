@@ -97,7 +97,6 @@ function TableEntry({ table, onInsert }: { table: Table; onInsert: (text: string
               <UnstyledButton
                 className={css.column}
                 title={column.about}
-                aria-label={t('sql.insert', { name: column.name })}
                 onClick={() => onInsert(column.name)}
                 data-testid="sql-column"
               >

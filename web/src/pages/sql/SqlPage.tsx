@@ -1,4 +1,4 @@
-import { Alert, Loader } from '@mantine/core';
+import { Alert, Loader, Text } from '@mantine/core';
 import { IconAlertTriangle, IconDatabaseSearch } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -117,9 +117,9 @@ function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
     >
       <pre className={words.pre}>{message}</pre>
       {remedy && (
-        <p className={words.line}>
+        <Text size="sm" mt={6}>
           <b>{t('common.remedy')}:</b> {remedy}
-        </p>
+        </Text>
       )}
     </Alert>
   );

@@ -7,9 +7,9 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { numberOf, type Result, type Row, textOf, timeOf, type Value } from './result';
 
-/** px of a character, and what a column is at least and at most. */
+/** px of a character, of the room around it, and what a column is at least and at most. */
 const CHARACTER = 8;
-const [NARROW, WIDE] = [80, 420];
+const [PADDING, NARROW, WIDE] = [34, 80, 420];
 /** Rows that say how wide a column is. */
 const LOOKED_AT = 50;
 
@@ -23,8 +23,8 @@ export function resultColumns({ columns, rows }: Result): Column<Row>[] {
       id: `${at}`,
       header: name,
       hint: type,
-      width: Math.min(Math.max(longest * CHARACTER + 16, NARROW), WIDE),
-      grow: at === columns.length - 1 || longest * CHARACTER > WIDE,
+      width: Math.min(Math.max(longest * CHARACTER + PADDING, NARROW), WIDE),
+      grow: !isNumber && (at === columns.length - 1 || longest * CHARACTER > WIDE),
       align: isNumber ? 'right' : undefined,
       cell: (row) => <Cell name={name} type={type} value={row.values[at] ?? null} />,
     };
@@ -47,7 +47,7 @@ function Cell({ name, type, value }: { name: string; type: string; value: Value 
     return (
       <Link
         to={{ ...url, task: value, attempt: undefined }}
-        className={`${words.link} ${words.mono}`}
+        className={`${words.link} ${words.mono} ${words.num}`}
         title={value}
       >
         {text}
@@ -55,7 +55,11 @@ function Cell({ name, type, value }: { name: string; type: string; value: Value 
     );
   if (list !== undefined && typeof value === 'string' && value !== '')
     return (
-      <Link to={toItem(url, list, value)} className={`${words.link} ${words.mono}`} title={value}>
+      <Link
+        to={toItem(url, list, value)}
+        className={`${words.link} ${words.mono} ${words.num}`}
+        title={value}
+      >
         {text}
       </Link>
     );

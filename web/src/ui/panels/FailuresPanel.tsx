@@ -3,21 +3,23 @@ import { useFailures } from '../../api/queries';
 import type { FailureGroup } from '../../api/types';
 import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
-import { type SessionUrl, toView } from '../../base/url';
-import { useSessionUrl } from '../../ui/useUrl';
+import { type Filters, type SessionUrl, toView } from '../../base/url';
+import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { MAX_LINES, PanelLine } from './PanelLine';
 
+const ALL: Filters = {};
+
 /** What failed, by error, final failures first; each a way to its newest traceback. */
-export function FailuresPanel() {
+export function FailuresPanel({ filters = ALL }: { filters?: Filters }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const failures = useFailures(url.session, {});
+  const failures = useFailures(url.session, filters);
   return (
     <Panel
       title={t('overview.failures')}
       note={failures.data && count(failures.data.total)}
-      to={toView(url, 'failures')}
+      to={toView(url, 'failures', filters)}
       testId="panel-failures"
       wide
     >
@@ -38,7 +40,7 @@ export function FailuresPanel() {
                   ])}
                   tone={outcomeTones[group.outcome]}
                   ns={group.last_ns}
-                  to={latestOf(group, url)}
+                  to={latestOf(group, url, filters)}
                   name={group.func_name ?? '?'}
                   times={group.attempts}
                   text={`${t(`failures.outcomes.${group.outcome}`)} · ${group.message ?? group.error_type ?? ''}`}
@@ -52,9 +54,9 @@ export function FailuresPanel() {
   );
 }
 
-function latestOf({ latest, func_name }: FailureGroup, url: SessionUrl): SessionUrl {
+function latestOf({ latest, func_name }: FailureGroup, url: SessionUrl, filters: Filters): SessionUrl {
   const [newest] = latest;
   return newest === undefined
-    ? toView(url, 'failures', func_name ? { func_name } : {})
+    ? toView(url, 'failures', { ...filters, ...(func_name && { func_name }) })
     : { ...url, task: newest.task_id, attempt: newest.attempt };
 }

@@ -1,26 +1,26 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
+import { useChoices } from '../../api/queries';
 import { duration, percent, programName } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
-import { slowestOf, toView, withSettings } from '../../base/url';
-import { type Cause, pathCauses, usePathPhase } from '../../ui/criticalPath';
-import { Link } from '../../ui/Link';
-import { useSessionUrl } from '../../ui/useUrl';
+import { slowestOf, toView, withFilter, withSettings } from '../../base/url';
+import { type Cause, pathCauses, usePathPhase } from '../criticalPath';
+import { Link } from '../Link';
+import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody } from './Panel';
-import { useJobs } from './useOverview';
 import css from './WhyPanel.module.css';
 
 /** Causes that have a bar. */
 const BARS = 5;
 
-/** What decided how long the job took: the largest causes on its critical path, each a way to it. */
-export function WhyPanel() {
+/** What decided how long a job (or the one with the most attempts) took: its critical path by cause, each a way to it. */
+export function WhyPanel({ job: of }: { job?: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const path = useCriticalPath(url.session, undefined, true);
-  const jobs = useJobs(url.session, false).data?.items ?? [];
+  const path = useCriticalPath(url.session, of, true);
+  const jobs = useChoices(url.session, '/jobs').data?.items ?? [];
   const job = jobs.find(({ job_id }) => job_id === path.data?.job_id);
   const name = typeof job?.entrypoint === 'string' ? programName(job.entrypoint) : '';
   return (
@@ -80,7 +80,7 @@ function Part({ cause, whole, job }: { cause: Cause; whole: number; job: string 
   const ran = phase === 'executing';
   const to =
     ran && !isDriver && name
-      ? slowestOf(url, { func_name: name, type: null })
+      ? withFilter(slowestOf(url, { func_name: name, type: null }), 'job_id', job ?? undefined)
       : withSettings(toView(url, 'gantt', job ? { job_id: job } : {}), { path: '1' });
   return (
     <Link to={to} className={css.part} testId="why-part">

@@ -2,10 +2,10 @@ import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import type { Url } from '../../base/url';
-import { Dot } from '../../ui/Dot';
-import { Link } from '../../ui/Link';
-import { Time } from '../../ui/Time';
-import words from '../../ui/theme/words.module.css';
+import { Dot } from '../Dot';
+import { Link } from '../Link';
+import { Time } from '../Time';
+import words from '../theme/words.module.css';
 import css from './PanelLine.module.css';
 
 /** A panel of the overview lists so many. */

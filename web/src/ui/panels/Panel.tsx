@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Url } from '../../base/url';
-import { Dot } from '../../ui/Dot';
-import { ErrorPanel } from '../../ui/ErrorPanel';
-import { Link } from '../../ui/Link';
-import words from '../../ui/theme/words.module.css';
-import shared from './overview.module.css';
+import { Dot } from '../Dot';
+import { ErrorPanel } from '../ErrorPanel';
+import { Link } from '../Link';
+import words from '../theme/words.module.css';
 import css from './Panel.module.css';
+import shared from './panelText.module.css';
 
 /** A part of the overview: what is newest of something, and the way to all of it. */
 export function Panel(props: {

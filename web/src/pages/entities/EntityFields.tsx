@@ -1,0 +1,36 @@
+import type { Item } from '../../api/types';
+import type { EntityView as EntityViewName } from '../../base/url';
+import { Field, Fields } from '../../ui/Drawer';
+import { LaneName } from '../../ui/Lane';
+import { isEmpty } from '../../ui/Value';
+import { KINDS, PARTS } from './entityKinds';
+import { FieldValue } from './FieldValue';
+import { useFieldName } from './useFieldName';
+
+/** Every field that one of them has; those that matter first also if they are empty. */
+export function EntityFields(props: {
+  view: EntityViewName;
+  item: Item;
+  /** Fields that are shown elsewhere. */
+  hide?: ReadonlySet<string>;
+}) {
+  const { view, item, hide } = props;
+  const kind = KINDS[view];
+  const fieldName = useFieldName();
+  return (
+    <Fields>
+      {[...kind.first, ...Object.keys(item).filter((field) => !kind.first.includes(field))]
+        .filter((field) => field in item && !PARTS.has(field) && !hide?.has(field))
+        .filter((field) => kind.first.includes(field) || !isEmpty(item[field]))
+        .map((field) => (
+          <Field key={field} name={fieldName(field)} hint={field}>
+            {field === 'lane' ? (
+              <LaneName lane={String(item.lane)} code={item.lane_code} reason={item.lane_reason} whole />
+            ) : (
+              <FieldValue name={field} value={item[field]} of={kind.id} />
+            )}
+          </Field>
+        ))}
+    </Fields>
+  );
+}

@@ -1,0 +1,181 @@
+import { Alert } from '@mantine/core';
+import { IconArrowLeft, IconBriefcaseOff } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { get, isMissing } from '../../api/client';
+import { useSessionInterval } from '../../api/queries';
+import type { Item } from '../../api/types';
+import { programName } from '../../base/format';
+import { FLOW_VIEWS, toView } from '../../base/url';
+import { ActivityTrack } from '../../ui/activity/ActivityTrack';
+import { useActivity } from '../../ui/activity/useActivity';
+import { CopyId } from '../../ui/CopyId';
+import { Duration } from '../../ui/Duration';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import { ItemState } from '../../ui/ItemState';
+import { Link } from '../../ui/Link';
+import { LogPanel } from '../../ui/logs/LogPanel';
+import { FailuresPanel } from '../../ui/panels/FailuresPanel';
+import { Panel, PanelBody } from '../../ui/panels/Panel';
+import { WhyPanel } from '../../ui/panels/WhyPanel';
+import { useSession } from '../../ui/session';
+import { Time } from '../../ui/Time';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { EntityFields } from './EntityFields';
+import { JobActs } from './JobActs';
+import css from './JobPage.module.css';
+import { jobDuration } from './jobDuration';
+import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
+
+/** All there is about one job; `id` is its job id or, before its driver runs, its submission id. */
+export function JobPage({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const interval = useSessionInterval(url.session);
+  const { data: job, error } = useQuery({
+    queryKey: ['item', '/jobs', url.session, id],
+    queryFn: ({ signal }) => get<Item>(`/jobs/${encodeURIComponent(id)}`, { session: url.session }, signal),
+    refetchInterval: interval,
+  });
+  // A submission has become the job of its driver.
+  const known = job === undefined ? undefined : String(job.alias_of ?? job.job_id);
+  useEffect(() => {
+    if (known !== undefined && known !== id)
+      change((before) => ({ ...before, item: known }), { replace: true });
+  }, [known, id, change]);
+  if (job === undefined)
+    return isMissing(error) ? (
+      <EmptyState icon={<IconBriefcaseOff size={26} />} title={t('jobs.none', { id })}>
+        {t('jobs.noneText')} <Link to={toView(url, 'jobs')}>{t('jobs.all')}</Link>
+      </EmptyState>
+    ) : error !== null ? (
+      <ErrorPanel error={error} />
+    ) : null;
+  return <Job job={job} />;
+}
+
+function Job({ job }: { job: Item }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const id = String(job.job_id);
+  // What was submitted and has no driver yet has a submission id: no task has that.
+  const hasDriver = /^[0-9a-f]{8}$/.test(id);
+  const filters = { job_id: id };
+  const activity = useActivity(url.session, filters).data;
+  return (
+    <div className={layout.scrollPage} data-testid="job-page">
+      <JobHead job={job} />
+      {hasDriver && <Ways id={id} />}
+      {job.message ? (
+        <Alert color={job.state === 'FAILED' ? 'red' : 'gray'} variant="light" mx={16} mb={12}>
+          <span className={words.lines}>{String(job.message)}</span>
+        </Alert>
+      ) : null}
+      {hasDriver && activity !== undefined && activity.begin_ns !== null && (
+        <section className={css.timeline} data-testid="job-timeline">
+          <ActivityTrack activity={activity} filters={filters} />
+        </section>
+      )}
+      <div className={css.panels}>
+        {hasDriver && <WhyPanel job={id} />}
+        {hasDriver && <FailuresPanel filters={filters} />}
+        {hasDriver && <JobFunctions id={id} />}
+        <Panel title={t('jobs.logs')} testId="job-logs" wide>
+          <LogPanel of={filters} />
+        </Panel>
+        <Environment job={job} />
+      </div>
+    </div>
+  );
+}
+
+function JobHead({ job }: { job: Item }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const entrypoint = typeof job.entrypoint === 'string' ? job.entrypoint : '';
+  return (
+    <header className={css.head}>
+      <Link
+        to={{ ...url, item: undefined, task: undefined, attempt: undefined }}
+        className={css.back}
+        label={t('jobs.all')}
+        title={t('jobs.all')}
+        testId="job-back"
+      >
+        <IconArrowLeft size={18} aria-hidden />
+      </Link>
+      <h2 className={css.name} title={entrypoint} data-testid="job-name">
+        {programName(entrypoint) || String(job.job_id)}
+      </h2>
+      <ItemState state={typeof job.state === 'string' ? job.state : null} />
+      <CopyId id={String(job.job_id)} />
+      <span className={words.dim}>
+        <Time ns={job.start_ns as number | null} />
+        {' · '}
+        <Duration ns={jobDuration(job)} />
+      </span>
+      <span className={css.acts}>
+        <JobActs job={job} />
+      </span>
+    </header>
+  );
+}
+
+/** The five views of a job and its lists. */
+function Ways({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const lists = ['tasks', 'failures', 'actors', 'placement-groups', 'events'] as const;
+  return (
+    <nav className={css.ways} aria-label={t('jobs.look')}>
+      {[...FLOW_VIEWS, ...lists].map((view) => (
+        <Link key={view} to={toView(url, view, { job_id: id })} testId={`job-to-${view}`}>
+          {t(`nav.${view}`)}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function JobFunctions({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const { data, error } = useEntityProgress('jobs', id);
+  return (
+    <Panel
+      title={t('jobs.functions')}
+      note={data && <ProgressCount progress={data} />}
+      testId="job-progress"
+      wide
+    >
+      <PanelBody data={data} error={error} isMissing={false} missing="">
+        {(progress) => <ProgressTable progress={progress} id={id} filter="job_id" />}
+      </PanelBody>
+    </Panel>
+  );
+}
+
+/** What the page shows above, and what is never of a job's own. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  'tasks',
+  'history',
+  'state',
+  'message',
+  'is_internal',
+  'alias_of',
+]);
+
+/** How it was started and where it ran. */
+function Environment({ job }: { job: Item }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const version = useSession(url.session)?.ray_version;
+  return (
+    <Panel title={t('jobs.environment')} testId="job-environment" wide>
+      <EntityFields view="jobs" item={{ ...job, ray_version: version }} hide={HIDDEN} />
+    </Panel>
+  );
+}
