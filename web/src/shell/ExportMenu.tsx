@@ -22,7 +22,9 @@ export function ExportMenu() {
             <Tooltip label={t('exporting.title')} position="right" hiddenFrom="md" disabled={opened}>
               <IconFileExport size={17} stroke={1.7} aria-hidden />
             </Tooltip>
-            <span className={`${shared.navText} ${words.ellipsis}`}>{t('exporting.title')}</span>
+            <span className={`${shared.navText} ${words.ellipsis} ${words.hiddenNarrow}`}>
+              {t('exporting.title')}
+            </span>
           </button>
         </Menu.Target>
         <Menu.Dropdown data-testid="export-formats">

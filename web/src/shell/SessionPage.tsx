@@ -167,7 +167,9 @@ function Nav() {
                       testId={`nav-${view}`}
                     >
                       <Icon size={17} stroke={1.7} aria-hidden />
-                      <span className={`${shared.navText} ${words.ellipsis}`}>{t(`nav.${view}`)}</span>
+                      <span className={`${shared.navText} ${words.ellipsis} ${words.hiddenNarrow}`}>
+                        {t(`nav.${view}`)}
+                      </span>
                       {number !== null && number !== undefined && (
                         <span
                           className={`${css.navNumber} ${words.num}`}

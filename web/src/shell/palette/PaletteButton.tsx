@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { keyName } from '../../base/keys';
 import { PageBoundary } from '../../ui/PageBoundary';
+import words from '../../ui/theme/words.module.css';
 import { useKeys } from '../../ui/useKeys';
 import css from './PaletteButton.module.css';
 
@@ -28,8 +29,8 @@ export function PaletteButton() {
         data-testid="palette-button"
       >
         <IconSearch size={15} aria-hidden />
-        <span className={css.text}>{t('palette.button')}</span>
-        <Kbd size="xs" className={css.text}>
+        <span className={`${css.text} ${words.hiddenNarrow}`}>{t('palette.button')}</span>
+        <Kbd size="xs" className={words.hiddenNarrow}>
           {keyName('mod+k')}
         </Kbd>
       </button>

@@ -6,7 +6,7 @@ export const theme = createTheme({
   fontFamilyMonospace: fonts.mono,
   colors: { dark: darkShades },
   primaryColor: 'blue',
-  primaryShade: { light: 8, dark: 5 },
+  primaryShade: { light: 8, dark: 8 },
   defaultRadius: 'sm',
   cursorType: 'pointer',
   fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
