@@ -93,7 +93,7 @@ format: $(SETUP) ## Format and mend what can be mended
 .PHONY: system
 system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font, Prometheus)
 	@wanted=""; bare=""; \
-	command -v chromium >/dev/null 2>&1 || wanted="$$wanted chromium fontconfig"; \
+	command -v chromium-headless-shell >/dev/null 2>&1 || wanted="$$wanted chromium-headless-shell fontconfig"; \
 	fc-list 2>/dev/null | grep -qi cjk || wanted="$$wanted fonts-noto-cjk fontconfig"; \
 	{ command -v prometheus && command -v promtool; } >/dev/null 2>&1 || bare="$$bare prometheus"; \
 	command -v prometheus-alertmanager >/dev/null 2>&1 || bare="$$bare prometheus-alertmanager"; \

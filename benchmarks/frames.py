@@ -112,7 +112,7 @@ def main() -> int:
             generate(folder, args.tasks)
         server = RayscopeServer(folder)
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium-headless-shell"))
             opened = []
             for view, drawn in _VIEWS.items():
                 page = browser.new_page(viewport={"width": 1440, "height": 900})

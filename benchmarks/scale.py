@@ -258,7 +258,7 @@ def pages(url: str, session: str, only: str) -> str:
 
     rows = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium-headless-shell"))
         for name, selector in PAGES.items():
             if only and only not in name:
                 continue

@@ -88,8 +88,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    executable = shutil.which("chromium")
-    assert executable, "chromium is missing: run `make system`"
+    # Half the CPU of the whole Chromium, which draws a window that nobody sees.
+    executable = shutil.which("chromium-headless-shell")
+    assert executable, "chromium-headless-shell is missing: run `make system`"
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=executable,
