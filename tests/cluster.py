@@ -29,6 +29,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+#: Workers run at the priority of all else: at Ray's nice 15 the tests beside leave them no CPU.
+EVEN_WORKERS = {"RAY_worker_niceness": "0"}
+
+
+def env_without_ray() -> dict[str, str]:
+    """This environment without what it says to Ray, Rayscope or Python."""
+    said = ("RAY", "PYTHON", "VIRTUAL")
+    return {key: value for key, value in os.environ.items() if not key.startswith(said)} | EVEN_WORKERS
+
+
 def wait_until(condition: Callable[[], Any], what: str, timeout_s: float = 90) -> Any:
     deadline = time.monotonic() + timeout_s
     while not (found := condition()):
@@ -107,8 +117,7 @@ class RayCluster:
     def start(self, *head: str) -> None:
         """Start the head node; ``head``: more arguments of ``ray start``."""
         self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        self.env = {key: value for key, value in os.environ.items() if not key.startswith("RAY")}
-        self.env |= {"HOME": str(self.home), "TMPDIR": str(self.home)}
+        self.env = env_without_ray() | {"HOME": str(self.home), "TMPDIR": str(self.home)}
         self.env |= {"RAY_AUTH_MODE": "token" if self.token else "disabled"}
         if self.token:
             self.env["RAY_AUTH_TOKEN"] = self.token

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import random
 import re
 import time
@@ -16,6 +18,7 @@ from typing import Any
 import duckdb
 import httpx
 import pytest
+from httpx._transports import default as httpx_default
 from hypothesis import HealthCheck, settings
 
 from rayscope.ingest.writer import Writer
@@ -27,8 +30,13 @@ from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.spool import Spool
 from tests import answers
+from tests.cluster import EVEN_WORKERS
 from tests.live import live  # noqa: F401 - a fixture
 from tests.recorded import cluster  # noqa: F401 - a fixture
+
+os.environ |= EVEN_WORKERS
+# One for all: else each `httpx.get` reads the machine's certificates anew, which takes 50 ms.
+httpx_default.create_ssl_context = functools.cache(httpx.create_ssl_context)
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.cluster import free_port, turn_to_start
+from tests.cluster import env_without_ray, free_port, turn_to_start
 
 from rayscope.cli.recording import node_env, system_config
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -48,8 +47,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     # Short paths: Ray's sockets live in there, and a socket's path has 107 characters at most.
     with tempfile.TemporaryDirectory(prefix="rs", dir="/tmp", ignore_cleanup_errors=True) as home:
         address = f"127.0.0.1:{free_port()}"
-        env = {name: value for name, value in os.environ.items() if not name.startswith("RAY")}
-        env |= {"HOME": home, "TMPDIR": home, "RAY_AUTH_MODE": "disabled", "COLUMNS": "80"}
+        env = env_without_ray() | {"HOME": home, "TMPDIR": home, "RAY_AUTH_MODE": "disabled", "COLUMNS": "80"}
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=1"]
         command += [f"--port={address.rpartition(':')[2]}", "--node-ip-address=127.0.0.1"]
         command += ["--min-worker-port=0", "--max-worker-port=0", "--object-store-memory=100000000"]

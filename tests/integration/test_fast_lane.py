@@ -5,7 +5,6 @@ Faults are put into the agent's process from outside, by a ``sitecustomize`` tha
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import sysconfig
@@ -18,7 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import turn_to_start
+from tests.cluster import env_without_ray, turn_to_start
 
 from rayscope.cli.recording import node_env
 from rayscope.server.runner import Server
@@ -110,8 +109,7 @@ def driver() -> Iterator[Callable[..., None]]:
                 + "".join(f"    {line}\n" for line in fault.splitlines())
                 + "    pass\n"
             )
-            env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON"))}
-            env |= {"HOME": home, "PYTHONPATH": home, **node_env(ingest_url), **more}
+            env = env_without_ray() | {"HOME": home, "PYTHONPATH": home, **node_env(ingest_url), **more}
             with turn_to_start():
                 process = subprocess.Popen(
                     [python, "-c", WORKLOAD, f"{home}/r"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster import run_in_turn
+from tests.cluster import env_without_ray, run_in_turn
 
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
@@ -55,10 +54,10 @@ class Tree:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     folder = tmp_path_factory.mktemp("tree")
     ray_dir = tempfile.mkdtemp(prefix="rsf-")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
+    env = env_without_ray() | {"HOME": str(folder), "RAY_TMPDIR": ray_dir}
     command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--port", "0"]
     command += ["--data-dir", str(folder / "data"), str(EXAMPLE)]
-    done = run_in_turn(command, Path(ray_dir), 200, env={**env, "HOME": str(folder), "RAY_TMPDIR": ray_dir})
+    done = run_in_turn(command, Path(ray_dir), 200, env=env)
     shutil.rmtree(ray_dir, ignore_errors=True)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     said = next(json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"workers"'))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster import start_in_turn
+from tests.cluster import env_without_ray, start_in_turn
 from tests.state_api import sane_ms, state_ms
 
 from rayscope.model import Attempt, Entity, RecordBatch
@@ -71,8 +70,7 @@ def cluster() -> Iterator[Cluster]:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
-        environment["HOME"] = folder
+        environment = env_without_ray() | {"HOME": folder}
         with (home / "err.log").open("w") as errors:
             process = None
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 from tests import dataflow
-from tests.cluster import run_in_turn
+from tests.cluster import env_without_ray, run_in_turn
 from tests.conftest import read_rows
 from tests.dataflow import told
 
@@ -39,10 +38,10 @@ class Lab:
 
         ``more`` is added to its environment.
         """
-        base = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "RAYSCOPE_"))}
+        env = env_without_ray() | {"HOME": str(self.data.parent), **more}
         command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", str(self.data)]
         command += ["--port", "0", *options, str(script), *args]
-        done = run_in_turn(command, self.ray, 270, env={**base, "HOME": str(self.data.parent), **more})
+        done = run_in_turn(command, self.ray, 270, env=env)
         assert done.returncode == status, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 

@@ -23,6 +23,7 @@ from rayscope.cli.recording import Parts, child_env, node_env
 from rayscope.server.runner import Server
 from rayscope.server.settings import Settings
 from tests import dataflow
+from tests.cluster import env_without_ray
 from tests.conftest import sql_rows
 
 ROOT = Path(__file__).parents[2]
@@ -76,8 +77,7 @@ def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
     """What that Ray says of the workload, while its cluster still runs."""
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         out = Path(home) / "tasks.json"
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON", "VIRTUAL"))}
-        env |= {"HOME": home, **node_env(server.ingest_url, Parts(fast_lane=fast_lane))}
+        env = env_without_ray() | {"HOME": home, **node_env(server.ingest_url, Parts(fast_lane=fast_lane))}
         process = subprocess.Popen(
             [python, str(WORKLOAD), f"{home}/r", str(out)],
             env=env,
@@ -172,7 +172,7 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
 @pytest.mark.parametrize("fast_lane", [True, False], ids=["fast", "json"])
 def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, fast_lane: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("RAY", "PYTHON", "VIRTUAL"))}
+        env = env_without_ray()
         env |= {"HOME": home, **child_env(server.ingest_url, Parts(fast_lane=fast_lane), environ=env)}
         # Of a driver that leaves at once, Ray 2.50 may lose its workers' last second.
         init = json.dumps({"num_cpus": 4, "_temp_dir": f"{home}/r", "include_dashboard": False})
