@@ -76,6 +76,7 @@ export const FILTERS = [
 ] as const;
 export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
+export const NO_FILTERS: Filters = {};
 
 /** How one of the views of the execution is set: each a query parameter of its own. */
 export const SETTINGS = [

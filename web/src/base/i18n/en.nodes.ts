@@ -50,7 +50,8 @@ export const enNodes = {
     workersAt: 'Workers when the node died, {{time}}.',
     workersEnded: 'Workers at the end of the record, {{time}}.',
     workersLeftOut: '{{n}} more worker{{n, s}}; see the Workers page.',
-    noWorkers: 'No workers on this node.',
+    noWorkers: 'No live workers on this node.',
+    pastWorkers: 'Workers that have exited',
     pid: 'PID',
     kind: 'Type',
     runs: 'Running',
@@ -62,7 +63,6 @@ export const enNodes = {
     holds: 'Reserved',
     files: 'Open files',
     go: 'Links',
-    logs: 'Logs',
     stack: 'Call stack of this worker',
     workerOf: 'Worker details and output',
     kinds: {

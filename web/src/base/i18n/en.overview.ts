@@ -74,8 +74,10 @@ export const enOverview = {
       idle: 'Nothing is running. {{ended}} attempt{{ended, s}} ended, {{failed}} of them failed.',
       nothing: 'No tasks recorded yet.',
       endedFailedJobs:
-        'Ended after {{lasted}}: {{jobsFailed}} job{{jobsFailed, s}} and {{failed}} of {{ended}} attempt{{ended, s}} failed.',
-      endedFailed: 'Ended after {{lasted}}: {{failed}} of {{ended}} attempt{{ended, s}} failed.',
+        'Ended after {{lasted}}: {{jobsFailed}} job{{jobsFailed, s}} and {{final}} task{{final, s}} failed; {{recovered}} recovered by retry.',
+      endedFailed:
+        'Ended after {{lasted}}: {{final}} task{{final, s}} failed, {{recovered}} recovered by retry.',
+      endedRecovered: 'Ended after {{lasted}}: no task failed in the end; {{recovered}} recovered by retry.',
       endedOpen:
         'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} ended; the end of {{open}} more is not on record.',
       endedWell: 'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} succeeded, none failed.',

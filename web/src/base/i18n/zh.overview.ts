@@ -75,8 +75,9 @@ export const zhOverview: Pick<Translation, 'overview'> = {
       idle: '没有任务在运行。已结束 {{ended}} 次尝试，其中 {{failed}} 次失败。',
       nothing: '还没有任务记录。',
       endedFailedJobs:
-        '已结束，历时 {{lasted}}：{{jobsFailed}} 个作业失败，{{ended}} 次尝试中有 {{failed}} 次失败。',
-      endedFailed: '已结束，历时 {{lasted}}：{{ended}} 次尝试中有 {{failed}} 次失败。',
+        '已结束，历时 {{lasted}}：{{jobsFailed}} 个作业和 {{final}} 个任务失败，另有 {{recovered}} 个任务经重试恢复。',
+      endedFailed: '已结束，历时 {{lasted}}：{{final}} 个任务失败，另有 {{recovered}} 个经重试恢复。',
+      endedRecovered: '已结束，历时 {{lasted}}：没有任务最终失败，{{recovered}} 个经重试恢复。',
       endedOpen: '已结束，历时 {{lasted}}：{{ended}} 次尝试已结束，另有 {{open}} 次没有结束的记录。',
       endedWell: '已结束，历时 {{lasted}}：{{ended}} 次尝试全部成功。',
     },

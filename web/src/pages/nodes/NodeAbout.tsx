@@ -2,19 +2,15 @@ import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { NodeDetail } from '../../api/nodes';
 import { bytes, count } from '../../base/format';
-import { toView } from '../../base/url';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { LaneName } from '../../ui/Lane';
-import { Link } from '../../ui/Link';
 import { ofText } from '../../ui/Meter';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
-import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty, Value } from '../../ui/Value';
 
 /** What Ray and the node tell of it: the tab with all fields. */
 export function NodeAbout({ node }: { node: NodeDetail }) {
-  const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const { measured } = node;
   const name = (field: string) =>
@@ -42,10 +38,7 @@ export function NodeAbout({ node }: { node: NodeDetail }) {
       .map((field) => [field, <Value key={field} name={field} value={record[field]} />]);
   }, [node]);
   return (
-    <Section
-      title={t('entity.fields')}
-      right={<Link to={toView(url, 'tasks', { node_id: node.node_id })}>{t('entity.tasksOf')}</Link>}
-    >
+    <Section title={t('entity.fields')}>
       <Fields>
         <Field name={name('lane')} hint="lane">
           <LaneName lane={node.lane} code={node.lane_code} reason={node.lane_reason} whole />

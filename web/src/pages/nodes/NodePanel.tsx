@@ -47,8 +47,13 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
             {data.is_draining && <Badge>{t('nodes.draining')}</Badge>}
             <CopyId id={data.node_id} />
             <span className={words.dim}>{data.node_ip}</span>
-            <Link to={withSettings(toView(url, 'logs'), { node: data.node_id })} className={words.link}>
-              {t('nodes.logs')}
+            {(['tasks', 'gantt', 'workers'] as const).map((view) => (
+              <Link key={view} to={toView(url, view, { node_id: id })} className={words.link}>
+                {t(`nav.${view}`)}
+              </Link>
+            ))}
+            <Link to={withSettings(toView(url, 'logs'), { node: id })} className={words.link}>
+              {t('nav.logs')}
             </Link>
           </>
         )

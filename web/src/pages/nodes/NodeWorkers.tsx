@@ -139,7 +139,11 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
   if (node.workers.length === 0)
     return (
       <div className={shared.empty}>
-        <EmptyState icon={<IconServer2 size={24} />} title={t('nodes.noWorkers')} />
+        <EmptyState icon={<IconServer2 size={24} />} title={t('nodes.noWorkers')}>
+          <Link to={toView(url, 'workers', { node_id: node.node_id })} className={words.link}>
+            {t('nodes.pastWorkers')}
+          </Link>
+        </EmptyState>
       </div>
     );
   const height = Math.min(MOST_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;

@@ -1,10 +1,10 @@
 import { IconAlertTriangle, IconCircleCheck, IconClock, IconInfoCircle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { useCluster, useSessions } from '../../api/queries';
+import { useCluster, useFailures, useSessions } from '../../api/queries';
 import type { Summary } from '../../api/types';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { duration, nanosBetween } from '../../base/format';
-import { type SessionUrl, toView, type Url, withSettings } from '../../base/url';
+import { NO_FILTERS, type SessionUrl, toView, type Url, withSettings } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { valueText } from '../../ui/charts/units';
 import { Link } from '../../ui/Link';
@@ -96,7 +96,8 @@ function HealthLine({ summary, live }: { summary: Summary | undefined; live: boo
   const status = useClusterStatus(url.session, live).data;
   const alerts = (useAlerts(url.session) ?? []).filter(isFiring);
   const failedJobs = useFailedJobs(url.session, live).data;
-  if (summary === undefined || cluster === undefined)
+  const outcomes = useFailures(url.session, NO_FILTERS).data?.tasks;
+  if (summary === undefined || cluster === undefined || outcomes === undefined)
     return <div className={css.health} data-tone="quiet" aria-hidden />;
   const pending = status?.pending ?? [];
   const sum = (list: typeof pending) => list.reduce((all, one) => all + one.count, 0);
@@ -116,6 +117,8 @@ function HealthLine({ summary, live }: { summary: Summary | undefined; live: boo
     pending: sum(pending),
     failedLately: failedWithin(summary.failures, summary.last_ns, LATELY_NS),
     jobsFailed: failedJobs?.total ?? 0,
+    final: outcomes.final,
+    recovered: outcomes.recovered,
     recordingFails: summary.ingest?.error != null,
   });
   const Icon = ICONS[health.tone];

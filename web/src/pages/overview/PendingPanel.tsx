@@ -24,7 +24,7 @@ export function PendingPanel({ live }: { live: boolean }) {
     <Panel
       title={t('overview.pending')}
       note={status.data && count(status.data.pending.reduce((sum, one) => sum + one.count, 0))}
-      to={withSettings(toView(url, 'nodes'), { mode: 'resources' })}
+      to={live ? withSettings(toView(url, 'nodes'), { mode: 'resources' }) : undefined}
       testId="panel-pending"
     >
       <PanelBody
@@ -48,7 +48,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                     key={`${one.kind} ${one.name} ${one.id} ${one.job_id} ${one.reason.code}`}
                     tone={one.reason.never ? 'bad' : 'waiting'}
                     ns={one.since_ns}
-                    to={wherePending(url, one)}
+                    to={wherePending(url, one, live)}
                     name={one.name || t(`overview.kind.${one.kind === 'actor' ? 'actor' : 'task'}`)}
                     text={`${asks(one.resources)}. ${reasonText(one.reason)}`}
                     times={one.count}
@@ -113,13 +113,15 @@ export function PendingPanel({ live }: { live: boolean }) {
 function wherePending(
   url: Parameters<typeof toView>[0],
   one: { kind: string; name: string; id: string | null; job_id: string | null },
+  live: boolean,
 ): Url {
   if (one.kind === 'placement_group')
     return one.id === null ? toView(url, 'placement-groups') : toItem(url, 'placement-groups', one.id);
-  if (one.kind === 'actor') return toView(url, 'actors', { state: 'PENDING_CREATION', q: one.name });
+  if (one.kind === 'actor')
+    return toView(url, 'actors', { q: one.name, ...(live && { state: 'PENDING_CREATION' }) });
   return toView(url, 'tasks', {
     func_name: one.name,
-    state: 'PENDING_NODE_ASSIGNMENT',
+    ...(live && { state: 'PENDING_NODE_ASSIGNMENT' }),
     ...(one.job_id !== null && { job_id: one.job_id }),
   });
 }

@@ -12,6 +12,8 @@ const well: HealthFacts = {
   pending: 0,
   failedLately: 0,
   jobsFailed: 0,
+  final: 0,
+  recovered: 0,
   recordingFails: false,
 };
 const key = (changed: Partial<HealthFacts>) => healthOf({ ...well, ...changed }).key;
@@ -48,7 +50,8 @@ describe('the sentence about a session', () => {
   it('says of a session that is over what became of it', () => {
     const over = { live: false, critical: ['x'], nodesLost: 1 };
     expect(key({ ...over, jobsFailed: 1 })).toBe('endedFailedJobs');
-    expect(key({ ...over, states: { FINISHED: 1, FAILED: 1 } })).toBe('endedFailed');
+    expect(key({ ...over, final: 1, recovered: 1 })).toBe('endedFailed');
+    expect(key({ ...over, states: { FINISHED: 2, FAILED: 1 }, recovered: 1 })).toBe('endedRecovered');
     expect(key({ ...over, states: { FINISHED: 1, RUNNING: 1 } })).toBe('endedOpen');
     expect(key({ ...over, states: { FINISHED: 1 } })).toBe('endedWell');
   });

@@ -19,6 +19,9 @@ export interface HealthFacts {
   /** Attempts that failed within the last minutes of the record. */
   failedLately: number;
   jobsFailed: number;
+  /** Tasks whose last attempt failed, and those that a retry recovered. */
+  final: number;
+  recovered: number;
   /** Recording itself is in trouble: nothing here is sure. */
   recordingFails: boolean;
 }
@@ -38,6 +41,7 @@ export type HealthKey =
   | 'nothing'
   | 'endedFailedJobs'
   | 'endedFailed'
+  | 'endedRecovered'
   | 'endedOpen'
   | 'endedWell';
 
@@ -63,6 +67,8 @@ export function healthOf(facts: HealthFacts): Health {
     pending: facts.pending,
     lately: facts.failedLately,
     jobsFailed: facts.jobsFailed,
+    final: facts.final,
+    recovered: facts.recovered,
   };
   const say = (key: HealthKey, tone: Tone, names: readonly string[] = []): Health => ({
     key,
@@ -72,9 +78,10 @@ export function healthOf(facts: HealthFacts): Health {
   });
   if (!facts.live) {
     if (facts.jobsFailed > 0) return say('endedFailedJobs', 'bad');
-    if (failed > 0) return say('endedFailed', 'waiting');
+    if (facts.final > 0) return say('endedFailed', 'waiting');
     if (all - ended > 0) return say('endedOpen', 'quiet');
-    return all === 0 ? say('nothing', 'quiet') : say('endedWell', 'good');
+    if (all === 0) return say('nothing', 'quiet');
+    return say(facts.recovered > 0 ? 'endedRecovered' : 'endedWell', 'good');
   }
   if (facts.recordingFails) return say('recording', 'bad');
   if (facts.critical.length > 0) return say('critical', 'bad', facts.critical);

@@ -23,6 +23,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       padding={0}
       size={640}
       yOffset="10vh"
+      transitionProps={{ duration: 0 }}
       aria-label={t('keys.find')}
       data-testid="palette"
     >

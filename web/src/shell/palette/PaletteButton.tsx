@@ -1,6 +1,6 @@
 import { Kbd } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { keyName } from '../../base/keys';
 import { PageBoundary } from '../../ui/PageBoundary';
@@ -15,6 +15,11 @@ const Palette = lazy(load);
 export function PaletteButton() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
+  // Here before the keys are pressed: else what is typed next is lost.
+  useEffect(() => {
+    const timer = setTimeout(() => void load().catch(() => undefined), 2000);
+    return () => clearTimeout(timer);
+  }, []);
   useKeys(t('keys.anywhere'), [
     { keys: ['mod+k'], label: t('keys.find'), run: () => setOpened((before) => !before) },
   ]);
@@ -25,7 +30,6 @@ export function PaletteButton() {
         className={css.button}
         aria-keyshortcuts="Control+K Meta+K"
         onClick={() => setOpened(true)}
-        onPointerEnter={() => void load().catch(() => undefined)}
         data-testid="palette-button"
       >
         <IconSearch size={15} aria-hidden />

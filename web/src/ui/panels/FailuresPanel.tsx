@@ -3,15 +3,13 @@ import { useFailures } from '../../api/queries';
 import type { FailureGroup } from '../../api/types';
 import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
-import { type Filters, type SessionUrl, toView } from '../../base/url';
+import { type Filters, NO_FILTERS, type SessionUrl, toView } from '../../base/url';
 import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { MAX_LINES, PanelLine } from './PanelLine';
 
-const ALL: Filters = {};
-
 /** What failed, by error, final failures first; each a way to its newest traceback. */
-export function FailuresPanel({ filters = ALL }: { filters?: Filters }) {
+export function FailuresPanel({ filters = NO_FILTERS }: { filters?: Filters }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const failures = useFailures(url.session, filters);
