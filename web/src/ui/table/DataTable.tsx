@@ -250,8 +250,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
             </div>
           )}
         </div>
-        {!props.loading && rows.length === 0 && <div className={css.empty}>{props.empty}</div>}
       </div>
+      {!props.loading && rows.length === 0 && <div className={css.empty}>{props.empty}</div>}
       <div className={css.edge} aria-hidden />
     </div>
   );
