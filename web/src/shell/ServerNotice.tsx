@@ -1,6 +1,7 @@
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { clockTime } from '../base/format';
+import { Prose } from '../ui/Prose';
 import css from './ServerNotice.module.css';
 import { useServerState } from './useServerState';
 
@@ -16,7 +17,7 @@ export function ServerNotice() {
         {lastAnswer === null
           ? t('connection.never')
           : t('connection.since', { time: clockTime(lastAnswer * 1e6) })}{' '}
-        {t('error.networkRemedy')}
+        <Prose text={t('error.networkRemedy')} />
       </span>
     </div>
   );

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/client';
 import css from './ErrorPanel.module.css';
+import { Prose } from './Prose';
 import words from './theme/words.module.css';
 import { useServerMessage } from './useServerMessage';
 
@@ -40,7 +41,7 @@ export function ErrorPanel(props: {
       </Text>
       {remedy && (
         <Text size="sm" mt={6} className={words.breaks}>
-          <b>{t('common.remedy')}:</b> {remedy}
+          <b>{t('common.remedy')}:</b> <Prose text={remedy} />
         </Text>
       )}
       {props.onRetry && (

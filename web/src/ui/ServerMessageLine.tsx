@@ -1,3 +1,4 @@
+import { Prose } from './Prose';
 import { useServerMessage } from './useServerMessage';
 
 /** An error and its remedy in one line, where an answer has them among its fields. */
@@ -16,7 +17,7 @@ export function ServerMessageLine({
   const text = translate({ code, params, message: of.error ?? '', remedy });
   return (
     <span title={of.error ?? undefined}>
-      {text.message} {text.remedy}
+      <Prose text={`${text.message} ${text.remedy ?? ''}`} />
     </span>
   );
 }

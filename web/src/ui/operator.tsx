@@ -11,6 +11,7 @@ import {
 } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, keepOperatorToken, operatorToken, send } from '../api/client';
+import { Prose } from './Prose';
 import { useServerMessage } from './useServerMessage';
 
 /** Something that changes the cluster or the server: asked once more, then sent with the operator's role. */
@@ -105,7 +106,7 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
             <PasswordInput
               ref={field}
               label={t('operator.token')}
-              description={`${t('operator.tokenText')} ${t('operator.remember')}`}
+              description={<Prose text={`${t('operator.tokenText')} ${t('operator.remember')}`} />}
               value={token}
               onChange={(event) => setToken(event.currentTarget.value)}
               error={wrong ? t('operator.wrong') : undefined}
@@ -120,7 +121,7 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
           </Text>
           {problem !== null && !wrong && (
             <Alert color="red" title={text?.message} data-testid="act-problem">
-              {text?.remedy}
+              <Prose text={text?.remedy} />
             </Alert>
           )}
           <Group justify="flex-end">

@@ -7,6 +7,7 @@ import { load, save } from '../../base/storage';
 import { withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { Prose } from '../../ui/Prose';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -118,7 +119,7 @@ function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
       <pre className={words.pre}>{message}</pre>
       {remedy && (
         <Text size="sm" mt={6}>
-          <b>{t('common.remedy')}:</b> {remedy}
+          <b>{t('common.remedy')}:</b> <Prose text={remedy} />
         </Text>
       )}
     </Alert>

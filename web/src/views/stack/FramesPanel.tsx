@@ -7,6 +7,7 @@ import { toItem } from '../../base/url';
 import { CopyButton } from '../../ui/CopyButton';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
+import { Prose } from '../../ui/Prose';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -71,7 +72,7 @@ function Problem({ problem }: { problem: FramesProblem }) {
         </span>
       </p>
       <p className={words.breaks}>
-        {text ? t(`${known}.remedy` as 'frames.problem.gone.remedy') : problem.remedy}
+        <Prose text={text ? t(`${known}.remedy` as 'frames.problem.gone.remedy') : problem.remedy} />
       </p>
       <details>
         <summary>{t('frames.which')}</summary>
@@ -126,7 +127,9 @@ export function FramesPanel(props: {
           <p>
             <b className={words.breaks}>{text?.message ?? t('error.network')}</b>
           </p>
-          <p className={words.breaks}>{text === null ? t('error.networkRemedy') : text.remedy}</p>
+          <p className={words.breaks}>
+            <Prose text={text === null ? t('error.networkRemedy') : text.remedy} />
+          </p>
         </div>
       )}
       {frames !== undefined && (
