@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rayscope.cli.console import fail
-from rayscope.cli.options import settings_from
 from rayscope.client import Client, RayscopeError
 from rayscope.client.calls import Call
-from rayscope.client.types import SessionItem
+from rayscope.client.server_url import server_token
 from rayscope.ray.auth import ray_token
+
+if TYPE_CHECKING:
+    from rayscope.client.types import SessionItem
 
 _END_S = 20.0
 
@@ -72,9 +74,9 @@ def asking(
     server: str | None, data_dir: Path | None, token: str | None, session: str | None = None
 ) -> Iterator[Client]:
     """A client of the server that is meant. What it refuses ends the command, with the remedy."""
-    settings = settings_from(data_dir, token=token)
+    folder = data_dir.expanduser() if data_dir is not None else None
     try:
-        with Client(server, settings.token or "", session=session, folder=settings.folder) as client:
+        with Client(server, server_token(token) or "", session=session, folder=folder) as client:
             yield client
     except RayscopeError as error:
         fail(error.message, error.remedy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,9 @@ from rayscope.cli.log_lines import Tail, Writer, follow_tails
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, print_rows, size, text
 from rayscope.client import Client
-from rayscope.client.types import LogPart
+
+if TYPE_CHECKING:
+    from rayscope.client.types import LogPart
 
 _FILES = (
     text("name", long=True),
