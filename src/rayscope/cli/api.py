@@ -55,6 +55,11 @@ class Api(Client):
         """Tell how a program ended that may have been a driver; ``url`` holds the key."""
         self.ask(Call("POST", url, body=how, timeout_s=_END_S))
 
+    def send_output(self, url: str, data: bytes, where: Mapping[str, Any]) -> bool:
+        """Whether the session knows a driver of the program that printed this; ``url`` holds the key."""
+        answer: dict[str, Any] = self.ask(Call("POST", url, where, content=data, timeout_s=_END_S))
+        return bool(answer.get("taken"))
+
     def get(self, path: str, **given: Any) -> Any:
         """Any answer of the API."""
         return self.ask(Call("GET", path, _known(given)))

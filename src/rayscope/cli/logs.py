@@ -32,7 +32,7 @@ _NOTES = {
     "gone": "Its lines are gone: the files were not kept, and their node no longer has them.",
     "no_offsets": "Ray did not report this task's log offsets; showing the whole worker log.",
     "actor_task": "Ray does not record log offsets for actor methods; showing the whole worker log.",
-    "driver_terminal": "Its driver was not submitted as a job, so it wrote to its own terminal.",
+    "driver_terminal": "Its driver printed to its own terminal; `rayscope run` keeps what it prints.",
 }
 
 

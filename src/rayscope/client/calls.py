@@ -18,7 +18,10 @@ Time = int | datetime
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """One request, and what is taken of its answer. ``acts``: it needs the operator's role."""
+    """One request, and what is taken of its answer. ``acts``: it needs the operator's role.
+
+    ``body`` is sent as JSON, ``content`` as it is.
+    """
 
     method: str
     path: str
@@ -28,6 +31,7 @@ class Call(Generic[T]):
     acts: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     pick: Callable[[Any], T] | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True)

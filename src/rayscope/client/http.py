@@ -78,7 +78,9 @@ class _Http(Api):
             "follow_redirects": not (call.acts or call.headers),
             "headers": dict(call.headers),
         }
-        if call.body is not None:
+        if call.content is not None:
+            options["content"] = call.content
+        elif call.body is not None:
             options["content"] = msgspec.json.encode(call.body)
             options["headers"]["Content-Type"] = "application/json"
         if call.timeout_s is not None:
