@@ -196,7 +196,8 @@ class Guard:
 
     def _max_body_bytes(self, path: str) -> int:
         if path.startswith("/api/ingest/"):
-            return self._max_batch_bytes if path.endswith("/ray-events") else _MAX_REPORT_BYTES
+            is_bulk = path.endswith(("/ray-events", "/program-output"))
+            return self._max_batch_bytes if is_bulk else _MAX_REPORT_BYTES
         return _MAX_OPEN_BODY_BYTES if path in _OPEN_PATHS else _MAX_BODY_BYTES
 
     def _host_allowed(self, host: str) -> bool:

@@ -193,11 +193,13 @@ def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None
     assert send(b"epoch 1\n", 0, pids="5").json() == {"taken": False}
     assert send(b"epoch 1\n", 0).json() == {"taken": True}
     assert send(b"1\nepoch 2\n", 6).json() == {"taken": True}  # sent again, in part
+    assert send(b"x" * 200_000 + b"\nend\n", 16).json() == {"taken": True}
     assert send(b"x", 0, key="wrong").status_code == 404
     assert send(b"x", 0, pids="../5").status_code == 422
     [part] = fresh.get("/api/logs/of", job_id=JOB)["parts"]
     assert (part["name"], part["stream"]) == (f"driver-{JOB}.log", "driver")
-    assert [line["text"] for line in part["page"]["lines"]] == ["epoch 1", "epoch 2"]
+    texts = [line["text"] for line in part["page"]["lines"]]
+    assert (texts[:2], texts[-1]) == (["epoch 1", "epoch 2"], "end")
     assert part["page"]["problem"] is None
     [hit] = fresh.get("/api/logs/search", q="epoch 2", kind="driver")["items"]
     assert hit["name"] == f"driver-{JOB}.log"
