@@ -124,8 +124,7 @@ def delete(
 
 def _find(client: Client, session: str) -> SessionItem:
     """The session that is meant: the server takes the beginning of its name too."""
-    name = client.summary(session)["session"]
-    return next(row for row in client.sessions() if row["session"] == name)
+    return next(iter(client.sessions(name=session)))
 
 
 def open_ui(

@@ -45,9 +45,9 @@ class Api(LogsApi):
         return Call("GET", "/api/health", timeout_s=5)
 
     @listed
-    def sessions(self, limit: int | None = None) -> Listing[t.SessionItem]:
-        """The sessions on record, newest sign of life first."""
-        return Listing("/api/sessions", {}, "SessionItem", limit, of_session=False)
+    def sessions(self, limit: int | None = None, name: str | None = None) -> Listing[t.SessionItem]:
+        """The sessions on record, newest sign of life first; or the one that ``name`` begins."""
+        return Listing("/api/sessions", params(name=name), "SessionItem", limit, of_session=False)
 
     @asked
     def summary(self, session: str | None = None) -> Call[t.Summary]:
