@@ -560,6 +560,12 @@ class FlameTree(TypedDict):
     folded: int
 
 
+class FolderAnswer(TypedDict):
+    """Where the cluster's nodes find the folder."""
+
+    uri: str
+
+
 Format: TypeAlias = Literal["perfetto", "speedscope", "parquet"]
 
 

@@ -933,6 +933,12 @@ export interface FlameTree {
   folded: number;
 }
 /**
+ * Where the cluster's nodes find the folder.
+ */
+export interface FolderAnswer {
+  uri: string;
+}
+/**
  * The Python frames of workers at ``at_ns``.
  */
 export interface FramesAnswer {
