@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from rayscope.cli.lazy import LazyCommand
 from rayscope.cli.main import app
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "cli-options.md"
@@ -30,6 +31,8 @@ def page() -> str:
 
 
 def _sections(command: Any, name: str) -> Iterator[str]:
+    if isinstance(command, LazyCommand):
+        command = command.load()
     subcommands = getattr(command, "commands", {})
     if name != "rayscope":
         yield f"\n## {name}\n\n{_text(command.help)}\n{_usage(command, name)}"

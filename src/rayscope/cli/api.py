@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rayscope.cli.console import fail
-from rayscope.cli.options import settings_from
 from rayscope.client import Client, RayscopeError
 from rayscope.client.calls import Call
-from rayscope.client.types import SessionItem
+from rayscope.client.server_url import server_token
 from rayscope.ray.auth import ray_token
+
+if TYPE_CHECKING:
+    from rayscope.client.types import SessionItem
 
 _END_S = 20.0
 
@@ -53,6 +55,11 @@ class Api(Client):
         """Tell how a program ended that may have been a driver; ``url`` holds the key."""
         self.ask(Call("POST", url, body=how, timeout_s=_END_S))
 
+    def send_output(self, url: str, data: bytes, where: Mapping[str, Any]) -> bool:
+        """Whether the session knows a driver of the program that printed this; ``url`` holds the key."""
+        answer: dict[str, Any] = self.ask(Call("POST", url, where, content=data, timeout_s=_END_S))
+        return bool(answer.get("taken"))
+
     def get(self, path: str, **given: Any) -> Any:
         """Any answer of the API."""
         return self.ask(Call("GET", path, _known(given)))
@@ -72,9 +79,9 @@ def asking(
     server: str | None, data_dir: Path | None, token: str | None, session: str | None = None
 ) -> Iterator[Client]:
     """A client of the server that is meant. What it refuses ends the command, with the remedy."""
-    settings = settings_from(data_dir, token=token)
+    folder = data_dir.expanduser() if data_dir is not None else None
     try:
-        with Client(server, settings.token or "", session=session, folder=settings.folder) as client:
+        with Client(server, server_token(token) or "", session=session, folder=folder) as client:
             yield client
     except RayscopeError as error:
         fail(error.message, error.remedy)

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
+
+if TYPE_CHECKING:
+    from rayscope.cli.output import Output
 
 #: The signal that kills a program which the ones before did not end.
 _KILL_AT = 3
@@ -30,20 +33,26 @@ class Child:
     (a Ray driver whose cluster is gone can hang at its exit) is killed.
     """
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
-        """Start ``command``. Raises OSError if the system cannot.
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], output: Output | None = None) -> None:
+        """Start ``command``. Raises OSError if the system cannot. ``output`` takes what it prints.
 
         ``terminated`` becomes true when SIGTERM or SIGHUP comes while the program runs: they mean us too.
         """
         self._passed_on = [signal.SIGTERM, signal.SIGHUP]
         if not _has_terminal():
             self._passed_on.append(signal.SIGINT)
-        self._process = subprocess.Popen(list(command), env=dict(env))
+        self._output = output
+        out, err = (output.stdout, output.stderr) if output else (None, None)
+        self._process = subprocess.Popen(list(command), env=dict(env), stdout=out, stderr=err)
+        if output is not None:
+            output.start()
         self._before: dict[int, Any] = {}
         self._signals = 0
         self.terminated = False
         for number in {*self._passed_on, signal.SIGINT}:
             self._before[number] = signal.signal(number, self._on_signal)
+        if output is not None:
+            self._before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, self._on_resize)
 
     @property
     def pid(self) -> int:
@@ -59,10 +68,19 @@ class Child:
             elif number in self._passed_on:
                 self._process.send_signal(number)
 
+    def _on_resize(self, number: int, _frame: FrameType | None) -> None:
+        if self._output is not None:
+            self._output.resize()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(number)  # it may have looked before
+
     def wait(self) -> int:
         """Wait for its end; its exit status as a shell tells it."""
         try:
-            return exit_status(self._process.wait())
+            status = exit_status(self._process.wait())
+            if self._output is not None:
+                self._output.finish()
+            return status
         finally:
             for number, handler in self._before.items():
                 signal.signal(number, handler)

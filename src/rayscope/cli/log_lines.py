@@ -6,13 +6,15 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rayscope.cli.console import print_json, shown, visible
 from rayscope.client import Client, RayscopeError
-from rayscope.client.types import LogPage
+
+if TYPE_CHECKING:
+    from rayscope.client.types import LogPage
 
 #: Between two looks for lines, and for more files, s; looks without a line after the end of the writer.
 _PERIOD_S, _OWNER_S, _LAST_LOOKS = 1.0, 5.0, 3

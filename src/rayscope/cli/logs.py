@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,9 @@ from rayscope.cli.log_lines import Tail, Writer, follow_tails
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, print_rows, size, text
 from rayscope.client import Client
-from rayscope.client.types import LogPart
+
+if TYPE_CHECKING:
+    from rayscope.client.types import LogPart
 
 _FILES = (
     text("name", long=True),
@@ -30,7 +32,7 @@ _NOTES = {
     "gone": "Its lines are gone: the files were not kept, and their node no longer has them.",
     "no_offsets": "Ray did not report this task's log offsets; showing the whole worker log.",
     "actor_task": "Ray does not record log offsets for actor methods; showing the whole worker log.",
-    "driver_terminal": "Its driver was not submitted as a job, so it wrote to its own terminal.",
+    "driver_terminal": "Its driver printed to its own terminal; `rayscope run` keeps what it prints.",
 }
 
 

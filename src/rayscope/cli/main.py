@@ -6,25 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rayscope.cli import (
-    alerts,
-    attach,
-    env,
-    export,
-    jobs,
-    lists,
-    logs,
-    operator,
-    run,
-    serve,
-    sessions,
-    sql,
-    start,
-    task,
-    top,
-)
-from rayscope.cli.doctor.command import doctor
-from rayscope.version import __version__
+from rayscope.cli.lazy import command_class
 
 app = typer.Typer(
     name="rayscope",
@@ -34,35 +16,65 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 
+#: Name -> where the function or the group is, and the first line of its help. `rayscope --help` shows these
+#: lines; only the module of the command that is called gets loaded.
+COMMANDS = {
+    "run": ("run:run", "Run any Ray program unmodified and record it. Put Rayscope's options before SCRIPT."),
+    "start": ("start:start", "Start a Ray node that records itself: rayscope start -- --head --port=6379."),
+    "env": ("env:env", "Print the environment variables and `ray start` flags that make Ray record itself."),
+    "serve": ("serve:serve", "Serve the UI and the API, and receive events from clusters, until Ctrl-C."),
+    "attach": ("attach:attach", "Record snapshots of a running cluster by polling its GCS."),
+    "top": ("top:top", "Show live nodes, jobs, functions, and alerts. q: quit, s: change sort."),
+    "open": ("sessions:open_ui", "Open a session in the web browser, and print its URL."),
+    "sessions": ("sessions:app", "List, name, annotate, and delete recorded sessions."),
+    "jobs": ("jobs:app", "List, submit, stop, and delete jobs."),
+    "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
+    "tasks": ("lists:tasks", "List task attempts, newest first."),
+    "functions": ("lists:functions", "List the 50 functions that executed longest in total."),
+    "failures": ("lists:failures", "List failures by function, error, and line, final ones first."),
+    "actors": ("lists:actors", "List actors, alive and dead."),
+    "nodes": ("lists:nodes", "List nodes with their utilization."),
+    "workers": ("lists:workers", "List worker processes and drivers."),
+    "events": ("lists:events", "List events, newest first."),
+    "logs": (
+        "logs:logs",
+        "Print the log of a task, actor, job, worker, or file. Without one of these, list the log files.",
+    ),
+    "sql": (
+        "sql:sql",
+        "Query a session with SQL, through the running server or directly from the data directory.",
+    ),
+    "export": (
+        "export:export",
+        "Write a session as a file for Perfetto or speedscope, or as Parquet tables.",
+    ),
+    "alerts": ("alerts:app", "Alerts, rules, and notification channels."),
+    "token": (
+        "operator:operator",
+        "Print the operator token, which allows changes (jobs, silences, dashboards).",
+    ),
+    "doctor": ("doctor.command:doctor", "Check what is recorded, its overhead, and how to enable the rest."),
+}
+
+
 #: What follows the first argument belongs to the program that we start.
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
-app.command("run", context_settings=_PASS_ON)(run.run)
-app.command("start", context_settings=_PASS_ON)(start.start)
-app.command("env")(env.env)
-app.command("serve")(serve.serve)
-app.command("attach")(attach.attach)
-app.command("top")(top.top)
-app.command("open")(sessions.open_ui)
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(jobs.app, name="jobs")
-app.command("task")(task.task)
-for listed in (
-    *(lists.tasks, lists.functions, lists.failures, lists.actors),
-    *(lists.nodes, lists.workers, lists.events),
-):
-    app.command(listed.__name__)(listed)
-app.command("logs")(logs.logs)
-app.command("sql")(sql.sql)
-app.command("export")(export.export)
-app.add_typer(alerts.app, name="alerts")
-app.command("token")(operator.operator)
-app.command("operator", hidden=True)(operator.operator)
-app.command("doctor")(doctor)
+
+def _nothing() -> None:
+    """Stands for a command until its module is loaded."""
+
+
+for _name, (_where, _help) in COMMANDS.items():
+    _settings = _PASS_ON if _name in ("run", "start") else None
+    app.command(_name, help=_help, cls=command_class(_where), context_settings=_settings)(_nothing)
+app.command("operator", hidden=True, cls=command_class(COMMANDS["token"][0]))(_nothing)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from rayscope.version import __version__
+
         typer.echo(f"rayscope {__version__}")
         raise typer.Exit
 

@@ -123,6 +123,11 @@ def program_end_url(ingest_url: str) -> str:
     return f"{ingest_url.removesuffix('/ray-events')}/program-end"
 
 
+def program_output_url(ingest_url: str) -> str:
+    """Where to send what a program printed; the key is that of ``ingest_url``."""
+    return f"{ingest_url.removesuffix('/ray-events')}/program-output"
+
+
 def ingest_url(server: str, key: str) -> str:
     """The ingest URL of the server at ``server``; one that is an ingest URL already stays."""
     if "/api/ingest/" in server:

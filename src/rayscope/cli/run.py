@@ -25,6 +25,7 @@ from rayscope.cli.options import (
     Token,
     settings_from,
 )
+from rayscope.cli.output import Output, Sender
 from rayscope.cli.serving import Serving, any_server, until_stopped
 from rayscope.cli.target import TargetError, can_import_hook, command_for
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
@@ -56,6 +57,10 @@ def run(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_serve_events: NoServeEvents = False,
+    no_output: Annotated[
+        bool,
+        typer.Option("--no-output", help="Do not keep what the script prints as the log of its driver."),
+    ] = False,
 ) -> None:
     """Run any Ray program unmodified and record it. Put Rayscope's options before SCRIPT."""
     try:
@@ -70,6 +75,7 @@ def run(
             serving,
             api,
             recording.Parts(not no_profile, not no_fast_lane, not no_trace, not no_serve_events),
+            Output() if not no_output else None,
         )
         if serving.own and not leave and not terminated:
             say(f"serving {serving.url} until Ctrl-C")
@@ -77,7 +83,9 @@ def run(
     raise typer.Exit(status)
 
 
-def _record(command: list[str], serving: Serving, api: Api, parts: recording.Parts) -> tuple[int, bool]:
+def _record(
+    command: list[str], serving: Serving, api: Api, parts: recording.Parts, output: Output | None
+) -> tuple[int, bool]:
     """Run ``command`` to its end and tell what it did; its exit status, and whether we were told to end."""
     hook = can_import_hook(command)
     if not hook:
@@ -92,21 +100,32 @@ def _record(command: list[str], serving: Serving, api: Api, parts: recording.Par
         fail(error.message, error.remedy)
     began_ns = time.time_ns()
     try:
-        child = Child(command, env)
+        child = Child(command, env, output)
     except OSError as error:
         fail(f"Could not run {command[0]}: {error.strerror}.", "Check that it is executable.")
-    with Watch(api, child.family, before) as watch:
+    with contextlib.ExitStack() as stack:
+        watch = stack.enter_context(Watch(api, child.family, before))
+        sender = None
+        if output is not None:
+            url = recording.program_output_url(serving.ingest_url)
+            sender = Sender(api, url, output, began_ns, watch)
+            stack.enter_context(sender)
         status = child.wait()
     end = {"pid": child.pid, "began_ns": began_ns, "ended_ns": time.time_ns(), "exit_code": status}
     try:
-        _conclude(api, serving, before, watch, end)
+        _conclude(api, serving, before, watch, end, sender)
     except RayscopeError as error:
         warn(f"no summary: {error.message} {error.remedy}")
     return status, child.terminated
 
 
 def _conclude(
-    api: Api, serving: Serving, before: Mapping[str, Mapping[str, Any]], watch: Watch, end: Mapping[str, int]
+    api: Api,
+    serving: Serving,
+    before: Mapping[str, Mapping[str, Any]],
+    watch: Watch,
+    end: Mapping[str, int],
+    sender: Sender | None,
 ) -> None:
     """Wait for what is still under way, then print a summary of each session that the program used.
 
@@ -122,6 +141,8 @@ def _conclude(
     if not used:
         _explain_nothing(watch)
         return
+    if sender is not None:
+        sender.send(used)
     gone = watch.gone(end["pid"], used)
     for session in used:
         url = recording.program_end_url(serving.ingest_url)

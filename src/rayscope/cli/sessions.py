@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,9 @@ from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, size, state, text, when
 from rayscope.cli.summary import session_name, session_title, session_url
 from rayscope.client import Client
-from rayscope.client.types import SessionItem
+
+if TYPE_CHECKING:
+    from rayscope.client.types import SessionItem
 
 app = typer.Typer(help="List, name, annotate, and delete recorded sessions.", invoke_without_command=True)
 
@@ -122,8 +124,7 @@ def delete(
 
 def _find(client: Client, session: str) -> SessionItem:
     """The session that is meant: the server takes the beginning of its name too."""
-    name = client.summary(session)["session"]
-    return next(row for row in client.sessions() if row["session"] == name)
+    return next(iter(client.sessions(name=session)))
 
 
 def open_ui(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -15,7 +15,9 @@ from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import clock, short_id, size, state_text
 from rayscope.cli.summary import duration
-from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail
+
+if TYPE_CHECKING:
+    from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail
 
 #: Fields of ``scheduling`` in the order of an attempt's life, and what they are called.
 _TIMES = (

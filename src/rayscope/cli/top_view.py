@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,8 +14,10 @@ from rich.text import Text
 from rayscope.cli.console import shown
 from rayscope.cli.printing import clock, state_text
 from rayscope.cli.summary import duration
-from rayscope.client.types import AlertInfo, FunctionItem, Job, Node, SessionItem
 from rayscope.model import CUT_OFF
+
+if TYPE_CHECKING:
+    from rayscope.client.types import AlertInfo, FunctionItem, Job, Node, SessionItem
 
 #: What nodes can be sorted by: title -> field of the list of nodes.
 SORTS = {

@@ -74,7 +74,8 @@ class Watch:
         self._find_drivers = find_drivers
         self._since_ms = int(time.time() * 1000)
         self._seen: dict[str, float] = {}
-        self._pids: set[int] = set()
+        #: the program, and all that it was seen to have started
+        self.pids: set[int] = set()
         self._settled: set[str] = set()
         self._task = PeriodicTask("rayscope-watch", PERIOD_S, self._look_or_end)
         #: session -> GCS address, of every cluster seen while the program ran
@@ -100,7 +101,7 @@ class Watch:
 
     def look(self, timeout_s: float = SILENT_TIMEOUT_S) -> None:
         """Look once; ``timeout_s`` 0 attaches at once (the program is gone, all that came has come)."""
-        self._pids |= self._family()
+        self.pids |= self._family()
         self.clusters.update(self._find_clusters())
         open_questions = {s: a for s, a in self.clusters.items() if s not in self._settled}
         if not open_questions:
@@ -114,7 +115,7 @@ class Watch:
             if sends_events(recorded.get(session)) or has_grown(session, self._before, recorded):
                 self._settled.add(session)
                 continue
-            if not self._find_drivers(address, self._since_ms) & self._pids:
+            if not self._find_drivers(address, self._since_ms) & self.pids:
                 continue
             if now - self._seen.setdefault(session, now) >= timeout_s:
                 self._attach(session, address)
@@ -125,7 +126,7 @@ class Watch:
         ours = {
             session
             for session in sessions
-            if session in self.clusters or session.rpartition("_")[2] in map(str, {pid, *self._pids})
+            if session in self.clusters or session.rpartition("_")[2] in map(str, {pid, *self.pids})
         }
         deadline = time.monotonic() + _GOING_S
         while left := ours & set(self._find_clusters()):

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rayscope.client import filters as f
-from rayscope.client import types as t
 from rayscope.client.api_logs import LogsApi
 from rayscope.client.calls import Call, Listing, Time, params, part
 from rayscope.client.methods import asked, listed
@@ -14,6 +13,7 @@ from rayscope.client.methods import asked, listed
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from rayscope.client import types as t
     from rayscope.client.filters import EntityFilters, EventFilters, JobOptions, TaskFilters
 
 #: What an export, and a question in SQL, may take, s.
@@ -31,7 +31,7 @@ class Api(LogsApi):
         return Call("GET", f"/api/flow/{view}", given)
 
     def _entities(
-        self, path: str, shape: type, session: str | None, filters: Mapping[str, Any], **more: Any
+        self, path: str, shape: str, session: str | None, filters: Mapping[str, Any], **more: Any
     ) -> Listing[Any]:
         limit = more.pop("limit")
         given = params(f.EntityFilters, filters, session=self._of(session), **more)
@@ -45,9 +45,9 @@ class Api(LogsApi):
         return Call("GET", "/api/health", timeout_s=5)
 
     @listed
-    def sessions(self, limit: int | None = None) -> Listing[t.SessionItem]:
-        """The sessions on record, newest sign of life first."""
-        return Listing("/api/sessions", {}, t.SessionItem, limit, of_session=False)
+    def sessions(self, limit: int | None = None, name: str | None = None) -> Listing[t.SessionItem]:
+        """The sessions on record, newest sign of life first; or the one that ``name`` begins."""
+        return Listing("/api/sessions", params(name=name), "SessionItem", limit, of_session=False)
 
     @asked
     def summary(self, session: str | None = None) -> Call[t.Summary]:
@@ -86,7 +86,7 @@ class Api(LogsApi):
     ) -> Listing[t.TaskItem]:
         """Attempts of tasks, newest first unless sorted."""
         given = params(f.TaskFilters, filters, session=self._of(session), sort=sort)
-        return Listing("/api/tasks", given, t.TaskItem, limit)
+        return Listing("/api/tasks", given, "TaskItem", limit)
 
     @listed
     def actors(
@@ -98,7 +98,7 @@ class Api(LogsApi):
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Actor]:
         """Actors, alive and dead."""
-        return self._entities("actors", t.Actor, session, filters, sort=sort, limit=limit)
+        return self._entities("actors", "Actor", session, filters, sort=sort, limit=limit)
 
     @listed
     def nodes(
@@ -110,7 +110,7 @@ class Api(LogsApi):
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Node]:
         """Nodes, with what they use."""
-        return self._entities("nodes", t.Node, session, filters, sort=sort, limit=limit)
+        return self._entities("nodes", "Node", session, filters, sort=sort, limit=limit)
 
     @listed
     def workers(
@@ -122,7 +122,7 @@ class Api(LogsApi):
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Worker]:
         """Worker processes."""
-        return self._entities("workers", t.Worker, session, filters, sort=sort, limit=limit)
+        return self._entities("workers", "Worker", session, filters, sort=sort, limit=limit)
 
     @listed
     def jobs(
@@ -134,7 +134,7 @@ class Api(LogsApi):
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Job]:
         """Drivers and submitted jobs, with their attempts by state."""
-        return self._entities("jobs", t.Job, session, filters, sort=sort, limit=limit)
+        return self._entities("jobs", "Job", session, filters, sort=sort, limit=limit)
 
     @listed
     def placement_groups(
@@ -146,7 +146,7 @@ class Api(LogsApi):
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.PlacementGroup]:
         """Placement groups."""
-        shape = t.PlacementGroup
+        shape = "PlacementGroup"
         return self._entities("placement_groups", shape, session, filters, sort=sort, limit=limit)
 
     @listed
@@ -155,7 +155,7 @@ class Api(LogsApi):
     ) -> Listing[t.Event]:
         """What happened, newest first."""
         given = params(f.EventFilters, filters, session=self._of(session))
-        return Listing("/api/events", given, t.Event, limit)
+        return Listing("/api/events", given, "Event", limit)
 
     @asked
     def failures(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rayscope.client import types as t
 from rayscope.client.calls import Call, Time, params
 from rayscope.client.methods import asked
 from rayscope.errors import RayscopeError
+
+if TYPE_CHECKING:
+    from rayscope.client import types as t
 
 #: The owners of log lines.
 _OWNERS = ("task_id", "actor_id", "job_id", "worker_id")

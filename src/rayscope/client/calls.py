@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote
 
 from rayscope.errors import RayscopeError
@@ -18,7 +18,10 @@ Time = int | datetime
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """One request, and what is taken of its answer. ``acts``: it needs the operator's role."""
+    """One request, and what is taken of its answer. ``acts``: it needs the operator's role.
+
+    ``body`` is sent as JSON, ``content`` as it is.
+    """
 
     method: str
     path: str
@@ -28,20 +31,27 @@ class Call(Generic[T]):
     acts: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     pick: Callable[[Any], T] | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True)
 class Listing(Generic[T]):
-    """A list that comes in pages. ``shape``: the TypedDict of its rows; ``limit``: at most so many rows.
+    """A list that comes in pages. ``shape`` names the TypedDict of its rows; ``limit``: at most so many rows.
 
     ``of_session``: the list is of one session, which stays the same for all pages.
     """
 
     path: str
     params: Mapping[str, Any]
-    shape: type[T]
+    shape: str
     limit: int | None = None
     of_session: bool = True
+
+    def row_type(self) -> type[T]:
+        """The TypedDict of the rows. (The module takes long to load, and few need it.)"""
+        from rayscope.client import types
+
+        return cast("type[T]", getattr(types, self.shape))
 
 
 class SyncCaller(ABC):

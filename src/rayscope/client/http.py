@@ -16,7 +16,6 @@ from rayscope.client.rows import AsyncRows, Rows
 from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
 from rayscope.errors import RayscopeError
 from rayscope.files import replacing
-from rayscope.version import __version__
 
 # httpx is loaded where it is used: `rayscope --help` starts in half the time without it.
 if TYPE_CHECKING:
@@ -79,7 +78,9 @@ class _Http(Api):
             "follow_redirects": not (call.acts or call.headers),
             "headers": dict(call.headers),
         }
-        if call.body is not None:
+        if call.content is not None:
+            options["content"] = call.content
+        elif call.body is not None:
             options["content"] = msgspec.json.encode(call.body)
             options["headers"]["Content-Type"] = "application/json"
         if call.timeout_s is not None:
@@ -147,6 +148,8 @@ class _Http(Api):
                 "the server to get it."
             )
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
+            from rayscope.version import __version__
+
             code, message = "old_server", f"The server at {self.url} does not support {what}."
             remedy = f"Upgrade Rayscope there: this client has version {__version__}."
         raise RayscopeError(message, remedy, code, status=status)

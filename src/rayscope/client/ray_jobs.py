@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from rayscope.client.types import SessionItem
 from rayscope.errors import RayscopeError
 from rayscope.ray.auth import bearer, ray_token
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
 
+    from rayscope.client.types import SessionItem
+
 #: At most so many sessions, the newest first.
-ListSessions = Callable[[int | None], Iterable[SessionItem]]
+ListSessions = Callable[[int | None], "Iterable[SessionItem]"]
 
 
 def job_client(list_sessions: ListSessions, session: str | None, address: str | None) -> JobSubmissionClient:

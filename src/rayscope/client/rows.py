@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
 from rayscope.client.tables import arrow_table, data_frame
-from rayscope.client.types import Dropped
 from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rayscope.client.types import Dropped
 
 T = TypeVar("T")
 #: Rows of a page: the most that the server gives.
@@ -75,7 +76,7 @@ class _Told(Generic[T]):
         self.dropped: Dropped | None = None
 
     def _table(self, rows: list[T]) -> pa.Table:
-        return arrow_table(cast("list[dict[str, Any]]", rows), self.listing.shape)
+        return arrow_table(cast("list[dict[str, Any]]", rows), self.listing.row_type())
 
 
 class Rows(_Told[T]):

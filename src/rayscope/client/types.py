@@ -560,6 +560,12 @@ class FlameTree(TypedDict):
     folded: int
 
 
+class FolderAnswer(TypedDict):
+    """Where the cluster's nodes find the folder."""
+
+    uri: str
+
+
 Format: TypeAlias = Literal["perfetto", "speedscope", "parquet"]
 
 
@@ -2425,7 +2431,7 @@ class MeasuredWorker(TypedDict):
 
 class MemoryAnswer(TypedDict):
     """
-    Who holds how much; without ``live`` nothing is known but that, and ``totals`` is null.
+    Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
 
     ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
     """

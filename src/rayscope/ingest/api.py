@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, StrictBool
 from starlette.requests import ClientDisconnect
 
 from rayscope.ingest import session_end
 from rayscope.ingest.bodies import Busy
+from rayscope.ingest.program_output import keep_output
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.events.batch import Format, MalformedBatch
@@ -25,6 +27,8 @@ _FORMATS = {
     "application/x-protobuf": Format.BINARY,
     "application/protobuf": Format.BINARY,
 }
+#: Bytes of a program's output in one request, and letters of the process ids of its drivers.
+_MAX_OUTPUT, _MAX_PIDS = 4 << 20, 20_000
 _REPORTS = msgspec.json.Decoder(AgentReport)
 
 
@@ -124,6 +128,33 @@ def program_end(services: CurrentServices, key: str, what: ProgramEnd) -> Respon
         return _bad_key()
     session_end.program_ended(services, **what.model_dump())
     return Response(status_code=204)
+
+
+@router.post("/api/ingest/{key}/program-output", include_in_schema=False)
+async def program_output(
+    services: CurrentServices,
+    key: str,
+    request: Request,
+    session: Annotated[str, Query(max_length=200)],
+    pids: Annotated[str, Query(pattern=r"^[0-9]+(,[0-9]+)*$", max_length=_MAX_PIDS)],
+    began_ns: Annotated[int, Query(ge=0, lt=2**63)],
+    offset: Annotated[int, Query(ge=0, le=2**53)],
+) -> Response:
+    if not matches(key, services.key):
+        return _bad_key()
+    try:
+        async with services.bodies.read(request) as body:
+            if len(body) > _MAX_OUTPUT:
+                raise _TooLarge
+            drivers = {int(pid[:10]) for pid in pids.split(",")}
+            taken = await asyncio.to_thread(
+                keep_output, services, session, drivers, began_ns, offset, bytes(body)
+            )
+    except (_TooLarge, Busy):
+        return error(503, "busy", "Too much at once.", "Send less, or send it again.", {"Retry-After": "2"})
+    except ClientDisconnect:
+        return _cut_off()
+    return answer({"taken": taken})
 
 
 def _bad_key() -> Response:

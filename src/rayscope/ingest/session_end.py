@@ -32,6 +32,7 @@ def drain(services: Services, session: str, timeout_s: float) -> bool:
     flushed = services.writer.flush(max(1.0, deadline - time.monotonic()))
     services.records.forget(session)  # who asks next wants the end of it
     if found:
+        services.object_readings.keep(session)
         services.log_archiver.archive_now(session, min(2.0, max(0.5, deadline - time.monotonic())))
     return flushed and complete
 

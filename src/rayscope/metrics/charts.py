@@ -194,6 +194,17 @@ _CLUSTER = (
         ("sum by (Type) (rate(ray_object_manager_bytes[1m]))", "{{Type}}"),
     ),
     _chart(
+        "clusterHeap",
+        "Worker heap by function and actor",
+        "bytes",
+        (
+            'sum by (Component) (ray_component_uss_bytes{Component=~"ray::.*",'
+            'Component!~"ray::(DashboardAgent|RuntimeEnvAgent)"})',
+            "{{Component}}",
+        ),
+        stacked=True,
+    ),
+    _chart(
         "clusterSpilled",
         "Object spilling",
         "bytes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import signal
 import time
 from collections.abc import Mapping
@@ -77,6 +78,28 @@ class JobApi:
         if not isinstance(told, dict) or not told.get("submission_id"):
             raise self._no_job_api("no submission id")
         return str(told["submission_id"])
+
+    def upload(self, package: bytes) -> str:
+        """Put a ZIP where the cluster's nodes find it, unless it is there; its URI. Raises JobApiError.
+
+        As Ray's own client: named by its content, so that the same folder is sent once.
+        """
+        name = f"_ray_pkg_{hashlib.sha256(package).hexdigest()[:16]}.zip"
+        self.check()
+        url = f"{self.url}/api/packages/gcs/{name}"
+        try:
+            if self._http.get(url).status_code != 200:
+                response = self._http.put(url, content=package, timeout=_ACT_TIMEOUT_S)
+                if response.status_code in (401, 403):
+                    raise self._wants_token()
+                if response.status_code != 200:
+                    raise self._no_job_api(f"status {response.status_code} to a package")
+        except httpx.HTTPError as error:
+            raise JobApiError(
+                f"Ray's job API at {self.url} did not take the folder: {type(error).__name__}.",
+                "Try again, or submit it with `rayscope jobs submit --working-dir`.",
+            ) from None
+        return f"gcs://{name}"
 
     def stop(self, submission_id: str) -> bool:
         """Ask a job to stop; whether it still ran. Raises JobApiError."""

@@ -11,6 +11,7 @@ from rayscope.alerts.service import AlertService
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
+from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
@@ -56,6 +57,7 @@ def create_services(settings: Settings) -> Services:
     records = Records(catalog, writer, lambda session: clusters.is_live(session))
     clusters = Clusters(catalog, writer, records)
     logs = Logs(settings, catalog, records, clusters)
+    readings = LastReadings(catalog, clusters)
     metrics = Metrics(settings, catalog, records, clusters, writer, spool)
 
     def link(session: str) -> str | None:
@@ -82,7 +84,8 @@ def create_services(settings: Settings) -> Services:
         realtime=Realtime(settings.push_interval_s, records.resolve),
         logs=logs,
         log_archiver=LogArchiver(settings, catalog, records, clusters, logs),
-        objects=ObjectReferences(records, clusters),
+        objects=ObjectReferences(records, clusters, readings),
+        object_readings=readings,
         metrics=metrics,
         alerts=AlertService(
             folder / "alerts",
@@ -116,6 +119,7 @@ class Lifecycle:
         services.writer.start()
         self._watch.start()
         services.log_archiver.start()
+        services.object_readings.start()
         services.metrics.start()
         services.alerts.start()
         services.rollups.start()
@@ -128,6 +132,7 @@ class Lifecycle:
         services.alerts.stop()
         services.metrics.stop()
         services.log_archiver.stop()
+        services.object_readings.stop()
         services.logs.stop()
         self._watch.stop()  # before the clusters end: it may just begin one
         services.objects.stop()

@@ -40,6 +40,8 @@ BODY_IDLE_S, BODY_TIMEOUT_S = 10.0, 60.0
 _MAX_BODY_BYTES = 1 << 20
 #: Anybody may send these, without a token.
 _MAX_OPEN_BODY_BYTES = 16 << 10
+#: Of the folder of a job: `cluster/jobs/folders.py` looks into it.
+_MAX_FOLDER_BYTES = 100 << 20
 _MAX_REPORT_BYTES = 64 << 10
 _BODILESS = ("GET", "HEAD", "OPTIONS")
 
@@ -196,7 +198,10 @@ class Guard:
 
     def _max_body_bytes(self, path: str) -> int:
         if path.startswith("/api/ingest/"):
-            return self._max_batch_bytes if path.endswith("/ray-events") else _MAX_REPORT_BYTES
+            is_bulk = path.endswith(("/ray-events", "/program-output"))
+            return self._max_batch_bytes if is_bulk else _MAX_REPORT_BYTES
+        if path == "/api/jobs/folder":
+            return _MAX_FOLDER_BYTES
         return _MAX_OPEN_BODY_BYTES if path in _OPEN_PATHS else _MAX_BODY_BYTES
 
     def _host_allowed(self, host: str) -> bool:

@@ -9,6 +9,7 @@ from rayscope.alerts.service import AlertService
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.search import Searches
+from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
@@ -49,6 +50,8 @@ class Services:
     logs: Logs
     log_archiver: LogArchiver
     objects: ObjectReferences
+    #: For when their clusters are gone.
+    object_readings: LastReadings
     metrics: Metrics
     alerts: AlertService
     #: Batches while they come.

@@ -3,6 +3,7 @@
 DATA_DIR/sessions/<session>/record.duckdb   the record
 DATA_DIR/sessions/<session>/about.json      what the list of sessions shows without opening it
 DATA_DIR/sessions/<session>/agents.json     what the agents of its nodes said last
+DATA_DIR/sessions/<session>/objects.msgpack  who held which objects when that was read last
 DATA_DIR/sessions/<session>/label.json      what the operator calls it, and notes of it
 """
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import signal
+import struct
+import subprocess
 import sys
+import termios
 import threading
 import time
 
 import pytest
 
 from rayscope.cli.child import Child, exit_status
+from rayscope.cli.output import Output
 
 
 @pytest.mark.parametrize(("code", "status"), [(0, 0), (3, 3), (-15, 143), (-9, 137)])
@@ -54,3 +60,49 @@ def test_the_family_has_grandchildren() -> None:
     child.wait()
     assert child.pid in family
     assert len(family) == 2
+
+
+def test_output_is_shown_as_it_is_and_held(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    code = "import os; os.write(1, b'one\\r\\x1b[1mtwo'); os.write(2, b'\\xff'); raise SystemExit(3)"
+    output = Output()
+    assert Child([sys.executable, "-c", code], os.environ, output).wait() == 3
+    shown = capfdbinary.readouterr()
+    assert (shown.out, shown.err) == (b"one\r\x1b[1mtwo", b"\xff")
+    begin, held = output.read(0)
+    assert begin == 0
+    assert sorted(held) == sorted(shown.out + shown.err)
+    output.forget(4)
+    assert output.read(0) == (4, held[4:])
+
+
+def test_a_program_in_a_terminal_is_in_one() -> None:
+    inner = (
+        "import os, sys; print(sys.stdout.isatty(), sys.stderr.isatty(), *os.get_terminal_size()); print('x')"
+    )
+    code = (
+        "import os, sys; from rayscope.cli.child import Child; from rayscope.cli.output import Output\n"
+        f"o = Output(); raise SystemExit(Child([sys.executable, '-c', {inner!r}], os.environ, o).wait()"
+        " or o.read(0)[1] != b'True True 77 33\\nx\\n')"
+    )
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 33, 77, 0, 0))
+    done = subprocess.run([sys.executable, "-c", code], stdout=theirs, stderr=theirs, timeout=60, check=False)
+    os.close(theirs)
+    assert os.read(ours, 1000) == b"True True 77 33\r\nx\r\n"
+    os.close(ours)
+    assert done.returncode == 0
+
+
+def test_a_program_learns_that_nobody_reads_it() -> None:
+    inner = "import os\nwhile True: os.write(1, b'y' * 1000)"
+    code = (
+        "import os, sys; from rayscope.cli.child import Child; from rayscope.cli.output import Output\n"
+        f"raise SystemExit(Child([sys.executable, '-c', {inner!r}], os.environ, Output()).wait())"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as run:
+        assert run.stdout is not None
+        run.stdout.read(1)
+        run.stdout.close()
+        assert run.wait(60) == 1  # BrokenPipeError

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from rayscope.cli.env import Shell, render
-from rayscope.cli.main import app
+from rayscope.cli.main import COMMANDS, app
 from rayscope.cli.options import settings_from
 from rayscope.cli.serving import free_port, running_server
 from rayscope.cli.start import option
@@ -32,6 +34,29 @@ def test_version_and_help() -> None:
     for command in ("run", "start", "env", "serve", "attach", "sql", "export"):
         assert command in text
         assert runner.invoke(app, [command, "--help"]).exit_code == 0
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    for name, (_, line) in COMMANDS.items():
+        assert commands[name].load().help.splitlines()[0] == line
+
+
+def test_help_loads_no_command_and_a_list_no_server() -> None:
+    program = (
+        "import sys; from rayscope.cli.main import app; app(sys.argv[1:], standalone_mode=False)\n"
+        "print(*sys.modules)"
+    )
+
+    def loaded(*args: str) -> set[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *args], capture_output=True, text=True, check=True
+        )
+        return set(done.stdout.splitlines()[-1].split())
+
+    slow = {"ray", "duckdb", "httpx", "fastapi", "numpy", "rayscope.server", "rayscope.client.types"}
+    assert not loaded("--help") & {*slow, "rayscope.client", "pydantic"}
+    assert not loaded("tasks", "--help") & slow
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,12 @@ def store() -> SeriesStore:
     read = TextReader(wanted, lambda labels: {**labels, "node_id": "n1", "node_ip": "10.0.0.1"}).read(NODE)
     ours = [Sample(name, (), 5.0) for name in FIGURES]
     gpus = [Sample(name, (("GpuIndex", "0"), ("node_id", "n1")), 5.0) for name in GPUS]
+    uss = [
+        Sample("ray_component_uss_bytes", (("Component", "ray::A"), ("node_id", "n1")), 5.0)
+    ]  # not read then
     store = SeriesStore()
     for at in range(0, 300, 5):
-        store.append(at * S, [*read.samples, *ours, *gpus])
+        store.append(at * S, [*read.samples, *ours, *gpus, *uss])
     return store
 
 

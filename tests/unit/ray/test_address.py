@@ -43,7 +43,12 @@ def test_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     found["session_b"] = "10.0.0.1:2"
     with pytest.raises(AddressError, match="Several") as error:
         resolve("auto")
-    assert "10.0.0.1:2 (session_b)" in error.value.message
+    assert "10.0.0.1:2  session_b" in error.value.message
+    assert "10.0.0.1:1" in error.value.remedy
+    # The sessions of a server decide, unless it knows none or both.
+    assert resolve("auto", lambda: ["session_old", "session_b"]) == "10.0.0.1:2"
+    with pytest.raises(AddressError, match="Several"):
+        resolve("auto", lambda: ["session_a", "session_b"])
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:2")
     assert resolve("auto") == "10.0.0.1:2"
     monkeypatch.setenv("RAY_ADDRESS", "ray://10.0.0.1:2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -115,6 +116,13 @@ def dashboard() -> Iterator[tuple[str, Answers, list[str]]]:
             self.end_headers()
             self.wfile.write(text.encode())
 
+        def do_PUT(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            answers[self.path] = (200, body.decode())
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
         def log_message(self, *_: object) -> None: ...
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
@@ -133,6 +141,18 @@ def test_reading(dashboard: tuple[str, Answers, list[str]]) -> None:
     api = JobApi(url + "/", "secret", session="mine")
     assert [job.id for job in api.submissions()] == ["02000000"]
     assert tokens == ["Bearer secret"] * 2
+    api.close()
+
+
+def test_a_package_is_sent_once(dashboard: tuple[str, Answers, list[str]]) -> None:
+    url, answers, _ = dashboard
+    api = JobApi(url, "secret")
+    uri = api.upload(b"zip")
+    assert re.fullmatch(r"gcs://_ray_pkg_[0-9a-f]{16}\.zip", uri)
+    assert answers[f"/api/packages/gcs/{uri.removeprefix('gcs://')}"] == (200, "zip")
+    answers[f"/api/packages/gcs/{uri.removeprefix('gcs://')}"] = (200, "as it was")
+    assert api.upload(b"zip") == uri
+    assert list(answers.values()) == [(200, "as it was")]
     api.close()
 
 

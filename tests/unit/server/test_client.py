@@ -90,7 +90,7 @@ def test_every_request_is_one_that_the_api_knows(described: dict[str, Any], name
 def test_rows_of_entities_are_typed(client: rayscope.Client, kind: str) -> None:
     listed = getattr(client, kind)()
     found = listed.to_list()
-    assert all(set(row) == set(get_type_hints(listed.listing.shape)) for row in found)
+    assert all(set(row) == set(get_type_hints(listed.listing.row_type())) for row in found)
     assert found or kind == "placement_groups"
     assert client.one(kind, found[0][f"{kind[:-1]}_id"])["history"] if found else True
 

@@ -176,3 +176,30 @@ def test_what_has_no_time_counts_as_what_comes_before_it(tmp_path: Path, repeats
     early = round(BEGIN.timestamp()) * 10**9
     page = forward(source, 0, Wanted(0, len(data), 2, since_ns=early - 1))
     assert [line["text"] for line in page["lines"]] == lines[:2]
+
+
+def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None:
+    story = Story()
+    story.entity("node", NODE, 0, 5, node_ip="10.0.0.1", is_head=True)
+    story.entity("job", JOB, 0, 5, driver_pid=77, type="DRIVER")
+    fresh.record(story)
+    services = fresh.server.services
+    assert services is not None
+
+    def send(data: bytes, offset: int, pids: str = "5,77", key: str = services.key) -> Any:
+        where = {"session": SESSION, "pids": pids, "began_ns": 0, "offset": offset}
+        return fresh.client.post(f"/api/ingest/{key}/program-output", params=where, content=data)
+
+    assert send(b"epoch 1\n", 0, pids="5").json() == {"taken": False}
+    assert send(b"epoch 1\n", 0).json() == {"taken": True}
+    assert send(b"1\nepoch 2\n", 6).json() == {"taken": True}  # sent again, in part
+    assert send(b"x" * 200_000 + b"\nend\n", 16).json() == {"taken": True}
+    assert send(b"x", 0, key="wrong").status_code == 404
+    assert send(b"x", 0, pids="../5").status_code == 422
+    [part] = fresh.get("/api/logs/of", job_id=JOB)["parts"]
+    assert (part["name"], part["stream"]) == (f"driver-{JOB}.log", "driver")
+    texts = [line["text"] for line in part["page"]["lines"]]
+    assert (texts[:2], texts[-1]) == (["epoch 1", "epoch 2"], "end")
+    assert part["page"]["problem"] is None
+    [hit] = fresh.get("/api/logs/search", q="epoch 2", kind="driver")["items"]
+    assert hit["name"] == f"driver-{JOB}.log"

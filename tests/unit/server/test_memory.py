@@ -11,7 +11,7 @@ from tests.cluster import wait_until
 from tests.raylets import HELD, raylets_of
 from tests.story import SESSION, Story
 
-from rayscope.cluster.objects import references
+from rayscope.cluster.objects import readings, references
 from rayscope.ray.gcs.client import GcsError
 
 
@@ -90,3 +90,20 @@ def test_a_gcs_that_cannot_be_read_is_told(attached: Callable[[Any], Any]) -> No
     answer = server.client.get("/api/memory")
     assert answer.status_code >= 400
     assert "does not answer" in answer.text
+
+
+def test_the_last_reading_stays_when_the_cluster_is_gone(
+    attached: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with raylets_of(False, False) as gcs:
+        server = attached(gcs)
+        services = server.server.services
+        services.object_readings.keep(SESSION)
+        monkeypatch.setattr(readings, "MAX_NODES", 1)
+        kept = services.object_readings.read(SESSION)
+        services.object_readings.keep(SESSION)  # too large now
+        assert services.object_readings.read(SESSION) == kept
+    monkeypatch.setattr(services.clusters, "gcs_of", lambda _: None)
+    told = server.get("/api/memory", by="node")
+    assert (told["live"], told["state"], told["totals"]["objects"]) == (False, "whole", 2 * HELD)
+    assert 0 < time.time_ns() - told["time_ns"] < 60 * 10**9

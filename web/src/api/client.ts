@@ -124,13 +124,17 @@ function operatorHeader(): Record<string, string> {
   return token === null ? {} : { 'X-Rayscope-Operator': token };
 }
 
-/** An action of the operator (see ui/operator.tsx). Null where the answer has no body. */
+/** An action of the operator (see ui/operator.tsx); a Blob is sent as it is. Null for an answer without a body. */
 export async function send<T>(method: string, path: string, body?: unknown): Promise<T | null> {
   try {
     const response = await request(apiPath(path), {
       method,
-      headers: { 'Content-Type': 'application/json', Accept: 'application/json', ...operatorHeader() },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers: {
+        'Content-Type': body instanceof Blob ? body.type : 'application/json',
+        Accept: 'application/json',
+        ...operatorHeader(),
+      },
+      ...(body !== undefined && { body: body instanceof Blob ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
     return text === '' ? null : (JSON.parse(text) as T);

@@ -933,6 +933,12 @@ export interface FlameTree {
   folded: number;
 }
 /**
+ * Where the cluster's nodes find the folder.
+ */
+export interface FolderAnswer {
+  uri: string;
+}
+/**
  * The Python frames of workers at ``at_ns``.
  */
 export interface FramesAnswer {
@@ -1712,7 +1718,7 @@ export interface PhysicalAttempt {
   is_blocked: boolean;
 }
 /**
- * Who holds how much; without ``live`` nothing is known but that, and ``totals`` is null.
+ * Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
  *
  * ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
  */

@@ -102,6 +102,18 @@ def collect(
 # The server.
 
 
+def sessions_of(settings: Settings, named: str | None) -> list[str]:
+    """The sessions on record at the server that is named, or at that of the data directory."""
+    url = place(named) if named else getattr(running_server(settings.folder), "url", None)
+    if url is None:
+        return []
+    try:
+        with Api(url, settings.token, _API_S) as api:
+            return list(api.by_name())
+    except RayscopeError:
+        return []
+
+
 def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str | None, str | None, str]:
     """(URL, our token for it, its ingest key if we know it): the one named, ours, or the one nodes name."""
     if named:

@@ -33,7 +33,8 @@ def doctor(
     address: Annotated[
         str,
         typer.Argument(
-            help="GCS address of the head node (host:port), or `auto` for the cluster on this machine."
+            help="GCS address of the head node (host:port), or `auto` for the cluster on this machine. Where "
+            "several run, `auto` is the one that the server records."
         ),
     ] = "auto",
     seconds: Annotated[
@@ -52,7 +53,7 @@ def doctor(
     Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth fixing.
     """
     from rayscope.cli.doctor.checks import is_whole, judge
-    from rayscope.cli.doctor.collect import collect
+    from rayscope.cli.doctor.collect import collect, sessions_of
     from rayscope.ray.address import AddressError, resolve
     from rayscope.ray.gcs.client import GcsError
 
@@ -60,7 +61,7 @@ def doctor(
         fail(f"{server!r} is not a valid URL.", "Use http://HOST:PORT as --server.")
     settings = settings_from(data_dir, token=token)
     try:
-        address = resolve(address)
+        address = resolve(address, lambda: sessions_of(settings, server))
         with stderr().status(f"checking {address} for about {seconds:g} s"):
             facts = collect(address, settings, server, data_dir, seconds, probe)
     except (AddressError, GcsError) as error:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.jobs import schemas
+from rayscope.cluster.jobs.folders import check_folder
 from rayscope.cluster.jobs.progress import progress_of
+from rayscope.ingest.bodies import Busy
 from rayscope.ray.jobs_api import JobApi
-from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer
+from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer, error
 from rayscope.server.schemas import ErrorAnswer
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
@@ -54,6 +57,20 @@ def submit(services: CurrentServices, request: schemas.JobRequest, session: Sess
     submission_id = api.submit(request.model_dump(exclude_none=True))
     changed()
     return answer({"submission_id": submission_id})
+
+
+@router.post(
+    "/api/jobs/folder", dependencies=OPERATOR_ONLY, responses={**_ACTS, 200: {"model": schemas.FolderAnswer}}
+)
+async def upload_folder(services: CurrentServices, request: Request, session: Session = None) -> Response:
+    """Send a folder (a ZIP, up to 100 MiB) to a live session's cluster; its URI is for `working_dir`."""
+    api, _ = services.clusters.job_api(services.records.resolve(session))
+    try:
+        async with services.bodies.read(request) as package:
+            await asyncio.to_thread(check_folder, package)
+            return answer({"uri": await asyncio.to_thread(api.upload, package)})
+    except Busy:
+        return error(503, "busy", "Too many uploads at once.", "Send it again.", {"Retry-After": "2"})
 
 
 @router.post(

@@ -58,6 +58,12 @@ class Submitted(Answer):
     submission_id: str
 
 
+class FolderAnswer(Answer):
+    """Where the cluster's nodes find the folder."""
+
+    uri: str
+
+
 class Stopped(Answer):
     """Whether the job still ran."""
 

@@ -112,7 +112,7 @@ class LogArchiver:
 
     def archive_now(self, session: str, timeout_s: float) -> None:
         """Take in what a cluster's files say by now: called before the cluster is stopped."""
-        if self.mode == "none" or self._task.is_stopping or self._short_of_disk():
+        if self.mode == "none" or self._task.is_stopping or self.is_short_of_disk():
             return
         end = time.monotonic() + timeout_s
         jobs = [
@@ -130,7 +130,7 @@ class LogArchiver:
             raise
 
     def _turn(self) -> None:
-        if self._short_of_disk():
+        if self.is_short_of_disk():
             return
         wanted: set[tuple[str, str]] = set()
         for session in self._catalog.names()[:20]:
@@ -188,7 +188,8 @@ class LogArchiver:
             known = self._alive_nodes[session] = (time.monotonic() + _NODES_S, alive)
         return known[1]
 
-    def _short_of_disk(self) -> bool:
+    def is_short_of_disk(self) -> bool:
+        """Whether nothing can be kept now; ``error`` says why."""
         least = self._settings.min_free_bytes
         with contextlib.suppress(OSError):
             if shutil.disk_usage(self._catalog.folder).free < least + (64 << 20):

@@ -61,6 +61,8 @@ class Source:
         agent: LogAgent | None,
         problem: Problem | None,
         size: int | None = None,
+        *,
+        grows: bool = False,
     ) -> None:
         self.node_id = node_id
         self.name = name
@@ -69,11 +71,12 @@ class Source:
         self._store = store if kept is not None else None
         self._agent = agent
         self.size = (kept.seen if kept else 0) if size is None else size
+        self._grows = grows
 
     @property
     def live(self) -> bool:
-        """Whether the node's agent gives what is not kept."""
-        return self._agent is not None
+        """Whether more may come: the node's agent gives what is not kept, or it is sent to us."""
+        return self._agent is not None or self._grows
 
     def read(self, begin: int, end: int) -> list[tuple[int, bytes]]:
         """(offset, bytes) of what can be had between two offsets, in order. Raises StoreError."""
@@ -252,6 +255,10 @@ class Logs:
             raise NotFound("Not a valid log file name.", "GET /api/logs lists the files of each node.")
         store = self.store(session)
         kept = store.file(node_id, name) if store else None
+        about = read_name(name)
+        if kept is not None and about.kind == "driver" and about.submission_id is None:  # no file of the node
+            grows = self._clusters.gcs_of(session) is not None
+            return Source(node_id, name, kept, store, None, None, grows=grows)
         problem: Problem | None = None
         try:
             listed = self.names(session, node_id)

@@ -11,7 +11,7 @@ from rayscope.cluster.logs import sql
 from rayscope.cluster.tasks import sql as tasks_sql
 from rayscope.model import Kind
 from rayscope.ray.agents.client import AgentError
-from rayscope.ray.agents.logs import read_name
+from rayscope.ray.agents.logs import driver_file, read_name
 from rayscope.ray.gcs.client import GcsError
 from rayscope.server.services import Services
 from rayscope.storage.errors import NotFound, StoreError
@@ -94,9 +94,11 @@ class Owners:
         """What the driver of a submitted job wrote, and the workers of the job."""
         jobs = self._services.records.read(self._session, lambda file: sql.job_places(file, job_id))
         parts, notes = [], []
-        for submission in dict.fromkeys(row["submission_id"] for row in jobs if row["submission_id"]):
-            name = f"job-driver-{submission}.log"
-            told = [row["driver_node_id"] for row in jobs if row["submission_id"] == submission]
+        names = {driver_file(row["job_id"]): [row["driver_node_id"]] for row in jobs}
+        for row in jobs:
+            if row["submission_id"]:
+                names.setdefault(f"job-driver-{row['submission_id']}.log", []).append(row["driver_node_id"])
+        for name, told in names.items():
             # Before that is known: nodes on one machine may share the folder, and then each has the file.
             nodes = [node for node in told if node] or [each["node_id"] for each in self._nodes()[:10]]
             parts += [Part(node, name, "driver") for node in nodes if name in self._of(node)][:1]

@@ -1,4 +1,4 @@
-"""Objects: who holds how much of a live cluster's object stores."""
+"""Objects: who holds how much of a cluster's object stores, now or when it was read last."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def memory(
         makers = services.objects.makers(chosen, account)
         return {
             "session": chosen,
-            "live": True,
+            "live": services.clusters.gcs_of(chosen) is not None,
             "time_ns": account.time_ns,
             "state": "being_read" if account.waiting or account.time_ns is None else "whole",
             "nodes_waiting": len(account.waiting),
@@ -73,7 +73,7 @@ def memory(
 
 
 def _gone(session: str, by: str) -> dict[str, Any]:
-    """The answer about a cluster that is over."""
+    """The answer about a cluster that is over and of which no reading was kept."""
     return {
         "session": session,
         "live": False,

@@ -12,6 +12,7 @@ import time
 from typing import NamedTuple
 
 from rayscope.cluster.objects import sql
+from rayscope.cluster.objects.readings import LastReadings
 from rayscope.model.reference import NodeObjects
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -110,6 +111,13 @@ class _ReferenceReader:
             self._version += 1
 
 
+def _as_account(nodes: list[NodeObjects] | None) -> Account | None:
+    if not nodes:
+        return None
+    read_ns = min((node.time_ns for node in nodes if node.error is None), default=None)
+    return Account(0, read_ns, nodes, [])
+
+
 def _held(node: NodeObjects) -> int:
     return len(node.references)
 
@@ -117,8 +125,9 @@ def _held(node: NodeObjects) -> int:
 class ObjectReferences:
     """The accounts of all sessions that somebody looks at."""
 
-    def __init__(self, records: Records, clusters: Clusters) -> None:
+    def __init__(self, records: Records, clusters: Clusters, readings: LastReadings) -> None:
         self._records = records
+        self._readings = readings
         self._clusters = clusters
         self._readers: dict[str, _ReferenceReader] = {}
         self._single: dict[tuple[str, str], NodeObjects] = {}
@@ -136,11 +145,12 @@ class ObjectReferences:
     def read(self, session: str, node_id: str | None = None, timeout_s: float = 0.0) -> Account | None:
         """What is known now: the first question waits up to ``timeout_s`` for all of it.
 
-        ``node_id``: of this node up to 20,000 references. None where the cluster is gone. Raises GcsError.
+        ``node_id``: of this node up to 20,000 references. Where the cluster is gone, the last reading that
+        was kept; None if there is none. Raises GcsError.
         """
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
-            return None
+            return _as_account(self._readings.read(session))
         reader = self._reader(session, gcs)
         reader.wait(timeout_s)
         if reader.error is not None:

@@ -82,7 +82,7 @@ class StoreOfNode(Answer):
 
 
 class MemoryAnswer(Answer):
-    """Who holds how much; without ``live`` nothing is known but that, and ``totals`` is null.
+    """Who holds how much; without ``live`` when it was read last. If it never was, ``totals`` is null.
 
     ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: of what was read first.
     """

@@ -105,9 +105,11 @@ def health(services: CurrentServices) -> Response:
 
 
 @router.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
-def sessions(services: CurrentServices, limit: Limit = 100, cursor: Cursor = None) -> Response:
-    """The recorded sessions, most recently updated first."""
-    names = services.catalog.names()
+def sessions(
+    services: CurrentServices, name: Session = None, limit: Limit = 100, cursor: Cursor = None
+) -> Response:
+    """The recorded sessions, most recently updated first; with `name` only the one that it begins."""
+    names = [services.records.resolve(name)] if name else services.catalog.names()
     start = 0
     if cursor is not None:
         if cursor not in names:

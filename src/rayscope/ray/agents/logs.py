@@ -28,6 +28,8 @@ _SIZE_TIMEOUT_S = 3.0
 _ERROR_KEY = "log_grpc_status"
 _WORKER = re.compile(r"(?:.*/)?\w*worker-([0-9a-f]{56})-([0-9a-f]{8})-(\d+)\.(out|err)(?:\.\d+)?")
 _CORE = re.compile(r"(?:.*/)?\w+-core-(worker|driver)-([0-9a-f]+)_(\d+)\.log(?:\.\d+)?")
+#: Of a job that was submitted, and our own of one that `rayscope run` started.
+_OUR_DRIVER = re.compile(r"driver-([0-9a-f]{8})\.log")
 _DRIVER = re.compile(r"job-driver-(.+)\.log(?:\.\d+)?")
 #: The beginnings of names of Ray's own processes -> kind.
 _OWN = (
@@ -67,7 +69,14 @@ def read_name(name: str) -> LogName:
         return LogName("core", found[2] if found[1] == "worker" else None, None, int(found[3][:10]))
     if found := _DRIVER.fullmatch(name):
         return LogName("driver", submission_id=found[1])
+    if found := _OUR_DRIVER.fullmatch(name):
+        return LogName("driver", job_id=found[1])
     return LogName(next((kind for start, kind in _OWN if name.startswith(start)), "other"))
+
+
+def driver_file(job_id: str) -> str:
+    """Our name for what the driver of a job printed that `rayscope run` started."""
+    return f"driver-{job_id}.log"
 
 
 def is_name(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -222,6 +222,17 @@ def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
             "SELECT id FROM job_rows WHERE driver_pid = ? AND coalesce(start_ns, 0) >= ?", [pid, since_ns]
         ).fetchall()
     return [job_id for (job_id,) in found]
+
+
+def places_of_drivers(file: SessionFile, pids: Collection[int], since_ns: int) -> list[tuple[str, str]]:
+    """(job, the node of its driver or the head) of each job of a driver that began at that time or later."""
+    with file.reader() as reader:
+        return reader.execute(
+            "SELECT id, coalesce(driver_node_id, (SELECT id FROM node_rows ORDER BY is_head IS NOT TRUE, "
+            "start_ns NULLS LAST, id LIMIT 1)) AS node FROM job_rows WHERE list_contains(?, driver_pid) "
+            "AND coalesce(start_ns, 0) >= ? AND submission_id IS NULL AND node IS NOT NULL LIMIT 10",
+            [list(pids), since_ns],
+        ).fetchall()
 
 
 def script_and_host(cursor: duckdb.DuckDBPyConnection) -> tuple[str, str | None]:

@@ -4,7 +4,13 @@ export const enJobs = {
     submitText:
       'Ray will run this command on the head node (or on a node with the resources you request) with the permissions of the cluster.',
     entrypoint: 'Command',
-    entrypointHint: 'For example: python train.py --epochs 3. Its files must already be on the cluster.',
+    entrypointHint:
+      'For example: python train.py --epochs 3. Its files are on the cluster, or in the folder below.',
+    folder: 'Folder',
+    folderHint:
+      "Its files are sent to the cluster and become the job's working directory. At most {{max}}; {{names}} are left out.",
+    folderChosen: '{{n}} file{{n, s}}, {{size}}',
+    folderTooLarge: 'The folder has {{size}}. Choose a smaller one.',
     submissionId: 'Submission ID',
     submissionIdHint: 'Leave empty to let Ray choose one.',
     runtimeEnv: 'Runtime environment',

@@ -39,7 +39,7 @@ export const enLogs = {
     kind: {
       worker_out: 'Worker stdout',
       worker_err: 'Worker stderr',
-      driver: 'Driver of a submitted job',
+      driver: 'Driver',
       core: 'Core worker',
       raylet: 'Raylet',
       gcs: 'GCS',
@@ -101,7 +101,8 @@ export const enLogs = {
       actor_task:
         'Ray does not record log offsets for individual actor tasks, so this shows the whole worker log. To change this, set RAY_ENABLE_RECORD_ACTOR_TASK_LOGGING=1 on the cluster.',
       no_offsets: "Ray did not report this task's log offsets, so this shows the whole worker log.",
-      driver_terminal: 'The driver printed to its own terminal, so Ray has no log of it.',
+      driver_terminal:
+        'The driver printed to its own terminal. Start it with rayscope run to keep what it prints.',
     },
   },
 };

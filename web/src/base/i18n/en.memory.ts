@@ -1,8 +1,10 @@
 export const enMemory = {
   memory: {
-    ended: 'The cluster is gone',
-    endedText:
-      'Object references come from running processes. What tasks moved and how large it was remains on record: see the data of each task, and the edges of the logical graph.',
+    lastReading: 'The cluster is gone. Objects and references are those of the last reading, at {{time}}.',
+    ended:
+      'The cluster is gone. No reading of its objects was kept: that happens every 15 seconds and before the end, on clusters of up to {{n}} node{{n, s}}. What tasks moved and how large it was is on record: see the data of each task, and the edges of the logical graph.',
+    tooLarge:
+      'This cluster has more than {{n}} node{{n, s}}: objects are read only while someone looks at this page, and no last reading is kept.',
     stores: 'Object stores',
     used: '{{used}} of {{all}} used',
     primary: '{{bytes}} primary copies',

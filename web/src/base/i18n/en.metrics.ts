@@ -156,6 +156,7 @@ export const enMetrics = {
     clusterPlacementGroups: 'Placement groups by state',
     clusterNodes: 'Nodes',
     clusterObjectTransfers: 'Object transfers between nodes',
+    clusterHeap: 'Worker heap by function and actor',
     clusterSpilled: 'Object spilling',
     nodeCpus: 'CPUs',
     nodeGpus: 'GPUs',

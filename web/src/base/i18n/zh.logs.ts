@@ -38,7 +38,7 @@ export const zhLogs = {
     kind: {
       worker_out: 'Worker stdout',
       worker_err: 'Worker stderr',
-      driver: '提交作业的 Driver',
+      driver: 'Driver',
       core: 'Core worker',
       raylet: 'Raylet',
       gcs: 'GCS',
@@ -100,7 +100,7 @@ export const zhLogs = {
       actor_task:
         'Ray 不记录单个 Actor 任务的日志位置，因此显示的是整个 Worker 日志。如需改变，请在集群上设置 RAY_ENABLE_RECORD_ACTOR_TASK_LOGGING=1。',
       no_offsets: 'Ray 没有上报此任务的日志位置，因此显示的是整个 Worker 日志。',
-      driver_terminal: 'Driver 直接输出到自己的终端，因此 Ray 没有它的日志。',
+      driver_terminal: 'Driver 直接输出到自己的终端。用 rayscope run 启动即可保留其输出。',
     },
   },
 };

@@ -156,6 +156,7 @@ export const zhMetrics: Pick<Translation, 'charts' | 'metricsPage' | 'chartTitle
     clusterPlacementGroups: '放置组（按状态）',
     clusterNodes: '节点',
     clusterObjectTransfers: '节点间的对象传输',
+    clusterHeap: '各函数与 Actor 的 Worker 堆内存',
     clusterSpilled: '对象溢写',
     nodeCpus: 'CPU',
     nodeGpus: 'GPU',

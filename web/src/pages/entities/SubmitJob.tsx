@@ -1,13 +1,16 @@
-import { Button, Group, JsonInput, NumberInput, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Input, JsonInput, NumberInput, Stack, Textarea, TextInput } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { send } from '../../api/client';
 import { useSessions } from '../../api/queries';
+import { bytes } from '../../base/format';
 import { typedObject } from '../../base/progress';
 import { useOperatorAction } from '../../ui/operator';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import { filesOf, LEFT_OUT, MAX_FOLDER_BYTES, sizeOf, zipOf } from './jobFolder';
 
 /** What was typed so far. */
 interface Draft {
@@ -17,6 +20,14 @@ interface Draft {
   metadata: string;
   cpus: string | number;
   gpus: string | number;
+  /** Of the folder that is sent along. */
+  files: File[];
+}
+
+interface JobRequest {
+  entrypoint: string;
+  runtime_env?: object;
+  [name: string]: unknown;
 }
 
 /** The button and dialog that submit a job by Ray's own job API; only of a cluster that lives. */
@@ -31,11 +42,27 @@ export function SubmitJob() {
   if (!isLive.data) return null;
 
   async function submit(): Promise<void> {
-    const draft = { entrypoint: '', submissionId: '', environment: '', metadata: '', cpus: '', gpus: '' };
+    const draft: Draft = {
+      entrypoint: '',
+      submissionId: '',
+      environment: '',
+      metadata: '',
+      cpus: '',
+      gpus: '',
+      files: [],
+    };
     const answer = await act<{ submission_id: string }>({
       method: 'POST',
       path: `/jobs?session=${encodeURIComponent(url.session)}`,
-      body: async () => requestOf(draft, t('jobs.badJson')),
+      body: async () => {
+        const request = requestOf(draft, t('jobs.badJson'));
+        if (draft.files.length === 0) return request;
+        const size = sizeOf(draft.files);
+        if (size > MAX_FOLDER_BYTES) throw new Error(t('jobs.folderTooLarge', { size: bytes(size) }));
+        const path = `/jobs/folder?session=${encodeURIComponent(url.session)}`;
+        const sent = await send<{ uri: string }>('POST', path, await zipOf(draft.files));
+        return { ...request, runtime_env: { ...request.runtime_env, working_dir: sent?.uri } };
+      },
       title: t('jobs.submit'),
       text: <Form draft={draft} />,
       confirm: t('jobs.submit'),
@@ -60,7 +87,7 @@ export function SubmitJob() {
 }
 
 /** Ray's job request of what was typed. Throws an Error with `badJson` for what is no JSON object. */
-export function requestOf(draft: Draft, badJson: string): object {
+export function requestOf(draft: Draft, badJson: string): JobRequest {
   const runtimeEnv = typedObject(draft.environment);
   const labels = typedObject(draft.metadata);
   if (runtimeEnv === null || labels === null) throw new Error(badJson);
@@ -72,6 +99,38 @@ export function requestOf(draft: Draft, badJson: string): object {
     ...(typeof draft.cpus === 'number' && { entrypoint_num_cpus: draft.cpus }),
     ...(typeof draft.gpus === 'number' && { entrypoint_num_gpus: draft.gpus }),
   };
+}
+
+/** A folder of this computer that becomes the job's working directory. */
+function FolderField({ onFiles }: { onFiles: (files: File[]) => void }) {
+  const { t } = useTranslation();
+  const [chosen, setChosen] = useState({ count: 0, size: 0 });
+  const isTooLarge = chosen.size > MAX_FOLDER_BYTES;
+  return (
+    <Input.Wrapper
+      label={t('jobs.folder')}
+      description={t('jobs.folderHint', { max: bytes(MAX_FOLDER_BYTES), names: LEFT_OUT.join(', ') })}
+      error={isTooLarge ? t('jobs.folderTooLarge', { size: bytes(chosen.size) }) : undefined}
+      labelProps={{ htmlFor: 'job-folder' }}
+    >
+      <input
+        id="job-folder"
+        type="file"
+        data-testid="job-folder"
+        ref={(input) => input?.setAttribute('webkitdirectory', '')}
+        onChange={(event) => {
+          const files = filesOf(event.currentTarget.files);
+          setChosen({ count: files.length, size: sizeOf(files) });
+          onFiles(files);
+        }}
+      />
+      {chosen.count > 0 && !isTooLarge && (
+        <span className={words.dim}>
+          {t('jobs.folderChosen', { n: chosen.count, size: bytes(chosen.size) })}
+        </span>
+      )}
+    </Input.Wrapper>
+  );
 }
 
 /** `draft` is changed in place: it is what will be sent. */
@@ -98,6 +157,7 @@ function Form({ draft }: { draft: Draft }) {
         classNames={{ input: words.mono }}
         data-testid="job-entrypoint"
       />
+      <FolderField onFiles={(files) => set({ files })} />
       <TextInput
         label={t('jobs.submissionId')}
         description={t('jobs.submissionIdHint')}

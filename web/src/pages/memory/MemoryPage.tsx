@@ -1,5 +1,5 @@
 import { Box, Loader, SegmentedControl, Select } from '@mantine/core';
-import { IconDatabaseOff, IconMoodEmpty } from '@tabler/icons-react';
+import { IconMoodEmpty } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
@@ -12,15 +12,18 @@ import { ItemLink } from '../../ui/ItemLink';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import { MemoryCharts } from './MemoryCharts';
 import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
 import shared from './memory.module.css';
 import { GROUPINGS, type Grouping, type Memory, REFERENCE_TYPES, type Store } from './types';
 
+/** Of larger clusters the server keeps no reading (`MAX_NODES` in cluster/objects/readings.py). */
+const KEPT_NODES = 16;
 /** s. */
 const AGES = ['60', '600', '3600', '14400'];
 
-/** Who holds how much of the object stores, now. */
+/** Who holds how much of the object stores, now or when it was read last, and how that came about. */
 export default function MemoryPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -38,7 +41,7 @@ export default function MemoryPage() {
   if (memory.error !== null && answer === undefined)
     return <ErrorPanel error={memory.error} onRetry={() => void memory.refetch()} />;
   if (answer === undefined) return <Loader size="sm" m="md" aria-label={t('nav.memory')} />;
-  if (!answer.live) {
+  if (answer.totals === null) {
     return (
       <>
         <div className={layout.bar}>
@@ -46,9 +49,12 @@ export default function MemoryPage() {
             {t('nav.memory')}
           </div>
         </div>
-        <EmptyState icon={<IconDatabaseOff size={26} />} title={t('memory.ended')}>
-          {t('memory.endedText')}
-        </EmptyState>
+        <div className={css.memory}>
+          <p className={css.note} role="status">
+            {t('memory.ended', { n: KEPT_NODES })}
+          </p>
+          <MemoryCharts />
+        </div>
       </>
     );
   }
@@ -85,6 +91,15 @@ export default function MemoryPage() {
         </Box>
       </div>
       <div className={css.memory} data-testid="memory">
+        {!answer.live && answer.time_ns !== null && (
+          <p className={css.note} role="status" data-testid="memory-last">
+            {t('memory.lastReading', { time: time(answer.time_ns) })}
+          </p>
+        )}
+        <MemoryCharts />
+        {answer.live && answer.nodes.length > KEPT_NODES && (
+          <p className={css.note}>{t('memory.tooLarge', { n: KEPT_NODES })}</p>
+        )}
         {answer.state === 'being_read' && (
           <p className={css.note} role="status" data-testid="memory-reading">
             <Loader size={12} mr={8} />
@@ -114,16 +129,14 @@ export default function MemoryPage() {
         <Section
           title={t(`memory.groupings.${by}`)}
           right={
-            totals !== null && (
-              <span className={`${words.num} ${words.dim}`}>
-                {t('memory.summary', {
-                  objects: count(totals.objects),
-                  bytes: bytes(totals.bytes),
-                  references: count(totals.references),
-                })}
-                {totals.unknown_size > 0 && ` (${t('memory.unknown', { n: count(totals.unknown_size) })})`}
-              </span>
-            )
+            <span className={`${words.num} ${words.dim}`}>
+              {t('memory.summary', {
+                objects: count(totals.objects),
+                bytes: bytes(totals.bytes),
+                references: count(totals.references),
+              })}
+              {totals.unknown_size > 0 && ` (${t('memory.unknown', { n: count(totals.unknown_size) })})`}
+            </span>
           }
         >
           {by === 'call_site' && !answer.call_sites && <p className={css.note}>{t('memory.noCallSites')}</p>}

@@ -1,0 +1,50 @@
+"""How much CPU the command line takes to start, as a ratio to a Python that does nothing.
+
+A ratio holds on a busy machine too, where seconds do not. Each command runs 10 times in turn with the others; the
+smallest figure counts.
+
+python benchmarks/startup.py [COMMAND ...]
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from common import environment
+
+ROUNDS = 10
+COMMANDS = ("--help", "tasks --help", "sessions", "tasks")
+
+
+def cpu_s(arguments: list[str]) -> float:
+    """User and system time of one run."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**environment(), "PYTHONDONTWRITEBYTECODE": ""},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
+def main(commands: list[str]) -> None:
+    runs = {"python -c pass": ["-c", "pass"]}
+    runs |= {f"rayscope {command}": ["-m", "rayscope.cli", *command.split()] for command in commands}
+    for arguments in runs.values():
+        cpu_s(arguments)  # compiles what is not compiled yet
+    found: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(ROUNDS):
+        for name, arguments in runs.items():
+            found[name].append(cpu_s(arguments))
+    least = min(found["python -c pass"])
+    print(f"{'command':<28} {'CPU s':>6} {'ratio':>6}")
+    for name, times in found.items():
+        print(f"{name:<28} {min(times):6.3f} {min(times) / least:6.1f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(COMMANDS))

@@ -1,0 +1,38 @@
+"""Commands whose modules are loaded when they are called, so that `rayscope --help` starts quickly."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+
+class LazyCommand(TyperCommand):
+    """Has the name and the first line of help of a command, and becomes that command when it is called."""
+
+    where: str
+
+    def load(self) -> Any:
+        """The command itself, or the group."""
+        module, _, attribute = self.where.partition(":")
+        found = getattr(import_module(f"rayscope.cli.{module}"), attribute)
+        parent = typer.Typer(
+            rich_markup_mode="rich", pretty_exceptions_show_locals=False, add_completion=False
+        )
+        parent.callback()(lambda: None)  # a group, even with one command
+        if isinstance(found, typer.Typer):
+            parent.add_typer(found, name=self.name)
+        else:
+            parent.command(self.name, context_settings=dict(self.context_settings))(found)
+        return typer.main.get_command(parent).commands[self.name]  # type: ignore[attr-defined]
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        """The context of the loaded command: it goes on from here by itself."""
+        return self.load().make_context(info_name, args, parent, **extra)
+
+
+def command_class(where: str) -> type[LazyCommand]:
+    """A class for ``Typer.command(cls=...)``. ``where``: ``module:attribute`` below ``rayscope.cli``."""
+    return type("LazyCommand", (LazyCommand,), {"where": where})

@@ -1,0 +1,25 @@
+import { type ZipEntry, zip } from '../../base/zip';
+
+/** What a folder may take: the server refuses more. */
+export const MAX_FOLDER_BYTES = 100 * 2 ** 20;
+/** Folders that no job needs, wherever they are. */
+export const LEFT_OUT = ['.git', '.venv', 'node_modules', '__pycache__'];
+
+/** The files of a chosen folder that are sent, by name. */
+export function filesOf(chosen: FileList | null): File[] {
+  return [...(chosen ?? [])]
+    .filter((file) => !file.webkitRelativePath.split('/').some((part) => LEFT_OUT.includes(part)))
+    .sort((one, other) => (one.webkitRelativePath < other.webkitRelativePath ? -1 : 1));
+}
+
+export const sizeOf = (files: File[]) => files.reduce((sum, file) => sum + file.size, 0);
+
+/** A ZIP of the files, by their paths below the chosen folder. */
+export async function zipOf(files: File[]): Promise<Blob> {
+  const entries: ZipEntry[] = [];
+  for (const file of files) {
+    const path = file.webkitRelativePath.split('/').slice(1).join('/');
+    entries.push({ path, data: new Uint8Array(await file.arrayBuffer()) });
+  }
+  return zip(entries);
+}

@@ -1,0 +1,33 @@
+import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
+import { useChartTexts } from '../../ui/charts/chartTexts';
+import { MetricChart } from '../../ui/charts/MetricChart';
+import { useCatalogueCharts } from '../../ui/charts/useMetrics';
+import { useSessionUrl } from '../../ui/useUrl';
+
+/** Where memory is: in the heaps of workers, in the object stores, on disk. */
+const CHARTS = ['clusterHeap', 'clusterObjectStore', 'clusterSpilled'];
+
+/** The same three over time. */
+export function MemoryCharts() {
+  const [url] = useSessionUrl();
+  const { title, legend } = useChartTexts();
+  const all = useCatalogueCharts(url.session, 'cluster');
+  return (
+    <div data-testid="memory-charts">
+      <ChartGroup>
+        <ChartGrid>
+          {CHARTS.flatMap((key) => all.filter((chart) => chart.key === key)).map((chart) => (
+            <MetricChart
+              key={chart.key}
+              title={title(chart)}
+              queries={chart.queries.map(legend)}
+              unit={chart.unit}
+              stacked={chart.stacked}
+              height={130}
+            />
+          ))}
+        </ChartGrid>
+      </ChartGroup>
+    </div>
+  );
+}
