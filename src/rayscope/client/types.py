@@ -831,6 +831,14 @@ class KeptChart(TypedDict):
     stacked: bool
 
 
+class LabelValuesAnswer(TypedDict):
+    """The values of a label."""
+
+    session: str
+    items: list[str]
+    total: int
+
+
 class LaneReason(TypedDict):
     """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
 

@@ -1353,6 +1353,14 @@ export interface Keeping {
   } | null;
 }
 /**
+ * The values of a label.
+ */
+export interface LabelValuesAnswer {
+  session: string;
+  items: string[];
+  total: number;
+}
+/**
  * Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them.
  */
 export interface LaneReason {

@@ -6,6 +6,7 @@ import { copyText } from '../../base/copy';
 import { download } from '../../base/download';
 import { toView, withSettings } from '../../base/url';
 import { go, useSessionUrl } from '../useUrl';
+import { formatQueries } from './queries';
 import { csv, type Drawn, type Query } from './series';
 
 /** What else can be done with a chart. */
@@ -18,7 +19,7 @@ export function ChartMenu(props: {
   const { title, queries, data } = props;
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const expr = queries[0]?.expr ?? '';
+  const expr = formatQueries(queries.map((query) => query.expr));
   const { span } = url.settings ?? {};
   return (
     <Menu position="bottom-end" shadow="md" withinPortal>
