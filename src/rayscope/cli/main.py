@@ -49,9 +49,9 @@ app.add_typer(jobs.app, name="jobs")
 app.command("task")(task.task)
 for listed in (
     *(lists.tasks, lists.functions, lists.failures, lists.actors),
-    *(lists.nodes, lists.workers, lists.events),
+    *(lists.nodes, lists.workers, lists.placement_groups, lists.events),
 ):
-    app.command(listed.__name__)(listed)
+    app.command(listed.__name__.replace("_", "-"))(listed)
 app.command("logs")(logs.logs)
 app.command("sql")(sql.sql)
 app.command("export")(export.export)

@@ -637,6 +637,13 @@ class FunctionSchedulingItem(TypedDict):
     spilled: int
 
 
+class FunctionsAnswer(TypedDict):
+    """Functions by time."""
+
+    session: str
+    items: list[FunctionItem]
+
+
 class GanttBars(TypedDict):
     """Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin."""
 

@@ -1053,6 +1053,13 @@ export interface FunctionSchedulingItem {
   spilled: number;
 }
 /**
+ * Functions by time.
+ */
+export interface FunctionsAnswer {
+  session: string;
+  items: FunctionItem[];
+}
+/**
  * The Gantt chart of a window.
  */
 export interface GanttAnswer {
