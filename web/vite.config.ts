@@ -21,7 +21,7 @@ export default defineConfig({
             { name: 'theme', test: /src[\\/]ui[\\/]theme[\\/].*\.css$/ },
             {
               name: 'vendor',
-              test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|html-to-image).*\.[cm]?jsx?$/,
+              test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
             },
           ],
         },

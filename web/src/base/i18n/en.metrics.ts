@@ -34,6 +34,7 @@ export const enMetrics = {
     explore: 'Open in Explorer',
     copyExpr: 'Copy expression',
     csv: 'Save as CSV',
+    png: 'Save as picture (PNG)',
     legend: 'Series',
     isolate: 'Click to show only this series; Ctrl- or Shift-click to add or remove it',
     shownOf: '{{shown}} of {{all}}',

@@ -29,6 +29,8 @@ export const en = {
     copyCliMissing: 'The command has no option for {{names}}; Python has',
     copyPython: 'Copy as Python',
     copyPythonHint: 'The same list with the Python client',
+    savePicture: 'Save picture (PNG)',
+    savePictureHint: 'This view as it is now, with session and time range',
     skip: 'Skip to content',
   },
   /** What keys do, as `?` lists them. */

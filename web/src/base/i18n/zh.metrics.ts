@@ -36,6 +36,7 @@ export const zhMetrics: Pick<Translation, 'charts' | 'metricsPage' | 'chartTitle
     explore: '在查询页中打开',
     copyExpr: '复制表达式',
     csv: '保存为 CSV',
+    png: '保存为图片（PNG）',
     legend: '序列',
     isolate: '点击只显示此序列；按住 Ctrl 或 Shift 点击可增减',
     shownOf: '{{shown}}/{{all}}',

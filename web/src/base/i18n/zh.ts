@@ -29,6 +29,8 @@ export const zh: Translation = {
     copyCliMissing: '命令不支持按 {{names}} 筛选，请使用 Python',
     copyPython: '复制为 Python',
     copyPythonHint: '用 Python 客户端得到同样的列表',
+    savePicture: '保存图片（PNG）',
+    savePictureHint: '当前视图，并注明会话和时间范围',
     skip: '跳到正文',
   },
   /** What keys do, as `?` lists them. */
