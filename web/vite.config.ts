@@ -21,7 +21,7 @@ export default defineConfig({
             { name: 'theme', test: /src[\\/]ui[\\/]theme[\\/].*\.css$/ },
             {
               name: 'vendor',
-              test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|react-number-format|@tanstack[\\/](react-)?(table|virtual|store)).*\.[cm]?jsx?$/,
+              test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|react-number-format|@tanstack[\\/](react-)?(table|virtual|store)|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
             },
           ],
         },
@@ -33,7 +33,17 @@ export default defineConfig({
   },
   test: {
     projects: [
-      { extends: true, test: { name: 'plain', environment: 'node', include: ['src/**/*.test.ts'] } },
+      {
+        extends: true,
+        ssr: { resolve: { mainFields: ['module'] } },
+        test: {
+          name: 'plain',
+          environment: 'node',
+          include: ['src/**/*.test.ts'],
+          // Node would load its CommonJS build, with a CodeMirror of its own.
+          server: { deps: { inline: ['@prometheus-io/codemirror-promql'] } },
+        },
+      },
       {
         extends: true,
         test: {

@@ -146,7 +146,7 @@ def test_any_expression_is_drawn_or_told_what_is_wrong(measured: Measured, page:
     page.goto(measured.url("board=explore"))
     page.get_by_test_id("metric-name").fill("my_que")
     page.get_by_role("option", name="my_queue").click()
-    expect(page.get_by_test_id("expr")).to_have_value("my_queue")
+    expect(page.get_by_test_id("expr")).to_have_text("my_queue")
     # Never thousands of lines: those with the greatest mean, and how many there are.
     expect(page.get_by_test_id("chart-left-out")).to_have_text("20 of 25")
     expect(page.get_by_test_id("legend-line")).to_have_count(20)
@@ -160,6 +160,29 @@ def test_any_expression_is_drawn_or_told_what_is_wrong(measured: Measured, page:
     page.get_by_test_id("expr").press("Enter")
     expect(page.get_by_test_id("expr-error")).to_have_count(0)
     expect(page.get_by_test_id("legend-line")).to_contain_text("300")
+
+
+def test_queries_are_completed_share_a_chart_and_are_shared_by_a_link(measured: Measured, page: Page) -> None:
+    page.goto(measured.url("board=explore"))
+    page.get_by_test_id("expr").press_sequentially('my_queue{queue="q2')
+    page.get_by_role("option", name="q24").click()
+    page.get_by_test_id("expr-more").click()
+    page.get_by_test_id("expr").nth(1).press_sequentially("max(my_queue)")
+    page.get_by_test_id("expr-run").click()
+    expect(page.get_by_test_id("legend-line")).to_have_text([re.compile("^my_queue.*24"), re.compile("24")])
+
+    # The link has both; what is wrong with one leaves the other.
+    page.goto(page.url)
+    expect(page.get_by_test_id("expr")).to_have_text(['my_queue{queue="q24"}', "max(my_queue)"])
+    page.get_by_test_id("expr").nth(1).fill("max(my_queue")
+    page.get_by_test_id("expr-run").click()
+    expect(page.get_by_test_id("expr-error")).to_contain_text("at character 4")
+    expect(page.get_by_test_id("legend-line")).to_have_count(1)
+    page.get_by_test_id("expr-remove").nth(1).click()
+    expect(page.get_by_test_id("expr")).to_have_count(1)
+
+    page.get_by_text("At one moment").click()
+    expect(page.get_by_test_id("instant")).to_contain_text("q24")
 
 
 def test_a_dashboard_from_the_first_chart_to_its_end(measured: Measured, page: Page) -> None:

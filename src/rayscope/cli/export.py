@@ -10,7 +10,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -19,7 +18,7 @@ import typer
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, say, stderr, warn
-from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.options import DataDir, ServerUrl, Since, Token, Until, settings_from, time_ns
 from rayscope.cli.serving import running_server
 from rayscope.files import replacing
 from rayscope.views.export.format import FILES, Format, gzip_chunks
@@ -67,17 +66,8 @@ def export(
         ),
     ] = None,
     job: Annotated[str | None, typer.Option("--job", help="Filter by job.")] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since",
-            help="Only attempts that ended after this time: 2026-01-31T12:00:00, or ns since the epoch.",
-        ),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option("--until", help="Only attempts that started by this time (same format as --since)."),
-    ] = None,
+    since: Since = None,
+    until: Until = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -87,8 +77,8 @@ def export(
     settings = settings_from(data_dir, token=token)
     filters: dict[str, Any] = {
         "job_id": job,
-        "since_ns": _time("--since", since),
-        "until_ns": _time("--until", until),
+        "since_ns": time_ns("--since", since),
+        "until_ns": time_ns("--until", until),
     }
     if output is not None:
         _refuse_existing(output, form, force)
@@ -107,22 +97,6 @@ def export(
         for what, number in source.left_out.items():
             warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
     say(f"{target} ({_size(size)}): {_OPEN_WITH[form]}")
-
-
-def _time(option: str, text: str | None) -> int | None:
-    """ns since the epoch; a time without a zone is of this machine's."""
-    if text is None:
-        return None
-    try:
-        if text.isascii() and text.isdigit():
-            time_ns = int(text)
-        else:
-            time_ns = int(datetime.fromisoformat(text).timestamp() * 1_000_000) * 1000
-    except (ValueError, OverflowError):
-        time_ns = -1
-    if not 0 <= time_ns < 1 << 63:
-        fail(f"Invalid {option}: {text!r}.", "Use 2026-01-31T12:00:00, or ns since the epoch.")
-    return time_ns
 
 
 def _is_folder(output: Path, form: Format) -> bool:

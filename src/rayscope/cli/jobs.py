@@ -12,8 +12,8 @@ from rich.text import Text
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import fail, say, visible
-from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, given, print_list, took
-from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.lists import Form, Limit, Seek, Sort, State, Wide, between, given, print_list, took
+from rayscope.cli.options import DataDir, ServerUrl, Session, Since, Token, Until
 from rayscope.cli.printing import Column, Format, last_line, state, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
@@ -50,6 +50,8 @@ def jobs(
     state: State = None,
     kind: Annotated[str | None, typer.Option("--type", help="DRIVER or SUBMISSION.")] = None,
     query: Seek = None,
+    since: Since = None,
+    until: Until = None,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -62,7 +64,7 @@ def jobs(
     """List, submit, stop, and delete jobs."""
     if context.invoked_subcommand is not None:
         return
-    filters = given(state=state, type=kind, q=query)
+    filters = given(state=state, type=kind, q=query) | between(since, until)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.jobs(sort=sort, limit=limit or None, **filters), COLUMNS, wide)
 

@@ -9,7 +9,7 @@ import typer
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import say
-from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.options import DataDir, ServerUrl, Session, Since, Token, Until, time_ns
 from rayscope.cli.printing import (
     Column,
     Format,
@@ -148,6 +148,14 @@ _FUNCTIONS = (
     ),
     text("type"),
 )
+_PLACEMENT_GROUPS = (
+    text("name", long=True),
+    state(),
+    identity("placement_group_id"),
+    text("strategy"),
+    when("created_ns", "created"),
+    text("job_id"),
+)
 _EVENTS = (
     when("time_ns", "time"),
     state("severity"),
@@ -171,6 +179,12 @@ def given(**filters: str | None) -> dict[str, Any]:
     return {name: value for name, value in filters.items() if value is not None}
 
 
+def between(since: str | None, until: str | None) -> dict[str, Any]:
+    """The filters of a range of time that were given."""
+    times = {"since_ns": time_ns("--since", since), "until_ns": time_ns("--until", until)}
+    return {name: value for name, value in times.items() if value is not None}
+
+
 def tasks(
     state: State = None,
     job: Job = None,
@@ -181,6 +195,8 @@ def tasks(
     name: Name = None,
     error_type: Annotated[str | None, typer.Option("--error-type", help="Filter by error type.")] = None,
     query: Seek = None,
+    since: Since = None,
+    until: Until = None,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -193,6 +209,7 @@ def tasks(
     """List task attempts, newest first."""
     filters = given(state=state, job_id=job, node_id=node, worker_id=worker, actor_id=actor, name=name)
     filters |= given(func_name=function, error_type=error_type, q=query)
+    filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS, wide)
 
@@ -205,6 +222,8 @@ def actors(
     name: Name = None,
     query: Seek = None,
     internal: Internal = False,
+    since: Since = None,
+    until: Until = None,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -217,6 +236,7 @@ def actors(
     """List actors, alive and dead."""
     filters = given(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
     filters["internal"] = internal
+    filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.actors(sort=sort, limit=limit or None, **filters), _ACTORS, wide)
 
@@ -228,6 +248,8 @@ def nodes(
         typer.Option("--at-least", help="Min utilization, such as cpu_percent:80,mem_percent:50."),
     ] = None,
     query: Seek = None,
+    since: Since = None,
+    until: Until = None,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -239,6 +261,7 @@ def nodes(
 ) -> None:
     """List nodes with their utilization."""
     filters = given(state=state, at_least=at_least, q=query)
+    filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.nodes(sort=sort, limit=limit or None, **filters), _NODES, wide)
 
@@ -250,6 +273,8 @@ def workers(
     class_name: ClassName = None,
     query: Seek = None,
     internal: Internal = False,
+    since: Since = None,
+    until: Until = None,
     sort: Sort = None,
     limit: Limit = 100,
     form: Form = Format.table,
@@ -262,8 +287,29 @@ def workers(
     """List worker processes and drivers."""
     filters = given(state=state, job_id=job, node_id=node, class_name=class_name, q=query)
     filters["internal"] = internal
+    filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.workers(sort=sort, limit=limit or None, **filters), _WORKERS, wide)
+
+
+def placement_groups(
+    state: State = None,
+    job: Job = None,
+    query: Seek = None,
+    sort: Sort = None,
+    limit: Limit = 100,
+    form: Form = Format.table,
+    wide: Wide = False,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """List placement groups, newest first."""
+    filters = given(state=state, job_id=job, q=query)
+    with asking(server, data_dir, token, session) as client:
+        rows = client.placement_groups(sort=sort, limit=limit or None, **filters)
+        print_list(form, rows, _PLACEMENT_GROUPS, wide)
 
 
 def failures(
@@ -272,6 +318,8 @@ def failures(
     ] = None,
     job: Job = None,
     function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Max groups.")] = 100,
     form: Form = Format.table,
     wide: Wide = False,
@@ -282,6 +330,7 @@ def failures(
 ) -> None:
     """List failures by function, error, and line, final ones first."""
     filters = given(job_id=job, func_name=function)
+    filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         found = client.failures(outcome=outcome, limit=limit, **filters)
     print_rows(form, found["items"], _FAILURES, wide)
@@ -290,6 +339,10 @@ def failures(
 
 
 def functions(
+    job: Job = None,
+    name: Name = None,
+    since: Since = None,
+    until: Until = None,
     form: Form = Format.table,
     wide: Wide = False,
     session: Session = None,
@@ -299,7 +352,8 @@ def functions(
 ) -> None:
     """List the 50 functions that executed longest in total."""
     with asking(server, data_dir, token, session) as client:
-        print_rows(form, client.summary()["functions"], _FUNCTIONS, wide)
+        found = client.functions(**given(job_id=job, name=name), **between(since, until))
+    print_rows(form, found["items"], _FUNCTIONS, wide)
 
 
 def events(
@@ -314,6 +368,8 @@ def events(
     job: Job = None,
     node: Node = None,
     query: Seek = None,
+    since: Since = None,
+    until: Until = None,
     limit: Limit = 100,
     form: Form = Format.table,
     wide: Wide = False,
@@ -324,5 +380,6 @@ def events(
 ) -> None:
     """List events, newest first."""
     filters = given(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
+    filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:
         print_list(form, client.events(limit=limit or None, **filters), _EVENTS, wide)

@@ -35,6 +35,7 @@ COMMANDS = {
     "actors": ("lists:actors", "List actors, alive and dead."),
     "nodes": ("lists:nodes", "List nodes with their utilization."),
     "workers": ("lists:workers", "List worker processes and drivers."),
+    "placement-groups": ("lists:placement_groups", "List placement groups, newest first."),
     "events": ("lists:events", "List events, newest first."),
     "logs": (
         "logs:logs",

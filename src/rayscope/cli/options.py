@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,19 @@ from rayscope.errors import RayscopeError
 if TYPE_CHECKING:
     from rayscope.server.settings import Settings
 
+#: The times between which a list is narrowed: see time_ns.
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Only what had not ended before this time: 2026-01-31T12:00:00, or ns since the epoch.",
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="TIME", help="Only what began by this time (same format as --since)."),
+]
 #: The heading of the options that say which server and which session is meant, after those of a command.
 _SERVER = "Server and session"
 DataDir = Annotated[
@@ -124,3 +138,19 @@ def settings_from(
         settings = settings.model_copy(update={"token": new_token()})
         say(f"token {settings.token}")
     return settings
+
+
+def time_ns(option: str, text: str | None) -> int | None:
+    """ns since the epoch; a time without a zone is of this machine's."""
+    if text is None:
+        return None
+    try:
+        if text.isascii() and text.isdigit():
+            found_ns = int(text)
+        else:
+            found_ns = int(datetime.fromisoformat(text).timestamp() * 1_000_000) * 1000
+    except (ValueError, OverflowError):
+        found_ns = -1
+    if not 0 <= found_ns < 1 << 63:
+        fail(f"Invalid {option}: {text!r}.", "Use 2026-01-31T12:00:00, or ns since the epoch.")
+    return found_ns

@@ -174,6 +174,14 @@ class Api(LogsApi):
         return Call("GET", "/api/failures", params(f.TaskFilters, filters, **more))
 
     @asked
+    def functions(
+        self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[TaskFilters]
+    ) -> Call[t.FunctionsAnswer]:
+        """Functions by the time of their attempts, the first ``limit`` (50)."""
+        more: dict[str, Any] = {"limit": limit, "session": self._of(session)}
+        return Call("GET", "/api/functions", params(f.TaskFilters, filters, **more))
+
+    @asked
     def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
         """A task in full: attempts, errors, call path, children, spans, data."""
         return Call("GET", f"/api/tasks/{part(task_id)}", params(session=self._of(session)))

@@ -8,7 +8,8 @@ from typing import Any, TypedDict
 class EntityFilters(TypedDict, total=False):
     """Filters of actors, nodes, workers, jobs and placement groups, where the rows have the field.
 
-    ``state`` and ids: several by comma. ``internal``: what is Ray's own too.
+    ``state`` and ids: several by comma. ``internal``: what is Ray's own too. ``since_ns`` and ``until_ns``:
+    what lived between them.
     """
 
     state: str
@@ -21,6 +22,8 @@ class EntityFilters(TypedDict, total=False):
     type: str
     at_least: str
     q: str
+    since_ns: int
+    until_ns: int
     internal: bool
 
 

@@ -643,6 +643,13 @@ class FunctionSchedulingItem(TypedDict):
     spilled: int
 
 
+class FunctionsAnswer(TypedDict):
+    """Functions by time."""
+
+    session: str
+    items: list[FunctionItem]
+
+
 class GanttBars(TypedDict):
     """Bars as columns of equal length; times relative to ``origin_ns``, phases to the bar's begin."""
 
@@ -835,6 +842,14 @@ class KeptChart(TypedDict):
     unit: str
     width: int
     stacked: bool
+
+
+class LabelValuesAnswer(TypedDict):
+    """The values of a label."""
+
+    session: str
+    items: list[str]
+    total: int
 
 
 class LaneReason(TypedDict):

@@ -96,6 +96,21 @@ def names(services: CurrentServices, session: Session = None, q: Text = None) ->
     )
 
 
+@router.get("/api/metrics/label-values", responses={**ERRORS, 200: {"model": schemas.LabelValuesAnswer}})
+def label_values(
+    services: CurrentServices,
+    label: Annotated[str, Query(min_length=1, max_length=500)],
+    session: Session = None,
+    name: Text = None,
+    limit: Limit = 1000,
+) -> Response:
+    """The values of a label, of the series of one name, of a prefix (``ray_node_*``), or of all."""
+    chosen = services.records.resolve(session)
+    store = services.metrics.store(chosen)
+    items = store.label_values(label, _names(store, name) or store.names())
+    return answer({"session": chosen, "items": items[:limit], "total": len(items)})
+
+
 @router.get("/metrics", responses={**ERRORS, 200: {"content": {"text/plain": {}}}})
 def ours(services: CurrentServices) -> Response:
     """Rayscope's own metrics, and a summary of the newest sessions, as Prometheus text."""

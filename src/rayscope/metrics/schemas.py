@@ -76,6 +76,14 @@ class NamesAnswer(Answer):
     total: int
 
 
+class LabelValuesAnswer(Answer):
+    """The values of a label."""
+
+    session: str
+    items: list[str]
+    total: int
+
+
 class DiscoveredTarget(Answer):
     """Prometheus' form: https://prometheus.io/docs/prometheus/latest/http_sd/"""
 

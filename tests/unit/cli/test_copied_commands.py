@@ -23,5 +23,5 @@ def test_a_list_of_the_ui_is_one_of_the_command_line_and_the_client(name: str) -
     assert written | {"--session", "--server"} <= options
 
     with Client("http://127.0.0.1:1") as client:
-        call = getattr(Client, name)(client, session="s", **dict.fromkeys(LISTS[name], "x"))
+        call = getattr(Client, name.replace("-", "_"))(client, session="s", **dict.fromkeys(LISTS[name], "x"))
     assert set(LISTS[name]) <= set(call.params)

@@ -85,6 +85,8 @@ def test_what_is_left_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ('load{node=~"("}', "illegal regex", 13),
         ("rate(load)", "expected type matrix", 1),
         ("sum(load", "unclosed", 4),
+        ("sum by (a) (rate(load[1m])", "unclosed", 12),
+        ('load{a="(", b="c', "unterminated", 15),
     ],
 )
 def test_a_bad_expression_says_where_it_goes_wrong(expr: str, said: str, at: int) -> None:

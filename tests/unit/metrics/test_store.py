@@ -112,6 +112,8 @@ def test_matchers_choose_and_say_what_they_left_out() -> None:
     assert store.names() == ["done_total", "load"]
     assert store.labels("load") == {"node_id": 3, "zone": 2}
     assert store.all_labels(["load", "done_total"]) == {"load": {"node_id": 3, "zone": 2}, "done_total": {}}
+    assert store.label_values("node_id", ["load", "done_total"]) == ["n0", "n1", "n2"]
+    assert store.label_values("absent", store.names()) == []
     store.append(end, [sample("fresh", 1, node_id="n0")], source="test")
     assert store.all_labels(["load", "fresh"])["fresh"] == {"node_id": 1}
     assert store.families()["load"] == Family("load", "gauge", "Load.", "percent")

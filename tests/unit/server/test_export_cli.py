@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from rayscope.cli import export
 from rayscope.cli.main import app
+from rayscope.cli.options import time_ns
 from rayscope.views.export.tables_sql import VIEWS
 
 runner = CliRunner()
@@ -182,9 +183,9 @@ def test_what_breaks_off_leaves_nothing(
 
 
 def test_times_are_of_this_machine_unless_they_say_otherwise() -> None:
-    assert export._time("--since", "1970-01-01T00:00:01.5+00:00") == 1_500_000_000
-    assert export._time("--since", "1500000000") == 1_500_000_000
-    assert export._time("--since", None) is None
+    assert time_ns("--since", "1970-01-01T00:00:01.5+00:00") == 1_500_000_000
+    assert time_ns("--since", "1500000000") == 1_500_000_000
+    assert time_ns("--since", None) is None
 
 
 def test_an_empty_data_directory(tmp_path: Path) -> None:

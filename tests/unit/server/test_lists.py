@@ -113,6 +113,35 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
         assert running.get(f"/api/{path}", state=state, limit=1)["total"] == len(matching)
 
 
+@pytest.mark.parametrize("path", ["actors", "nodes", "workers", "jobs"])
+def test_a_range_leaves_what_lived_in_it(running: Any, path: str) -> None:
+    everything = running.get(f"/api/{path}", limit=1000, internal=True)["items"]
+    starts = [item["start_ns"] for item in everything if item["start_ns"]] or [1]
+    middle = sorted(starts)[len(starts) // 2]
+    for since, until in ((0, middle), (middle, middle), (max(starts) + 1, 2**62)):
+        lived = [
+            item
+            for item in everything
+            if (item["end_ns"] or 2**63) >= since and (item["start_ns"] or 0) <= until
+        ]
+        found = running.get(f"/api/{path}", since_ns=since, until_ns=until, internal=True)
+        assert found["total"] == len(lived)
+    running.error(running.client.get("/api/placement_groups", params={"since_ns": 1}), 400)
+
+
+def test_functions_are_those_of_the_attempts_in_a_range(running: Any) -> None:
+    whole = running.get("/api/functions", limit=1000)["items"]
+    assert whole[:50] == running.get("/api/summary")["functions"]
+    tasks = running.get("/api/tasks", limit=1000, sort="created_ns")
+    middle = tasks["items"][tasks["total"] // 2]["created_ns"]
+    for times in ({"until_ns": middle}, {"since_ns": middle + 1}):
+        found = running.get("/api/functions", limit=1000, **times)["items"]
+        scheduled = running.get("/api/scheduling", limit=1000, **times)["items"]
+        total = running.get("/api/tasks", limit=1, **times)["total"]
+        assert 0 < sum(item["attempts"] for item in found) == total
+        assert sum(item["attempts"] for item in scheduled) == total
+
+
 def test_workers_are_found_by_the_class_of_their_actor(running: Any) -> None:
     actor = running.get("/api/actors", limit=1000)["items"][0]
     found = running.get("/api/workers", class_name=actor["class_name"].lower(), internal=True)["items"]

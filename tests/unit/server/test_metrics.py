@@ -106,6 +106,8 @@ def test_names_tell_what_is_measured(measured: Running) -> None:
         }
     ]
     assert measured.get("/api/metrics/names")["total"] > 10
+    kinds = measured.get("/api/metrics/label-values", label="kind", name="some_number", limit=1)
+    assert (len(kinds["items"]), kinds["total"]) == (1, 2)
 
 
 def test_our_own_text_needs_the_token_and_is_prometheus(measured: Running) -> None:

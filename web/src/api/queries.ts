@@ -3,16 +3,8 @@ import type { Filters } from '../base/url';
 import { get, isMissing } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
 import { SESSIONS_LIMIT } from './path';
-import type {
-  Cluster,
-  Failures,
-  FunctionScheduling,
-  Item,
-  Page,
-  Session,
-  Summary,
-  TaskDetail,
-} from './types';
+import type { FunctionsAnswer, SchedulingAnswer } from './schema';
+import type { Cluster, Failures, Item, Page, Session, Summary, TaskDetail } from './types';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -43,12 +35,25 @@ export function useSummary(session: string | undefined) {
   });
 }
 
-export function useScheduling(session: string) {
+export function useScheduling(session: string, { since_ns, until_ns }: Filters) {
+  const params = { session, since_ns, until_ns, limit: 1000 };
   return useQuery({
-    queryKey: ['scheduling', session],
-    queryFn: ({ signal }) =>
-      get<{ items: FunctionScheduling[] }>('/scheduling', { session, limit: 1000 }, signal),
+    queryKey: ['scheduling', params],
+    queryFn: ({ signal }) => get<SchedulingAnswer>('/scheduling', params, signal),
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
+  });
+}
+
+/** Functions by the time of their attempts within a range; the summary has those of the whole session. */
+export function useFunctions(session: string, { since_ns, until_ns }: Filters) {
+  const interval = useSessionInterval(session);
+  const params = { session, since_ns, until_ns };
+  return useQuery({
+    queryKey: ['functions', params],
+    queryFn: ({ signal }) => get<FunctionsAnswer>('/functions', params, signal),
+    enabled: since_ns !== undefined || until_ns !== undefined,
+    placeholderData: keepPreviousData,
+    refetchInterval: () => refreshInterval(interval),
   });
 }
 

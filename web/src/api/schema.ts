@@ -1059,6 +1059,13 @@ export interface FunctionSchedulingItem {
   spilled: number;
 }
 /**
+ * Functions by time.
+ */
+export interface FunctionsAnswer {
+  session: string;
+  items: FunctionItem[];
+}
+/**
  * The Gantt chart of a window.
  */
 export interface GanttAnswer {
@@ -1357,6 +1364,14 @@ export interface Keeping {
   error: {
     [k: string]: string;
   } | null;
+}
+/**
+ * The values of a label.
+ */
+export interface LabelValuesAnswer {
+  session: string;
+  items: string[];
+  total: number;
 }
 /**
  * Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them.

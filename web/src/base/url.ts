@@ -227,6 +227,12 @@ export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: st
   return BigInt(since_ns) < BigInt(until_ns) ? { from: since_ns, to: until_ns } : null;
 }
 
+/** What a range of time does not narrow: nothing there has a beginning and an end, or it says its own. */
+const WHOLE: readonly View[] = ['placement-groups', 'memory', 'alerts', 'sql'];
+
+/** Whether a page is narrowed by the range of time. */
+export const heedsRange = (view: View) => !WHOLE.includes(view);
+
 /** The same page within a range of time, or (null) without one. */
 export function withRange(url: SessionUrl, range: { from: string; to: string } | null): SessionUrl {
   const { since_ns: _, until_ns: __, ...filters } = url.filters;

@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconClock, IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { fullTime } from '../base/format';
-import { type SessionUrl, withRange } from '../base/url';
+import { heedsRange, type SessionUrl, withRange } from '../base/url';
 import filters from '../ui/filters/filters.module.css';
 import words from '../ui/theme/words.module.css';
 import { go } from '../ui/useUrl';
@@ -16,12 +16,19 @@ export function RangeChip({ url }: { url: SessionUrl }) {
     since === until
       ? shortTime(since)
       : `${since ? shortTime(since) : '…'} – ${until ? shortTime(until) : '…'}`;
+  const isHeeded = heedsRange(url.view);
   return (
     <span className={filters.chip} data-testid="range-chip">
-      <Tooltip label={t('app.rangeHint')} multiline maw={320}>
+      <Tooltip
+        label={isHeeded ? t('app.rangeHint') : t('app.rangeNotHereHint', { range: text })}
+        multiline
+        maw={320}
+      >
         <span className={`${filters.chipText} ${words.num}`} data-testid="range-text">
           <IconClock size={13} aria-hidden />
-          <span className={words.ellipsis}>{text}</span>
+          <span className={isHeeded ? words.ellipsis : `${words.ellipsis} ${words.dim}`}>
+            {isHeeded ? text : t('app.rangeNotHere')}
+          </span>
         </span>
       </Tooltip>
       <ActionIcon

@@ -19,6 +19,7 @@ from rayscope.server.parameters import (
     CurrentServices,
     Cursor,
     Limit,
+    Nanoseconds,
     Session,
     Text,
     answer,
@@ -71,6 +72,8 @@ def _add_entity(kind: Kind, path: str) -> None:
         type: Text = None,
         at_least: AtLeast = None,
         q: Text = None,
+        since_ns: Nanoseconds = None,
+        until_ns: Nanoseconds = None,
         internal: Internal = False,
         sort: Annotated[str | None, Query(max_length=60)] = None,
         limit: Limit = 100,
@@ -87,6 +90,8 @@ def _add_entity(kind: Kind, path: str) -> None:
             type=type,
             at_least=at_least,
             q=q,
+            since_ns=since_ns,
+            until_ns=until_ns,
         )
         chosen = services.records.resolve(session)
         beside = _BESIDE[kind](services, chosen) if kind in _BESIDE else None

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from rayscope.cluster.sessions import schemas, sql
 from rayscope.cluster.sessions.recording import cannot_see, damaged_files, dropped, recording
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.status_api import lane_summary
-from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Cursor, Limit, Session, answer
+from rayscope.server.parameters import (
+    BODY_ERRORS,
+    ERRORS,
+    CurrentServices,
+    Cursor,
+    Filters,
+    Limit,
+    Session,
+    answer,
+    answer_from_record,
+)
 from rayscope.server.schemas import ErrorAnswer
 from rayscope.server.services import Services
 from rayscope.server.write_access import OPERATOR_ONLY
@@ -181,6 +191,24 @@ def _line(text: str) -> str:
 
 def _text(text: str) -> str:
     return "".join(c for c in text if c.isprintable() or c in "\n\t").strip()
+
+
+@router.get("/api/functions", responses={**ERRORS, 200: {"model": schemas.FunctionsAnswer}})
+def functions(
+    services: CurrentServices,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    limit: Limit = 50,
+) -> Response:
+    """Functions by the time of those of their attempts that match the filters."""
+    name = services.records.resolve(session)
+
+    def look(file: SessionFile) -> dict[str, Any]:
+        found = sql.functions(file, services.records.last_ns(name), limit, filters)
+        return {"session": name, "items": found}
+
+    return answer_from_record(services, name, request, look)
 
 
 @router.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})

@@ -109,6 +109,13 @@ class FunctionItem(Answer):
     total_ns: int
 
 
+class FunctionsAnswer(Answer):
+    """Functions by time."""
+
+    session: str
+    items: list[FunctionItem]
+
+
 class FailureItem(Answer):
     """A failed attempt."""
 

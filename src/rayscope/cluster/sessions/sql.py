@@ -19,16 +19,19 @@ from rayscope.storage.sql.execution import (
     total,
     with_times,
 )
-from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS
+from rayscope.storage.sql.filters import ERROR_SUMMARY, MESSAGE_CHARS, TaskFilters, attempt_filters
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import Row, rows_of
 
 
-def functions(file: SessionFile, last_ns: int, limit: int = 50) -> list[Row]:
+def functions(
+    file: SessionFile, last_ns: int, limit: int = 50, filters: TaskFilters | None = None
+) -> list[Row]:
     """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
 
-    What has not ended lasts until ``last_ns``.
+    What has not ended lasts until ``last_ns``. Raises BadQuery.
     """
+    where = attempt_filters(filters or TaskFilters())
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -41,9 +44,10 @@ def functions(file: SessionFile, last_ns: int, limit: int = 50) -> list[Row]:
                     quantile_cont(duration, 0.95)::BIGINT AS p95_ns, max(duration) AS max_ns,
                     {total("duration")} AS duration_ns, {total("waiting")} AS waiting_ns,
                     {total("total")} AS total_ns
-                FROM ({with_times(last_ns)} WHERE {NOT_DRIVER})
+                FROM ({with_times(last_ns)}{where.sql})
                 GROUP BY func_name ORDER BY duration_ns DESC, func_name NULLS LAST LIMIT {int(limit)}
-                """
+                """,
+                where.values,
             )
         )
 

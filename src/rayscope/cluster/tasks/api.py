@@ -14,6 +14,7 @@ from rayscope.server.parameters import (
     Cursor,
     Filters,
     Limit,
+    Nanoseconds,
     Session,
     Sort,
     Text,
@@ -52,6 +53,8 @@ def scheduling(
     request: Request,
     session: Session = None,
     job_id: Text = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
     limit: Limit = 200,
 ) -> Response:
     """By function: where the time of its attempts went, and how many ran where they were submitted."""
@@ -60,7 +63,14 @@ def scheduling(
     def look(file: SessionFile) -> dict[str, Any]:
         return {
             "session": chosen,
-            "items": flow_sql.scheduling(file, services.records.last_ns(chosen), job_id, limit),
+            "items": flow_sql.scheduling(
+                file,
+                services.records.last_ns(chosen),
+                job_id,
+                limit,
+                since_ns=since_ns,
+                until_ns=until_ns,
+            ),
         }
 
     return answer_from_record(services, chosen, request, look)

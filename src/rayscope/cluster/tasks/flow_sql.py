@@ -99,16 +99,31 @@ def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
         row["is_remote"] = None if None in nodes else nodes[0] != nodes[1]
 
 
-def scheduling(file: SessionFile, last_ns: int, job_id: str | None = None, limit: int = 200) -> list[Row]:
+def scheduling(
+    file: SessionFile,
+    last_ns: int,
+    job_id: str | None = None,
+    limit: int = 200,
+    *,
+    since_ns: int | None = None,
+    until_ns: int | None = None,
+) -> list[Row]:
     """By function: attempts, sums of their times and phases (ns), and how many ran where they were submitted.
 
     docs/reference/glossary.md defines the times.
 
-    ``local`` and ``spilled`` count those of which both nodes are known.
+    ``local`` and ``spilled`` count those of which both nodes are known. ``since_ns`` and ``until_ns``: only
+    attempts that were in flight between them.
     """
     times = (*SCHEDULING_PHASES, "total", "waiting", "duration")
     sums = ", ".join(f"{execution.total(f'{name}_ns')} AS {name}_ns" for name in times)
-    where = NOT_DRIVER + (" AND job_id = $job" if job_id else "")
+    given = {
+        "job": (job_id or None, "job_id = $job"),
+        "since": (since_ns, f"coalesce({execution.END}, {execution.FOREVER}) >= $since"),
+        "until": (until_ns, f"{execution.CREATED} <= $until"),
+    }
+    conditions = [condition for value, condition in given.values() if value is not None]
+    where = " AND ".join([NOT_DRIVER, *conditions])
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -117,7 +132,7 @@ def scheduling(file: SessionFile, last_ns: int, job_id: str | None = None, limit
                 f"FROM ({execution.phases(where, last=int(last_ns))}) "
                 "GROUP BY func_name ORDER BY total_ns DESC, func_name NULLS LAST "
                 f"LIMIT {int(limit)}",
-                {"job": job_id} if job_id else {},
+                {name: value for name, (value, _) in given.items() if value is not None},
             )
         )
 

@@ -152,6 +152,8 @@ def _where(expr: str, said: str) -> int:
         at = expr.find(named[1] or named[2])
         if at >= 0:
             return at
+    if said.startswith(("unclosed", "unterminated")):
+        return _unclosed(expr)
     ends = [match.end() for match in re.finditer(r"\w+|\S", expr)]
     for end in reversed(ends[:-1][:_MAX_TRIES]):
         try:
@@ -161,6 +163,27 @@ def _where(expr: str, said: str) -> int:
         rest = expr[end:]
         return end + len(rest) - len(rest.lstrip())
     return len(expr) - len(expr.lstrip())
+
+
+def _unclosed(expr: str) -> int:
+    """The innermost parenthesis, brace, bracket or quote that is never closed."""
+    opened: list[int] = []
+    quote = ""
+    escaped = False
+    for at, sign in enumerate(expr):
+        if quote:
+            if sign == quote and not escaped:
+                quote = ""
+                opened.pop()
+            escaped = sign == "\\" and not escaped and quote != "`"
+        elif sign in "\"'`":
+            quote = sign
+            opened.append(at)
+        elif sign in "([{":
+            opened.append(at)
+        elif sign in ")]}" and opened:
+            opened.pop()
+    return opened[-1] if opened else 0
 
 
 def _remedy(expr: str, at: int) -> str:

@@ -370,10 +370,28 @@ class SeriesStore:
         """The same of some names."""
         return {name: self._distinct_of(name) for name in names}
 
-    def _distinct_of(self, name: str) -> dict[str, int]:
+    def label_values(self, label: str, names: Iterable[str]) -> list[str]:
+        """The values that a label has or had in the series of some names, sorted."""
+        return sorted(
+            {
+                value
+                for name in names
+                for series in (self._known(name), (labels for _, labels in self._known_on_disk(name)))
+                for labels in series
+                for each, value in labels
+                if each == label
+            }
+        )
+
+    def _known(self, name: str) -> list[Labels]:
         with self._lock:
-            in_memory = self._memory.of_name(name)[0]
-        on_disk = [] if self._file is None else self._file.series_of(name)
+            return self._memory.of_name(name)[0]
+
+    def _known_on_disk(self, name: str) -> list[tuple[int, Labels]]:
+        return [] if self._file is None else self._file.series_of(name)
+
+    def _distinct_of(self, name: str) -> dict[str, int]:
+        in_memory, on_disk = self._known(name), self._known_on_disk(name)
         known = self._distinct.get(name)
         if known is None or known[0] is not in_memory or known[1] is not on_disk:
             found = _distinct({*in_memory, *(labels for _, labels in on_disk)})

@@ -46,7 +46,8 @@ class EntityFilters:
 
     ``state`` and ids: one, or several joined by commas; ``name`` and ``class_name``: a part of it (of a
     worker: of the class of its actor); ``at_least``: NAME:NUMBER,... of what is measured; ``q``: a part of a
-    name or an address, a pid, or how the id begins.
+    name or an address, a pid, or how the id begins. ``since_ns`` and ``until_ns``: what lived between them;
+    a beginning or an end that is not known is taken to be outside.
     """
 
     state: str | None = None
@@ -59,6 +60,8 @@ class EntityFilters:
     type: str | None = None
     at_least: str | None = None
     q: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
 
 
 class Beside(NamedTuple):
@@ -180,6 +183,12 @@ def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[
         else:
             parts = [part for part in value.split(",") if part]
             where.add(f"({' OR '.join(equals(name, part, column) for part in parts) or 'false'})", *parts)
+    for given, condition in ((filters.since_ns, "end_ns >= ?"), (filters.until_ns, "start_ns <= ?")):
+        column = condition.split()[0]
+        if given is not None:
+            if column not in columns:
+                raise BadQuery(f"{view} cannot be filtered by time.")
+            where.add(f"({column} IS NULL OR {condition})", given)
     if filters.q:
         texts = [column for column in _SEARCHED if column in columns]
         pids = [column for column in ("pid", "driver_pid") if column in columns and filters.q.isdecimal()]

@@ -16,7 +16,9 @@ export const en = {
     notFound: 'Page not found',
     toSessions: 'All sessions',
     rangeHint:
-      'Charts, tasks, failures, logs, events and the five execution views are narrowed to this time range',
+      'All pages show this time range: tasks that were in flight, and actors, workers, nodes and jobs that lived in it',
+    rangeNotHere: 'Not narrowed here',
+    rangeNotHereHint: 'This page shows the whole session. Other pages show {{range}}.',
     rangeRemove: 'Remove the time range',
     share: 'Share',
     copyLink: 'Copy link',
@@ -27,6 +29,8 @@ export const en = {
     copyCliMissing: 'The command has no option for {{names}}; Python has',
     copyPython: 'Copy as Python',
     copyPythonHint: 'The same list with the Python client',
+    savePicture: 'Save picture (PNG)',
+    savePictureHint: 'This view as it is now, with session and time range',
     skip: 'Skip to content',
   },
   /** What keys do, as `?` lists them. */
@@ -307,6 +311,7 @@ export const en = {
     emptyFiltered: 'No matches for these filters',
     empty: 'Nothing here yet',
     emptyLive: 'Rows appear as the cluster reports them.',
+    emptyRange: 'There is none in the chosen time range. Remove the range at the top to see all.',
     loadingMore: 'Loading more',
   },
   /** The times of an attempt, as docs/reference/glossary.md defines them: one name each, wherever they are shown. */

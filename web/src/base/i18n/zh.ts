@@ -16,7 +16,9 @@ export const zh: Translation = {
     tagline: '看清 Ray 集群在做什么、为什么慢、做过什么',
     notFound: '页面不存在',
     toSessions: '全部会话',
-    rangeHint: '图表、任务、失败、日志、事件以及五个执行视图都只显示此时间范围',
+    rangeHint: '所有页面只显示此时间范围：期间执行中的任务，以及期间存在的 Actor、Worker、节点和作业',
+    rangeNotHere: '本页不受范围限制',
+    rangeNotHereHint: '本页显示整个会话，其他页面显示 {{range}}。',
     rangeRemove: '移除时间范围',
     share: '分享',
     copyLink: '复制链接',
@@ -27,6 +29,8 @@ export const zh: Translation = {
     copyCliMissing: '命令不支持按 {{names}} 筛选，请使用 Python',
     copyPython: '复制为 Python',
     copyPythonHint: '用 Python 客户端得到同样的列表',
+    savePicture: '保存图片（PNG）',
+    savePictureHint: '当前视图，并注明会话和时间范围',
     skip: '跳到正文',
   },
   /** What keys do, as `?` lists them. */
@@ -299,6 +303,7 @@ export const zh: Translation = {
     emptyFiltered: '没有符合筛选条件的内容',
     empty: '还没有内容',
     emptyLive: '集群上报后会显示在这里。',
+    emptyRange: '所选时间范围内没有内容。移除顶部的时间范围即可查看全部。',
     loadingMore: '正在加载更多',
   },
   time: {

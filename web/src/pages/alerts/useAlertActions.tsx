@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Alert, Channel, Rule, Silence } from '../../api/alerts';
 import { useOperatorAction } from '../../ui/operator';
@@ -16,6 +17,41 @@ export function useAlertActions() {
   const refresh = useRefresh();
   const { t } = useTranslation();
   const [url] = useSessionUrl();
+
+  /** Writes a rule or a channel under the name that its form has by then. */
+  async function save(
+    kind: 'rules' | 'channels',
+    draft: { name: string },
+    body: () => unknown,
+    title: string,
+    form: ReactNode,
+  ): Promise<void> {
+    await act({
+      method: 'PUT',
+      get path() {
+        return `/alerts/${kind}/${encodeURIComponent(draft.name.trim())}`;
+      },
+      body: async () => body(),
+      title,
+      text: form,
+      confirm: t('alerts.save'),
+      size: 'lg',
+    });
+    refresh();
+  }
+
+  async function remove(kind: 'rules' | 'channels', name: string, text: string): Promise<void> {
+    await act({
+      method: 'DELETE',
+      path: `/alerts/${kind}/${encodeURIComponent(name)}`,
+      title: name,
+      text,
+      confirm: t('alerts.delete'),
+      danger: true,
+    });
+    refresh();
+  }
+
   return {
     async silence(alert: Alert): Promise<void> {
       const draft = newDraft();
@@ -73,20 +109,10 @@ export function useAlertActions() {
       refresh();
     },
     /** Makes a rule, or changes `rule`. */
-    async editRule(rule?: Rule): Promise<void> {
+    editRule(rule?: Rule): Promise<void> {
       const draft = ruleDraft(rule);
-      await act({
-        method: 'PUT',
-        get path() {
-          return `/alerts/rules/${encodeURIComponent(draft.name.trim())}`;
-        },
-        body: async () => ruleBody(draft, rule),
-        title: rule?.name ?? t('alerts.addRule'),
-        text: <RuleForm draft={draft} isNew={rule === undefined} />,
-        confirm: t('alerts.save'),
-        size: 'lg',
-      });
-      refresh();
+      const form = <RuleForm draft={draft} isNew={rule === undefined} />;
+      return save('rules', draft, () => ruleBody(draft, rule), rule?.name ?? t('alerts.addRule'), form);
     },
     async switchRule(rule: Rule): Promise<void> {
       await act({
@@ -99,44 +125,15 @@ export function useAlertActions() {
       });
       refresh();
     },
-    async deleteRule(rule: Rule): Promise<void> {
-      await act({
-        method: 'DELETE',
-        path: `/alerts/rules/${encodeURIComponent(rule.name)}`,
-        title: rule.name,
-        text: t('alerts.deleteRuleText'),
-        confirm: t('alerts.delete'),
-        danger: true,
-      });
-      refresh();
-    },
+    deleteRule: (rule: Rule) => remove('rules', rule.name, t('alerts.deleteRuleText')),
     /** Makes a channel, or changes `channel`. */
-    async editChannel(channel?: Channel): Promise<void> {
+    editChannel(channel?: Channel): Promise<void> {
       const draft = channelDraft(channel);
-      await act({
-        method: 'PUT',
-        get path() {
-          return `/alerts/channels/${encodeURIComponent(draft.name.trim())}`;
-        },
-        body: async () => channelBody(draft, channel),
-        title: channel?.name ?? t('alerts.addChannel'),
-        text: <ChannelForm draft={draft} isNew={channel === undefined} />,
-        confirm: t('alerts.save'),
-        size: 'lg',
-      });
-      refresh();
+      const form = <ChannelForm draft={draft} isNew={channel === undefined} />;
+      const title = channel?.name ?? t('alerts.addChannel');
+      return save('channels', draft, () => channelBody(draft, channel), title, form);
     },
-    async deleteChannel(channel: Channel): Promise<void> {
-      await act({
-        method: 'DELETE',
-        path: `/alerts/channels/${encodeURIComponent(channel.name)}`,
-        title: channel.name,
-        text: t('alerts.deleteChannelText'),
-        confirm: t('alerts.delete'),
-        danger: true,
-      });
-      refresh();
-    },
+    deleteChannel: (channel: Channel) => remove('channels', channel.name, t('alerts.deleteChannelText')),
     /** Undefined if it was cancelled. */
     async test(channel: Channel): Promise<{ ok: boolean; error: string | null } | undefined> {
       const result = await act<{ ok: boolean; error: string | null }>({

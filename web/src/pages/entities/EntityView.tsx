@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
 import type { Item } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
-import type { EntityView as EntityViewName } from '../../base/url';
+import { type EntityView as EntityViewName, heedsRange } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterChips } from '../../ui/filters/FilterChips';
 import { InternalSwitch } from '../../ui/InternalSwitch';
@@ -30,10 +30,23 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
   const { state, job_id, node_id, class_name, q } = url.filters;
+  // When a placement group was removed is not known: its list is never narrowed.
+  const { since_ns, until_ns } = heedsRange(view) ? url.filters : {};
   const fields = useEntityFilters(view);
   const [sort, onSort] = useSort(kind.order);
   const internal = url.settings?.internal === 'show' ? 'true' : undefined;
-  const params = { session: url.session, state, job_id, node_id, class_name, q, sort, internal };
+  const params = {
+    session: url.session,
+    state,
+    job_id,
+    node_id,
+    class_name,
+    q,
+    since_ns,
+    until_ns,
+    sort,
+    internal,
+  };
   const keyOf = useCallback(
     (item: Item) => String(item[kind.id] ?? item.submission_id ?? JSON.stringify(item)),
     [kind.id],

@@ -2,7 +2,7 @@ import { Group } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useScheduling } from '../../api/queries';
+import { useFunctions, useScheduling } from '../../api/queries';
 import type { FunctionScheduling, FunctionStats, Summary } from '../../api/types';
 import { count } from '../../base/format';
 import { slowestOf } from '../../base/url';
@@ -35,8 +35,11 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const typeName = useTypeName(t, i18n.exists);
-  const scheduling = useScheduling(url.session).data?.items;
-  const functions = useMemo(() => withScheduling(summary?.functions, scheduling), [summary, scheduling]);
+  const isWhole = !url.filters.since_ns && !url.filters.until_ns;
+  const scheduling = useScheduling(url.session, url.filters).data?.items;
+  const inRange = useFunctions(url.session, url.filters);
+  const found = isWhole ? summary?.functions : inRange.data?.items;
+  const functions = useMemo(() => withScheduling(found, scheduling), [found, scheduling]);
   const most = functions.reduce((found, row) => Math.max(found, row.duration_ns), 0);
   const all = functions.reduce((sum, row) => sum + row.duration_ns, 0);
 
@@ -172,10 +175,10 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
           change((before) => ({ ...before, sort: next === '-duration_ns' ? undefined : next }))
         }
         onOpen={open}
-        loading={summary === undefined}
+        loading={found === undefined}
         empty={
           <EmptyState icon={<IconFunction size={26} />} title={t('functions.empty')}>
-            {t('table.emptyLive')}
+            {t(isWhole ? 'table.emptyLive' : 'table.emptyRange')}
           </EmptyState>
         }
       />

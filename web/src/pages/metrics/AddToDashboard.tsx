@@ -3,6 +3,7 @@ import { IconLayoutDashboard, IconPlus } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { withSettings } from '../../base/url';
 import { type Dashboard, type DashboardChart, type DashboardInShort, tidied } from '../../ui/charts/boards';
+import { formatQueries } from '../../ui/charts/queries';
 import { dashboardsChanged, getDashboard, useDashboards } from '../../ui/charts/useMetrics';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -48,7 +49,12 @@ export function AddToDashboard({ chart }: { chart: DashboardChart }) {
       <Menu.Item
         leftSection={<IconPlus size={14} />}
         onClick={() =>
-          change((before) => withSettings(before, { board: 'new', expr: chart.queries[0]?.expr }))
+          change((before) =>
+            withSettings(before, {
+              board: 'new',
+              expr: formatQueries(chart.queries.map(({ expr }) => expr)),
+            }),
+          )
         }
         data-testid="add-to-new"
       >

@@ -11,6 +11,7 @@ import {
   problemOf,
   tidied,
 } from '../../ui/charts/boards';
+import { parseQueries } from '../../ui/charts/queries';
 import { dashboardsChanged, useDashboards } from '../../ui/charts/useMetrics';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -20,7 +21,7 @@ import shared from './metrics.module.css';
 
 const NEW: DashboardChart = { title: '', queries: [{ expr: '' }], unit: '', width: 1 };
 
-/** Makes a dashboard, or changes one. `begun` is an expression to begin a new one with. */
+/** Makes a dashboard, or changes one. `begun` are the explorer's queries to begin a new one with. */
 export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
@@ -28,8 +29,9 @@ export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: s
   const taken = useDashboards().data?.items.map(({ name }) => name) ?? [];
   const [title, setTitle] = useState(board?.title ?? '');
   const [charts, setCharts] = useState<Draft[]>(() => {
-    const first = begun ? [{ ...NEW, title: begun.slice(0, 60), queries: [{ expr: begun }] }] : [NEW];
-    return (board?.charts ?? first).map((chart, id) => ({ ...chart, id }));
+    const queries = parseQueries(begun).map((expr) => ({ expr }));
+    const first = queries.length > 0 ? { ...NEW, title: queries[0]?.expr.slice(0, 60) ?? '', queries } : NEW;
+    return (board?.charts ?? [first]).map((chart, id) => ({ ...chart, id }));
   });
   const [tried, setTried] = useState(false);
   const problem = problemOf({ title, charts });

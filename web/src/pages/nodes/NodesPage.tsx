@@ -27,8 +27,8 @@ export default function NodesPage() {
   const mode: Mode = MODES.find((one) => one === url.settings?.mode) ?? 'table';
   const listed = mode === 'table' || mode === 'cards';
   const [sort, onSort] = useSort('-start_ns');
-  const { state, q, node_id } = url.filters;
-  const params = { session: url.session, state, q, node_id, sort };
+  const { state, q, node_id, since_ns, until_ns } = url.filters;
+  const params = { session: url.session, state, q, node_id, since_ns, until_ns, sort };
   const list = useLiveList<NodeRow>('/nodes', params, nodeKey, interval);
   const columns = useNodeColumns(list.rows.some((node) => (node.usage?.gpus ?? 0) > 0));
   const choice = useColumnChoice('nodes', columns);

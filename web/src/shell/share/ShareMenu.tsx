@@ -1,8 +1,16 @@
 import { ActionIcon, Menu, Text } from '@mantine/core';
-import { IconBrandPython, IconCheck, IconLink, IconShare, IconTerminal2 } from '@tabler/icons-react';
+import {
+  IconBrandPython,
+  IconCheck,
+  IconLink,
+  IconPhotoDown,
+  IconShare,
+  IconTerminal2,
+} from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { formatUrl } from '../../base/url';
+import { formatUrl, isFlow } from '../../base/url';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
+import { useSavePicture } from '../../ui/picture/useSavePicture';
 import { useCopied } from '../../ui/useCopied';
 import { useSessionUrl } from '../../ui/useUrl';
 import { asCommand, asPython, pinned } from './share';
@@ -15,6 +23,7 @@ export function ShareMenu() {
   const [url] = useSessionUrl();
   const { choice, bounds } = useTimeRange();
   const [copied, copy] = useCopied();
+  const { savePng } = useSavePicture();
   const { origin, hostname } = window.location;
   const command = asCommand(url, origin);
   const python = asPython(url, origin);
@@ -59,6 +68,20 @@ export function ShareMenu() {
             {t('app.copyPython')}
             <Text size="xs" c="dimmed">
               {t('app.copyPythonHint')}
+            </Text>
+          </Menu.Item>
+        )}
+        {isFlow(url.view) && (
+          <Menu.Item
+            leftSection={<IconPhotoDown size={15} />}
+            onClick={() =>
+              void savePng(t(`nav.${url.view}`), document.querySelector<HTMLElement>('main [data-picture]'))
+            }
+            data-testid="share-png"
+          >
+            {t('app.savePicture')}
+            <Text size="xs" c="dimmed">
+              {t('app.savePictureHint')}
             </Text>
           </Menu.Item>
         )}

@@ -19,19 +19,34 @@ it('says the same list as a command and in Python, however hostile the filter', 
     missing: [],
   });
   expect(asPython(url, SERVER)).toContain(
-    `client.tasks(session="s1", state="FAILED", q="it's $(rm)", sort="-duration_ns")`,
+    `client.tasks(state="FAILED", q="it's $(rm)", sort="-duration_ns", session="s1")`,
   );
 });
 
 it('names the filters that a command lacks, and leaves out those that the list does not heed', () => {
   const filters = { since_ns: '5', until_ns: '9' };
-  expect(asCommand(page({ filters }), SERVER)?.missing).toEqual(['since_ns', 'until_ns']);
+  expect(asCommand(page({ filters: { ...filters, annotation: 'a' } }), SERVER)?.missing).toEqual([
+    'annotation',
+  ]);
   expect(asPython(page({ filters }), SERVER)).toContain('since_ns=5, until_ns=9');
   expect(asCommand(page({ view: 'actors', filters, settings: { internal: 'show' } }), SERVER)).toEqual({
-    text: `rayscope actors --internal --session s1 --server ${SERVER}`,
+    text: `rayscope actors --since 5 --until 9 --internal --session s1 --server ${SERVER}`,
     missing: [],
   });
   expect(asPython(page({ view: 'gantt' }), SERVER)).toBeNull();
+  expect(asPython(page({ view: 'placement-groups' }), SERVER)).toContain('client.placement_groups(');
+});
+
+it('says of logs what is open: a file, a search, or the files', () => {
+  const logs = (settings: SessionUrl['settings']) => page({ view: 'logs', settings });
+  const search = logs({ search: 'Error', mode: 'regex', level: 'info' });
+  expect(asCommand(search, SERVER)?.text).toContain('rayscope logs --search Error --regex --level info');
+  expect(asPython(search, SERVER)).toContain(
+    'search_logs(q="Error", regex=True, level="info", session="s1")',
+  );
+  const file = logs({ node: 'n1', file: 'a.out', search: 'x', wrap: '1' });
+  expect(asPython(file, SERVER)).toContain('log_page(node_id="n1", name="a.out", q="x", session="s1")');
+  expect(asPython(logs({}), SERVER)).toContain('log_files(session="s1")');
 });
 
 it('pins what moves on, and nothing of a session that is over', () => {

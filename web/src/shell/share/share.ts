@@ -15,18 +15,37 @@ export function pinned(url: SessionUrl, choice: Choice, bounds: Bounds, now: num
 
 /** Of each list: what narrows and orders it, by its name in the client, and the option of the command. */
 const COMMANDS: Record<string, Record<string, string | null>> = commands;
+/** The same of the logs, which the client has several methods for. */
+const LOGS: Record<string, string | null> = {
+  node: '--node',
+  file: '--file',
+  search: '--search',
+  regex: '--regex',
+  level: '--level',
+  since_ns: null,
+  until_ns: null,
+};
+
+type Given = [name: string, value: string, option: string | null][];
 
 /** What narrows and orders the list of a page; null where there is no such list. */
-function asked(url: SessionUrl): [name: string, value: string, option: string | null][] | null {
-  const options = COMMANDS[url.view];
-  if (options === undefined) return null;
-  const internal = url.settings?.internal === 'show' ? 'true' : undefined;
-  const given: Record<string, string | undefined> = { ...url.filters, sort: url.sort, internal };
+function asked(url: SessionUrl): Given | null {
+  const options = url.view === 'logs' ? LOGS : COMMANDS[url.view];
+  if (options === undefined || (url.view === 'jobs' && url.item !== undefined)) return null;
+  const { internal, mode, ...settings } = url.settings ?? {};
+  const given: Record<string, string | undefined> = {
+    ...url.filters,
+    ...(url.view === 'logs' && { ...settings, regex: mode === 'regex' ? 'true' : undefined }),
+    sort: url.sort,
+    internal: internal === 'show' ? 'true' : undefined,
+  };
   return Object.entries(options).flatMap(([name, option]) => {
     const value = given[name];
-    return value ? [[name, value, option] as [string, string, string | null]] : [];
+    return value ? [[name, value, option] as Given[number]] : [];
   });
 }
+
+const FLAGS = new Set(['internal', 'regex']);
 
 const forShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
@@ -37,7 +56,7 @@ export function asCommand(url: SessionUrl, server: string): { text: string; miss
   if (given === null) return null;
   const words = given.flatMap(([name, value, option]) => {
     if (option === null) return [];
-    if (name === 'internal') return [option];
+    if (FLAGS.has(name)) return [option];
     // What begins with a dash would be taken for an option.
     return value.startsWith('-') ? [`${option}=${forShell(value)}`] : [option, forShell(value)];
   });
@@ -52,18 +71,43 @@ export function asCommand(url: SessionUrl, server: string): { text: string; miss
 export function asPython(url: SessionUrl, server: string): string | null {
   const given = asked(url);
   if (given === null) return null;
-  const values = [
-    `session=${JSON.stringify(url.session)}`,
-    ...given.map(([name, value]) => {
-      if (name === 'internal') return 'internal=True';
-      return `${name}=${/^\d+$/.test(value) && name.endsWith('_ns') ? value : JSON.stringify(value)}`;
+  const { method, values } =
+    url.view === 'logs' ? logCall(given) : { method: url.view.replaceAll('-', '_'), values: given };
+  const words = [
+    ...values.map(([name, value]) => {
+      if (FLAGS.has(name)) return `${name}=True`;
+      const text = /^\d+$/.test(value) && /^(since|until)/.test(name) ? value : JSON.stringify(value);
+      return `${name}=${text}`;
     }),
+    `session=${JSON.stringify(url.session)}`,
   ];
   return [
     'from rayscope.client import Client',
     '',
     `client = Client(${JSON.stringify(server)})`,
-    `found = client.${url.view}(${values.join(', ')})`,
+    `found = client.${method}(${words.join(', ')})`,
     '',
   ].join('\n');
+}
+
+/** Lines of a file, lines that are looked for in all files, or the files. */
+function logCall(given: Given): { method: string; values: Given } {
+  const has = (name: string) => given.some(([each]) => each === name);
+  const isFile = has('file') && has('node');
+  const names: Record<string, string | undefined> = {
+    node: 'node_id',
+    ...(isFile && { file: 'name' }),
+    ...((isFile || has('search')) && {
+      search: 'q',
+      regex: 'regex',
+      level: 'level',
+      since_ns: 'since',
+      until_ns: 'until',
+    }),
+  };
+  const values = given.flatMap(([name, value]) => {
+    const parameter = names[name];
+    return parameter === undefined ? [] : [[parameter, value, null] as Given[number]];
+  });
+  return { method: isFile ? 'log_page' : has('search') ? 'search_logs' : 'log_files', values };
 }

@@ -1,11 +1,13 @@
 import { ActionIcon, Menu } from '@mantine/core';
-import { IconCopy, IconDots, IconDownload, IconMathFunction } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
+import { IconCopy, IconDots, IconDownload, IconMathFunction, IconPhotoDown } from '@tabler/icons-react';
+import type { ReactNode, RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import { copyText } from '../../base/copy';
 import { download } from '../../base/download';
 import { toView, withSettings } from '../../base/url';
+import { useSavePicture } from '../picture/useSavePicture';
 import { go, useSessionUrl } from '../useUrl';
+import { formatQueries } from './queries';
 import { csv, type Drawn, type Query } from './series';
 
 /** What else can be done with a chart. */
@@ -13,12 +15,15 @@ export function ChartMenu(props: {
   title: string;
   queries: readonly Query[];
   data: Drawn | undefined;
+  /** What is saved as a picture. */
+  picture: RefObject<HTMLElement | null>;
   children?: ReactNode;
 }) {
   const { title, queries, data } = props;
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const expr = queries[0]?.expr ?? '';
+  const { savePng } = useSavePicture();
+  const expr = formatQueries(queries.map((query) => query.expr));
   const { span } = url.settings ?? {};
   return (
     <Menu position="bottom-end" shadow="md" withinPortal>
@@ -51,6 +56,14 @@ export function ChartMenu(props: {
           data-testid="chart-csv"
         >
           {t('charts.csv')}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconPhotoDown size={14} />}
+          disabled={data === undefined || data.lines.length === 0}
+          onClick={() => void savePng(title, props.picture.current, data)}
+          data-testid="chart-png"
+        >
+          {t('charts.png')}
         </Menu.Item>
         {props.children}
       </Menu.Dropdown>

@@ -6,6 +6,7 @@ import { ApiError } from '../../api/client';
 import { count } from '../../base/format';
 import { seriesColors, stateColors } from '../../base/tokens';
 import { type Scheme, usePalette } from '../canvas';
+import { NOT_IN_PICTURE } from '../picture/picture';
 import words from '../theme/words.module.css';
 import { useServerMessage } from '../useServerMessage';
 import { useStateName } from '../useStateName';
@@ -120,7 +121,7 @@ export function MetricChart(props: MetricChartProps) {
       data-title={title}
       aria-label={spoken(title, lines, unit)}
     >
-      <figcaption className={css.head}>
+      <figcaption className={css.head} {...NOT_IN_PICTURE}>
         <span className={`${css.title} ${words.ellipsis}`} title={hint ? `${title}\n${hint}` : title}>
           {title}
         </span>
@@ -148,7 +149,7 @@ export function MetricChart(props: MetricChartProps) {
             {asTable ? <IconChartLine size={15} /> : <IconTable size={15} />}
           </ActionIcon>
         </Tooltip>
-        <ChartMenu title={title} queries={queries} data={data}>
+        <ChartMenu title={title} queries={queries} data={data} picture={box}>
           {menu}
         </ChartMenu>
       </figcaption>

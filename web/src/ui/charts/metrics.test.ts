@@ -170,6 +170,15 @@ describe('lines of a chart', () => {
     expect(found.lines.map(({ name }) => name)).toEqual(['used', 'used (2)']);
     expect(found).toMatchObject({ leftOut: 7, warnings: ['w'], unit: 'bytes' });
   });
+  it('of several queries are told apart by the query where their labels are the same', () => {
+    const nodes = (value: number) =>
+      [1, 2].map((n): [Record<string, string>, number[]] => [{ node: `n${n}` }, [value]]);
+    const two = [answer([0], nodes(1)), answer([0], nodes(2))];
+    const names = (...answers: QueryAnswer[]) =>
+      drawn([{ expr: 'cpu' }, { expr: 'mem' }], answers).lines.map(({ name }) => name);
+    expect(names(...two)).toEqual(['cpu · n1', 'cpu · n2', 'mem · n1', 'mem · n2']);
+    expect(names(answer([0], nodes(1)), answer([0], [[{}, [2]]]))).toEqual(['n1', 'n2', 'mem']);
+  });
   it('keep their colour from answer to answer and chart to chart, and never share one while there are some', () => {
     const known = new Map<string, number>();
     const [a, b] = colorsOf(['a', 'b'], known, 12);

@@ -94,7 +94,7 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
   if (queries.length === 1) lines.sort((a, b) => compare(a.name, b.name) || compare(a.key, b.key));
   return {
     times,
-    lines: apart(lines),
+    lines: apart(byQuery(lines, queries)),
     leftOut: answers.reduce((sum, answer) => sum + answer.left_out, 0),
     warnings: [...new Set(answers.flatMap((answer) => answer.warnings))],
     source: answers.some((answer) => answer.source === 'prometheus') ? 'prometheus' : 'record',
@@ -102,6 +102,25 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
     from: (first?.from_ns ?? 0) / 1e6,
     to: (first?.to_ns ?? 0) / 1e6,
   };
+}
+
+/** Among several queries, one that has a single series names it; and it tells those of the same name apart. */
+function byQuery(lines: Line[], queries: readonly Query[]): Line[] {
+  if (queries.length < 2) return lines;
+  const queryOf = ({ key }: Line) => key.slice(0, key.indexOf(' '));
+  const named = new Map<string, Set<string>>();
+  const sizes = new Map<string, number>();
+  for (const line of lines) {
+    const query = queryOf(line);
+    named.set(line.name, (named.get(line.name) ?? new Set()).add(query));
+    sizes.set(query, (sizes.get(query) ?? 0) + 1);
+  }
+  return lines.map((line) => {
+    const query = queries[Number(queryOf(line))];
+    if (query === undefined || query.legend != null) return line;
+    if (sizes.get(queryOf(line)) === 1) return { ...line, name: query.expr };
+    return named.get(line.name)?.size === 1 ? line : { ...line, name: `${query.expr} · ${line.name}` };
+  });
 }
 
 /** Different series never have the same name. */

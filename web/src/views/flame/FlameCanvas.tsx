@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
+import { useSavePicture } from '../../ui/picture/useSavePicture';
 import { useKeys } from '../../ui/useKeys';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './FlameCanvas.module.css';
@@ -41,6 +42,7 @@ export function FlameCanvas(props: {
   const scale = scaleOf(answer, relative);
   const selected = useSelectedFunction();
   const { t } = useTranslation();
+  const { savePng } = useSavePicture();
   const palette = usePalette();
   const nameOf = useFrameName();
   const [top, setTop] = useState(0);
@@ -148,6 +150,7 @@ export function FlameCanvas(props: {
           <canvas
             ref={canvas}
             className={css.canvas}
+            data-picture
             style={{ width: size.width, height: size.height }}
             role="img"
             aria-label={t('flame.summary', {
@@ -188,11 +191,7 @@ export function FlameCanvas(props: {
             size={26}
             aria-label={t('flame.png')}
             data-testid="flame-png"
-            onClick={() =>
-              canvas.current?.toBlob((blob) => {
-                if (blob) download(`flame-${answer.session}.png`, blob);
-              })
-            }
+            onClick={() => void savePng(t('nav.flame'), canvas.current)}
           >
             <IconPhotoDown size={16} />
           </ActionIcon>

@@ -179,7 +179,7 @@ export function GanttChart(props: {
       data-testid="gantt-chart"
       {...pointer}
     >
-      <canvas ref={canvas} data-bars={data?.bars.lane.length} />
+      <canvas ref={canvas} data-picture data-bars={data?.bars.lane.length} />
       {under && <GanttTooltip model={model} size={size} left={left} {...under} />}
     </div>
   );

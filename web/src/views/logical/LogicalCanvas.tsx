@@ -14,6 +14,7 @@ import {
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count, duration } from '../../base/format';
+import { NOT_IN_PICTURE } from '../../ui/picture/picture';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './LogicalCanvas.module.css';
@@ -98,6 +99,7 @@ function Canvas(props: CanvasProps) {
   }
   return (
     <ReactFlow<Box, Line>
+      data-picture
       nodes={nodes}
       edges={edges}
       nodeTypes={nodeTypes}
@@ -123,7 +125,7 @@ function Canvas(props: CanvasProps) {
       aria-label={t('logical.graph')}
       data-testid="logical-canvas"
     >
-      <Panel position="bottom-left" className={css.controls}>
+      <Panel {...NOT_IN_PICTURE} position="bottom-left" className={css.controls}>
         <Control label={t('logical.zoomIn')} onClick={() => void flow.zoomIn()}>
           <IconPlus size={16} />
         </Control>

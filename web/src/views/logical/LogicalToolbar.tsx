@@ -5,11 +5,12 @@ import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
+import { useSavePicture } from '../../ui/picture/useSavePicture';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import css from './LogicalToolbar.module.css';
-import { toPng, toSvg } from './logicalExport';
+import { toSvg } from './logicalExport';
 import type { Places } from './logicalLayout';
 import { type LogicalAnswer, matches, type Shown, toggleShown, WEIGHTS, weightOf } from './logicalModel';
 import { nodeName } from './logicalNames';
@@ -32,7 +33,7 @@ export function LogicalToolbar(props: {
     answer &&
     places &&
     toSvg(answer, places, shown, palette.scheme, (node) => nodeName(t, node, node.kind === 'driver'));
-  const name = `${url.session}-logical`;
+  const { savePng, saveSvg } = useSavePicture();
   return (
     <div className={css.toolbar}>
       <FindBox view="logical" label={t('logical.find')} />
@@ -108,7 +109,7 @@ export function LogicalToolbar(props: {
               data-testid="logical-export-svg"
               onClick={() => {
                 const made = picture();
-                if (made) download(`${name}.svg`, new Blob([made.svg], { type: 'image/svg+xml' }));
+                if (made) saveSvg(t('nav.logical'), made);
               }}
             >
               {t('logical.exportSvg')}
@@ -117,7 +118,7 @@ export function LogicalToolbar(props: {
               data-testid="logical-export-png"
               onClick={() => {
                 const made = picture();
-                if (made) void toPng(made).then((blob) => download(`${name}.png`, blob));
+                if (made) void savePng(t('nav.logical'), made);
               }}
             >
               {t('logical.exportPng')}
@@ -126,7 +127,7 @@ export function LogicalToolbar(props: {
               data-testid="logical-export-json"
               onClick={() =>
                 download(
-                  `${name}.json`,
+                  `${url.session}-logical.json`,
                   new Blob([JSON.stringify(answer, null, 2)], { type: 'application/json' }),
                 )
               }

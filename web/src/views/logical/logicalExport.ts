@@ -4,6 +4,7 @@ import { bytes, count, duration } from '../../base/format';
 import { stateColors, surfaceColors, toneColors } from '../../base/tokens';
 import { xmlText } from '../../base/xml';
 import type { Scheme } from '../../ui/canvas';
+import type { Svg } from '../../ui/picture/picture';
 import { orderedStates } from '../../ui/StackedBar';
 import { edgeShape } from './logicalEdgeShape';
 import { depthOf, type Places } from './logicalLayout';
@@ -26,7 +27,7 @@ export function toSvg(
   shown: Shown,
   scheme: Scheme,
   name: (node: LogicalNode) => string,
-): { svg: string; width: number; height: number } {
+): Svg {
   const rects = [...places.values()];
   const left = Math.min(0, ...rects.map((rect) => rect.x)) - MARGIN;
   const top = Math.min(0, ...rects.map((rect) => rect.y)) - MARGIN;
@@ -97,19 +98,4 @@ export function toSvg(
     `<rect x="${left}" y="${top}" width="${width}" height="${height}" fill="${surface('page')}"/>` +
     `${parts.join('')}</svg>`;
   return { svg, width, height };
-}
-
-/** An SVG picture as PNG, at twice its size as far as browsers draw so large a canvas. */
-export async function toPng(picture: { svg: string; width: number; height: number }): Promise<Blob> {
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture.svg)}`;
-  await image.decode();
-  const scale = Math.min(2, 8000 / Math.max(picture.width, picture.height));
-  const canvas = document.createElement('canvas');
-  canvas.width = Math.round(picture.width * scale);
-  canvas.height = Math.round(picture.height * scale);
-  canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve, reject) => {
-    canvas.toBlob((blob) => (blob === null ? reject(new Error('no picture')) : resolve(blob)), 'image/png');
-  });
 }

@@ -212,7 +212,7 @@ export function PhysicalCanvas(props: {
         }}
         data-testid="physical-canvas"
       >
-        <canvas ref={canvas} aria-hidden />
+        <canvas ref={canvas} data-picture aria-hidden />
         {hover !== null && <PhysicalTooltip scene={scene} {...hover} size={size} />}
       </div>
       <div className={css.zoom}>

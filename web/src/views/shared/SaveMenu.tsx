@@ -3,17 +3,19 @@ import { IconDownload } from '@tabler/icons-react';
 import type { RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import { download } from '../../base/download';
+import { useSavePicture } from '../../ui/picture/useSavePicture';
 import { useSessionUrl } from '../../ui/useUrl';
 
 /** Save what a view shows: its picture, or the `data` that it is drawn from. */
 export function SaveMenu(props: {
-  view: string;
+  view: 'gantt' | 'physical';
   disabled: boolean;
   picture: RefObject<HTMLCanvasElement | null>;
   data: unknown;
 }) {
   const [{ session }] = useSessionUrl();
   const { t } = useTranslation();
+  const { savePng } = useSavePicture();
   const name = `${session}-${props.view}`;
   return (
     <Menu position="bottom-end">
@@ -31,11 +33,7 @@ export function SaveMenu(props: {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item
-          onClick={() =>
-            props.picture.current?.toBlob((blob) => {
-              if (blob) download(`${name}.png`, blob);
-            })
-          }
+          onClick={() => void savePng(t(`nav.${props.view}`), props.picture.current)}
           data-testid={`${props.view}-png`}
         >
           {t('gantt.png')}

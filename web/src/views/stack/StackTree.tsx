@@ -120,6 +120,7 @@ export function StackTree(props: {
       aria-label={t('stack.tree')}
       aria-activedescendant={current >= 0 ? `stack-${selected}` : undefined}
       tabIndex={0}
+      data-picture
       data-testid="stack-tree"
     >
       <div style={{ height: virtual.getTotalSize(), position: 'relative' }} role="presentation">

@@ -1,0 +1,57 @@
+import { download } from '../../base/download';
+import { duration, fullTime, nanosBetween } from '../../base/format';
+import { rangeIn } from '../../base/url';
+import { usePalette } from '../canvas';
+import { useSession, useSessionTexts } from '../session';
+import { useSessionUrl } from '../useUrl';
+import { type Caption, type Svg, toPng, withCaption } from './picture';
+
+/** To the second, of ns since the epoch. */
+const second = (ns: string | number | null | undefined) => fullTime(ns).slice(0, 19);
+
+/** Saves a picture with its title, the session and the range: `range` (ms) or that of the page. */
+export function useSavePicture() {
+  const [url] = useSessionUrl();
+  const session = useSession(url.session);
+  const { name } = useSessionTexts();
+  const { scheme } = usePalette();
+
+  function captionOf(title: string, range?: { from: number; to: number }): Caption {
+    const ran =
+      session === undefined
+        ? []
+        : [name(session), duration(nanosBetween(session.first_ns, session.last_ns)), session.host];
+    return {
+      title,
+      lines: [[...ran, url.session].filter((part) => part).join(' · '), rangeText(range)],
+    };
+  }
+
+  function rangeText(range: { from: number; to: number } | undefined): string {
+    const isMoment = url.view === 'physical' || url.view === 'stack';
+    const chosen = rangeIn(url.filters);
+    if (isMoment)
+      return second(
+        url.settings?.at ?? chosen?.to ?? (session?.state === 'live' ? Date.now() * 1e6 : session?.last_ns),
+      );
+    if (range !== undefined) return `${second(range.from * 1e6)} – ${second(range.to * 1e6)}`;
+    return `${second(chosen?.from ?? session?.first_ns)} – ${second(chosen?.to ?? session?.last_ns)}`;
+  }
+
+  const fileName = (title: string) =>
+    `${session?.script || url.session}-${title}`.replace(/[^\p{L}\p{N}.]+/gu, '-').replace(/^-|-$/g, '');
+  return {
+    savePng: async (
+      title: string,
+      source: Svg | HTMLElement | null,
+      range?: { from: number; to: number },
+    ) => {
+      if (source === null) return;
+      download(`${fileName(title)}.png`, await toPng(captionOf(title, range), source, scheme));
+    },
+    saveSvg: (title: string, source: Svg) => {
+      const { svg } = withCaption(captionOf(title), source, scheme);
+      download(`${fileName(title)}.svg`, new Blob([svg], { type: 'image/svg+xml' }));
+    },
+  };
+}
