@@ -665,7 +665,11 @@ class GanttDetails(TypedDict):
 
 
 class GanttLane(TypedDict):
-    """A worker, node, actor or function, over the whole extent."""
+    """
+    A worker, node, actor or function, over the whole extent.
+
+    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    """
 
     id: str
     kind: str
@@ -677,6 +681,8 @@ class GanttLane(TypedDict):
     actor_id: str | None
     class_name: str | None
     actor_name: str | None
+    functions: list[str]
+    functions_total: int
     attempts: int
     busy_ns: int
     rows: int
@@ -729,7 +735,7 @@ class HistoryAnswer(TypedDict):
 
 
 class Hit(TypedDict):
-    """A line that was found."""
+    """A line that was found, and the attempt that printed it where Ray told that."""
 
     offset: int
     length: int
@@ -741,6 +747,9 @@ class Hit(TypedDict):
     is_whole: bool
     node_id: str
     name: str
+    task_id: str | None
+    attempt: int | None
+    func_name: str | None
 
 
 class IngestError(TypedDict):
@@ -881,17 +890,26 @@ class ListedVariable(TypedDict):
 
 
 class LogFile(TypedDict):
-    """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes."""
+    """
+    A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
 
-    node_id: str
-    name: str
-    kind: str
+    ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
+    """
+
     worker_id: str | None
     job_id: str | None
     pid: int | None
     submission_id: str | None
     actor_id: str | None
     actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
+    node_id: str
+    name: str
+    kind: str
+    is_empty: bool
     size: int | None
     kept: int
     live: bool
@@ -2333,6 +2351,16 @@ class LogPage(TypedDict):
 class LogPart(TypedDict):
     """A stretch of a file that belongs to what was asked for, and its last lines."""
 
+    worker_id: str | None
+    job_id: str | None
+    pid: int | None
+    submission_id: str | None
+    actor_id: str | None
+    actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
     node_id: str
     name: str
     stream: str
@@ -2343,10 +2371,11 @@ class LogPart(TypedDict):
 
 
 class LogSearchAnswer(TypedDict):
-    """Lines that were found, and what was not searched."""
+    """Lines that were found, the files that they are in, and what was not searched."""
 
     session: str
     items: list[Hit]
+    files: list[LogFile]
     searched: Searched
     complete: bool
     not_searched: list[NotSearched]
@@ -2780,7 +2809,10 @@ class FramesAnswer(TypedDict):
 
 
 class LogFilesAnswer(TypedDict):
-    """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told."""
+    """
+    Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
+    ``empty``: those of the filters' that nothing was printed into.
+    """
 
     session: str
     live: bool
@@ -2788,6 +2820,7 @@ class LogFilesAnswer(TypedDict):
     files: list[LogFile]
     total: int
     left_out: int
+    empty: int
     keeping: Keeping
 
 

@@ -1078,6 +1078,8 @@ export interface GanttAnswer {
 }
 /**
  * A worker, node, actor or function, over the whole extent.
+ *
+ * ``functions``: of a worker, the first that it ran, of ``functions_total``.
  */
 export interface GanttLane {
   id: string;
@@ -1090,6 +1092,8 @@ export interface GanttLane {
   actor_id: string | null;
   class_name: string | null;
   actor_name: string | null;
+  functions: string[];
+  functions_total: number;
   attempts: number;
   busy_ns: number;
   rows: number;
@@ -1222,7 +1226,7 @@ export interface HistoryAnswer {
   kept_at_most: number;
 }
 /**
- * A line that was found.
+ * A line that was found, and the attempt that printed it where Ray told that.
  */
 export interface Hit {
   offset: number;
@@ -1235,6 +1239,9 @@ export interface Hit {
   is_whole: boolean;
   node_id: string;
   name: string;
+  task_id: string | null;
+  attempt: number | null;
+  func_name: string | null;
 }
 /**
  * How recording goes.
@@ -1408,24 +1415,32 @@ export interface Problem {
 }
 /**
  * A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
+ *
+ * ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
  */
 export interface LogFile {
-  node_id: string;
-  name: string;
-  kind: string;
   worker_id: string | null;
   job_id: string | null;
   pid: number | null;
   submission_id: string | null;
   actor_id: string | null;
   actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
+  node_id: string;
+  name: string;
+  kind: string;
+  is_empty: boolean;
   size: number | null;
   kept: number;
   live: boolean;
   last_ns: number | null;
 }
 /**
- * Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told.
+ * Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
+ * ``empty``: those of the filters' that nothing was printed into.
  */
 export interface LogFilesAnswer {
   session: string;
@@ -1434,6 +1449,7 @@ export interface LogFilesAnswer {
   files: LogFile[];
   total: number;
   left_out: number;
+  empty: number;
   keeping: Keeping;
 }
 /**
@@ -1502,6 +1518,16 @@ export interface Stretch {
  * A stretch of a file that belongs to what was asked for, and its last lines.
  */
 export interface LogPart {
+  worker_id: string | null;
+  job_id: string | null;
+  pid: number | null;
+  submission_id: string | null;
+  actor_id: string | null;
+  actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
   node_id: string;
   name: string;
   stream: string;
@@ -1511,11 +1537,12 @@ export interface LogPart {
   problem: LogProblem | null;
 }
 /**
- * Lines that were found, and what was not searched.
+ * Lines that were found, the files that they are in, and what was not searched.
  */
 export interface LogSearchAnswer {
   session: string;
   items: Hit[];
+  files: LogFile[];
   searched: Searched;
   complete: boolean;
   not_searched: NotSearched[];

@@ -28,6 +28,8 @@ _SIZE_TIMEOUT_S = 3.0
 _ERROR_KEY = "log_grpc_status"
 _WORKER = re.compile(r"(?:.*/)?\w*worker-([0-9a-f]{56})-([0-9a-f]{8})-(\d+)\.(out|err)(?:\.\d+)?")
 _CORE = re.compile(r"(?:.*/)?\w+-core-(worker|driver)-([0-9a-f]+)_(\d+)\.log(?:\.\d+)?")
+#: Ray's id of a driver's own process: its job, then nothing but f's.
+_OF_DRIVER = re.compile(r"([0-9a-f]{8})f{48}")
 _DRIVER = re.compile(r"job-driver-(.+)\.log(?:\.\d+)?")
 #: The beginnings of names of Ray's own processes -> kind.
 _OWN = (
@@ -64,7 +66,9 @@ def read_name(name: str) -> LogName:
         worker, job, pid, stream = found.groups()
         return LogName(f"worker_{stream}", worker, job, int(pid[:10]))
     if found := _CORE.fullmatch(name):
-        return LogName("core", found[2] if found[1] == "worker" else None, None, int(found[3][:10]))
+        of_driver = _OF_DRIVER.fullmatch(found[2])
+        job = of_driver[1] if of_driver else None
+        return LogName("core", found[2] if found[1] == "worker" else None, job, int(found[3][:10]))
     if found := _DRIVER.fullmatch(name):
         return LogName("driver", submission_id=found[1])
     return LogName(next((kind for start, kind in _OWN if name.startswith(start)), "other"))
