@@ -985,7 +985,11 @@ class LogicalFolded(TypedDict):
 
 
 class LogicalNode(TypedDict):
-    """A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around."""
+    """
+    A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+
+    ``name``: of a driver its script.
+    """
 
     attempts: int
     failed: int
@@ -1743,7 +1747,11 @@ class StackLink(TypedDict):
 
 
 class StackNode(TypedDict):
-    """Attempts of one function in one situation under the same chain of callers."""
+    """
+    Attempts of one function in one situation under the same chain of callers.
+
+    ``name``: of a driver its script, or ``driver``.
+    """
 
     id: str
     parent: str | None

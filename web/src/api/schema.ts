@@ -1581,6 +1581,8 @@ export interface LogicalAnswer {
 }
 /**
  * A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+ *
+ * ``name``: of a driver its script.
  */
 export interface LogicalNode {
   attempts: number;
@@ -2706,6 +2708,8 @@ export interface StackAnswer {
 }
 /**
  * Attempts of one function in one situation under the same chain of callers.
+ *
+ * ``name``: of a driver its script, or ``driver``.
  */
 export interface StackNode {
   id: string;
