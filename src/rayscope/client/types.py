@@ -2611,6 +2611,7 @@ class PhysicalAnswer(TypedDict):
     amounts: list[dict[str, float]]
     kinds: list[str]
     jobs: list[str]
+    scripts: dict[str, str]
     classes: list[str]
     states: list[str]
     functions: list[str]
@@ -2838,6 +2839,7 @@ class NodeAnswer(TypedDict):
     session: str
     at_ns: int | None
     live: bool
+    scripts: dict[str, str]
     node: PhysicalNode
     labels: str | None
     end_ns: int | None

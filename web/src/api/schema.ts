@@ -1909,6 +1909,9 @@ export interface NodeAnswer {
   session: string;
   at_ns: number | null;
   live: boolean;
+  scripts: {
+    [k: string]: string;
+  };
   node: PhysicalNode;
   labels: string | null;
   end_ns: number | null;
@@ -2193,6 +2196,9 @@ export interface PhysicalAnswer {
   }[];
   kinds: string[];
   jobs: string[];
+  scripts: {
+    [k: string]: string;
+  };
   classes: string[];
   states: string[];
   functions: string[];
