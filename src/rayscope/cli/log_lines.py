@@ -32,24 +32,27 @@ def for_terminal(text: str) -> str:
 
 
 class Writer:
-    """Prints lines; where they are of several files, each file's name before its lines."""
+    """Prints lines; where they are of several files, each file's name before its lines.
 
-    def __init__(self, as_json: bool, *, named: bool = False) -> None:
+    ``titles``: (node, name) -> what stands before each line of a file instead.
+    """
+
+    def __init__(self, as_json: bool, titles: Mapping[tuple[str, str], str] | None = None) -> None:
         self._json = as_json
-        self._named = named
+        self._titles = titles
         self._last: tuple[str, str] | None = None
         self._terminal = sys.stdout.isatty()
 
     def line(self, node_id: str, name: str, line: Mapping[str, Any]) -> None:
-        """One line of a file; ``named``: with the file's name before it."""
+        """One line of a file."""
         if self._json:
             told = {"node_id": node_id, "name": name, **line}
             print_json(told)
             return
         name = shown(name)
         text = for_terminal(line["text"]) if self._terminal else line["text"]
-        if self._named:
-            text = f"{name}: {text}"
+        if self._titles is not None:
+            text = f"{shown(self._titles[node_id, name])}: {text}"
         elif (node_id, name) != self._last:
             if self._last is not None:
                 sys.stdout.write("\n")

@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rayscope.cli.api import asking
-from rayscope.cli.console import fail, say, warn
-from rayscope.cli.lists import given
+from rayscope.cli.console import fail, say, shown, warn
+from rayscope.cli.lists import Wide, given
 from rayscope.cli.log_lines import Tail, Writer, follow_tails
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, print_rows, size, text
+from rayscope.cli.printing import Column, Format, identity, print_rows, short_id, size, text, when
 from rayscope.client import Client
+from rayscope.model.writer import writer_title
 
 if TYPE_CHECKING:
-    from rayscope.client.types import LogPart
+    from rayscope.client.types import LogFile, LogPart
 
+_STREAMS = {"worker_out": "stdout", "worker_err": "stderr"}
 _FILES = (
-    text("name", long=True),
-    text("kind"),
+    Column("written by", lambda row: shown(writer_title(row, row["kind"])), long=True),
+    Column("kind", lambda row: _STREAMS.get(row["kind"]) or str(row["kind"])),
     Column("size", lambda row: size(row.get("size")), right=True),
+    when("last_ns", "last written"),
     text("pid", right=True),
-    text("actor_class", "actor", long=True),
-    text("node_id"),
-    text("job_id"),
+    text("script", "job", long=True),
+    identity("worker_id"),
+    identity("node_id"),
+    text("name", "file", long=True),
 )
 _NOTES = {
     "not_started": "It has not started running, so it has written nothing.",
@@ -45,7 +49,9 @@ class LineFormat(str, Enum):
 
 def logs(
     node: Annotated[str | None, typer.Option("--node", help="Filter files by node.")] = None,
-    file: Annotated[str | None, typer.Option("--file", help="Show the lines of this file.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", help="Show the lines of this file (its name, or a part of it).")
+    ] = None,
     task: Annotated[str | None, typer.Option("--task", help="Show the lines of this task.")] = None,
     attempt: Annotated[
         int | None, typer.Option("--attempt", min=0, help="Attempt number (default: the last).")
@@ -65,6 +71,7 @@ def logs(
     kind: Annotated[
         str | None, typer.Option("--kind", help="Filter files by kind (comma-separated).")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List empty files too.")] = False,
     limit: Annotated[
         int, typer.Option("--limit", min=1, max=5000, help="Max lines (the last ones) or files.")
     ] = 200,
@@ -74,12 +81,13 @@ def logs(
     form: Annotated[
         LineFormat, typer.Option("--format", help="Output format; json prints one object per line.")
     ] = LineFormat.text,
+    wide: Wide = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Print the log of a task, actor, job, worker, or file. Without one of these, list the log files."""
+    """Print the log of a task, actor, job, worker, or file. Without one, list the log files, newest first."""
     owner = given(task_id=task, actor_id=actor, job_id=job, worker_id=worker)
     if len(owner) + (file is not None) > 1:
         fail("No log chosen.", "Use one of --file, --task, --actor, --job, and --worker.")
@@ -98,7 +106,7 @@ def logs(
         if owner:
             _of_owner(client, owner, attempt, limit, follow, Writer(form.value == "json"))
         elif file is not None:
-            tail = Tail(node or _node_of(client, file), file)
+            tail = Tail(*_file_of(client, node, file))
             writer = Writer(form.value == "json")
             _of_file(client, tail, writer, given(q=search, level=level), regex, limit)
             if follow:
@@ -106,7 +114,7 @@ def logs(
         elif search is not None:
             _search(client, search, regex, given(node_id=node, kind=kind, level=level), limit, form)
         else:
-            _files(client, given(node_id=node, kind=kind), limit, form)
+            _files(client, given(node_id=node, kind=kind), limit, form, every, wide)
 
 
 def _of_owner(
@@ -145,15 +153,18 @@ def _of_file(
     tail.show(page, writer, whole=False)
 
 
-def _node_of(client: Client, name: str) -> str:
-    """The node that has a file of this name. Exits if none or several have."""
-    files = client.log_files(q=name, limit=2000)["files"]
-    having = [one["node_id"] for one in files if one["name"] == name]
-    if len(having) == 1:
-        return having[0]
-    if having:
-        fail(f"{len(having)} nodes have a file {name}.", f"Choose one with --node: {', '.join(having[:5])}.")
-    near = ", ".join(one["name"] for one in files[:5])
+def _file_of(client: Client, node: str | None, name: str) -> tuple[str, str]:
+    """The node and the name of the one file that is called so, or has it in its name. Exits otherwise."""
+    files = client.log_files(q=name, node_id=node, limit=2000)["files"]
+    named = [one for one in files if one["name"] == name] or [one for one in files if name in one["name"]]
+    if len(named) == 1:
+        return named[0]["node_id"], named[0]["name"]
+    near = ", ".join(dict.fromkeys(one["name"] for one in (named or files)[:5]))
+    if len({one["name"] for one in named}) > 1:
+        fail(f"{len(named)} files have {name} in their names.", f"Choose one of them: {near}.")
+    if named:
+        nodes = ", ".join(short_id(one["node_id"]) for one in named[:5])
+        fail(f"{len(named)} nodes have a file {named[0]['name']}.", f"Choose one with --node: {nodes}.")
     fail(
         f"File not found: {name}.", f"Similar files: {near}." if near else "`rayscope logs` lists the files."
     )
@@ -163,7 +174,8 @@ def _search(
     client: Client, search: str, regex: bool, filters: dict[str, str], limit: int, form: LineFormat
 ) -> None:
     found = client.search_logs(search, regex=regex or None, limit=min(limit, 1000), **filters)  # type: ignore[arg-type]
-    writer = Writer(form is LineFormat.json, named=True)
+    titles = {(one["node_id"], one["name"]): _title(one) for one in found["files"]}
+    writer = Writer(form is LineFormat.json, titles)
     for hit in found["items"]:
         writer.line(hit["node_id"], hit["name"], hit)
     if not found["complete"]:
@@ -175,9 +187,17 @@ def _search(
         say(f"no matches in {found['searched']['files']} files")
 
 
-def _files(client: Client, filters: dict[str, str], limit: int, form: LineFormat) -> None:
-    found = client.log_files(limit=min(limit, 2000), **filters)
-    print_rows(Format.json if form is LineFormat.json else Format.table, found["files"], _FILES)
+def _title(file: LogFile) -> str:
+    """What people know a file by: who wrote it, or else its name."""
+    title = writer_title(file, file["kind"])
+    return f"{title} (pid {file['pid']})" if title and file["pid"] is not None else title or file["name"]
+
+
+def _files(
+    client: Client, filters: dict[str, str], limit: int, form: LineFormat, every: bool, wide: bool
+) -> None:
+    found = client.log_files(hide_empty=not every, limit=min(limit, 2000), **filters)
+    print_rows(Format.json if form is LineFormat.json else Format.table, found["files"], _FILES, wide)
     for node in found["nodes"]:
         if node["problem"] is not None:
             warn(f"node {node['node_id'][:12]}: {node['problem']['message']} {node['problem']['remedy']}")
@@ -186,3 +206,5 @@ def _files(client: Client, filters: dict[str, str], limit: int, form: LineFormat
         say(f"{unasked} nodes not searched: choose one with --node, or files with --kind")
     if found["left_out"]:
         say(f"{found['left_out']} more files: use a larger --limit, --node, or --kind")
+    if found["empty"] and not every:
+        say(f"{found['empty']} empty files not shown: use --all")

@@ -30,11 +30,18 @@ class LogsApi:
         node_id: str | None = None,
         kind: str | None = None,
         q: str | None = None,
+        hide_empty: bool | None = None,
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogFilesAnswer]:
-        """Log files, by node and name."""
-        more: dict[str, Any] = {"node_id": node_id, "kind": kind, "q": q, "limit": limit}
+        """Log files, the newest first. ``hide_empty``: without those that nothing was printed into."""
+        more: dict[str, Any] = {
+            "node_id": node_id,
+            "kind": kind,
+            "q": q,
+            "hide_empty": hide_empty,
+            "limit": limit,
+        }
         return Call("GET", "/api/logs", params(session=self._of(session), **more))
 
     @asked

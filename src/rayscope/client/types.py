@@ -678,7 +678,11 @@ class GanttDetails(TypedDict):
 
 
 class GanttLane(TypedDict):
-    """A worker, node, actor or function, over the whole extent."""
+    """
+    A worker, node, actor or function, over the whole extent.
+
+    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    """
 
     id: str
     kind: str
@@ -690,6 +694,8 @@ class GanttLane(TypedDict):
     actor_id: str | None
     class_name: str | None
     actor_name: str | None
+    functions: list[str]
+    functions_total: int
     attempts: int
     busy_ns: int
     rows: int
@@ -742,7 +748,7 @@ class HistoryAnswer(TypedDict):
 
 
 class Hit(TypedDict):
-    """A line that was found."""
+    """A line that was found, and the attempt that printed it where Ray told that."""
 
     offset: int
     length: int
@@ -754,6 +760,9 @@ class Hit(TypedDict):
     is_whole: bool
     node_id: str
     name: str
+    task_id: str | None
+    attempt: int | None
+    func_name: str | None
 
 
 class IngestError(TypedDict):
@@ -902,17 +911,26 @@ class ListedVariable(TypedDict):
 
 
 class LogFile(TypedDict):
-    """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes."""
+    """
+    A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
 
-    node_id: str
-    name: str
-    kind: str
+    ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
+    """
+
     worker_id: str | None
     job_id: str | None
     pid: int | None
     submission_id: str | None
     actor_id: str | None
     actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
+    node_id: str
+    name: str
+    kind: str
+    is_empty: bool
     size: int | None
     kept: int
     live: bool
@@ -988,7 +1006,11 @@ class LogicalFolded(TypedDict):
 
 
 class LogicalNode(TypedDict):
-    """A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around."""
+    """
+    A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+
+    ``name``: of a driver its script.
+    """
 
     attempts: int
     failed: int
@@ -1746,7 +1768,11 @@ class StackLink(TypedDict):
 
 
 class StackNode(TypedDict):
-    """Attempts of one function in one situation under the same chain of callers."""
+    """
+    Attempts of one function in one situation under the same chain of callers.
+
+    ``name``: of a driver its script, or ``driver``.
+    """
 
     id: str
     parent: str | None
@@ -2354,6 +2380,16 @@ class LogPage(TypedDict):
 class LogPart(TypedDict):
     """A stretch of a file that belongs to what was asked for, and its last lines."""
 
+    worker_id: str | None
+    job_id: str | None
+    pid: int | None
+    submission_id: str | None
+    actor_id: str | None
+    actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
     node_id: str
     name: str
     stream: str
@@ -2364,10 +2400,11 @@ class LogPart(TypedDict):
 
 
 class LogSearchAnswer(TypedDict):
-    """Lines that were found, and what was not searched."""
+    """Lines that were found, the files that they are in, and what was not searched."""
 
     session: str
     items: list[Hit]
+    files: list[LogFile]
     searched: Searched
     complete: bool
     not_searched: list[NotSearched]
@@ -2595,6 +2632,7 @@ class PhysicalAnswer(TypedDict):
     amounts: list[dict[str, float]]
     kinds: list[str]
     jobs: list[str]
+    scripts: dict[str, str]
     classes: list[str]
     states: list[str]
     functions: list[str]
@@ -2801,7 +2839,10 @@ class FramesAnswer(TypedDict):
 
 
 class LogFilesAnswer(TypedDict):
-    """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told."""
+    """
+    Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
+    ``empty``: those of the filters' that nothing was printed into.
+    """
 
     session: str
     live: bool
@@ -2809,6 +2850,7 @@ class LogFilesAnswer(TypedDict):
     files: list[LogFile]
     total: int
     left_out: int
+    empty: int
     keeping: Keeping
 
 
@@ -2818,6 +2860,7 @@ class NodeAnswer(TypedDict):
     session: str
     at_ns: int | None
     live: bool
+    scripts: dict[str, str]
     node: PhysicalNode
     labels: str | None
     end_ns: int | None

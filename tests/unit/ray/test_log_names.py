@@ -15,6 +15,8 @@ def test_a_name_tells_whose_file_it_is() -> None:
     assert read_name(f"old/worker-{WORKER}-ffffffff-7.err.1").kind == "worker_err"
     assert read_name("job-driver-raysubmit_x.log").submission_id == "raysubmit_x"
     assert read_name(f"python-core-worker-{WORKER}_9.log")[:2] == ("core", WORKER)
+    of_driver = read_name(f"python-core-driver-02000000{'f' * 48}_9.log")
+    assert of_driver == ("core", None, "02000000", 9, None)
     kinds = {
         "raylet.out": "raylet",
         "gcs_server.err": "gcs",

@@ -88,6 +88,51 @@ def test_files_pages_and_filters(kept: Running) -> None:
         assert of_job["parts"][0]["page"]["lines"][0]["text"] == "the driver said this"
 
 
+def test_files_are_known_by_what_ran_in_them(kept: Running) -> None:
+    store = kept.server.services.logs.store(SESSION)  # type: ignore[union-attr]
+    assert store is not None
+    silent, actor = (f"worker-{first * 56}-ffffffff-{pid}.err" for first, pid in (("d", 7), ("e", 8)))
+    store.append(NODE, silent, 0, b":job_id:01000000\n:task_name:f\n", 2)
+    store.append(NODE, actor, 0, b":job_id:01000000\n:actor_name:Board\nsaid\n", 3)
+    story = Story(_made=10)
+    for at, name in enumerate(("f", "f", "load", "clean", "train", "Board.__init__")):
+        worker = "de"[name.startswith("Board")] * 56
+        story.task(name, at, at, at + 1, worker=worker, actor="1" * 24 if worker[0] == "e" else None)
+    printing = story.batch.attempts[1]
+    printing.stdout_file, printing.stdout_start, printing.stdout_end = f"/tmp/ray/logs/{NAME}", 41, 90
+    printing.worker_id = WORKER
+    story.entity("actor", "1" * 24 + JOB, 0, class_name="Board")
+    story.entity("worker", "d" * 56, 0, node_id=NODE, pid=7, job_id=JOB)
+    story.entity("worker", "e" * 56, 0, node_id=NODE, pid=8)
+    story.entity("job", JOB, 0, 5, entrypoint="python /home/me/nightly.py --all", submission_id="sub_1")
+    kept.record(story)
+
+    every = kept.get("/api/logs", node_id=NODE[:8])
+    files = {file["name"]: file for file in every["files"]}
+    assert [file["pid"] for file in every["files"]] == [8, 7, None, 100, None]  # users', the newest first
+    assert (files[actor]["actor_class"], files[actor]["is_empty"]) == ("Board", False)
+    assert (files[silent]["functions"], files[silent]["functions_total"]) == (["f", "load", "clean"], 4)
+    assert (files[silent]["job_id"], files[silent]["script"]) == (JOB, "nightly.py")
+    assert files["job-driver-sub_1.log"]["script"] == "nightly.py"
+    shown = kept.get("/api/logs", hide_empty=1)
+    assert (shown["total"], shown["empty"]) == (4, 1)
+    assert silent not in {file["name"] for file in shown["files"]}
+    for text, name in (("board", actor), ("load", silent), ("d" * 9, silent)):
+        assert [file["name"] for file in kept.get("/api/logs", q=text)["files"]] == [name]
+
+    found = kept.get("/api/logs/search", q="it: line [01] ", regex=1)
+    assert [file["name"] for file in found["files"]] == [NAME]
+    assert [(hit["func_name"], hit["attempt"]) for hit in found["items"]] == [(None, None), ("f", 0)]
+    assert found["items"][1]["task_id"] == printing.task_id
+    (part,) = kept.get("/api/logs/of", worker_id="e" * 8)["parts"]
+    assert (part["actor_class"], part["name"]) == ("Board", actor)
+    page = kept.get("/api/logs/file", node_id=NODE[:8], name=actor)
+    assert page["lines"][-1]["text"] == "said"
+    items = kept.get("/api/find", q="board")["groups"]
+    (group,) = [group for group in items if group["kind"] == "log_file"]
+    assert [(item["name"], item["detail"]) for item in group["items"]] == [("Board", "stderr · PID 8")]
+
+
 HOSTILE = (
     "../record.duckdb",
     "/etc/passwd",

@@ -103,6 +103,35 @@ def test_what_begins_several_ids_is_refused_and_a_whole_id_is_not(fresh: Running
     fresh.error(fresh.client.get("/api/nodes/123"), 404)  # too short to mean one
 
 
+def test_the_beginning_of_a_job_id_will_do_wherever_a_job_is_asked_for(fresh: Running) -> None:
+    story = Story()
+    story.task("work", 0, 1, 2)
+    story.entity("job", JOB, 0, 100, entrypoint="python /home/me/train.py")
+    fresh.record(story)
+    assert fresh.get("/api/tasks", job_id=JOB[:4])["total"] == 1
+    assert fresh.get("/api/events", job_id=JOB[:4])["total"] >= 1
+    assert fresh.get("/api/flow/critical_path", job_id=JOB[:4])["job_id"] == JOB
+    assert len(fresh.get("/api/scheduling", job_id=JOB[:4])["items"]) == 1
+    assert fresh.get("/api/logs/of", job_id=JOB[:4])["notes"] == ["driver_terminal", "gone"]
+    assert fresh.get("/api/memory", job_id=JOB[:4])["live"] is False
+
+
+def test_a_driver_is_known_by_its_script_and_a_worker_by_its_functions(fresh: Running) -> None:
+    story = Story()
+    for when, name in enumerate(("load", "clean", "load", "train", "save")):
+        story.task(name, when, when, when + 1)
+    story.task("wait", 0, 10, 100)
+    story.entity("job", JOB, 0, 100, entrypoint="python /home/me/train.py --epochs 3")
+    fresh.record(story)
+    (lane,) = fresh.get("/api/flow/gantt")["lanes"]
+    assert (lane["functions"], lane["functions_total"]) == (["load", "clean", "train"], 5)
+    assert fresh.get("/api/flow/gantt", by="node")["lanes"][0]["functions"] == []
+    drivers = [node for node in fresh.get("/api/flow/logical")["nodes"] if node["kind"] == "driver"]
+    assert [driver["name"] for driver in drivers] == ["train.py"]
+    stack = fresh.get("/api/flow/stack", at_ns=at(50))["nodes"]
+    assert [node["name"] for node in stack] == ["train.py", "wait"]
+
+
 def test_the_quantiles_of_a_function_are_those_of_its_attempts(fresh: Running) -> None:
     story = Story()
     for number in range(1, 101):

@@ -1091,6 +1091,8 @@ export interface GanttAnswer {
 }
 /**
  * A worker, node, actor or function, over the whole extent.
+ *
+ * ``functions``: of a worker, the first that it ran, of ``functions_total``.
  */
 export interface GanttLane {
   id: string;
@@ -1103,6 +1105,8 @@ export interface GanttLane {
   actor_id: string | null;
   class_name: string | null;
   actor_name: string | null;
+  functions: string[];
+  functions_total: number;
   attempts: number;
   busy_ns: number;
   rows: number;
@@ -1235,7 +1239,7 @@ export interface HistoryAnswer {
   kept_at_most: number;
 }
 /**
- * A line that was found.
+ * A line that was found, and the attempt that printed it where Ray told that.
  */
 export interface Hit {
   offset: number;
@@ -1248,6 +1252,9 @@ export interface Hit {
   is_whole: boolean;
   node_id: string;
   name: string;
+  task_id: string | null;
+  attempt: number | null;
+  func_name: string | null;
 }
 /**
  * How recording goes.
@@ -1429,24 +1436,32 @@ export interface Problem {
 }
 /**
  * A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
+ *
+ * ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
  */
 export interface LogFile {
-  node_id: string;
-  name: string;
-  kind: string;
   worker_id: string | null;
   job_id: string | null;
   pid: number | null;
   submission_id: string | null;
   actor_id: string | null;
   actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
+  node_id: string;
+  name: string;
+  kind: string;
+  is_empty: boolean;
   size: number | null;
   kept: number;
   live: boolean;
   last_ns: number | null;
 }
 /**
- * Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told.
+ * Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
+ * ``empty``: those of the filters' that nothing was printed into.
  */
 export interface LogFilesAnswer {
   session: string;
@@ -1455,6 +1470,7 @@ export interface LogFilesAnswer {
   files: LogFile[];
   total: number;
   left_out: number;
+  empty: number;
   keeping: Keeping;
 }
 /**
@@ -1523,6 +1539,16 @@ export interface Stretch {
  * A stretch of a file that belongs to what was asked for, and its last lines.
  */
 export interface LogPart {
+  worker_id: string | null;
+  job_id: string | null;
+  pid: number | null;
+  submission_id: string | null;
+  actor_id: string | null;
+  actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
   node_id: string;
   name: string;
   stream: string;
@@ -1532,11 +1558,12 @@ export interface LogPart {
   problem: LogProblem | null;
 }
 /**
- * Lines that were found, and what was not searched.
+ * Lines that were found, the files that they are in, and what was not searched.
  */
 export interface LogSearchAnswer {
   session: string;
   items: Hit[];
+  files: LogFile[];
   searched: Searched;
   complete: boolean;
   not_searched: NotSearched[];
@@ -1575,6 +1602,8 @@ export interface LogicalAnswer {
 }
 /**
  * A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+ *
+ * ``name``: of a driver its script.
  */
 export interface LogicalNode {
   attempts: number;
@@ -1901,6 +1930,9 @@ export interface NodeAnswer {
   session: string;
   at_ns: number | null;
   live: boolean;
+  scripts: {
+    [k: string]: string;
+  };
   node: PhysicalNode;
   labels: string | null;
   end_ns: number | null;
@@ -2185,6 +2217,9 @@ export interface PhysicalAnswer {
   }[];
   kinds: string[];
   jobs: string[];
+  scripts: {
+    [k: string]: string;
+  };
   classes: string[];
   states: string[];
   functions: string[];
@@ -2700,6 +2735,8 @@ export interface StackAnswer {
 }
 /**
  * Attempts of one function in one situation under the same chain of callers.
+ *
+ * ``name``: of a driver its script, or ``driver``.
  */
 export interface StackNode {
   id: string;

@@ -5,7 +5,6 @@ export const NONE = -1;
 
 /** Width by height of a cell. */
 const SHAPE = 1.4;
-const WIDEST = 520;
 
 export interface Box {
   x: number;
@@ -23,15 +22,15 @@ export interface Grid {
   gap: number;
 }
 
-/** So many cells of one shape, as large as fit. */
-export function gridOf(many: number, width: number, height: number): Grid {
+/** So many cells of one shape, as large as fit, up to `widest`. */
+export function gridOf(many: number, width: number, height: number, widest = 520): Grid {
   let best = { columns: 1, cell: 0 };
   for (let columns = 1; columns <= Math.max(1, many); columns += 1) {
     const rows = Math.ceil(Math.max(1, many) / columns);
     const cell = Math.min(width / columns, (height / rows) * SHAPE);
     if (cell > best.cell + 1e-9) best = { columns, cell };
   }
-  const cell = Math.min(best.cell, WIDEST);
+  const cell = Math.min(best.cell, widest);
   return {
     columns: best.columns,
     rows: Math.ceil(Math.max(1, many) / best.columns),

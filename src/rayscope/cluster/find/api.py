@@ -9,7 +9,9 @@ from fastapi.responses import Response
 
 from rayscope.cluster.find import schemas, sql
 from rayscope.cluster.logs.listing import list_files
-from rayscope.ray.agents.logs import USER_KINDS
+from rayscope.cluster.logs.writers import matching_files
+from rayscope.model.writer import writer_title
+from rayscope.ray.agents.logs import LogName
 from rayscope.server.parameters import ERRORS, CurrentServices, Session, answer
 from rayscope.server.services import Services
 
@@ -43,10 +45,24 @@ def _group(found: sql.Found) -> dict[str, object]:
 def _log_files(services: Services, session: str, text: str, limit: int) -> sql.Found:
     """Of a large cluster only the files of nodes that were looked at are known without asking every node."""
     _, files = list_files(services, session, None, every=False)
-    hits = [one for one in files if one.has(text.lower())]
-    hits.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
-    items = [{"id": one.name, "name": one.name, "node_id": one.node_id} for one in hits[:limit]]
-    return sql.Found("log_file", items, len(hits))
+    found = matching_files(services, session, [one for one in files if not one.is_empty], text.lower())
+    found.sort(key=lambda each: each[0].order)
+    items = [
+        {
+            "id": one.name,
+            "name": writer_title(writer, one.about.kind) or one.name,
+            "detail": _beside(one.about),
+            "node_id": one.node_id,
+        }
+        for one, writer in found[:limit]
+    ]
+    return sql.Found("log_file", items, len(found))
+
+
+def _beside(about: LogName) -> str:
+    """Which file of a writer's it is."""
+    kind = {"worker_out": "stdout", "worker_err": "stderr"}.get(about.kind, about.kind)
+    return f"{kind} · PID {about.pid}" if about.pid is not None else kind
 
 
 def _metrics(services: Services, session: str, text: str, limit: int) -> sql.Found:

@@ -16,10 +16,12 @@ from rayscope.cluster.logs.listing import ListedFile, list_files
 from rayscope.cluster.logs.owners import Owned, Owners, Part
 from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, Wanted, backward, forward
 from rayscope.cluster.logs.search import Sought
-from rayscope.ray.agents.logs import KINDS, USER_KINDS
+from rayscope.cluster.logs.writers import Writers, matching_files
+from rayscope.ray.agents.logs import KINDS, read_name
 from rayscope.server.parameters import ERRORS, CurrentServices, Nanoseconds, Session, Text, answer
 from rayscope.server.services import Services
 from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.sql.entities import find_id
 
 #: Files that one answer tells, parts that come with lines.
 _MAX_FILES, _WITH_LINES = 2_000, 6
@@ -43,20 +45,21 @@ def logs(
     node_id: Text = None,
     kind: Text = None,
     q: Text = None,
+    hide_empty: bool = False,
     limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
 ) -> Response:
-    """The nodes and their log files: of one node, of a few nodes, or those that match the filters."""
+    """The nodes and their log files, users' and newest first: of one node, of a few, or those that match."""
     chosen = services.records.resolve(session)
     kinds = _kinds(kind)
     nodes, found = list_files(services, chosen, node_id, every=bool(q or kind))
     if kinds:
         found = [one for one in found if one.about.kind in kinds]
     if q:
-        found = [one for one in found if one.has(q.lower())]
-    found.sort(key=lambda one: (one.about.kind not in USER_KINDS, one.name))
-    total = len(found)
-    files = [_file(services, chosen, one) for one in found[:limit]]
-    _add_actors(services, chosen, files)
+        found = [one for one, _ in matching_files(services, chosen, found, q.lower())]
+    shown = [one for one in found if not (hide_empty and one.is_empty)]
+    empty, total = sum(one.is_empty for one in found), len(shown)
+    shown.sort(key=lambda one: one.order)
+    files = _files(services, chosen, shown[:limit])
     if len(files) <= 300:
         unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
         services.logs.look_up_sizes(chosen, unknown)
@@ -72,6 +75,7 @@ def logs(
             "files": files,
             "total": total,
             "left_out": total - len(files),
+            "empty": empty,
             "keeping": {
                 "mode": services.log_archiver.mode,
                 "bytes": store.disk_bytes if store else 0,
@@ -105,7 +109,7 @@ def file(
     Without any of them the last ones of the file. ``begin`` and ``end``: look at that stretch alone.
     """
     chosen = services.records.resolve(session)
-    source = services.logs.source(chosen, node_id, name)
+    source = _source(services, chosen, node_id, name)
     wanted = Wanted(
         begin=min(begin, source.size),
         end=source.size if end is None else min(end, source.size),
@@ -143,13 +147,19 @@ def of(
         found = owners.job(job_id)
     else:
         found = owners.worker(worker_id or "")
+    names = [read_name(part.name) for part in found.parts]
+    writers = Writers(services, chosen, names)
     return answer(
         {
             "session": chosen,
             "live": services.clusters.gcs_of(chosen) is not None,
             "parts": [
-                {**part._asdict(), **_of_part(services, chosen, part, limit, at < _WITH_LINES)}
-                for at, part in enumerate(found.parts)
+                {
+                    **part._asdict(),
+                    **writers.of(name),
+                    **_of_part(services, chosen, part, limit, at < _WITH_LINES),
+                }
+                for at, (part, name) in enumerate(zip(found.parts, names, strict=True))
             ],
             "notes": found.notes,
             "left_out": found.left_out,
@@ -177,22 +187,23 @@ def search(
     kinds = _kinds(kind)
     _, found = list_files(services, chosen, node_id, every=True)
     found = [one for one in found if not kinds or one.about.kind in kinds]
-    found.sort(
-        key=lambda one: (
-            one.about.kind not in USER_KINDS,
-            -one.kept.last_ns if one.kept else 0,
-            one.name,
-        )
-    )
-    places = [(one.node_id, one.name) for one in found]
-    return answer({"session": chosen, **services.searches.search(chosen, places, sought)})
+    found.sort(key=lambda one: one.order)
+    result = services.searches.search(chosen, [(one.node_id, one.name) for one in found], sought)
+    hits = result["items"]
+    having = {(hit["node_id"], hit["name"]) for hit in hits}
+    files = _files(services, chosen, [one for one in found if (one.node_id, one.name) in having])
+    lines = [_printed(hit) for hit in hits]
+    attempts = services.records.read(chosen, lambda file: sql.attempts_of_lines(file, lines))
+    for hit, attempt in zip(hits, attempts, strict=True):
+        hit.update(attempt)
+    return answer({"session": chosen, "files": files, **result})
 
 
 @router.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
 def download(services: CurrentServices, node_id: NodeId, name: FileName, session: Session = None) -> Response:
     """A whole file, as far as it is available; a line marks where bytes are missing, and how many."""
     chosen = services.records.resolve(session)
-    source = services.logs.source(chosen, node_id, name)
+    source = _source(services, chosen, node_id, name)
     return StreamingResponse(
         _bytes_of(source),
         media_type="text/plain; charset=utf-8",
@@ -207,6 +218,25 @@ def _kinds(kind: str | None) -> set[str]:
     return kinds
 
 
+def _printed(hit: dict[str, Any]) -> sql.PrintedLine:
+    about = read_name(hit["name"])
+    stream = about.kind.removeprefix("worker_")
+    return sql.PrintedLine(about.worker_id or "", stream, hit["name"], hit["offset"])
+
+
+def _source(services: Services, session: str, node_id: str, name: str) -> Source:
+    """A file of a node, by the node's id or how that begins. Raises NotFound and BadQuery."""
+    node_id = services.records.read(session, lambda file: find_id(file, "node", node_id), flush=False)
+    return services.logs.source(session, node_id, name)
+
+
+def _files(services: Services, session: str, files: list[ListedFile]) -> list[dict[str, Any]]:
+    writers = Writers(services, session, (one.about for one in files))
+    return [
+        {**_file(services, session, one), **writers.of(one.about), "is_empty": one.is_empty} for one in files
+    ]
+
+
 def _file(services: Services, session: str, one: ListedFile) -> dict[str, Any]:
     size = services.logs.known_size(session, one.node_id, one.name) if one.live else None
     kept = one.kept
@@ -215,24 +245,12 @@ def _file(services: Services, session: str, one: ListedFile) -> dict[str, Any]:
     return {
         "node_id": one.node_id,
         "name": one.name,
-        **one.about._asdict(),
-        "actor_id": None,
-        "actor_class": None,
+        "kind": one.about.kind,
         "size": size,
         "kept": kept.kept if kept else 0,
         "live": one.live,
         "last_ns": kept.last_ns if kept else None,
     }
-
-
-def _add_actors(services: Services, session: str, files: list[dict[str, Any]]) -> None:
-    workers = {file["worker_id"] for file in files if file["worker_id"]}
-    if not workers:
-        return
-    actors = services.records.read(session, lambda file: sql.actors_of_workers(file, workers))
-    for file in files:
-        if file["worker_id"] in actors:
-            file["actor_id"], file["actor_class"] = actors[file["worker_id"]]
 
 
 def _page(

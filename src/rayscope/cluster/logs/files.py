@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 from rayscope.cluster.logs import sql
+from rayscope.cluster.logs.marks import Marks
 from rayscope.ray.agents.client import AgentError
 from rayscope.ray.agents.logs import LogAgent, is_name, read_name
 from rayscope.ray.gcs.client import GcsError
@@ -128,6 +129,7 @@ class Logs:
         #: By session: worker -> its node.
         self._homes: dict[str, dict[str, str]] = {}
         self._sizes: dict[tuple[str, str, str], tuple[float, int]] = {}
+        self.marks = Marks()
         self._pool = ThreadPoolExecutor(8, "rayscope-logs")
 
     def stop(self) -> None:

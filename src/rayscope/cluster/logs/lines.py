@@ -41,7 +41,9 @@ _JSON_LEVEL = re.compile(r'"(?:levelname|level)": ?"(\w{1,10})"')
 _JSON_NS = re.compile(r'"timestamp_ns": ?(\d{19})\b')
 _JSON_TIME = re.compile(r'"(?:asctime|timestamp|time)": ?"([^"]{10,40})"')
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
-_MARK = re.compile(r":(?:job_id|actor_name|task_name|actor_id|task_id):")
+#: How Ray's own notes of whose output follows begin.
+MARKS = ":(?:job_id|actor_name|task_name|actor_id|task_id):"
+_MARK = re.compile(MARKS)
 _CONTINUES = ("Traceback (most recent call last)", "During handling of", "The above exception")
 
 

@@ -5,34 +5,43 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rayscope.cluster.logs import sql
-from rayscope.ray.agents.logs import LogName, read_name
+from rayscope.ray.agents.logs import USER_KINDS, LogName, read_name
 from rayscope.server.services import Services
-from rayscope.storage.log_archive import KeptFile
+from rayscope.storage.log_archive import KeptFile, LogStore
+from rayscope.storage.sql.entities import find_id
 
 #: Of so many nodes the files are told unasked.
 _FEW_NODES = 8
 
 
 class ListedFile(NamedTuple):
-    """A file, what its name tells, what is kept of it, and whether its node lists it now."""
+    """A file, what its name tells, what is kept of it, and whether its node lists it now.
+
+    ``is_empty``: nobody printed anything into it; False where that is not known.
+    """
 
     node_id: str
     name: str
     about: LogName
     kept: KeptFile | None
     live: bool
+    is_empty: bool
 
-    def has(self, text: str) -> bool:
-        """Whether what the filter box looks at has a text, in lower case."""
-        about = self.about
-        told = (self.name, about.worker_id, about.job_id, about.pid, about.submission_id)
-        return any(text in str(each or "").lower() for each in told)
+    @property
+    def order(self) -> tuple[bool, int, str]:
+        """What users' code wrote comes first, then what was written last."""
+        return self.about.kind not in USER_KINDS, -self.kept.last_ns if self.kept else 0, self.name
 
 
 def list_files(
     services: Services, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[dict[str, Any]], list[ListedFile]]:
-    """All nodes, and the files of the one asked for, of ``every`` one, or of all if they are few."""
+    """All nodes, and the files of the one asked for (its id, or how that begins), of ``every`` one, or of all
+    if they are few. Raises BadQuery for what begins several ids.
+    """
+    if node_id is not None:
+        asked_id = node_id
+        node_id = services.records.read(session, lambda file: find_id(file, "node", asked_id), flush=False)
     rows: list[dict[str, Any]] = services.records.read_cached(session, sql.log_nodes)
     store = services.logs.store(session)
     counts = store.counts() if store else {}
@@ -57,9 +66,27 @@ def list_files(
             now, mine = frozenset(names or ()), kept[node]
             every_name = sorted(now | mine.keys())
             files += [
-                ListedFile(node, name, read_name(name), mine.get(name), name in now) for name in every_name
+                _listed_file(services, session, store, node, name, mine.get(name), name in now)
+                for name in every_name
             ]
             count = len(every_name)
         told = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
         nodes.append({**told, "files": count, "problem": None if problem is None else problem._asdict()})
     return nodes, files
+
+
+def _listed_file(
+    services: Services,
+    session: str,
+    store: LogStore | None,
+    node_id: str,
+    name: str,
+    kept: KeptFile | None,
+    live: bool,
+) -> ListedFile:
+    size = services.logs.known_size(session, node_id, name) if live else None
+    if kept is None or store is None:
+        is_empty = size == 0
+    else:
+        is_empty = (size or 0) <= kept.seen and services.logs.marks.fill(session, store, kept)
+    return ListedFile(node_id, name, read_name(name), kept, live, is_empty)

@@ -92,6 +92,7 @@ class Owners:
 
     def job(self, job_id: str) -> Owned:
         """What the driver of a submitted job wrote, and the workers of the job."""
+        job_id = self._whole("job", job_id)
         jobs = self._services.records.read(self._session, lambda file: sql.job_places(file, job_id))
         parts, notes = [], []
         names = {driver_file(row["job_id"]): [row["driver_node_id"]] for row in jobs}

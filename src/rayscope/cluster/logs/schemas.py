@@ -27,18 +27,31 @@ class LogNode(Answer):
     problem: LogProblem | None
 
 
-class LogFile(Answer):
-    """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes."""
+class LogWriter(Answer):
+    """Who wrote a file: an actor, a worker (``functions``: the first that it ran), or a driver."""
 
-    node_id: str
-    name: str
-    kind: str
     worker_id: str | None
     job_id: str | None
     pid: int | None
     submission_id: str | None
     actor_id: str | None
     actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
+
+
+class LogFile(LogWriter):
+    """A log file. ``live``: its node lists it now. ``kept``: bytes of it that are kept. ``size``: bytes.
+
+    ``is_empty``: nothing was printed into it, as far as is known; it may have Ray's own notes.
+    """
+
+    node_id: str
+    name: str
+    kind: str
+    is_empty: bool
     size: int | None
     kept: int
     live: bool
@@ -55,7 +68,9 @@ class Keeping(Answer):
 
 
 class LogFilesAnswer(Answer):
-    """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told."""
+    """Nodes and files. ``total``: files that the filters leave; ``left_out``: those that are not told;
+    ``empty``: those of the filters' that nothing was printed into.
+    """
 
     session: str
     live: bool
@@ -63,6 +78,7 @@ class LogFilesAnswer(Answer):
     files: list[LogFile]
     total: int
     left_out: int
+    empty: int
     keeping: Keeping
 
 
@@ -109,7 +125,7 @@ class LogPage(Answer):
     lines: list[LogLine]
 
 
-class LogPart(Answer):
+class LogPart(LogWriter):
     """A stretch of a file that belongs to what was asked for, and its last lines."""
 
     node_id: str
@@ -132,10 +148,13 @@ class LogsOfAnswer(Answer):
 
 
 class Hit(LogLine):
-    """A line that was found."""
+    """A line that was found, and the attempt that printed it where Ray told that."""
 
     node_id: str
     name: str
+    task_id: str | None
+    attempt: int | None
+    func_name: str | None
 
 
 class Searched(Answer):
@@ -156,10 +175,11 @@ class NotSearched(Answer):
 
 
 class LogSearchAnswer(Answer):
-    """Lines that were found, and what was not searched."""
+    """Lines that were found, the files that they are in, and what was not searched."""
 
     session: str
     items: list[Hit]
+    files: list[LogFile]
     searched: Searched
     complete: bool
     not_searched: list[NotSearched]

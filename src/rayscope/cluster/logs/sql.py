@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import END, START, TASK_ID
+from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.worker_names import job_scripts, worker_names
 
 #: Nodes and workers that one answer looks at.
 _MAX_ROWS = 10_000
@@ -24,16 +28,45 @@ def log_nodes(file: SessionFile) -> list[Row]:
         )
 
 
-def actors_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str, tuple[str, str | None]]:
-    """Worker -> its actor's id and class, of those that are one's."""
-    if not worker_ids:
-        return {}
+def names_of_writers(file: SessionFile, worker_ids: Collection[str]) -> tuple[dict[str, Row], dict[str, str]]:
+    """What workers are known by, and the scripts of jobs and submissions: see :mod:`worker_names`."""
     with file.reader() as reader:
-        rows = reader.execute(
-            "SELECT worker_id, id, class_name FROM actor_rows WHERE worker_id IN (SELECT unnest(?))",
-            [list(worker_ids)],
-        ).fetchall()
-    return {worker: (actor, class_name) for worker, actor, class_name in rows}
+        return worker_names(reader, worker_ids), job_scripts(reader)
+
+
+class PrintedLine(NamedTuple):
+    """A line that a worker wrote into its ``stream`` (``out`` or ``err``), at an offset of a file."""
+
+    worker_id: str
+    stream: str
+    file: str
+    offset: int
+
+
+def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[Row]:
+    """Of each line ``task_id``, ``attempt`` and ``func_name`` of who printed it, None if not known."""
+    if not lines:
+        return []
+    clauses = " OR ".join(
+        f"(stream = '{stream}' AND ends_with(std{stream}_file, '/' || l.file) "
+        f"AND std{stream}_start <= place AND (place < std{stream}_end "
+        f"OR ({END} IS NULL AND coalesce(std{stream}_end, 0) <= 0)))"
+        for stream in ("out", "err")
+    )
+    columns = {"worker": "VARCHAR[]", "stream": "VARCHAR[]", "file": "VARCHAR[]", "place": "BIGINT[]"}
+    unnested = ", ".join(f"unnest(${name}::{kind}) AS {name}" for name, kind in columns.items())
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"WITH lines AS (SELECT unnest(range({len(lines)})) AS line, {unnested}) "
+                "SELECT found.task_id, found.attempt, found.func_name FROM lines LEFT JOIN ("
+                f"SELECT line, arg_max({TASK_ID}, {START}) AS task_id, arg_max(attempt, {START}) AS attempt, "
+                f"arg_max({NAME}, {START}) AS func_name "
+                f"FROM lines l JOIN attempts ON worker_id = worker AND ({clauses}) GROUP BY line"
+                ") found USING (line) ORDER BY line",
+                dict(zip(columns, map(list, zip(*lines, strict=True)), strict=True)),
+            )
+        )
 
 
 def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -15,6 +16,7 @@ from rayscope.model.reference import NodeObjects
 from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer, answer_from_record
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import find_id
 
 _NS = 10**9
 
@@ -37,6 +39,10 @@ def memory(
     if by not in GROUPINGS:
         raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
     chosen = services.records.resolve(session)
+    node_id, job_id = (
+        services.records.read(chosen, partial(find_id, kind=kind, text=text)) if text else None
+        for kind, text in (("node", node_id), ("job", job_id))
+    )
     if services.objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
         return answer(_gone(chosen, by))
 

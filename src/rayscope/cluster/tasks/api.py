@@ -23,6 +23,7 @@ from rayscope.server.parameters import (
     with_dropped,
 )
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import find_id
 
 router = APIRouter()
 
@@ -61,12 +62,13 @@ def scheduling(
     chosen = services.records.resolve(session)
 
     def look(file: SessionFile) -> dict[str, Any]:
+        job = find_id(file, "job", job_id) if job_id else None
         return {
             "session": chosen,
             "items": flow_sql.scheduling(
                 file,
                 services.records.last_ns(chosen),
-                job_id,
+                job,
                 limit,
                 since_ns=since_ns,
                 until_ns=until_ns,

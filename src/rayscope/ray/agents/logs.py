@@ -30,6 +30,8 @@ _WORKER = re.compile(r"(?:.*/)?\w*worker-([0-9a-f]{56})-([0-9a-f]{8})-(\d+)\.(ou
 _CORE = re.compile(r"(?:.*/)?\w+-core-(worker|driver)-([0-9a-f]+)_(\d+)\.log(?:\.\d+)?")
 #: Of a job that was submitted, and our own of one that `rayscope run` started.
 _OUR_DRIVER = re.compile(r"driver-([0-9a-f]{8})\.log")
+#: Ray's id of a driver's own process: its job, then nothing but f's.
+_OF_DRIVER = re.compile(r"([0-9a-f]{8})f{48}")
 _DRIVER = re.compile(r"job-driver-(.+)\.log(?:\.\d+)?")
 #: The beginnings of names of Ray's own processes -> kind.
 _OWN = (
@@ -66,7 +68,9 @@ def read_name(name: str) -> LogName:
         worker, job, pid, stream = found.groups()
         return LogName(f"worker_{stream}", worker, job, int(pid[:10]))
     if found := _CORE.fullmatch(name):
-        return LogName("core", found[2] if found[1] == "worker" else None, None, int(found[3][:10]))
+        of_driver = _OF_DRIVER.fullmatch(found[2])
+        job = of_driver[1] if of_driver else None
+        return LogName("core", found[2] if found[1] == "worker" else None, job, int(found[3][:10]))
     if found := _DRIVER.fullmatch(name):
         return LogName("driver", submission_id=found[1])
     if found := _OUR_DRIVER.fullmatch(name):

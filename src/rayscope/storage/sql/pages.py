@@ -50,7 +50,7 @@ class Where:
 
 
 #: How many letters the ids in these columns have. Fewer are the beginning of one.
-_ID_LENGTHS = {"node_id": 56, "worker_id": 56, "actor_id": 32, "placement_group_id": 36}
+_ID_LENGTHS = {"node_id": 56, "worker_id": 56, "actor_id": 32, "placement_group_id": 36, "job_id": 8}
 #: An id may be given by its first letters, as the UI and the command line show it: this many at least.
 LEAST_PREFIX = 4
 

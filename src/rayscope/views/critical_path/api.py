@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer_from_record
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute, schemas
 from rayscope.views.critical_path.sql import PathReader
 
@@ -31,9 +32,10 @@ def critical_path(
     chosen = services.records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
+        job = find_id(file, "job", job_id) if job_id else None
         return {
             "session": chosen,
-            **_path(file, services.records.last_ns(chosen), job_id, services.records.is_live(chosen)),
+            **_path(file, services.records.last_ns(chosen), job, services.records.is_live(chosen)),
         }
 
     return answer_from_record(services, chosen, request, find)

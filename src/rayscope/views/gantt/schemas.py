@@ -6,7 +6,10 @@ from rayscope.server.schemas import Answer
 
 
 class GanttLane(Answer):
-    """A worker, node, actor or function, over the whole extent."""
+    """A worker, node, actor or function, over the whole extent.
+
+    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    """
 
     id: str
     kind: str
@@ -18,6 +21,8 @@ class GanttLane(Answer):
     actor_id: str | None
     class_name: str | None
     actor_name: str | None
+    functions: list[str]
+    functions_total: int
     attempts: int
     busy_ns: int
     rows: int

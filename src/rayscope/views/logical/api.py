@@ -12,6 +12,7 @@ from rayscope.server.rollups import Make
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
 from rayscope.storage.sql.filters import TaskFilters
+from rayscope.storage.sql.worker_names import job_scripts
 from rayscope.views.logical import sql
 from rayscope.views.logical.compute import MAX_ELEMENTS, logical_graph
 from rayscope.views.logical.schemas import LogicalAnswer
@@ -47,6 +48,11 @@ def flow_logical(
             last_ns = services.records.last_ns(chosen)
             rows = sql.logical_rows(file, filters, last_ns=last_ns, expand=expand or ())
         graph = logical_graph(rows.functions, rows.calls, rows.data, rows.methods, rows.instances, rows.names)
+        with file.reader() as reader:
+            scripts = job_scripts(reader)
+        for node in graph.nodes:
+            if node.kind == "driver":
+                node.name = scripts.get(node.job_id or "")
         return {
             "session": chosen,
             "attempts": graph.attempts,

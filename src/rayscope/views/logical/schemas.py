@@ -22,7 +22,10 @@ class LogicalFigures(Answer):
 
 
 class LogicalNode(LogicalFigures):
-    """A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around."""
+    """A function, one of its calls, a driver, or an actor's class or instance; ``parent``: the box around.
+
+    ``name``: of a driver its script.
+    """
 
     id: str
     kind: str

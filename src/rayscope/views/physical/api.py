@@ -20,6 +20,8 @@ from rayscope.server.parameters import (
 )
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import find_id
+from rayscope.storage.sql.worker_names import job_scripts
 from rayscope.views.physical import schemas, transfers_sql
 
 Span = Annotated[int | None, Query(ge=1, le=2**63 - 1, description="How long before until_ns (ns).")]
@@ -69,6 +71,7 @@ def physical(
             "at_ns": found.at_ns,
             "live": live,
             **in_columns(told),
+            "scripts": _scripts(file),
             "workers_left_out": told.workers_total - len(told.workers.key),
             "annotations": found.keys,
             "measured": figures,
@@ -93,16 +96,18 @@ def physical_node(
     live = services.records.is_live(chosen)
 
     def look(file: SessionFile) -> dict[str, Any]:
+        node_id = find_id(file, "node", on_node)
         found = placement_sql.read_placement(
             file,
             filters,
             at_ns=at_ns,
             last_ns=services.records.last_ns(chosen),
             live=live,
-            node_id=on_node,
+            node_id=node_id,
             with_bytes=True,
         )
-        return {"session": chosen, "at_ns": found.at_ns, "live": live, **node_of(found, on_node)}
+        of_node = node_of(found, node_id)
+        return {"session": chosen, "at_ns": found.at_ns, "live": live, **of_node, "scripts": _scripts(file)}
 
     return answer_from_record(services, chosen, request, look)
 
@@ -129,3 +134,8 @@ def transfers(
         }
 
     return answer_from_record(services, chosen, request, find)
+
+
+def _scripts(file: SessionFile) -> dict[str, str]:
+    with file.reader() as reader:
+        return job_scripts(reader)

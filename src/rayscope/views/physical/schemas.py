@@ -100,6 +100,8 @@ class PhysicalAnswer(Answer):
     amounts: list[dict[str, float]]
     kinds: list[str]
     jobs: list[str]
+    #: Job -> the script that it runs.
+    scripts: dict[str, str]
     classes: list[str]
     states: list[str]
     functions: list[str]
@@ -120,6 +122,8 @@ class NodeAnswer(Answer):
     session: str
     at_ns: int | None
     live: bool
+    #: Job -> the script that it runs.
+    scripts: dict[str, str]
     node: PhysicalNode
     labels: str | None
     end_ns: int | None

@@ -44,7 +44,10 @@ class StackBlockedOn(Answer):
 
 
 class StackNode(Answer):
-    """Attempts of one function in one situation under the same chain of callers."""
+    """Attempts of one function in one situation under the same chain of callers.
+
+    ``name``: of a driver its script, or ``driver``.
+    """
 
     id: str
     parent: str | None

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from rayscope.model.program import script_name
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import (
@@ -139,7 +140,8 @@ GROUP BY task_hi, task_lo
 _DRIVERS = f"""
 CREATE TEMP TABLE drivers AS
 SELECT d.task_hi, d.task_lo, hash(d.task_hi, d.task_lo, 'driver') AS unit, b.begin_ns AS blocked_ns,
-    coalesce(j.end_ns, a.end_ns) AS end_ns, coalesce(j.start_ns, a.start_ns) AS start_ns
+    coalesce(j.end_ns, a.end_ns) AS end_ns, coalesce(j.start_ns, a.start_ns) AS start_ns,
+    coalesce(j.entrypoint, '') AS entrypoint
 FROM (
     SELECT parent_hi AS task_hi, parent_lo AS task_lo FROM flight WHERE {is_driver("parent")}
     UNION SELECT parent_hi, parent_lo FROM above WHERE {is_driver("parent")}) d
@@ -151,7 +153,7 @@ LEFT JOIN (
     WHERE type = 'DRIVER_TASK' GROUP BY ALL) a ON a.task_hi = d.task_hi AND a.task_lo = d.task_lo
 """
 _CALLERS = f"""
-SELECT unit, {_TASK} AS task_id, NULL AS parent_id, 'driver' AS name, 'DRIVER_TASK' AS type,
+SELECT unit, {_TASK} AS task_id, NULL AS parent_id, entrypoint AS name, 'DRIVER_TASK' AS type,
     CASE WHEN end_ns <= $at THEN 'ended' WHEN blocked_ns IS NOT NULL THEN 'blocked' ELSE 'running' END
         AS situation,
     CASE WHEN end_ns <= $at THEN end_ns ELSE coalesce(blocked_ns, start_ns) END AS since
@@ -220,6 +222,8 @@ def in_flight(
         units = rows_of(reader.execute(_UNITS))
         for row in rows_of(reader.execute(_CALLERS, at)):
             since = row.pop("since")
+            if row["type"] == "DRIVER_TASK":
+                row["name"] = script_name(row["name"]) or "driver"
             units.append({**row, "count": 0, "others": 1, "oldest_ns": since, "newest_ns": since})
         waits = rows_of(reader.execute(_WAITS))
         busy = rows_of(reader.execute(_WORKERS)) if workers else []

@@ -37,8 +37,8 @@ export const enLogs = {
       none: 'Set RAYSCOPE_KEEP_LOGS=workers to keep the logs of workers and jobs.',
     },
     kind: {
-      worker_out: 'Worker stdout',
-      worker_err: 'Worker stderr',
+      worker_out: 'stdout',
+      worker_err: 'stderr',
       driver: 'Driver',
       core: 'Core worker',
       raylet: 'Raylet',
@@ -93,6 +93,9 @@ export const enLogs = {
     lastLines: 'last {{n}} line{{n, s}}',
     moreParts: 'Show {{n}} more file{{n, s}}',
     printedNothing: 'Nothing was printed.',
+    hitCount: '{{n}} line{{n, s}}',
+    showEmpty: 'Show',
+    hideEmpty: 'Hide {{n}} empty file{{n, s}}',
     silent: '{{n}} empty file{{n, s}} hidden',
     workersLeftOut: '{{n}} more worker{{n, s}}; see the Logs page.',
     note: {

@@ -788,6 +788,7 @@ export const en = {
     find: 'Find in stack',
     export: 'Save as JSON',
     driver: 'Driver',
+    driverOf: 'Driver {{script}}',
     unknownParent: 'Caller not on record',
     open: 'Expand',
     close: 'Collapse',

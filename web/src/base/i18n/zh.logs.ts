@@ -36,8 +36,8 @@ export const zhLogs = {
       none: '设置 RAYSCOPE_KEEP_LOGS=workers 可保留 Worker 和作业的日志。',
     },
     kind: {
-      worker_out: 'Worker stdout',
-      worker_err: 'Worker stderr',
+      worker_out: 'stdout',
+      worker_err: 'stderr',
       driver: 'Driver',
       core: 'Core worker',
       raylet: 'Raylet',
@@ -92,6 +92,9 @@ export const zhLogs = {
     lastLines: '最后 {{n}} 行',
     moreParts: '再显示 {{n}} 个文件',
     printedNothing: '没有输出。',
+    hitCount: '{{n}} 行',
+    showEmpty: '显示',
+    hideEmpty: '隐藏 {{n}} 个空文件',
     silent: '已隐藏 {{n}} 个空文件',
     workersLeftOut: '还有 {{n}} 个 Worker，见“日志”页面。',
     note: {

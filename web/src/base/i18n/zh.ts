@@ -756,6 +756,7 @@ export const zh: Translation = {
     find: '在调用栈中查找',
     export: '保存为 JSON',
     driver: 'Driver',
+    driverOf: 'Driver {{script}}',
     unknownParent: '未记录的调用方',
     open: '展开',
     close: '折叠',

@@ -4,8 +4,9 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogFile, LogFiles, LogNode } from '../../api/logs';
-import { bytes, count, shortId } from '../../base/format';
+import { bytes, count, shortId, time } from '../../base/format';
 import { Dot } from '../../ui/Dot';
+import { fileDetails, fileTitle } from '../../ui/logs/fileName';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -27,10 +28,12 @@ export function FileTree(props: {
   onFilter: (text: string) => void;
   mine: 'users' | 'all';
   onMine: (which: 'users' | 'all') => void;
+  hidesEmpty: boolean;
+  onHideEmpty: (hide: boolean) => void;
   onNode: (node: string) => void;
   onFile: (file: LogFile) => void;
 }) {
-  const { files, filter, mine } = props;
+  const { files, filter, mine, hidesEmpty } = props;
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo<Row[]>(() => {
@@ -38,7 +41,8 @@ export function FileTree(props: {
     const of = new Map<string, LogFile[]>();
     for (const file of files.files) {
       if (mine === 'users' && !USERS.has(file.kind)) continue;
-      if (wanted !== '' && !nameOf(file).toLowerCase().includes(wanted)) continue;
+      const told = [fileTitle(t, file), ...fileDetails(t, file), ...file.functions, file.name].join(' ');
+      if (wanted !== '' && !told.toLowerCase().includes(wanted)) continue;
       const known = of.get(file.node_id);
       if (known === undefined) of.set(file.node_id, [file]);
       else known.push(file);
@@ -46,7 +50,7 @@ export function FileTree(props: {
     return files.nodes
       .filter((node) => wanted === '' || of.has(node.node_id))
       .flatMap((node) => [{ node }, ...(of.get(node.node_id) ?? []).map((file) => ({ node, file }))]);
-  }, [files, filter, mine]);
+  }, [files, filter, mine, t]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -116,6 +120,19 @@ export function FileTree(props: {
         )}
       </div>
       <div className={`${shared.foot} ${words.dim}`} data-testid="logs-keeping">
+        {files.empty > 0 && (
+          <div>
+            {hidesEmpty && <>{t('logs.silent', { n: count(files.empty) })} · </>}
+            <button
+              type="button"
+              className={words.link}
+              onClick={() => props.onHideEmpty(!hidesEmpty)}
+              data-testid="logs-empty"
+            >
+              {hidesEmpty ? t('logs.showEmpty') : t('logs.hideEmpty', { n: count(files.empty) })}
+            </button>
+          </div>
+        )}
         {files.left_out > 0 && <div>{t('logs.filesLeftOut', { n: count(files.left_out) })}</div>}
         <div title={t(`logs.keepingHint.${files.keeping.mode}`)}>
           {files.keeping.mode === 'none'
@@ -188,9 +205,9 @@ function FileRow(props: {
       data-name={file.name}
     >
       <span className={css.file}>
-        <span className={`${words.ellipsis} ${css.name}`}>{nameOf(file)}</span>
+        <span className={`${words.ellipsis} ${css.name}`}>{fileTitle(t, file)}</span>
         <span className={`${words.ellipsis} ${css.sub} ${words.dim}`}>
-          {t(`logs.kind.${file.kind as 'other'}`)}
+          {[...fileDetails(t, file), ...(file.last_ns === null ? [] : [time(file.last_ns)])].join(' · ')}
         </span>
       </span>
       <span
@@ -202,11 +219,4 @@ function FileRow(props: {
       </span>
     </button>
   );
-}
-
-/** A worker's file by what runs in it, else by its name. */
-function nameOf(file: LogFile): string {
-  if (file.worker_id === null || file.pid === null) return file.name;
-  const what = file.actor_class ?? shortId(file.worker_id);
-  return file.kind.startsWith('worker_') ? `${what} · PID ${file.pid}` : file.name;
 }

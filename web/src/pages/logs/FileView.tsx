@@ -3,11 +3,13 @@ import { IconDownload } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { apiPath } from '../../api/client';
+import type { LogFile } from '../../api/logs';
 import { bytes } from '../../base/format';
 import { load } from '../../base/storage';
 import { rangeIn, withSettings } from '../../base/url';
 import { CopyButton } from '../../ui/CopyButton';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { fileDetails, fileTitle } from '../../ui/logs/fileName';
 import { LogLines } from '../../ui/logs/LogLines';
 import { LogNote } from '../../ui/logs/LogNote';
 import { searchOf, shownText } from '../../ui/logs/lines';
@@ -26,7 +28,7 @@ import { useLogFile } from './useLogFile';
 const COPIED = 50_000;
 
 /** One file: its lines, followed while it is written, searched, filtered by level, from a time on. */
-export function FileView({ node, file }: { node: string; file: string }) {
+export function FileView({ node, file, about }: { node: string; file: string; about?: LogFile }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const translate = useServerMessage('agent');
@@ -66,9 +68,15 @@ export function FileView({ node, file }: { node: string; file: string }) {
   return (
     <div className={layout.viewMain} data-testid="logs-view">
       <div className={css.head}>
-        <span className={`${words.ellipsis} ${css.title} ${words.mono}`} title={file} data-testid="logs-name">
-          {file}
-        </span>
+        <div className={css.title} title={file} data-testid="logs-name">
+          {about !== undefined && fileTitle(t, about) !== file && (
+            <div className={words.ellipsis}>
+              <b>{fileTitle(t, about)}</b>{' '}
+              <span className={words.dim}>{fileDetails(t, about).join(' · ')}</span>
+            </div>
+          )}
+          <div className={`${words.ellipsis} ${words.mono} ${words.dim} ${css.file}`}>{file}</div>
+        </div>
         <div className={css.actions}>
           <CopyButton
             label={t('logs.copy')}

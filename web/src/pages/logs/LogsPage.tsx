@@ -34,7 +34,13 @@ export default function LogsPage() {
     return () => clearTimeout(timer);
   }, [filter]);
   const [many, setMany] = useState(false);
-  const files = useLogFiles(url.session, many && asked === '' ? node : undefined, many ? asked : undefined);
+  const hidesEmpty = settings.hide !== 'none';
+  const files = useLogFiles(
+    url.session,
+    hidesEmpty,
+    many && asked === '' ? node : undefined,
+    many ? asked : undefined,
+  );
   const nodes = files.data?.nodes.length ?? 0;
   useEffect(() => setMany(nodes > FEW_NODES), [nodes]);
   const regex = settings.mode === 'regex';
@@ -50,6 +56,7 @@ export default function LogsPage() {
       find: undefined,
       level: undefined,
     });
+  const has = (files.data?.total ?? 0) + (hidesEmpty ? (files.data?.empty ?? 0) : 0);
   const results = search !== undefined && file === undefined;
   return (
     <div className={layout.view}>
@@ -110,28 +117,27 @@ export default function LogsPage() {
             onFilter={setFilter}
             mine={mine}
             onMine={(which) => set({ only: which === 'all' ? 'all' : undefined })}
+            hidesEmpty={hidesEmpty}
+            onHideEmpty={(hide) => set({ hide: hide ? undefined : 'none' })}
             onNode={(chosen) => set({ node: chosen })}
             onFile={open}
           />
           {node !== undefined && file !== undefined ? (
-            <FileView key={`${node}/${file}`} node={node} file={file} />
+            <FileView
+              key={`${node}/${file}`}
+              node={node}
+              file={file}
+              about={files.data.files.find((each) => each.node_id === node && each.name === file)}
+            />
           ) : results ? (
             <SearchResults search={search} regex={regex} level={settings.level} onOpen={open} />
           ) : (
             <div className={layout.viewMain}>
               <EmptyState
                 icon={<IconFileText size={26} />}
-                title={t(
-                  files.data.nodes.length === 0 || files.data.total === 0 ? 'logs.none' : 'logs.choose',
-                )}
+                title={t(files.data.nodes.length === 0 || has === 0 ? 'logs.none' : 'logs.choose')}
               >
-                {t(
-                  files.data.total > 0
-                    ? 'logs.chooseText'
-                    : files.data.live
-                      ? 'logs.noneLive'
-                      : 'logs.noneEnded',
-                )}
+                {t(has > 0 ? 'logs.chooseText' : files.data.live ? 'logs.noneLive' : 'logs.noneEnded')}
               </EmptyState>
             </div>
           )}

@@ -1,10 +1,13 @@
 import { Loader } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
+import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogSearch } from '../../api/logs';
-import { bytes, count, shortId } from '../../base/format';
+import { bytes, count, shortId, time } from '../../base/format';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { Link } from '../../ui/Link';
+import { fileDetails, fileTitle } from '../../ui/logs/fileName';
 import { marked, searchOf, shownText } from '../../ui/logs/lines';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
@@ -60,31 +63,46 @@ export function SearchResults(props: {
         <EmptyState icon={<IconSearch size={26} />} title={t('logs.noHits')} />
       ) : (
         <div className={`${layout.scroll} ${css.hits}`}>
-          {byFile(data).map(({ key, node_id, name, hits }) => (
-            <section key={key}>
-              <h3>
-                <span className={`${words.ellipsis} ${words.mono}`} title={name}>
-                  {name}
-                </span>
-                <span className={`${words.dim} ${words.num}`}>
-                  {shortId(node_id)} · {count(hits.length)}
+          {byFile(data).map(({ file, hits }) => (
+            <section key={`${file.node_id}/${file.name}`}>
+              <h3 title={file.name}>
+                <span className={words.ellipsis}>{fileTitle(t, file)}</span>
+                <span className={`${words.dim} ${words.ellipsis} ${words.num}`}>
+                  {[
+                    ...fileDetails(t, file),
+                    time(file.last_ns),
+                    t('logs.hitCount', { n: count(hits.length) }),
+                  ].join(' · ')}
                 </span>
               </h3>
-              {hits.map((hit) => (
-                <button
-                  key={hit.offset}
-                  type="button"
-                  className={css.hit}
-                  data-level={hit.level ?? undefined}
-                  onClick={() => props.onOpen(hit, hit.offset)}
-                  title={shownText(hit.text)}
-                  data-testid="logs-hit"
-                >
-                  {marked(shownText(hit.text), marks).map(([text, is], at) =>
-                    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
-                    is ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
+              {byAttempt(hits).map(({ first, lines }) => (
+                <Fragment key={first.offset}>
+                  {first.task_id !== null && (
+                    <Link
+                      to={{ ...url, task: first.task_id, attempt: first.attempt ?? undefined }}
+                      className={`${words.link} ${css.task}`}
+                    >
+                      {first.func_name || t('common.unknown')}{' '}
+                      <span className={words.mono}>{shortId(first.task_id)}</span>
+                    </Link>
                   )}
-                </button>
+                  {lines.map((hit) => (
+                    <button
+                      key={hit.offset}
+                      type="button"
+                      className={css.hit}
+                      data-level={hit.level ?? undefined}
+                      onClick={() => props.onOpen(hit, hit.offset)}
+                      title={shownText(hit.text)}
+                      data-testid="logs-hit"
+                    >
+                      {marked(shownText(hit.text), marks).map(([text, is], at) =>
+                        // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name.
+                        is ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
+                      )}
+                    </button>
+                  ))}
+                </Fragment>
               ))}
             </section>
           ))}
@@ -94,13 +112,21 @@ export function SearchResults(props: {
   );
 }
 
+/** The hits of each file, in the order of what was found first. */
 function byFile(found: LogSearch) {
-  const files = new Map<string, { key: string; node_id: string; name: string; hits: LogSearch['items'] }>();
-  for (const hit of found.items) {
-    const key = `${hit.node_id}/${hit.name}`;
-    const known = files.get(key);
-    if (known === undefined) files.set(key, { key, node_id: hit.node_id, name: hit.name, hits: [hit] });
-    else known.hits.push(hit);
-  }
+  const keyOf = (one: { node_id: string; name: string }) => `${one.node_id}/${one.name}`;
+  const files = new Map(found.files.map((file) => [keyOf(file), { file, hits: [] as LogSearch['items'] }]));
+  for (const hit of found.items) files.get(keyOf(hit))?.hits.push(hit);
   return [...files.values()];
+}
+
+/** Neighbours that one attempt printed, together. */
+function byAttempt(hits: LogSearch['items']) {
+  const runs: { first: LogSearch['items'][number]; lines: LogSearch['items'] }[] = [];
+  for (const hit of hits) {
+    const last = runs.at(-1);
+    if (last?.first.task_id === hit.task_id && last.first.attempt === hit.attempt) last.lines.push(hit);
+    else runs.push({ first: hit, lines: [hit] });
+  }
+  return runs;
 }

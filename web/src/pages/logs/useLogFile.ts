@@ -134,10 +134,11 @@ export function useLogFile(look: Look, follow: boolean) {
   };
 }
 
-export function useLogFiles(session: string, node?: string, q?: string) {
+export function useLogFiles(session: string, hidesEmpty: boolean, node?: string, q?: string) {
+  const params = { session, node_id: node, q, hide_empty: hidesEmpty ? 1 : undefined };
   return useQuery({
-    queryKey: ['logs', session, node, q],
-    queryFn: ({ signal }) => get<LogFiles>('/logs', { session, node_id: node, q }, signal),
+    queryKey: ['logs', params],
+    queryFn: ({ signal }) => get<LogFiles>('/logs', params, signal),
     placeholderData: (before) => before,
     refetchInterval: () => refreshInterval(8_000),
   });

@@ -13,6 +13,7 @@ import { Link } from '../Link';
 import words from '../theme/words.module.css';
 import { useServerMessage } from '../useServerMessage';
 import { useSessionUrl } from '../useUrl';
+import { fileDetails, fileTitle } from './fileName';
 import { LogLines } from './LogLines';
 import { LogNote } from './LogNote';
 import css from './LogPanel.module.css';
@@ -88,11 +89,21 @@ export function LogPanel({ of }: { of: LogOwner }) {
   );
 }
 
+/** Who wrote it, and in which process; else the file's name. */
+function usePartTitle() {
+  const { t } = useTranslation();
+  return (part: LogPart) => {
+    const named = { ...part, kind: part.stream === 'driver' ? 'driver' : `worker_${part.stream}` };
+    return [fileTitle(t, named), ...fileDetails(t, named).slice(1)].join(' · ');
+  };
+}
+
 function Part({ part }: { part: LogPart }) {
   const [url] = useSessionUrl();
   const [follow, setFollow] = useState(true);
   const { t } = useTranslation();
   const translate = useServerMessage('agent');
+  const partTitle = usePartTitle();
   const lines = (part.page?.lines ?? []).filter((line) => !line.is_mark);
   const first = lines[0];
   const to = withSettings(toView(url, 'logs'), {
@@ -106,7 +117,7 @@ function Part({ part }: { part: LogPart }) {
         <IconFileText size={14} aria-hidden />
         <span className={words.ellipsis} title={part.name}>
           {t(`logs.stream.${part.stream as 'out' | 'err' | 'driver'}`)}
-          <span className={`${words.dim} ${words.mono}`}> {part.name}</span>
+          <span className={words.dim}> · {partTitle(part)}</span>
         </span>
         {part.page !== null && part.page.prev !== null && (
           <span className={words.dim}>{t('logs.lastLines', { n: count(lines.length) })}</span>

@@ -43,7 +43,7 @@ export function GanttTooltip(
         <BarTooltip data={data} bar={bar} detail={index?.detail.get(bar)} />
       ) : (
         <>
-          {lane ? <LaneTooltip lane={lane} text={label?.text ?? ''} /> : <b>{label?.text}</b>}
+          {lane ? <LaneTooltip lane={lane} label={label} /> : <b>{label?.text}</b>}
           {isBand && (
             <div>
               {t('gantt.runningAt', { n: atOnce(runningAt(running, time)), most: atOnce(running.most) })}
@@ -91,11 +91,12 @@ function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: n
   );
 }
 
-function LaneTooltip({ lane, text }: { lane: GanttLane; text: string }) {
+function LaneTooltip({ lane, label }: { lane: GanttLane; label?: { text: string; beside: string } }) {
   const { t } = useTranslation();
   return (
     <>
-      <b className={words.breaks}>{text.trim()}</b>
+      <b className={words.breaks}>{label?.text.trim()}</b>
+      {lane.kind === 'worker' && label?.beside && <div>{label.beside}</div>}
       {lane.id && lane.kind !== 'function' && lane.kind !== 'path' && (
         <div className={`${words.mono} ${words.breaks}`}>{lane.id}</div>
       )}

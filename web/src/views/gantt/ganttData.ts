@@ -20,6 +20,9 @@ export interface GanttLane {
   actor_id: string | null;
   class_name: string | null;
   actor_name: string | null;
+  /** Of a worker, the first that it ran, and how many it ran. */
+  functions: string[];
+  functions_total: number;
   attempts: number;
   busy_ns: number;
   rows: number;

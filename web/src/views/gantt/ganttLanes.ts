@@ -5,6 +5,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useTask } from '../../api/queries';
 import { count, shortId } from '../../base/format';
+import { workerName } from '../../base/workerName';
 import { rowIndex } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
 import type { Arrow, Scene } from './ganttScene';
@@ -52,10 +53,14 @@ export function useRowLabels(
             .filter((part) => part !== '')
             .join(' · '),
         };
-      const label = laneLabel(t, lane);
-      if (row.folded) return { ...label, beside: peak(profile(row.lane).most) };
       // The node stands above.
-      return lane.kind === 'worker' && lane.id !== '' ? { ...label, beside: '' } : label;
+      const label = laneLabel(
+        t,
+        lane.kind === 'worker' ? { ...lane, label: null, node_ip: null, node_id: null } : lane,
+      );
+      return row.folded
+        ? { ...label, beside: [peak(profile(row.lane).most), label.beside].filter(Boolean).join(' · ') }
+        : label;
     },
     [lanes, profile, nodeProfile, t],
   );
@@ -88,7 +93,10 @@ export function laneLabel(
       ? { text: t('gantt.noActor'), beside: n }
       : { text: actor ?? shortId(lane.id), beside: actor ? shortId(lane.id) : n };
   if (lane.id === '') return { text: t('common.unknown'), beside: n };
-  return { text: actor ? `${actor} · ${pid}` : pid, beside: node };
+  const name = workerName(lane);
+  return name === ''
+    ? { text: pid, beside: node }
+    : { text: name, beside: [pid, node].filter(Boolean).join(' · ') };
 }
 
 export interface Index {

@@ -14,6 +14,8 @@ const lane = (id: string, more: Partial<GanttLane> = {}): GanttLane => ({
   actor_id: null,
   class_name: null,
   actor_name: null,
+  functions: [],
+  functions_total: 0,
   attempts: 1,
   busy_ns: 900,
   rows: 1,

@@ -149,7 +149,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
       ) : (
         <span className={css.figures}>
           {node.kind === 'driver' && node.job_id !== null
-            ? t('logical.job', { job: node.job_id })
+            ? `${node.name === null ? '' : `${t('logical.driver')} · `}${t('logical.job', { job: node.job_id })}`
             : t(`logical.kind.${node.kind}`)}
         </span>
       )}

@@ -8,6 +8,7 @@ import type { LogicalNode } from './logicalModel';
 export function nodeName(t: TFunction, node: LogicalNode, whole = false): string {
   switch (node.kind) {
     case 'driver':
+      if (node.name !== null) return whole ? t('stack.driverOf', { script: node.name }) : node.name;
       return whole && node.job_id ? t('logical.driverOf', { job: node.job_id }) : t('logical.driver');
     case 'drivers':
     case 'other':

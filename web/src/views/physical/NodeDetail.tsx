@@ -95,7 +95,7 @@ export function NodeDetail(props: {
                 data-testid="physical-worker"
               >
                 <span className={words.ellipsis}>
-                  {workerName(worker, t('physical.driver'), idle, t('internal.process'))}
+                  {workerName(t, worker, answer.scripts, idle)}
                   {worker.running > 1 && <span className={words.dim}> ×{count(worker.running)}</span>}
                 </span>
                 <span className={`${words.num} ${words.dim}`}>

@@ -14,6 +14,9 @@ import { type Camera, cellBox, type Scene, slotBoxes } from './physicalScene';
 
 const FIT: Camera = { scale: 1, x: 0, y: 0 };
 const MARGIN = 8;
+/** A cell grows with what is in it: to about so wide a slot, px. */
+const SLOT = 260;
+const MIN_WIDEST = 520;
 const CLOSEST = 60;
 /** A press that moves less (pixels) is a click. */
 const CLICK = 4;
@@ -43,8 +46,14 @@ export function PhysicalCanvas(props: {
   const pressed = useRef<{ x: number; y: number; camera: Camera; moved: boolean } | null>(null);
   const many = content.order.length;
   const grid = useMemo(
-    () => gridOf(many, Math.max(1, size.width - 2 * MARGIN), Math.max(1, size.height - 2 * MARGIN)),
-    [many, size],
+    () =>
+      gridOf(
+        many,
+        Math.max(1, size.width - 2 * MARGIN),
+        Math.max(1, size.height - 2 * MARGIN),
+        Math.max(MIN_WIDEST, SLOT * Math.ceil(Math.sqrt(content.most))),
+      ),
+    [many, size, content.most],
   );
   const scene = useMemo<Scene>(() => ({ ...content, grid }), [content, grid]);
   const shown = useMemo(() => ({ ...camera, x: camera.x + MARGIN, y: camera.y + MARGIN }), [camera]);

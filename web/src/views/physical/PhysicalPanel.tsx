@@ -24,9 +24,7 @@ export function PhysicalPanel(props: {
   const { t } = useTranslation();
   const worker = answer?.workers.find((one) => one.key === props.worker);
   const title =
-    worker === undefined
-      ? props.name
-      : workerName(worker, t('physical.driver'), t('physical.worker'), t('internal.process'));
+    worker === undefined ? props.name : workerName(t, worker, answer?.scripts ?? {}, t('physical.worker'));
   return (
     <div data-testid="physical-panel">
       <div className={css.head}>

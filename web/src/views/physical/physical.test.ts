@@ -66,6 +66,7 @@ const data: Physical = {
   ],
   kinds: ['DRIVER', 'WORKER'],
   jobs: ['01'],
+  scripts: {},
   classes: ['Model'],
   states: ['ALIVE'],
   functions: ['train_step'],

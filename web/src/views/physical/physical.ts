@@ -37,6 +37,8 @@ export interface Physical {
   bundles: PhysicalBundle[];
   kinds: string[];
   jobs: string[];
+  /** Job to the script that it runs. */
+  scripts: Record<string, string>;
   classes: string[];
   states: string[];
   functions: string[];

@@ -14,6 +14,11 @@ const PLAIN = 11;
 /** Lower than this a worker is drawn without what makes out its parts. */
 const TINY = 8;
 const SMALL_FONT = `10px ${fonts.text}`;
+/** In a box from so wide on, px. */
+const LARGE = 140;
+/** Drivers are round, large ones at their corners, px. */
+const ROUND = 90;
+const LARGE_FONT = `13px ${fonts.text}`;
 
 export function drawScene(
   context: CanvasRenderingContext2D,
@@ -93,13 +98,14 @@ function drawHead(
   if (head < 10) return;
   context.textBaseline = 'middle';
   context.textAlign = 'left';
-  context.font = `${about.is_head ? '600 ' : ''}11px ${fonts.text}`;
+  const isLarge = cell.width > 3 * LARGE;
+  context.font = `${about.is_head ? '600 ' : ''}${isLarge ? 13 : 11}px ${fonts.text}`;
   context.fillStyle = palette.text;
   const badge = about.is_head && cell.width > 150 ? ` · ${scene.texts.head}` : '';
   const name = `${scene.names[node] ?? about.name}${badge}`;
   context.fillText(fitText(context, name, cell.width - 14), cell.x + 7, cell.y + 9);
   if (head < 30) return;
-  context.font = SMALL_FONT;
+  context.font = isLarge ? `11px ${fonts.text}` : SMALL_FONT;
   context.fillStyle = palette.muted;
   context.fillText(fitText(context, usedText(about), cell.width - 14), cell.x + 7, cell.y + 25);
 }
@@ -121,7 +127,7 @@ function drawSlot(
     (scene.found !== null && !scene.found.workers.has(worker)) || (scene.filtered && running === 0);
   const strength = pale ? 0.16 : 1;
   const tiny = box.height < TINY;
-  const radius = isDriver ? Math.min(box.width, box.height) / 2 : Math.min(3, box.width / 6);
+  const radius = isDriver ? Math.min(box.width, box.height, ROUND) / 2 : Math.min(3, box.width / 6);
   const fill = colorOf(worker);
   roundBox(context, box, radius);
   if (fill === null) {
@@ -185,12 +191,13 @@ function drawLabel(
 ): void {
   const [first, second] = labelOf(scene, worker);
   const lines = second !== '' && box.height > 28 ? [first, second] : [second === '' ? first : second];
+  const isLarge = box.width > LARGE && box.height > LARGE / 2;
   context.fillStyle = color;
-  context.font = SMALL_FONT;
+  context.font = isLarge ? LARGE_FONT : SMALL_FONT;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   lines.forEach((line, at) => {
-    const y = box.y + box.height / 2 + (at - (lines.length - 1) / 2) * 12;
+    const y = box.y + box.height / 2 + (at - (lines.length - 1) / 2) * (isLarge ? 17 : 12);
     context.fillText(fitText(context, line, box.width - 8), box.x + box.width / 2, y);
   });
   context.textAlign = 'left';

@@ -1,9 +1,17 @@
+import type { TFunction } from 'i18next';
 import { amount } from '../../base/format';
 import type { PhysicalWorker } from './physical';
 
-export function workerName(worker: PhysicalWorker, driver: string, plain: string, internal: string): string {
-  if (worker.is_internal) return [internal, worker.actor_class].filter(Boolean).join(' · ');
-  if (worker.kind === 'DRIVER') return driver;
+/** What a worker is called; `plain`: one that runs nothing. */
+export function workerName(
+  t: TFunction,
+  worker: PhysicalWorker,
+  scripts: Record<string, string>,
+  plain: string,
+): string {
+  if (worker.is_internal) return [t('internal.process'), worker.actor_class].filter(Boolean).join(' · ');
+  const script = scripts[worker.job_id ?? ''];
+  if (worker.kind === 'DRIVER') return script ? t('stack.driverOf', { script }) : t('stack.driver');
   return worker.actor_class ?? worker.attempts[0]?.name ?? plain;
 }
 

@@ -99,7 +99,8 @@ export function labelOf(scene: Scene, worker: number): [string, string] {
   const actor = classes[workers.actor_class[worker] ?? NONE];
   const runs = name === undefined ? '' : `${name}${many}`;
   if (workers.is_internal[worker]) return [scene.texts.internal, actor ?? runs];
-  if (kind === 'DRIVER') return [scene.texts.driver, runs];
+  const job = scene.data.jobs[workers.job[worker] ?? NONE] ?? '';
+  if (kind === 'DRIVER') return [scene.texts.driver, runs || (scene.data.scripts[job] ?? '')];
   if (actor !== undefined) return [actor, runs.startsWith(`${actor}.`) ? runs.slice(actor.length) : runs];
   return [runs || scene.texts.idle, ''];
 }

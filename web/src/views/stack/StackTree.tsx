@@ -43,7 +43,8 @@ export function useNodeName(): (node: { name: string; type: string | null; situa
   const { t } = useTranslation();
   return (node) => {
     if (node.situation === 'unknown') return t('stack.unknownParent');
-    if (node.type === 'DRIVER_TASK') return t('stack.driver');
+    if (node.type === 'DRIVER_TASK')
+      return node.name === 'driver' ? t('stack.driver') : t('stack.driverOf', { script: node.name });
     return node.name === '' ? t('common.unknown') : node.name;
   };
 }

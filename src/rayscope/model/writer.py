@@ -1,0 +1,22 @@
+"""What people call who wrote a log file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def writer_title(writer: Mapping[str, Any], kind: str) -> str:
+    """An actor by its name or class, a worker by the functions that it ran, a driver by its script.
+
+    ``writer``: the fields of ``LogWriter`` of the API, ``kind``: that of its file. '' if nothing is known.
+    """
+    if actor := writer["actor_name"] or writer["actor_class"]:
+        return str(actor)
+    functions = writer["functions"]
+    if functions:
+        more = writer["functions_total"] - len(functions)
+        return ", ".join(functions) + (f" +{more}" if more > 0 else "")
+    if kind == "driver" or (kind == "core" and writer["worker_id"] is None):
+        return f"driver {writer['script'] or ''}".rstrip()
+    return ""

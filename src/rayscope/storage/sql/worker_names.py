@@ -1,0 +1,55 @@
+"""What people know a worker by: its actor, or the functions that it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import duckdb
+
+from rayscope.model.program import script_name
+from rayscope.storage.sql.execution import NOT_DRIVER, START
+from rayscope.storage.sql.lanes import NAME
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Functions that a worker is named by: those that it ran first, since more may still come.
+NAMED_FUNCTIONS = 3
+
+_NAMES = f"""
+WITH wanted AS (SELECT unnest(?::VARCHAR[]) AS worker_id),
+calls AS (
+    SELECT worker_id, {NAME} AS name, max(actor_id) AS actor_id, max(actor_repr_name) AS repr_name,
+        max(job_id) AS job_id, min({START}) AS first_ns
+    FROM attempts WHERE worker_id IN (SELECT worker_id FROM wanted) AND {NOT_DRIVER} GROUP BY ALL),
+ran AS (
+    SELECT worker_id, max(actor_id) AS actor_id, max(repr_name) AS repr_name, max(job_id) AS job_id,
+        list(name ORDER BY first_ns, name) FILTER (name != '') AS functions
+    FROM calls GROUP BY worker_id),
+living AS (SELECT worker_id, max(id) AS actor_id FROM actor_rows GROUP BY worker_id)
+SELECT w.worker_id, coalesce(ran.actor_id, living.actor_id) AS actor_id, a.class_name AS actor_class,
+    coalesce(nullif(a.name, ''), ran.repr_name, a.repr_name) AS actor_name,
+    coalesce(ran.functions[:{NAMED_FUNCTIONS}], []) AS functions,
+    coalesce(len(ran.functions), 0) AS functions_total,
+    coalesce(r.job_id, ran.job_id) AS job_id
+FROM wanted w LEFT JOIN ran USING (worker_id) LEFT JOIN living USING (worker_id)
+LEFT JOIN actor_rows a ON a.id = coalesce(ran.actor_id, living.actor_id)
+LEFT JOIN worker_rows r ON r.id = w.worker_id
+"""
+
+
+def worker_names(reader: duckdb.DuckDBPyConnection, worker_ids: Collection[str]) -> dict[str, Row]:
+    """Worker -> ``actor_id``, ``actor_class``, ``actor_name``, the first ``functions`` that it ran of
+    ``functions_total``, and ``job_id``; None where that is not known.
+    """
+    if not worker_ids:
+        return {}
+    rows = rows_of(reader.execute(_NAMES, [list(worker_ids)]))
+    return {row.pop("worker_id"): row for row in rows}
+
+
+def job_scripts(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Job, or submission -> the script that it runs, of those that told it."""
+    found: list[tuple[Any, ...]] = reader.execute(
+        "SELECT id, submission_id, entrypoint FROM job_rows WHERE entrypoint != ''"
+    ).fetchall()
+    return {key: script_name(entrypoint) for *keys, entrypoint in found for key in keys if key is not None}

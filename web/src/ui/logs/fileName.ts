@@ -1,0 +1,36 @@
+import type { TFunction } from 'i18next';
+import type { LogFile } from '../../api/logs';
+import { workerName } from '../../base/workerName';
+
+/** What a log file is called: who wrote it, or else Ray's name of it. */
+export function fileTitle(t: TFunction, file: LogWriter): string {
+  if (isOfDriver(file))
+    return file.script === null ? t('stack.driver') : t('stack.driverOf', { script: file.script });
+  return (file.worker_id !== null && workerName(file)) || file.name;
+}
+
+/** What tells it from others of the same name: which file it is, of which process and job. */
+export function fileDetails(t: TFunction, file: LogWriter): string[] {
+  const title = fileTitle(t, file);
+  return [
+    t(`logs.kind.${file.kind as 'other'}`),
+    file.pid !== null ? t('gantt.pid', { pid: file.pid }) : '',
+    file.script !== null && !isOfDriver(file) && title !== file.name ? file.script : '',
+  ].filter((part) => part !== '');
+}
+
+type LogWriter = Pick<
+  LogFile,
+  | 'actor_class'
+  | 'actor_name'
+  | 'functions'
+  | 'functions_total'
+  | 'kind'
+  | 'name'
+  | 'pid'
+  | 'script'
+  | 'worker_id'
+>;
+
+const isOfDriver = (file: LogWriter) =>
+  file.kind === 'driver' || (file.kind === 'core' && file.worker_id === null);
