@@ -277,6 +277,6 @@ def test_rays_own_microbenchmark(lab: Lab) -> None:
     assert len(sessions) == 2  # one for tasks and actors, one for placement groups
     calls = "SELECT count(*) AS n FROM tasks WHERE func_name = 'Actor.small_value' AND state = 'FINISHED'"
     (row,) = lab.sql(calls, sessions[0])
-    assert int(row["n"]) > 1000
+    assert int(row["n"]) > 100  # however slow the machine
     said = float(done.stdout.split("1:1 actor calls sync per second ")[1].split()[0])
     assert int(row["n"]) > 8 * said  # it is measured for 8 s and more

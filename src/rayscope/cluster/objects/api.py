@@ -39,10 +39,10 @@ def memory(
     if by not in GROUPINGS:
         raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
     chosen = services.records.resolve(session)
-    node_id, job_id = (
-        services.records.read(chosen, partial(find_id, kind=kind, text=text)) if text else None
-        for kind, text in (("node", node_id), ("job", job_id))
-    )
+    if node_id:
+        node_id = services.records.read(chosen, partial(find_id, kind="node", text=node_id))
+    if job_id:
+        job_id = services.records.read(chosen, partial(find_id, kind="job", text=job_id))
     if services.objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
         return answer(_gone(chosen, by))
 

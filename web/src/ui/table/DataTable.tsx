@@ -195,6 +195,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         role="grid"
         aria-label={props.label}
         aria-rowcount={rows.length}
+        aria-busy={props.loading}
         aria-activedescendant={active === undefined ? undefined : `${props.testId}-${active}`}
         tabIndex={0}
         onScroll={(event) => {
