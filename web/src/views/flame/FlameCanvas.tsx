@@ -21,7 +21,7 @@ import {
   type Order,
   scaleOf,
 } from './flame';
-import { drawFlame, ROW } from './flameDraw';
+import { drawFlame, rowHeight } from './flameDraw';
 import { useFrameName, valueText } from './flameText';
 
 /** Boxes narrower than this are not drawn. px. */
@@ -62,6 +62,7 @@ export function FlameCanvas(props: {
       drawFlame(context, size, {
         palette,
         boxes,
+        row: rowHeight(rows, size.height),
         top,
         zoomedRow,
         matches,
@@ -71,9 +72,10 @@ export function FlameCanvas(props: {
         nameOf,
         valueOf: (frame) => valueText(frame.value, answer.weight),
       }),
-    [palette, boxes, top, zoomedRow, matches, pointedId, selected, scale, answer.weight, t],
+    [palette, boxes, rows, top, zoomedRow, matches, pointedId, selected, scale, answer.weight, t],
   );
   const { box, canvas, size } = useCanvas(draw);
+  const rowPx = rowHeight(rows, size.height);
   useEffect(() => {
     if (size.width > 0) setWidth(size.width);
   }, [size.width]);
@@ -82,14 +84,14 @@ export function FlameCanvas(props: {
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const y = zoomedRow * ROW;
-    if (y < element.scrollTop || y + 3 * ROW > element.scrollTop + element.clientHeight)
-      element.scrollTop = Math.max(0, y - 2 * ROW);
-  }, [zoomedRow, box]);
+    const y = zoomedRow * rowPx;
+    if (y < element.scrollTop || y + 3 * rowPx > element.scrollTop + element.clientHeight)
+      element.scrollTop = Math.max(0, y - 2 * rowPx);
+  }, [zoomedRow, rowPx, box]);
 
   const at = (event: React.MouseEvent): Box | undefined => {
     const rect = event.currentTarget.getBoundingClientRect();
-    const row = Math.floor((event.clientY - rect.top + top) / ROW);
+    const row = Math.floor((event.clientY - rect.top + top) / rowPx);
     const x = (event.clientX - rect.left) / rect.width;
     return boxes.find((one) => one.row === row && x >= one.x && x < one.x + Math.max(one.width, 1 / width));
   };
@@ -101,13 +103,13 @@ export function FlameCanvas(props: {
   const walk = (key: string): void => {
     const next = now === undefined ? boxes[zoomedRow] : neighbour(boxes, now, key);
     if (next === undefined) return;
-    const y = next.row * ROW;
+    const y = next.row * rowPx;
     if (box.current) {
       if (y < top) box.current.scrollTop = y;
-      if (y + ROW > top + size.height) box.current.scrollTop = y + ROW - size.height;
+      if (y + rowPx > top + size.height) box.current.scrollTop = y + rowPx - size.height;
       byKeys.current = box.current.scrollTop !== top;
     }
-    const seen = y - (box.current?.scrollTop ?? top) + ROW;
+    const seen = y - (box.current?.scrollTop ?? top) + rowPx;
     setPointed({ id: next.node.frame.id, x: (next.x + Math.min(next.width, 0.2) / 2) * width, y: seen });
   };
 
@@ -146,7 +148,7 @@ export function FlameCanvas(props: {
         data-boxes={boxes.length}
         data-rows={rows}
       >
-        <div style={{ height: rows * ROW }}>
+        <div style={{ height: rows * rowPx }}>
           <canvas
             ref={canvas}
             className={css.canvas}

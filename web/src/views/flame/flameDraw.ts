@@ -1,13 +1,21 @@
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { type Box, change, type FlameFrame } from './flame';
 
-export const ROW = 24;
+const MIN_ROW = 24;
+const MAX_ROW = 40;
+
+/** How high rows are: so few as leave room are higher. px. */
+export const rowHeight = (rows: number, height: number) =>
+  Math.min(MAX_ROW, Math.max(MIN_ROW, Math.floor(height / Math.max(1, rows))));
+
 const FONT = '12px Inter, system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 const PAD = 6;
 
 export interface Look {
   palette: Palette;
   boxes: Box[];
+  /** How high a row is. px. */
+  row: number;
   /** How far the rows are scrolled. px. */
   top: number;
   /** In which row the frame is that all is about; those above it are pale. */
@@ -23,14 +31,14 @@ export interface Look {
 }
 
 export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: Look): void {
-  const { palette } = look;
+  const { palette, row } = look;
   context.fillStyle = palette.panel;
   context.fillRect(0, 0, size.width, size.height);
   context.font = FONT;
   context.textBaseline = 'middle';
   for (const box of look.boxes) {
-    const y = box.row * ROW - look.top;
-    if (y > size.height || y + ROW < 0) continue;
+    const y = box.row * row - look.top;
+    if (y > size.height || y + row < 0) continue;
     const x = box.x * size.width;
     // A line of the ground between neighbours, unless the box is a line itself.
     const width = Math.max(1, box.width * size.width - (box.width * size.width > 3 ? 1 : 0));
@@ -41,13 +49,13 @@ export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: L
     if (look.selected !== null && frame.name === look.selected && width > 6) {
       context.globalAlpha = 1;
       context.fillStyle = palette.tone('busy');
-      context.fillRect(x, y, Math.min(4, width / 2), ROW - 1);
+      context.fillRect(x, y, Math.min(4, width / 2), row - 1);
     }
     if (hit || look.pointed === frame.id) {
       context.globalAlpha = 1;
       context.strokeStyle = look.pointed === frame.id ? palette.text : palette.tone('busy');
       context.lineWidth = hit && look.pointed !== frame.id ? 2 : 1.5;
-      if (width > 4) context.strokeRect(x + 1, y + 1, width - 2, ROW - 3);
+      if (width > 4) context.strokeRect(x + 1, y + 1, width - 2, row - 3);
     }
   }
   context.globalAlpha = 1;
@@ -61,16 +69,16 @@ function paint(
   y: number,
   width: number,
 ): void {
-  const { palette } = look;
+  const { palette, row } = look;
   const changed = change(frame, look.scale);
   const plain = frame.kind !== 'call' || frame.name === null;
   context.fillStyle = plain || changed !== null ? palette.line : palette.named(frame.name ?? '');
-  context.fillRect(x, y, width, ROW - 1);
+  context.fillRect(x, y, width, row - 1);
   if (changed !== null && Math.abs(changed) >= 0.005) {
     const alpha = context.globalAlpha;
     context.globalAlpha = alpha * (0.15 + 0.5 * Math.abs(changed));
     context.fillStyle = palette.tone(changed > 0 ? 'bad' : 'busy');
-    context.fillRect(x, y, width, ROW - 1);
+    context.fillRect(x, y, width, row - 1);
     context.globalAlpha = alpha;
   }
   const room = width - 2 * PAD;
@@ -79,13 +87,13 @@ function paint(
   const name = look.nameOf(frame);
   const shown = fitText(context, name, room);
   if (shown === '') return;
-  context.fillText(shown, x + PAD, y + ROW / 2);
+  context.fillText(shown, x + PAD, y + row / 2);
   if (shown !== name) return;
   const value = look.valueOf(frame);
   const taken = context.measureText(name).width + context.measureText(value).width + 14;
   if (taken > room) return;
   context.globalAlpha *= 0.75;
   context.textAlign = 'right';
-  context.fillText(value, x + width - PAD, y + ROW / 2);
+  context.fillText(value, x + width - PAD, y + row / 2);
   context.textAlign = 'left';
 }
