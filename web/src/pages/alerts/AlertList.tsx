@@ -32,6 +32,9 @@ export function AlertList(props: { alerts: readonly Alert[]; now: number; live: 
   );
 }
 
+/** Labels whose values stand in the head of an alert. */
+const SAID: ReadonlySet<string> = new Set(['alertname', 'severity']);
+
 function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
@@ -40,6 +43,7 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;
   const over = alert.state === 'resolved';
+  const labels = Object.entries(alert.labels).filter(([name]) => !SAID.has(name));
   return (
     <li
       className={css.alert}
@@ -64,10 +68,11 @@ function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean })
             {summary ?? alert.rule}
           </button>
           <Severity severity={alert.severity} />
+          {summary && <span className={words.dim}>{alert.rule}</span>}
         </div>
         {description && <div className={`${words.dim} ${css.description}`}>{description}</div>}
         <div className={`${pairs.pairs} ${css.labels}`}>
-          {Object.entries(alert.labels).map(([name, value]) => (
+          {labels.map(([name, value]) => (
             <span key={name} className={pairs.pair} title={value}>
               <span className={words.dim}>{name}</span>{' '}
               {name === 'node_id' && node ? (

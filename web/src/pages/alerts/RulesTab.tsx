@@ -93,9 +93,13 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                 <td>
                   <code className={shared.expr}>{rule.expr}</code>
                   <div className={`${words.dim} ${shared.small}`}>
-                    {rule.for_s > 0 && t('alerts.forLong', { time: wholeAge(rule.for_s * 1000) })}{' '}
-                    {rule.keep_firing_for_s > 0 &&
-                      t('alerts.keeps', { time: wholeAge(rule.keep_firing_for_s * 1000) })}{' '}
+                    {[
+                      rule.for_s > 0 && t('alerts.forLong', { time: wholeAge(rule.for_s * 1000) }),
+                      rule.keep_firing_for_s > 0 &&
+                        t('alerts.keeps', { time: wholeAge(rule.keep_firing_for_s * 1000) }),
+                    ]
+                      .filter(Boolean)
+                      .join(' · ')}{' '}
                     {rule.error && <span className={shared.error}>{rule.error}</span>}
                   </div>
                 </td>

@@ -29,7 +29,7 @@ export function ExplorerQuery(props: {
   const label = number === null ? t('metricsPage.expr') : t('metricsPage.queryNumber', { n: number });
   const said = error === null ? null : translate(error);
   return (
-    <div className={css.query}>
+    <div>
       <span className={css.queryLabel}>{label}</span>
       <div className={css.queryLine}>
         <Suspense fallback={<Skeleton height={34} />}>
