@@ -87,7 +87,7 @@ def logs(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Print the log of a task, actor, job, worker, or file. Without one, list the log files, newest first."""
+    """Print the log of a task, actor, job, worker, or file, or list the log files, newest first."""
     owner = given(task_id=task, actor_id=actor, job_id=job, worker_id=worker)
     if len(owner) + (file is not None) > 1:
         fail("No log chosen.", "Use one of --file, --task, --actor, --job, and --worker.")

@@ -39,7 +39,7 @@ COMMANDS = {
     "events": ("lists:events", "List events, newest first."),
     "logs": (
         "logs:logs",
-        "Print the log of a task, actor, job, worker, or file. Without one of these, list the log files.",
+        "Print the log of a task, actor, job, worker, or file, or list the log files, newest first.",
     ),
     "sql": (
         "sql:sql",

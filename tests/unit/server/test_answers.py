@@ -16,6 +16,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "/api/logs/file": {"name": "raylet.out"},
     "/api/logs/search": {"q": "error"},
     "/api/metrics/query": {"expr": "up"},
+    "/api/metrics/label-values": {"label": "node_ip"},
     "/api/realtime": {"topic": "cluster"},
 }
 #: What only a cluster that lives can answer, or what has to be made first: other tests ask for it.
