@@ -27,7 +27,7 @@ def test_the_stack_at_a_time_says_who_waits_for_whom(recorded: Recorded, page: P
     step = tree.locator("[data-name=slow_step]")
     expect(step).to_contain_text("Blocking the job")
     expect(step).to_have_attribute("data-situation", "running")
-    expect(tree.locator("[data-name=driver]")).to_contain_text("waiting for slow_step")
+    expect(tree.locator("[data-name^='workload.py']")).to_contain_text("waiting for slow_step")
     expect(page.get_by_test_id("stack-chains")).to_contain_text(re.compile(r"Driver.*slow_step"))
 
     step.click()

@@ -1413,7 +1413,11 @@ class RangeFunction(TypedDict):
 
 
 class RangeLane(TypedDict):
-    """A worker, node, actor or function, inside the range."""
+    """
+    A worker, node, actor or function, inside the range.
+
+    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    """
 
     id: str
     kind: str
@@ -1425,6 +1429,8 @@ class RangeLane(TypedDict):
     actor_id: str | None
     class_name: str | None
     actor_name: str | None
+    functions: list[str]
+    functions_total: int
     attempts: int
     busy_ns: int
     rows: int | None

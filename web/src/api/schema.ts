@@ -2427,6 +2427,8 @@ export interface RangeFunction {
 }
 /**
  * A worker, node, actor or function, inside the range.
+ *
+ * ``functions``: of a worker, the first that it ran, of ``functions_total``.
  */
 export interface RangeLane {
   id: string;
@@ -2439,6 +2441,8 @@ export interface RangeLane {
   actor_id: string | null;
   class_name: string | null;
   actor_name: string | null;
+  functions: string[];
+  functions_total: number;
   attempts: number;
   busy_ns: number;
   rows: number | null;

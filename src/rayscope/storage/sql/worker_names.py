@@ -47,6 +47,15 @@ def worker_names(reader: duckdb.DuckDBPyConnection, worker_ids: Collection[str])
     return {row.pop("worker_id"): row for row in rows}
 
 
+def name_lanes(reader: duckdb.DuckDBPyConnection, lanes: list[Row], by: str) -> None:
+    """Tell rows of lanes the functions that people know a worker by."""
+    names = worker_names(reader, [lane["lane"] for lane in lanes]) if by == "worker" else {}
+    for lane in lanes:
+        name = names.get(lane["lane"])
+        lane["functions"] = name["functions"] if name else []
+        lane["functions_total"] = name["functions_total"] if name else 0
+
+
 def job_scripts(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Job, or submission -> the script that it runs, of those that told it."""
     found: list[tuple[Any, ...]] = reader.execute(

@@ -26,7 +26,7 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.lanes import LABELLED, LABELS, NAME, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
-from rayscope.storage.sql.worker_names import worker_names
+from rayscope.storage.sql.worker_names import name_lanes
 
 #: The lane of what has not come to a worker: no id begins so.
 NOT_PLACED = " not placed"
@@ -108,7 +108,7 @@ def extent(
         calls = call_lanes.prepare(reader, levels) if by == "path" else {}
         extent, lanes_total, shown = _lanes(reader, base, label, order, lanes_from, lanes)
         call_lanes.label(shown, calls)
-        _name_functions(reader, shown, by)
+        name_lanes(reader, shown, by)
     if extent is None:
         return Extent(last_ns, last_ns, 0, [], 0)
     return Extent(*extent, shown, lanes_total)
@@ -248,15 +248,6 @@ def _lanes(
         for name in ("origin", "over", "told", "lanes_total", "first_ns", "repr_name", "since", "until"):
             del row[name]
     return extent, lanes_total, rows
-
-
-def _name_functions(reader: duckdb.DuckDBPyConnection, lanes: list[Row], by: str) -> None:
-    """Tell rows of lanes the functions that people know a worker by."""
-    names = worker_names(reader, [lane["lane"] for lane in lanes]) if by == "worker" else {}
-    for lane in lanes:
-        name = names.get(lane["lane"])
-        lane["functions"] = name["functions"] if name else []
-        lane["functions_total"] = name["functions_total"] if name else 0
 
 
 def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> int:

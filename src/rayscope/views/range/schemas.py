@@ -18,7 +18,10 @@ class RangeFunction(Answer):
 
 
 class RangeLane(Answer):
-    """A worker, node, actor or function, inside the range."""
+    """A worker, node, actor or function, inside the range.
+
+    ``functions``: of a worker, the first that it ran, of ``functions_total``.
+    """
 
     id: str
     kind: str
@@ -30,6 +33,8 @@ class RangeLane(Answer):
     actor_id: str | None
     class_name: str | None
     actor_name: str | None
+    functions: list[str]
+    functions_total: int
     attempts: int
     busy_ns: int
     rows: int | None

@@ -26,6 +26,7 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.lanes import LABELLED, LABELS, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
+from rayscope.storage.sql.worker_names import name_lanes
 
 #: Functions and lanes of an answer: those with the most time.
 MAX_ROWS = 100
@@ -92,6 +93,7 @@ def range_sums(
         functions, functions_total = _functions(reader)
         lanes, lanes_total = _lanes(reader, by)
         call_lanes.label(lanes, calls)
+        name_lanes(reader, lanes, by)
         most = None
         if whole["placed"] <= MAX_COUNTED:
             most = _max_at_a_time(reader, where, lane, since, until, int(last_ns), lanes)
