@@ -23,7 +23,8 @@ export function GanttRange(props: {
   answer: RangeAnswer | undefined;
   outdated: boolean;
   error: Error | null;
-  onZoom: () => void;
+  /** Not there until the chart knows its times. */
+  onZoom: (() => void) | undefined;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {
   const { range, answer } = props;

@@ -35,6 +35,9 @@ export function GanttSide(props: {
     if (longest.task_id && !ofDriver)
       change((before) => ({ ...before, task: longest.task_id, attempt: longest.attempt }));
   };
+  const { span } = props;
+  const room = span === null ? 0 : (span.end - span.begin) * 0.05;
+  const zoom = span === null ? undefined : () => onMove({ begin: span.begin - room, end: span.end + room });
   if (!withPath && range === null) return null;
   return (
     <div className={shared.side}>
@@ -44,11 +47,7 @@ export function GanttSide(props: {
           answer={statistics.data}
           outdated={statistics.isPlaceholderData}
           error={statistics.error}
-          onZoom={() => {
-            if (props.span === null) return;
-            const room = (props.span.end - props.span.begin) * 0.05;
-            onMove({ begin: props.span.begin - room, end: props.span.end + room });
-          }}
+          onZoom={zoom}
           onLanePick={props.onLanePick}
         />
       )}

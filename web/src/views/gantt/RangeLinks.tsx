@@ -8,7 +8,7 @@ import { formatRange, lengthOf, middleOf, parseRange, type TimeRange } from '../
 import css from './RangeLinks.module.css';
 
 /** Links to the other views of the range, and what it can be compared with. */
-export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: () => void }) {
+export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: (() => void) | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const kept = parseRange(url.settings?.vs);
@@ -18,7 +18,13 @@ export function RangeLinks({ range, onZoom }: { range: TimeRange; onZoom: () => 
   const set = (vs: string | undefined) => change((before) => withSettings(before, { vs }));
   return (
     <div className={css.ways}>
-      <button type="button" className={words.link} onClick={onZoom} data-testid="gantt-range-zoom">
+      <button
+        type="button"
+        className={words.link}
+        disabled={onZoom === undefined}
+        onClick={onZoom}
+        data-testid="gantt-range-zoom"
+      >
         {t('range.zoom')}
       </button>
       <button
