@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,14 +19,15 @@ from typing import Any
 
 import psutil
 
+from rayscope.cli import serving
 from rayscope.cli.recording import Parts, node_env, system_config
 from rayscope.ray.gcs.client import GcsClient
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port for a server that starts soon: one that nobody listens on and that neither a connection nor a
+    worker of Ray (10002 to 19999) is given in the meantime."""
+    return serving.free_port("127.0.0.1", random.randrange(20_000, 32_000))
 
 
 #: Workers run at the priority of all else: at Ray's nice 15 the tests beside leave them no CPU.

@@ -11,7 +11,6 @@ import os
 import random
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from load import Cluster  # noqa: E402 - benchmarks is no package
+from tests.cluster import free_port  # noqa: E402
 
 #: Until a server must answer. Many servers and tests may share the machine.
 START_S = 120.0
@@ -33,13 +33,6 @@ START_S = 120.0
 
 class Skip(Exception):
     """The campaign cannot run here; why."""
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Server:

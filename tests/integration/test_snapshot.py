@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster import env_without_ray, start_in_turn
+from tests.cluster import env_without_ray, free_port, start_in_turn
 from tests.state_api import sane_ms, state_ms
 
 from rayscope.model import Attempt, Entity, RecordBatch
@@ -67,15 +66,12 @@ def cluster() -> Iterator[Cluster]:
     # Short paths: Ray's sockets live in there, and a socket's path has 107 characters at most.
     with tempfile.TemporaryDirectory(prefix="rs", dir="/tmp", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
         environment = env_without_ray() | {"HOME": folder}
         with (home / "err.log").open("w") as errors:
             process = None
             try:
                 process = start_in_turn(
-                    [sys.executable, str(WORKLOAD), str(home / "ray"), str(port)],
+                    [sys.executable, str(WORKLOAD), str(home / "ray"), str(free_port())],
                     home,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
