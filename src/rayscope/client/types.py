@@ -2159,6 +2159,7 @@ class CriticalPathAnswer(TypedDict):
 
     session: str
     job_id: str | None
+    job_name: str | None
     begin_ns: int
     end_ns: int
     duration_ns: int

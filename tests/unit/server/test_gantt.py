@@ -235,6 +235,20 @@ def test_the_critical_path_adds_up_to_the_duration(fresh: Running) -> None:
     assert path["held_ns"] == 20 * MS
 
 
+def test_the_critical_path_is_that_of_the_longest_job_that_ran_tasks(fresh: Running) -> None:
+    story = Story()
+    jobs = {"02000000": "short", "03000000": "long", "04000000": "never"}
+    ids = {job: [("%016x" % (number + 100)) + "f" * 24 + job for number in range(5)] for job in jobs}
+    for task_id in ids["02000000"]:
+        story.task("short", 0, 10, 100, task_id=task_id, worker=C)
+    story.task("long", 0, 10, 400, task_id=ids["03000000"][0], worker=B)
+    story.task("never", 0, task_id=ids["04000000"][0])
+    for attempt in story.batch.attempts:
+        attempt.job_id = attempt.task_id[-8:]
+    fresh.record(story)
+    assert fresh.get("/api/flow/critical_path")["job_id"] == "03000000"
+
+
 def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running) -> None:
     story = Story()
     outer = story.task("outer", 0, 5, 300, worker=A)

@@ -200,7 +200,7 @@ export interface ClusterTopic {
   placement_groups: Record<string, number>;
 }
 
-/** Topic `alerts`. */
+/** Topic `alerts`; of an ended session what fired and was pending when it ended. */
 export interface AlertsTopic {
   live: boolean;
   firing: number;

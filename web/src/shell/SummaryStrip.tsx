@@ -87,7 +87,7 @@ function PathStats() {
       ? undefined
       : t(path.so_far ? 'summary.pathHintSoFar' : 'summary.pathHint', {
           name,
-          job: path.job_id ?? '–',
+          job: path.job_name ?? path.job_id ?? '–',
           total: duration(top.total_ns),
           of: duration(path.duration_ns),
           share,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { CriticalPath } from '../api/criticalPath';
 import { pathCauses, pathParts } from './criticalPath';
 
-const share = { is_driver: false, links: 1, total_ns: 0, share: 0, without_ns: 5 };
+const share = { is_driver: false, links: 1, total_ns: 0, share: 0, held_ns: 0, without_ns: 5 };
 
 it('a function called driver could become faster, the driver cannot', () => {
   const of = { ...share, by_phase: { executing: 5 } };

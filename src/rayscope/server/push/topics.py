@@ -97,14 +97,13 @@ def actors(services: Services, session: str) -> dict[str, Any]:
 
 
 def alerts(services: Services, session: str) -> dict[str, Any]:
-    """What fires and is pending (the first 100), and how much of each; nothing of a session that is over."""
-    live = services.records.is_live(session)
-    active = services.alerts.active(session) if live else []
+    """What fires and is pending (the first 100), and how much of each; of an ended session, when it ended."""
+    active = services.alerts.active(session)
     now_ns = time.time_ns()
     items = [alert_info(services, session, alert, now_ns) for alert in active[:_ALERTS]]
     count = {state: sum(each.state is state for each in active) for state in (State.FIRING, State.PENDING)}
     return {
-        "live": live,
+        "live": services.records.is_live(session),
         "firing": count[State.FIRING],
         "pending": count[State.PENDING],
         "items": items,

@@ -16,6 +16,7 @@ from rayscope.storage.rows import join_id, split_id
 from rayscope.storage.sql.execution import (
     CREATED,
     END,
+    EXECUTING,
     FASTEST_START_NS,
     FIRST_TASK_NS,
     FOREVER,
@@ -64,7 +65,7 @@ class PathWait(NamedTuple):
 class PathReader:
     """The record of one job, asked step by step. ``last_ns``: until when a running attempt has run.
 
-    ``job_id`` is the given one or that with the most attempts, ``driver`` its driver as an attempt, which
+    ``job_id`` is the given one or, of those that ran tasks, the one that took longest, ``driver`` its driver as an attempt, which
     begins with the job at ``begin_ns``. ``ended``: whether the job has; one that has not ends at ``last_ns``
     in a ``live`` session, else when the last of it was heard of. ``traced``: whether it is known when the
     driver waited, and for whom; another one is taken to have waited for each attempt that it submitted.
@@ -82,13 +83,15 @@ class PathReader:
         self._slices: dict[int, Slice] = {}
         self._tasks: dict[str, list[PathAttempt]] = {}
         if job_id is None:
-            most = reader.execute(
+            longest = reader.execute(
                 f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "
-                "ORDER BY count(*) DESC, job_id LIMIT 1"
+                f"ORDER BY max(coalesce({END}, $last_ns)) FILTER ({EXECUTING} IS NOT NULL) - min({CREATED}) "
+                "DESC NULLS LAST, job_id LIMIT 1",
+                {"last_ns": last_ns},
             ).fetchall()
-            if not most:
+            if not longest:
                 raise NotFound("No tasks recorded yet.", "GET /api/jobs lists the jobs.")
-            job_id = most[0][0]
+            job_id = longest[0][0]
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
         self.ended, self.begin_ns, self._end_ns = self._extent(live)

@@ -43,6 +43,8 @@ export const enOverview = {
     eventsMissing: 'This server keeps no events.',
     alerts: 'Alerts',
     noAlerts: 'No alerts firing',
+    alertsEnded: 'Alerts at the end',
+    noAlertsEnded: 'No alerts were firing at the end',
     pending: 'Pending scheduling',
     noPending: 'Nothing is pending',
     pendingMissing: 'This server does not report pending requests.',

@@ -253,9 +253,9 @@ export const en = {
     failedShare: '{{share}} of ended',
     path: 'Top of critical path',
     pathShare: 'Share of critical path',
-    pathHint: '{{name}} accounts for {{total}} of the {{of}} on the critical path of job {{job}} ({{share}})',
+    pathHint: '{{name}} accounts for {{total}} of the {{of}} on the critical path of {{job}} ({{share}})',
     pathHintSoFar:
-      '{{name}} accounts for {{total}} of the {{of}} on the critical path of job {{job}} so far ({{share}})',
+      '{{name}} accounts for {{total}} of the {{of}} on the critical path of {{job}} so far ({{share}})',
     slowestLink: 'Show attempts, slowest first',
     span: 'Recorded time',
     filterState: 'Filter by state: {{state}}',
@@ -1042,9 +1042,9 @@ export const en = {
     walking: 'Finding the critical path…',
     reading: 'Loading…',
     pathHint:
-      'Critical path of job {{job}}: the {{links}} step{{links, s}} from start to end that determined how long it took.',
+      'Critical path of {{job}}: the {{links}} step{{links, s}} from start to end that determined how long it took.',
     pathSoFar:
-      'Critical path of job {{job}} so far: the {{links}} step{{links, s}} that determined how long it has taken. The last one is what it is waiting for now.',
+      'Critical path of {{job}} so far: the {{links}} step{{links, s}} that determined how long it has taken. The last one is what it is waiting for now.',
     pathHeld:
       'For {{held}} ({{share}}%), the next step was ready but had to wait for a busy worker or actor. More CPUs or actors would help here.',
     pathUntraced: 'The driver is not traced, so the path assumes that it waited for everything it submitted.',

@@ -45,6 +45,8 @@ export const zhOverview: Pick<Translation, 'overview'> = {
     eventsMissing: '此服务器不保存事件。',
     alerts: '告警',
     noAlerts: '没有触发中的告警',
+    alertsEnded: '结束时的告警',
+    noAlertsEnded: '结束时没有告警触发',
     pending: '等待调度',
     noPending: '没有等待调度的请求',
     pendingMissing: '此服务器不提供等待调度的请求。',

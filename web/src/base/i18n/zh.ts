@@ -246,8 +246,8 @@ export const zh: Translation = {
     failedShare: '占已结束的 {{share}}',
     path: '关键路径占比最高',
     pathShare: '关键路径占比',
-    pathHint: '作业 {{job}} 的关键路径共 {{of}}，其中 {{name}} 占 {{total}}（{{share}}）',
-    pathHintSoFar: '作业 {{job}} 到目前为止的关键路径共 {{of}}，其中 {{name}} 占 {{total}}（{{share}}）',
+    pathHint: '{{job}} 的关键路径共 {{of}}，其中 {{name}} 占 {{total}}（{{share}}）',
+    pathHintSoFar: '{{job}} 到目前为止的关键路径共 {{of}}，其中 {{name}} 占 {{total}}（{{share}}）',
     slowestLink: '查看各次尝试，最慢的在前',
     span: '记录时长',
     filterState: '按状态筛选：{{state}}',
@@ -1001,9 +1001,8 @@ export const zh: Translation = {
     tipLanePick: '点击只看此泳道',
     walking: '正在查找关键路径…',
     reading: '正在加载…',
-    pathHint: '作业 {{job}} 的关键路径：从开始到结束，决定其时长的 {{links}} 个步骤。',
-    pathSoFar:
-      '作业 {{job}} 到目前为止的关键路径：决定其时长的 {{links}} 个步骤，最后一步是它此刻正在等待的。',
+    pathHint: '{{job}} 的关键路径：从开始到结束，决定其时长的 {{links}} 个步骤。',
+    pathSoFar: '{{job}} 到目前为止的关键路径：决定其时长的 {{links}} 个步骤，最后一步是它此刻正在等待的。',
     pathHeld:
       '其中有 {{held}}（{{share}}%），下一步已经就绪，但不得不等待忙碌的 Worker 或 Actor；增加 CPU 或 Actor 会有帮助。',
     pathUntraced: 'Driver 未被追踪，因此假定它等待了自己提交的所有任务。',

@@ -10,14 +10,14 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { useAlerts } from './useOverview';
 
 /** The alerts that fire or are about to. */
-export function AlertsPanel() {
+export function AlertsPanel({ live }: { live: boolean }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const alerts = useAlerts(url.session);
   const annotations = useAnnotations();
   return (
     <Panel
-      title={t('overview.alerts')}
+      title={t(live ? 'overview.alerts' : 'overview.alertsEnded')}
       note={alerts && count(alerts.filter(isFiring).length)}
       to={toView(url, 'alerts')}
       testId="panel-alerts"
@@ -26,7 +26,7 @@ export function AlertsPanel() {
         {(items) => {
           const shown = items.filter(({ state }) => state === 'firing' || state === 'pending');
           return shown.length === 0 ? (
-            <PanelText good>{t('overview.noAlerts')}</PanelText>
+            <PanelText good>{t(live ? 'overview.noAlerts' : 'overview.noAlertsEnded')}</PanelText>
           ) : (
             <ul>
               {shown.slice(0, MAX_LINES).map((alert) => (

@@ -46,7 +46,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
         <UseCharts />
       </ChartGroup>
       <div className={css.panels}>
-        <AlertsPanel />
+        <AlertsPanel live={live} />
         <EventsPanel live={live} />
       </div>
     </div>

@@ -3,7 +3,7 @@ import type { Alert } from '../../api/alerts';
 import { get } from '../../api/client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import type { EventsPage, Progress } from '../../api/jobs';
-import { useTopic } from '../../api/realtime';
+import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { Item, Page } from '../../api/types';
 import type { QueryAnswer } from '../../ui/charts/series';
 import { nanos, stepOf } from '../../ui/charts/timeRange';
@@ -52,9 +52,9 @@ export function useEvents(session: string, live: boolean) {
   });
 }
 
-/** Alerts that fire or are about to; none of a session that is over. */
+/** Alerts that fire or are about to, or were when the session ended. */
 export function useAlerts(session: string): Alert[] | undefined {
-  return useTopic<{ items: Alert[] }>('alerts', { session })?.items;
+  return useTopic<AlertsTopic>('alerts', { session })?.items;
 }
 
 /** The greatest of three figures between two times (ms); null where nothing was measured. */

@@ -1,8 +1,7 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
-import { useChoices } from '../../api/queries';
-import { duration, percent, programName } from '../../base/format';
+import { duration, percent } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import { slowestOf, toView, withFilter, withSettings } from '../../base/url';
@@ -15,21 +14,18 @@ import css from './WhyPanel.module.css';
 /** Causes that have a bar. */
 const BARS = 5;
 
-/** What decided how long a job (or the one with the most attempts) took: its critical path by cause, each a way to it. */
+/** What decided how long a job (or the longest one) took: its critical path by cause, each a way to it. */
 export function WhyPanel({ job: of }: { job?: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const path = useCriticalPath(url.session, of, true);
-  const jobs = useChoices(url.session, '/jobs').data?.items ?? [];
-  const job = jobs.find(({ job_id }) => job_id === path.data?.job_id);
-  const name = typeof job?.entrypoint === 'string' ? programName(job.entrypoint) : '';
   return (
     <Panel
       title={
         path.data === undefined
           ? t('overview.path')
           : t(path.data.so_far ? 'overview.whySoFar' : 'overview.why', {
-              job: name || path.data.job_id || '',
+              job: path.data.job_name || path.data.job_id || '',
               lasted: duration(path.data.duration_ns),
             })
       }

@@ -41,7 +41,7 @@ export function GanttPath(props: {
         <>
           <p className={`${words.dim} ${shared.pathText}`}>
             {t(path.so_far ? 'gantt.pathSoFar' : 'gantt.pathHint', {
-              job: path.job_id ?? '–',
+              job: path.job_name ?? path.job_id ?? '–',
               links: count(path.links_total),
             })}
             {path.held_ns > path.duration_ns * HELD_SHARE &&
