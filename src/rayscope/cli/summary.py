@@ -98,9 +98,6 @@ def _states(summary: Mapping[str, Any]) -> Text:
         style = {"FINISHED": "green", "FAILED": "red", CUT_OFF: "dim"}.get(state, "yellow")
         line.append(f"{count:,} {state}", style=f"not bold {style}")
         separator = ", "
-    first, last = summary.get("first_ns"), summary.get("last_ns")
-    if first is not None and last is not None:
-        line.append(f" over {duration(last - first)}", style="not bold")
     return line
 
 

@@ -22,13 +22,17 @@ from rayscope.storage.sql.execution import CREATED, END, START
 GRACE_NS = 20 * 10**9
 #: How the GCS, and how a raylet that ends the job's workers, say that; no task is to blame for it.
 _JOB_ENDED = ("Job finishes (", "Worker force exited because its job has finished")
+#: What Ray says of what died with its worker, its actor, or its owner. The end of a driver takes all of these
+#: along, and Ray declares what they ran failed.
+_DEATHS = ("WORKER_DIED", "ACTOR_DIED", "OWNER_DIED")
 #: What becomes of what lives when its session ends.
 _ENDED = {"actor": "DEAD", "node": "DEAD", "worker": "DEAD", "job": CUT_OFF, "placement_group": "REMOVED"}
 
-#: Whether an attempt ``a`` was reported failed for that alone.
+#: Whether an attempt ``a`` was reported failed for that alone: it says so, or it died after the job ``j``,
+#: which did not fail. What dies before may be why a driver ends.
 _CUT_OFF_BY_JOB = (
-    f"(starts_with(a.error_message, '{_JOB_ENDED[0]}') OR "
-    f"(a.error_type = 'WORKER_DIED' AND contains(a.error_message, '{_JOB_ENDED[1]}')))"
+    f"(starts_with(a.error_message, '{_JOB_ENDED[0]}') OR a.error_type IN {_DEATHS} AND "
+    f"(contains(a.error_message, '{_JOB_ENDED[1]}') OR j.state != 'FAILED' AND a.failed_ns >= j.end_ns))"
 )
 _FINAL_JOB = ", ".join(map(repr, sorted(FINAL_STATES["job"])))
 _OVER = "{0}.state {1} AND {0}.end_ns <= $before AND {0}.end_known_by IS DISTINCT FROM 'session'"
@@ -63,9 +67,9 @@ WHERE end_known_by IS NOT NULL
 """
 
 
-def is_cut_off_by_job(error_type: str, message: str) -> bool:
-    """Whether an error says no more than that the job has ended."""
-    return message.startswith(_JOB_ENDED[0]) or (error_type == "WORKER_DIED" and _JOB_ENDED[1] in message)
+def may_be_cut_off(error_type: str, message: str) -> bool:
+    """Whether an error may say no more than that the job has ended."""
+    return message.startswith(_JOB_ENDED[0]) or error_type in _DEATHS
 
 
 def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: int | None) -> None:

@@ -24,7 +24,7 @@ from rayscope.model import (
     merge_entities,
 )
 from rayscope.storage.call_paths import PathIndex
-from rayscope.storage.inferred_ends import GRACE_NS, is_cut_off_by_job
+from rayscope.storage.inferred_ends import GRACE_NS, may_be_cut_off
 from rayscope.storage.rows import TaskKey
 from rayscope.storage.session_file import SessionFile
 
@@ -507,9 +507,9 @@ class SessionWriter:
 
 
 def _is_open(attempt: Attempt) -> bool:
-    """Whether no end of its own was reported; see :mod:`rayscope.storage.inferred_ends`."""
+    """Whether it may be that no end of its own was reported; see :mod:`rayscope.storage.inferred_ends`."""
     error = attempt.error
-    return not attempt.is_terminal or (error is not None and is_cut_off_by_job(error.type, error.message))
+    return not attempt.is_terminal or (error is not None and may_be_cut_off(error.type, error.message))
 
 
 def _settled(attempt: Attempt) -> bool:

@@ -86,24 +86,33 @@ def test_it_does_not_matter_in_which_order_the_ends_come(tmp_path: Path) -> None
 
 
 def test_what_the_end_of_the_job_cut_off_has_not_failed(writer: SessionWriter) -> None:
-    """The GCS declares it failed; a task whose worker crashed has failed."""
+    """The GCS declares it failed; a task whose worker crashed before, or raised an error, has failed."""
     story = Story()
-    for name, message in (
-        ("cut", "Job finishes (01000000) as driver exits. Marking all non-terminal tasks as failed."),
+    for name, ended, kind, message in (
+        (
+            "cut",
+            *(89, "WORKER_DIED"),
+            "Job finishes (01000000) as driver exits. Marking all non-terminal tasks as failed.",
+        ),
         (
             "forced",
+            *(89, "WORKER_DIED"),
             "Worker running the task (1f) died with exit_type: INTENDED_SYSTEM_EXIT with error_message: "
             "Worker force exited because its job has finished",
         ),
-        ("crashed", "The worker died unexpectedly while executing this task."),
+        ("owned", 91, "ACTOR_DIED", "The actor is dead because its owner has died."),
+        ("crashed", 89, "WORKER_DIED", "The worker died unexpectedly while executing this task."),
+        ("raised", 91, "TASK_EXECUTION_EXCEPTION", "ValueError: after the end"),
     ):
-        story.task(name, 0, 10, 90, failed=True)
-        story.batch.attempts[-1].error = TaskError(at(90), "WORKER_DIED", message)
+        story.task(name, 0, 10, ended, failed=True)
+        story.batch.attempts[-1].error = TaskError(at(ended), kind, message)
     put(writer, story.batch, RecordBatch(SESSION, entities=[job(90)]))
     assert tasks(writer, "state, reported_state, end_known_by") == {
         "cut": [CUT_OFF, "FAILED", "job"],
         "forced": [CUT_OFF, "FAILED", "job"],
+        "owned": [CUT_OFF, "FAILED", "job"],
         "crashed": ["FAILED", "FAILED", None],
+        "raised": ["FAILED", "FAILED", None],
     }
 
 

@@ -17,6 +17,7 @@ export type {
   Summary,
   TaskDetail,
   TaskItem as Task,
+  TasksByOutcome,
   Tracing,
 } from './schema';
 

@@ -3,12 +3,13 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCriticalPath } from '../api/criticalPath';
 import type { Summary } from '../api/types';
-import { count, duration, nanosBetween } from '../base/format';
+import { count, duration } from '../base/format';
 import { RUNNING_STATES, stateColor } from '../base/tokens';
 import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
 import { Dot } from '../ui/Dot';
 import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
+import { lastedText, useSession } from '../ui/session';
 import chips from '../ui/theme/chips.module.css';
 import words from '../ui/theme/words.module.css';
 import { useStateName } from '../ui/useStateName';
@@ -19,6 +20,7 @@ import css from './SummaryStrip.module.css';
 export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
+  const session = useSession(url.session);
   if (summary === undefined) {
     return (
       <div className={css.summary}>
@@ -61,7 +63,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
           }
         />
         <PathStats />
-        <Stat name={t('summary.span')} value={duration(nanosBetween(summary.first_ns, summary.last_ns))} />
+        <Stat name={t('summary.span')} value={session === undefined ? '–' : lastedText(session)} />
       </div>
       <StackedBar states={states} />
       <StateChips states={states} />

@@ -3,6 +3,9 @@ import { useSessions } from '../api/queries';
 import type { Session } from '../api/types';
 import { duration, type Nanos, nanosBetween, time } from '../base/format';
 
+/** How long a session has lasted, or lasted: from the first that was heard of it to its end. */
+export const lastedText = ({ first_ns, last_ns }: Session) => duration(nanosBetween(first_ns, last_ns));
+
 /** What people call a session, and when, how long and where it ran. */
 export function useSessionTexts() {
   const { t } = useTranslation();
@@ -13,11 +16,7 @@ export function useSessionTexts() {
     return text.includes(' ') ? minutes : t('sessions.today', { time: minutes });
   };
   const place = (session: Session) =>
-    [
-      began(session.first_ns),
-      duration(nanosBetween(session.first_ns, session.last_ns)),
-      ...(session.host ? [session.host] : []),
-    ].join(' · ');
+    [began(session.first_ns), lastedText(session), ...(session.host ? [session.host] : [])].join(' · ');
   return { name, place };
 }
 

@@ -63,7 +63,7 @@ def _session_row(services: Services, name: str) -> dict[str, Any]:
         "state": state,
         "error": error,
         "first_ns": about.first_ns,
-        "last_ns": about.last_ns,
+        "last_ns": about.ended_ns or about.last_ns,
         "tasks": about.tasks,
         "attempts": about.attempts,
         "states": about.states,

@@ -38,6 +38,11 @@ export const enOverview = {
     flameHint: 'Where the time went, by call path',
     failures: 'Failures',
     noFailures: 'No failures',
+    failed: {
+      final: '{{n}} task{{n, s}} failed',
+      retrying: '{{n}} retrying',
+      recovered: '{{n}} recovered by retry',
+    },
     events: 'Latest events',
     noEvents: 'No events yet',
     eventsMissing: 'This server keeps no events.',

@@ -40,6 +40,11 @@ export const zhOverview: Pick<Translation, 'overview'> = {
     flameHint: '按调用路径看时间花在哪里',
     failures: '失败',
     noFailures: '没有失败',
+    failed: {
+      final: '{{n}} 个任务失败',
+      retrying: '{{n}} 个正在重试',
+      recovered: '{{n}} 个重试后成功',
+    },
     events: '最近的事件',
     noEvents: '还没有事件',
     eventsMissing: '此服务器不保存事件。',

@@ -1,15 +1,15 @@
 import { IconAlertTriangle, IconCircleCheck, IconClock, IconInfoCircle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { useCluster, useFailures, useSessions } from '../../api/queries';
-import type { Summary } from '../../api/types';
+import type { Session, Summary } from '../../api/types';
 import { useClusterStatus } from '../../api/useClusterStatus';
-import { duration, nanosBetween } from '../../base/format';
 import { NO_FILTERS, type SessionUrl, toView, type Url, withSettings } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { valueText } from '../../ui/charts/units';
 import { Link } from '../../ui/Link';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { WhyPanel } from '../../ui/panels/WhyPanel';
+import { lastedText } from '../../ui/session';
 import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -33,7 +33,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
   const live = session?.state === 'live';
   return (
     <div className={layout.scrollPage} data-testid="overview" data-live={live || undefined}>
-      {session !== undefined && <HealthLine summary={summary} live={live} />}
+      {session !== undefined && <HealthLine summary={summary} session={session} live={live} />}
       <RunTimeline />
       <div className={css.panels}>
         <WhyPanel />
@@ -87,7 +87,8 @@ function wayOf(key: HealthKey, url: SessionUrl): Url | null {
   }
 }
 
-function HealthLine({ summary, live }: { summary: Summary | undefined; live: boolean }) {
+function HealthLine(props: { summary: Summary | undefined; session: Session; live: boolean }) {
+  const { summary, live } = props;
   const { t, i18n } = useTranslation();
   const reasonText = useReasonText();
   const [url] = useSessionUrl();
@@ -129,7 +130,7 @@ function HealthLine({ summary, live }: { summary: Summary | undefined; live: boo
       Object.entries(health.numbers).map(([name, value]) => [name, number.format(value)]),
     ),
     names: health.names.slice(0, 3).join(i18n.language === 'zh' ? '、' : ', '),
-    lasted: duration(nanosBetween(summary.first_ns, summary.last_ns)),
+    lasted: lastedText(props.session),
   });
   const never = pending.find((one) => one.reason.never);
   const why = health.key === 'never' && never !== undefined ? reasonText(never.reason) : undefined;

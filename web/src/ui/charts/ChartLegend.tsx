@@ -4,7 +4,7 @@ import { count } from '../../base/format';
 import words from '../theme/words.module.css';
 import css from './ChartLegend.module.css';
 import shared from './charts.module.css';
-import { type Line, latest } from './series';
+import { endOf, type Line, latest } from './series';
 import { type Unit, valueText } from './units';
 
 /**
@@ -27,6 +27,7 @@ export function ChartLegend(props: {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
   const more = lines.length - props.most;
+  const end = endOf(lines);
   function choose(key: string, add: boolean): void {
     const alone = only?.size === 1 && only.has(key);
     const next = new Set(add ? (only ?? lines.map((line) => line.key)) : alone ? [] : [key]);
@@ -37,7 +38,7 @@ export function ChartLegend(props: {
     <ul className={css.legend} aria-label={t('charts.legend')}>
       {(all ? lines : lines.slice(0, props.most)).map((line, at) => {
         const shown = only === null || only.has(line.key);
-        const value = place === null ? latest(line.values) : (line.values[place] ?? null);
+        const value = place === null ? latest(line.values, end) : (line.values[place] ?? null);
         return (
           <li key={line.key}>
             <button

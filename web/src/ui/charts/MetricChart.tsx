@@ -16,7 +16,7 @@ import { ChartLegend } from './ChartLegend';
 import { ChartMenu } from './ChartMenu';
 import { ChartTable } from './ChartTable';
 import css from './MetricChart.module.css';
-import { colorsOf, type Drawn, type Line, latest, occurring, type Query } from './series';
+import { colorsOf, type Drawn, endOf, type Line, latest, occurring, type Query } from './series';
 import type { Range } from './timeRange';
 import { valueText } from './units';
 import { useChart } from './useChart';
@@ -222,7 +222,8 @@ function at(shown: readonly number[], line: number): number | null {
 
 /** The title and the latest values of the first lines, for those who hear the page. */
 function spoken(title: string, lines: Drawn['lines'], unit: string): string {
-  const text = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values), unit)}`);
+  const end = endOf(lines);
+  const text = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values, end), unit)}`);
   return text.length === 0 ? title : `${title}: ${text.join(', ')}${lines.length > 6 ? ', …' : ''}`;
 }
 

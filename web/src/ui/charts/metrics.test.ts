@@ -4,6 +4,7 @@ import {
   colorsOf,
   csv,
   drawn,
+  endOf,
   figures,
   fillLegend,
   latest,
@@ -202,6 +203,8 @@ describe('lines of a chart', () => {
     expect(figures([null])).toEqual({ last: null, least: null, mean: null, most: null });
     expect(latest([1, 2, null])).toBe(2);
     expect(latest([1, null, null, null])).toBeNull();
+    expect(endOf([{ values: [1, 2, null, null] }, { values: [1, null, null, null] }])).toBe(2);
+    expect(latest([1, 2, null, null], 2)).toBe(2);
     expect(lonely([1, null, 2, 3, null, 4])).toEqual([0, 5]);
   });
   it('are saved so that no spreadsheet runs them', () => {

@@ -197,9 +197,14 @@ export function figures(values: readonly (number | null)[]): Figures {
   return { last: known[known.length - 1] ?? null, least, mean: sum / known.length, most };
 }
 
-/** The newest value, unless the line ended before. */
-export function latest(values: readonly (number | null)[]): number | null {
-  for (let back = values.length - 1; back >= Math.max(0, values.length - 3); back -= 1) {
+/** After the newest point that any of the lines has: where what is measured now, or was measured last, ends. */
+export function endOf(lines: readonly { values: readonly (number | null)[] }[]): number {
+  return Math.max(0, ...lines.map(({ values }) => values.findLastIndex((value) => value !== null) + 1));
+}
+
+/** The newest value before `end`, unless the line ended well before. */
+export function latest(values: readonly (number | null)[], end = values.length): number | null {
+  for (let back = end - 1; back >= Math.max(0, end - 3); back -= 1) {
     const value = values[back];
     if (value != null) return value;
   }

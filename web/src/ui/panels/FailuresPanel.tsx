@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { useFailures } from '../../api/queries';
-import type { FailureGroup } from '../../api/types';
+import type { FailureGroup, TasksByOutcome } from '../../api/types';
 import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
 import { type Filters, NO_FILTERS, type SessionUrl, toView } from '../../base/url';
@@ -13,10 +13,15 @@ export function FailuresPanel({ filters = NO_FILTERS }: { filters?: Filters }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const failures = useFailures(url.session, filters);
+  const becameOf = (tasks: TasksByOutcome) =>
+    (['final', 'retrying', 'recovered'] as const)
+      .filter((outcome) => tasks[outcome] > 0)
+      .map((outcome) => t(`overview.failed.${outcome}`, { n: count(tasks[outcome]) }))
+      .join(', ');
   return (
     <Panel
       title={t('overview.failures')}
-      note={failures.data && count(failures.data.total)}
+      note={failures.data && becameOf(failures.data.tasks)}
       to={toView(url, 'failures', filters)}
       testId="panel-failures"
       wide
