@@ -781,7 +781,7 @@ export const en = {
     last: 'Latest',
     running: 'Running',
     inFlight: 'In flight',
-    activityHere: 'about {{running}} running, {{flight}} in flight',
+    activityHere: 'On average {{running}} running, {{flight}} in flight',
     loading: 'Loading…',
     count: '{{n}} in flight',
     only: 'Blocking chain only',
@@ -798,6 +798,7 @@ export const en = {
     deepestHint:
       'The driver is blocked on this, directly or indirectly, and it is not waiting for another task itself',
     awaited: 'Blocking the job',
+    awaitedHere: '{{n}} attempt{{n, s}} here',
     sinceOldest: 'How long the oldest has been in this state',
     folded: '{{nodes}} more line{{nodes, s}} ({{n}} in flight)',
     inFolded: '{{n}} in collapsed lines',

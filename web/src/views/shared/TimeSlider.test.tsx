@@ -58,7 +58,7 @@ it('follows the pointer, and stops at the ends', async () => {
 
 it('says what ran then, has no step beyond the ends, and goes back to now', async () => {
   await render(slider(BEGIN + 99.5 * SECOND));
-  expect(screen.getByTestId('stack-time').textContent).toContain('about 1 running, 2 in flight');
+  expect(screen.getByTestId('stack-time').textContent).toContain('On average 1 running, 2 in flight');
   expect(screen.getByTestId<HTMLButtonElement>('stack-after').disabled).toBe(true);
   expect(screen.getByTestId<HTMLButtonElement>('stack-before').disabled).toBe(false);
   await click(screen.getByTestId('stack-now'));

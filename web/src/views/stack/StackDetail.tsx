@@ -67,7 +67,7 @@ export function NodeDetail(props: {
         )}
         {node.deepest > 0 && (
           <Field name={t('stack.awaited')} hint={t('stack.deepestHint')}>
-            <span className={words.num}>{count(node.deepest)}</span>
+            <span className={words.num}>{t('stack.awaitedHere', { n: count(node.deepest) })}</span>
           </Field>
         )}
       </Fields>
