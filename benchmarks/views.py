@@ -1,4 +1,4 @@
-"""How fast the views of an execution answer, and how large their answers are.
+"""How fast the views of an execution and the search answer, and how large their answers are.
 
     python benchmarks/views.py                               # 10 thousand, 1 million and 10 million tasks
     python benchmarks/views.py --tasks 1000000 --ingest      # and while 10,000 events a second come in
@@ -155,6 +155,8 @@ def questions(tasks: int) -> dict[str, list[str]]:
     found["stack"] = [""] + [f"at_ns={ORIGIN_NS + int(whole * part / 10)}" for part in range(1, 10)]
     found["activity"] = ["", *by_function]
     found["critical_path"] = [""]
+    # As Ctrl+K asks: functions, attempts and entities by a part of a name or the beginning of an id.
+    found["find"] = ["q=step_3", "q=st", "q=leaf", "q=0000000000000fff", "q=nothing"]
     return found
 
 
@@ -167,14 +169,13 @@ def ask(server: RayscopeServer, tasks: int, rounds: int, only: list[str] | None 
         if only and name.split(",")[0] not in only:
             continue
         endpoint = name.split(",")[0]
+        path = endpoint if endpoint == "find" else f"flow/{endpoint}"
         latencies, sizes = [], []
         before = cpu_of(server.process)
         for _ in range(rounds):
             for query in queries:
                 began = time.monotonic()
-                with urlopen(
-                    f"{server.url}/api/flow/{endpoint}?session={SESSION}&{query}", timeout=300
-                ) as answer:
+                with urlopen(f"{server.url}/api/{path}?session={SESSION}&{query}", timeout=300) as answer:
                     sizes.append(len(answer.read()))
                 latencies.append(time.monotonic() - began)
         rows.append(
