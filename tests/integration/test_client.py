@@ -119,7 +119,7 @@ def test_a_job_is_submitted_followed_and_stopped(cluster: Any, client: rayscope.
             lambda: "hello from the job" in cli(cluster, "logs", *of, "--job", submission_id), "its line"
         )
         name = f"job-driver-{submission_id}.log"
-        assert name in cli(cluster, "logs", *of)
+        assert name in cli(cluster, "logs", *of, "--wide")
         words = ("--search", "^hello from the j.b$", "--regex", "--format", "json")
         found = [json.loads(line) for line in cli(cluster, "logs", *of, *words).splitlines()]
         assert {line["text"] for line in found} == {"hello from the job"}
