@@ -74,3 +74,12 @@ export function sectionOf(
 
 /** Where the bars begin on a canvas so wide: right of the names of the lanes. px. */
 export const leftOf = (width: number) => (width < 760 ? 130 : 210);
+
+/** From places on a canvas to times of the window: `left` is where the bars begin, `perPixel` ns. */
+export function scaleOf({ begin, end }: Span, { width }: Pick<Size, 'width'>) {
+  const left = leftOf(width);
+  const perPixel = (end - begin) / Math.max(1, width - left);
+  return { left, perPixel, timeAt: (x: number) => begin + (x - left) * perPixel };
+}
+
+export type Scale = ReturnType<typeof scaleOf>;

@@ -2,7 +2,7 @@ import { useCallback } from 'react';
 import type { Span } from '../shared/span';
 import { barAt, ROW } from './gantt';
 import { type LayoutRow, rowAt } from './ganttLayout';
-import { leftOf } from './ganttScene';
+import { scaleOf } from './ganttScene';
 import type { GanttModel } from './useGanttModel';
 
 /** What is under the pointer; a bar is -1 where none is, and in folded rows. */
@@ -26,14 +26,15 @@ export function useGanttHit(
       const rows = inPinned ? layout.pinned : layout.rows;
       const height = inPinned ? y - top : y - top - layout.pinnedHeight + scroll;
       const row = y < top ? null : (rows[rowAt(rows, height)] ?? null);
-      const from = leftOf(width);
-      const pixel = (view.end - view.begin) / Math.max(1, width - from);
-      const time = view.begin + (x - from) * pixel - shift;
-      if (!data || !index || row?.kind !== 'lane' || row.folded || x < from) return { row, bar: -1, time };
+      const { left, perPixel, timeAt } = scaleOf(view, { width });
+      const time = timeAt(x) - shift;
+      if (!data || !index || row?.kind !== 'lane' || row.folded || x < left) return { row, bar: -1, time };
       const line = Math.max(0, Math.floor((height - row.top - 3) / ROW));
       const bars = index.rows.get(`${row.lane - data.lanes_from}:${line}`);
-      return { row, bar: barAt(data.bars, bars, time, pixel * 4), time };
+      return { row, bar: barAt(data.bars, bars, time, perPixel * 4), time };
     },
     [data, index, shift, view, layout, scroll, top],
   );
 }
+
+export type GanttHit = ReturnType<typeof useGanttHit>;

@@ -6,6 +6,8 @@ import { withEnd } from '../shared/range';
 import type { Span } from '../shared/span';
 import { panned, zoomed } from './gantt';
 import type { GanttBars } from './useGanttBars';
+import type { GanttFolding } from './useGanttFolding';
+import type { GanttModel } from './useGanttModel';
 
 /** Keys move, zoom, choose a range, and (with the chart in focus) walk over the bars. */
 export function useGanttKeys(chart: {
@@ -14,30 +16,21 @@ export function useGanttKeys(chart: {
   range: Span | null;
   /** The time to zoom at, and where a range begins or ends. */
   middle: number;
-  selected: number;
+  model: GanttModel;
   bars: GanttBars;
-  /** Folds or pins the lane of the selected bar. */
-  onFold: () => void;
-  onPin: () => void;
+  folding: GanttFolding;
   onScroll: (by: number) => void;
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
 }): void {
-  const {
-    box,
-    window: view,
-    range,
-    middle,
-    selected,
-    bars,
-    onFold,
-    onPin,
-    onScroll,
-    onMove,
-    onRange,
-  } = chart;
+  const { box, window: view, range, middle, model, bars, folding, onScroll, onMove, onRange } = chart;
+  const { data, selected } = model;
   const [url] = useSessionUrl();
   const { t } = useTranslation();
+  // The lane of the selected bar.
+  const lane = data && selected >= 0 ? (data.bars.lane[selected] as number) + data.lanes_from : -1;
+  const row = model.layout.byLane.get(lane);
+  const id = model.lanes.get(lane)?.id;
   const far = (view.end - view.begin) * 0.15;
   useKeys(t('nav.gantt'), [
     { keys: ['w'], label: t('keys.zoomIn'), run: () => onMove(zoomed(view, 0.7, middle)) },
@@ -64,8 +57,8 @@ export function useGanttKeys(chart: {
       { keys: ['ArrowUp'], label: t('keys.scrollUp'), run: () => onScroll(-60) },
       { keys: ['ArrowDown'], label: t('keys.scrollDown'), run: () => onScroll(60) },
       { keys: ['Enter'], label: t('keys.zoomToBar'), run: () => bars.zoomTo(selected) },
-      { keys: ['u'], label: t('keys.unfoldLanes'), run: onFold },
-      { keys: ['p'], label: t('keys.pinLane'), run: onPin },
+      { keys: ['u'], label: t('keys.unfoldLanes'), run: () => row && folding.toggle(row.key) },
+      { keys: ['p'], label: t('keys.pinLane'), run: () => id && folding.togglePin(id) },
     ],
     box,
   );

@@ -1,12 +1,14 @@
-import { type MouseEvent, type PointerEvent, useEffect, useRef } from 'react';
+import { type MouseEvent, type PointerEvent, type RefObject, useEffect, useRef } from 'react';
 import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
-import { panned } from './gantt';
+import { panned, zoomed } from './gantt';
 import type { GanttLane } from './ganttData';
 import { FOLD_WIDTH, PIN_WIDTH } from './ganttRowDraw';
+import type { Scale } from './ganttScene';
 import type { GanttBars } from './useGanttBars';
 import type { GanttFolding } from './useGanttFolding';
-import type { Hit } from './useGanttHit';
+import type { GanttHit } from './useGanttHit';
+import { useWheel } from './useWheel';
 
 /** A click waits so long for the second one of a double click. ms. */
 const DOUBLE = 240;
@@ -16,44 +18,46 @@ export interface Point {
   y: number;
 }
 
-/** A drag moves the window (with Shift it draws a range), a click chooses, a double click zooms. */
+/** A drag or the wheel moves the window (with Shift a drag draws a range), a click chooses, a double click zooms. */
 export function useGanttPointer(chart: {
+  box: RefObject<HTMLElement | null>;
   window: Span;
   size: Size;
-  /** Where the bars begin, px. */
-  left: number;
+  scale: Scale;
   scroll: number;
-  perPixel: number;
   lanes: ReadonlyMap<number, GanttLane>;
   bars: GanttBars;
   folding: GanttFolding;
   /** The range that is being drawn. */
   drawn: Span | null;
-  timeAt: (x: number) => number;
-  placeOf: (event: { clientX: number; clientY: number }) => Point;
-  pointAt: (point: Point) => Point & Hit;
+  hit: GanttHit;
   onHover: (point: Point | null) => void;
   onDraw: (range: Span | null) => void;
   onScrollTo: (scroll: number) => void;
+  onScrollBy: (by: number) => void;
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {
-  const {
-    window: view,
-    size,
-    left,
-    scroll,
-    perPixel,
-    lanes,
-    bars,
-    folding,
-    drawn,
-    timeAt,
-    placeOf,
-    pointAt,
-  } = chart;
-  const { onHover, onDraw, onScrollTo, onMove, onRange, onLanePick } = chart;
+  const { box, window: view, size, scroll, lanes, bars, folding, drawn } = chart;
+  const { left, perPixel, timeAt } = chart.scale;
+  const { onHover, onDraw, onScrollTo, onScrollBy, onMove, onRange, onLanePick } = chart;
+  const placeOf = (event: { clientX: number; clientY: number }): Point => {
+    const bounds = box.current?.getBoundingClientRect();
+    return { x: event.clientX - (bounds?.left ?? 0), y: event.clientY - (bounds?.top ?? 0) };
+  };
+  const hitOf = (event: { clientX: number; clientY: number }) => {
+    const { x, y } = placeOf(event);
+    return { x, ...chart.hit(x, y, size.width) };
+  };
+  useWheel(box, size.height > 0, (event) => {
+    const unit = event.deltaMode === 1 ? 30 : 1;
+    if (event.ctrlKey || event.metaKey)
+      onMove(zoomed(view, Math.exp((event.deltaY * unit) / 300), timeAt(Math.max(left, placeOf(event).x))));
+    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      onMove(panned(view, (event.deltaX || event.deltaY) * unit * perPixel));
+    else onScrollBy(event.deltaY * unit);
+  });
   const drag = useRef<{
     x: number;
     y: number;
@@ -98,7 +102,7 @@ export function useGanttPointer(chart: {
         onRange(drawn);
       }
       if (held === null || held.far) return;
-      const { bar, row, x } = pointAt(placeOf(event));
+      const { bar, row, x } = hitOf(event);
       clearTimeout(click.current);
       if (row?.folds && (row.kind === 'quiet' || x < FOLD_WIDTH || (row.folded && x >= left)))
         return folding.toggle(row.key);
@@ -116,7 +120,7 @@ export function useGanttPointer(chart: {
     onPointerLeave: () => onHover(null),
     onDoubleClick: (event: MouseEvent) => {
       clearTimeout(click.current);
-      bars.zoomTo(pointAt(placeOf(event)).bar);
+      bars.zoomTo(hitOf(event).bar);
     },
   };
 }

@@ -1,0 +1,32 @@
+import { type Dispatch, type SetStateAction, useEffect } from 'react';
+import type { Size } from '../../ui/canvas';
+import { lanesBetween } from './ganttLayout';
+import type { GanttModel } from './useGanttModel';
+
+/** How far the lanes are scrolled, within what there is of them; tells `onLanes` which are seen. */
+export function useGanttScroll(chart: {
+  model: GanttModel;
+  size: Size;
+  scroll: number;
+  setScroll: Dispatch<SetStateAction<number>>;
+  onLanes: (first: number, last: number) => void;
+}) {
+  const { model, size, scroll, setScroll, onLanes } = chart;
+  const { layout } = model;
+  const seen = size.height - model.top - layout.pinnedHeight;
+  const lowest = Math.max(0, layout.height + 8 - seen);
+  const scrolled = Math.min(scroll, lowest);
+  useEffect(() => {
+    if (scrolled !== scroll) setScroll(scrolled);
+    const [first, last] = lanesBetween(layout.rows, scrolled, scrolled + Math.max(0, seen));
+    const pinned = layout.pinned.map((row) => row.lane);
+    onLanes(Math.min(first, ...pinned), Math.max(last, ...pinned));
+  }, [scrolled, scroll, layout, seen, setScroll, onLanes]);
+  const within = (to: number) => Math.min(lowest, Math.max(0, to));
+  return {
+    /** The height of the part that scrolls, px. */
+    seen,
+    scrollTo: (to: number) => setScroll(within(to)),
+    scrollBy: (by: number) => setScroll((before) => within(before + by)),
+  };
+}
