@@ -80,6 +80,16 @@ export const enAlerts = {
     test: 'Send test',
     testTitle: 'Send a test through {{name}}',
     testText: 'Sends a notification marked as a test to: {{targets}}.',
+    actionOn: '{{action}}: {{name}}',
+    testRule: 'Test',
+    tested: {
+      none: 'At {{at}}, no series matches. The rule would not fire.',
+      fires:
+        'At {{at}}, {{n}} series {{n, plural(one: matches; other: match)}}. The rule would fire at once.',
+      waits:
+        'At {{at}}, {{n}} series {{n, plural(one: matches; other: match)}}. The rule would fire once this has held for {{time}}.',
+      more: 'and {{n}} more series',
+    },
     addRule: 'Add rule',
     addChannel: 'Add channel',
     edit: 'Edit',

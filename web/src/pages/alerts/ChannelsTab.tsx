@@ -1,6 +1,5 @@
-import { Button, Alert as Notice } from '@mantine/core';
+import { Box, Alert as Notice } from '@mantine/core';
 import { IconSend } from '@tabler/icons-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Channel, Channels } from '../../api/alerts';
 import { count } from '../../base/format';
@@ -11,6 +10,7 @@ import { Time } from '../../ui/Time';
 import plain from '../../ui/theme/plainTable.module.css';
 import words from '../../ui/theme/words.module.css';
 import shared from './alerts.module.css';
+import { EditButton, EditButtons } from './EditButton';
 import { useAlertActions } from './useAlertActions';
 
 /** Where alerts are sent to, and how that went. */
@@ -19,15 +19,9 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
   const actions = useAlertActions();
   return (
     <>
-      <Button
-        size="compact-sm"
-        variant="default"
-        mb="sm"
-        onClick={() => void actions.editChannel()}
-        data-testid="channel-add"
-      >
-        {t('alerts.addChannel')}
-      </Button>
+      <Box mb="sm">
+        <EditButton kind="channel" action="add" onClick={() => void actions.editChannel()} />
+      </Box>
       {channels.problem !== null && (
         <Notice color="red" variant="light" mb="sm" title={channels.problem}>
           {channels.remedy}
@@ -68,7 +62,6 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
 function ChannelRow({ channel }: { channel: Channel }) {
   const { t } = useTranslation();
   const actions = useAlertActions();
-  const [tested, setTested] = useState<boolean | undefined>();
   const matches = Object.entries(channel.match).map(([name, value]) => `${name}=${value}`);
   return (
     <tr data-testid="channel" data-name={channel.name} data-ok={channel.last_ok ?? undefined}>
@@ -112,35 +105,30 @@ function ChannelRow({ channel }: { channel: Channel }) {
           </>
         )}
       </td>
-      <td data-align="right">
-        <Button
-          size="compact-xs"
-          variant="default"
-          disabled={channel.problem !== null}
-          onClick={() => void actions.test(channel).then((result) => setTested(result?.ok))}
-          data-testid="channel-test"
-          data-tested={tested}
-        >
-          {t('alerts.test')}
-        </Button>{' '}
-        {(channel.type === 'apprise' || channel.type === 'alertmanager') && (
-          <Button
-            size="compact-xs"
-            variant="default"
-            onClick={() => void actions.editChannel(channel)}
-            data-testid="channel-edit"
-          >
-            {t('alerts.edit')}
-          </Button>
-        )}{' '}
-        <Button
-          size="compact-xs"
-          variant="default"
-          onClick={() => void actions.deleteChannel(channel)}
-          data-testid="channel-delete"
-        >
-          {t('alerts.delete')}
-        </Button>
+      <td>
+        <EditButtons>
+          <EditButton
+            kind="channel"
+            action="test"
+            name={channel.name}
+            disabled={channel.problem !== null}
+            onClick={() => void actions.test(channel)}
+          />
+          {(channel.type === 'apprise' || channel.type === 'alertmanager') && (
+            <EditButton
+              kind="channel"
+              action="edit"
+              name={channel.name}
+              onClick={() => void actions.editChannel(channel)}
+            />
+          )}
+          <EditButton
+            kind="channel"
+            action="delete"
+            name={channel.name}
+            onClick={() => void actions.deleteChannel(channel)}
+          />
+        </EditButtons>
       </td>
     </tr>
   );

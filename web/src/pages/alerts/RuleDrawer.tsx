@@ -1,4 +1,3 @@
-import { Button, Group } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Alert, AlertEvent, Rule } from '../../api/alerts';
 import { wholeAge } from '../../base/format';
@@ -11,9 +10,10 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList, number } from './AlertList';
 import shared from './alerts.module.css';
 import { HistoryTab } from './HistoryTab';
+import { RuleButtons } from './RuleButtons';
 import css from './RuleDrawer.module.css';
+import { RuleTest } from './RuleTest';
 import { withPlaces } from './template';
-import { useAlertActions } from './useAlertActions';
 
 /** All of one rule: what it says, how its value went, its alerts and what happened to them. */
 export function RuleDrawer(props: {
@@ -28,7 +28,6 @@ export function RuleDrawer(props: {
   const [, change] = useSessionUrl();
   const annotations = useAnnotations();
   const severityName = useSeverityName();
-  const actions = useAlertActions();
   return (
     <Drawer
       testId="rule-drawer"
@@ -51,40 +50,11 @@ export function RuleDrawer(props: {
           />
         </ChartGroup>
       </Section>
-      <Section title={t('alerts.rule')}>
-        <Group gap={6} mb="xs">
-          {(rule.source === 'ui.yml' || rule.source === 'shipped') && (
-            <Button
-              size="compact-xs"
-              variant="default"
-              onClick={() => void actions.editRule(rule)}
-              data-testid="rule-edit"
-            >
-              {t('alerts.edit')}
-            </Button>
-          )}
-          <Button
-            size="compact-xs"
-            variant="default"
-            onClick={() => void actions.switchRule(rule)}
-            data-testid="rule-switch"
-          >
-            {t(rule.enabled ? 'alerts.disable' : 'alerts.enable')}
-          </Button>
-          {rule.source === 'ui.yml' && (
-            <Button
-              size="compact-xs"
-              variant="default"
-              onClick={() => void actions.deleteRule(rule)}
-              data-testid="rule-delete"
-            >
-              {t('alerts.delete')}
-            </Button>
-          )}
-        </Group>
+      <Section title={t('alerts.rule')} right={<RuleButtons rule={rule} />}>
         <Fields>
           <Field name={t('alerts.condition')}>
             <code className={shared.expr}>{rule.expr}</code>
+            <RuleTest expr={rule.expr} forS={rule.for_s} />
           </Field>
           {rule.threshold !== null && (
             <Field name={t('alerts.threshold')}>

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Rule } from '../../api/alerts';
 import words from '../../ui/theme/words.module.css';
+import { RuleTest } from './RuleTest';
 
 /** What an operator types of a rule. */
 export interface RuleDraft {
@@ -64,6 +65,7 @@ export function RuleForm({ draft, isNew }: { draft: RuleDraft; isNew: boolean })
         autosize
         classNames={{ input: words.mono }}
       />
+      <RuleTest expr={shown.expr} forS={Number(shown.for)} />
       <Group grow>
         <TextInput {...field('for')} type="number" min={0} />
         <TextInput {...field('keep')} type="number" min={0} />

@@ -1,4 +1,4 @@
-import { Anchor, Button, Alert as Notice } from '@mantine/core';
+import { Anchor, Box, Alert as Notice } from '@mantine/core';
 import { IconAlertTriangle, IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Rule, Rules } from '../../api/alerts';
@@ -12,6 +12,8 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { number } from './AlertList';
 import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
+import { EditButton } from './EditButton';
+import { RuleButtons } from './RuleButtons';
 import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
 
@@ -26,15 +28,9 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
   );
   return (
     <>
-      <Button
-        size="compact-sm"
-        variant="default"
-        mb="sm"
-        onClick={() => void actions.editRule()}
-        data-testid="rule-add"
-      >
-        {t('alerts.addRule')}
-      </Button>
+      <Box mb="sm">
+        <EditButton kind="rule" action="add" onClick={() => void actions.editRule()} />
+      </Box>
       {rules.problems.map((problem) => (
         <Notice
           key={`${problem.file} ${problem.message}`}
@@ -53,8 +49,9 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
             <tr>
               <th>{t('alerts.rule')}</th>
               <th>{t('alerts.stateColumn')}</th>
-              <th>{t('alerts.course')}</th>
+              <th className={shared.course}>{t('alerts.course')}</th>
               <th>{t('alerts.condition')}</th>
+              <th />
             </tr>
           </thead>
           <tbody>
@@ -89,7 +86,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                     <span className={words.dim}>{t('alerts.off')}</span>
                   )}
                 </td>
-                <td>{rule.enabled && <RuleSparkline rule={rule} />}</td>
+                <td className={shared.course}>{rule.enabled && <RuleSparkline rule={rule} />}</td>
                 <td>
                   <code className={shared.expr}>{rule.expr}</code>
                   <div className={`${words.dim} ${shared.small}`}>
@@ -102,6 +99,9 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
                       .join(' · ')}{' '}
                     {rule.error && <span className={shared.error}>{rule.error}</span>}
                   </div>
+                </td>
+                <td>
+                  <RuleButtons rule={rule} />
                 </td>
               </tr>
             ))}

@@ -134,9 +134,8 @@ export function useAlertActions() {
       return save('channels', draft, () => channelBody(draft, channel), title, form);
     },
     deleteChannel: (channel: Channel) => remove('channels', channel.name, t('alerts.deleteChannelText')),
-    /** Undefined if it was cancelled. */
-    async test(channel: Channel): Promise<{ ok: boolean; error: string | null } | undefined> {
-      const result = await act<{ ok: boolean; error: string | null }>({
+    async test(channel: Channel): Promise<void> {
+      await act({
         method: 'POST',
         path: `/alerts/channels/${encodeURIComponent(channel.name)}/test`,
         title: t('alerts.testTitle', { name: channel.name }),
@@ -144,7 +143,6 @@ export function useAlertActions() {
         confirm: t('alerts.test'),
       });
       refresh();
-      return result;
     },
   };
 }
