@@ -25,3 +25,15 @@ export const PHASE_STATES: Record<SchedulingPhase, string> = {
   blocked: 'RUNNING_IN_RAY_GET',
   storing: 'FINISHED',
 };
+
+/** What an attempt waits for before a worker has it, by its state; other attempts were scheduled. */
+const UNSCHEDULED = {
+  PENDING_ARGS_AVAIL: 'waiting_args',
+  PENDING_NODE_ASSIGNMENT: 'waiting_node',
+} as const;
+
+/** What an attempt that was never given a worker waited for, or still does. */
+export function unscheduled(attempt: { reported_state: string; start_ns: number | null }) {
+  if (attempt.start_ns !== null) return null;
+  return UNSCHEDULED[attempt.reported_state as keyof typeof UNSCHEDULED] ?? null;
+}

@@ -1,13 +1,17 @@
+import { useTranslation } from 'react-i18next';
+import { unscheduled } from '../base/scheduling';
 import { stateColor } from '../base/tokens';
 import { Dot } from './Dot';
 import words from './theme/words.module.css';
 import { useStateName } from './useStateName';
 
-/** A task's state in the reader's language, Ray's own name on hover. */
-export function TaskState({ state }: { state: string | null }) {
+/** A task's state in the reader's language, Ray's own name on hover, and whether the attempt was scheduled at all. */
+export function TaskState({ state, of }: { state: string | null; of?: Parameters<typeof unscheduled>[0] }) {
+  const { t } = useTranslation();
   const name = useStateName();
+  const title = [state, state === 'CUT_OFF' && of && unscheduled(of) && t('task.neverScheduled')];
   return (
-    <span className={words.state} title={state ?? undefined}>
+    <span className={words.state} title={title.filter(Boolean).join('\n') || undefined}>
       <Dot color={stateColor(state)} />
       <span className={words.ellipsis}>{name(state)}</span>
     </span>

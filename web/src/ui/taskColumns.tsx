@@ -62,7 +62,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       header: t('column.state'),
       width: 164,
       sort: 'state',
-      cell: (task) => <TaskState state={task.state} />,
+      cell: (task) => <TaskState state={task.state} of={task} />,
     },
     {
       id: 'name',

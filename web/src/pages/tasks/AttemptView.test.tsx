@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import type { AttemptScheduling, TaskAttempt, TaskDetail } from '../../api/types';
+import { time } from '../../base/format';
 import { render } from '../../testing/render';
 import { DataFlow } from './DataFlow';
 import { Scheduling } from './Scheduling';
@@ -93,6 +94,24 @@ it('says of a running attempt that its time goes on, and nothing of one without 
   expect(screen.getByTestId('task-total').textContent).toContain('so far');
   rerender(<Scheduling task={TASK} attempt={{ ...ATTEMPT, attempt: 7 }} />);
   expect(screen.queryByTestId('task-scheduling')).toBeNull();
+});
+
+it('says of an attempt that never got a worker since when it waited, without empty phases', async () => {
+  const waiting = {
+    ...ATTEMPT,
+    reported_state: 'PENDING_NODE_ASSIGNMENT',
+    start_ns: null,
+    states: [{ state: 'PENDING_NODE_ASSIGNMENT', time_ns: BEGIN }],
+  };
+  const unplaced = { ...SCHEDULING, waiting_node_ns: 1000 * MS, executing_ns: null, blocked_ns: null };
+  const task = { ...TASK, scheduling: [unplaced] };
+  const { rerender } = await render(<Scheduling task={task} attempt={waiting} />);
+  expect(screen.getByTestId('task-mostly').textContent).toBe(
+    `Never scheduled: waited for resources since ${time(BEGIN)}.`,
+  );
+  expect(rows('task-scheduling')).toEqual([['Waiting for resources', '1.00 s', '100']]);
+  rerender(<Scheduling task={task} attempt={{ ...waiting, end_ns: null }} />);
+  expect(screen.getByTestId('task-mostly').textContent).toMatch(/^Not scheduled yet: waiting for resources/);
 });
 
 it('lists the longest waits of the attempt, what still blocks first, with the tasks waited for', async () => {

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { TaskAttempt, TaskDetail } from '../../api/types';
-import { duration, percent } from '../../base/format';
-import { PHASE_STATES, SCHEDULING_PHASES, type SchedulingPhase } from '../../base/scheduling';
+import { duration, percent, time } from '../../base/format';
+import { PHASE_STATES, SCHEDULING_PHASES, type SchedulingPhase, unscheduled } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import { Dash } from '../../ui/Dash';
 import { Dot } from '../../ui/Dot';
@@ -18,7 +18,10 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
   const found = task.scheduling.find((each) => each.attempt === attempt.attempt);
   if (found === undefined || found.total_ns === null || found.total_ns <= 0) return null;
   const all = found.total_ns;
-  const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] ?? 0 }));
+  const waited = unscheduled(attempt);
+  const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] ?? 0 })).filter(
+    ({ spent }) => waited === null || spent > 0,
+  );
   const longest = parts.reduce((most, part) => (part.spent > most.spent ? part : most));
   const where = found.is_local === null ? null : found.is_local ? t('flow.local') : t('flow.spilled');
   return (
@@ -33,7 +36,12 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
       }
     >
       <p className={words.line} data-testid="task-mostly">
-        {t('flow.mostly', { share: percent(longest.spent / all), what: t(`flow.doing.${longest.phase}`) })}
+        {waited === null
+          ? t('flow.mostly', { share: percent(longest.spent / all), what: t(`flow.doing.${longest.phase}`) })
+          : t(attempt.end_ns === null ? 'task.notScheduledSince' : 'task.neverScheduledSince', {
+              what: t(`task.waitedFor.${waited}`),
+              since: time(stateSince(attempt)),
+            })}
       </p>
       <div className={timeline.bar}>
         {parts.map(
@@ -69,5 +77,8 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
     </Section>
   );
 }
+
+/** When the attempt entered its last state. */
+const stateSince = ({ states, created_ns }: TaskAttempt) => states.at(-1)?.time_ns ?? created_ns;
 
 const phaseColor = (phase: SchedulingPhase) => stateColor(PHASE_STATES[phase]);

@@ -38,8 +38,8 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
       subtitle={
         attempt && (
           <>
-            <TaskState state={attempt.state} />
-            <Duration ns={attempt.duration_ns} />
+            <TaskState state={attempt.state} of={attempt} />
+            {attempt.duration_ns !== null && <Duration ns={attempt.duration_ns} />}
             <CopyId id={taskId} />
           </>
         )
