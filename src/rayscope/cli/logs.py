@@ -12,7 +12,7 @@ from rayscope.cli.console import fail, say, shown, warn
 from rayscope.cli.lists import Wide, given
 from rayscope.cli.log_lines import Tail, Writer, follow_tails
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, identity, print_rows, short_id, size, text, when
+from rayscope.cli.printing import Column, Format, counted, identity, print_rows, short_id, size, text, when
 from rayscope.client import Client
 from rayscope.model.writer import writer_title
 
@@ -32,11 +32,11 @@ _FILES = (
     text("name", "file", long=True),
 )
 _NOTES = {
-    "not_started": "It has not started running, so it has written nothing.",
-    "gone": "Its lines are gone: the files were not kept, and their node no longer has them.",
+    "not_started": "Not started yet.",
+    "gone": "The log files are gone: the node no longer has them, and no copies were kept.",
     "no_offsets": "Ray did not report this task's log offsets; showing the whole worker log.",
     "actor_task": "Ray does not record log offsets for actor methods; showing the whole worker log.",
-    "driver_terminal": "Its driver printed to its own terminal; `rayscope run` keeps what it prints.",
+    "driver_terminal": "The driver printed to its own terminal. `rayscope run` keeps what it prints.",
 }
 
 
@@ -125,11 +125,12 @@ def _of_owner(
     for note in found["notes"]:
         say(_NOTES.get(note, note))
     if found["left_out"]:
-        warn(f"{found['left_out']} more workers not shown: choose one with --worker")
+        warn(f"{counted(found['left_out'], 'more worker')} not shown: choose one with --worker")
     tails = [_shown_part(part, writer, follow) for part in found["parts"]]
     hidden = [part for part in found["parts"] if part["page"] is None and part["problem"] is None]
     if hidden and not follow:
-        warn(f"{len(hidden)} more files, such as --node {hidden[0]['node_id']} --file {hidden[0]['name']}")
+        first = f"--node {hidden[0]['node_id']} --file {hidden[0]['name']}"
+        warn(f"{counted(len(hidden), 'more file')}, such as {first}")
     if follow:
         follow_tails(client, tails, writer, owner)
 
@@ -180,11 +181,11 @@ def _search(
         writer.line(hit["node_id"], hit["name"], hit)
     if not found["complete"]:
         say(
-            f"the first {len(found['items'])} lines; searched {found['searched']['files']} of "
+            f"first {counted(len(found['items']), 'line')}; searched {found['searched']['files']} of "
             f"{found['searched']['of']} files. Use a larger --limit, --node, or --kind to find more"
         )
     elif not found["items"]:
-        say(f"no matches in {found['searched']['files']} files")
+        say(f"no matches in {counted(found['searched']['files'], 'file')}")
 
 
 def _title(file: LogFile) -> str:
@@ -203,8 +204,8 @@ def _files(
             warn(f"node {node['node_id'][:12]}: {node['problem']['message']} {node['problem']['remedy']}")
     unasked = sum(1 for node in found["nodes"] if node["files"] is None and node["problem"] is None)
     if unasked:
-        say(f"{unasked} nodes not searched: choose one with --node, or files with --kind")
+        say(f"{counted(unasked, 'node')} not searched: choose one with --node, or files with --kind")
     if found["left_out"]:
-        say(f"{found['left_out']} more files: use a larger --limit, --node, or --kind")
+        say(f"{counted(found['left_out'], 'more file')}: use a larger --limit, --node, or --kind")
     if found["empty"] and not every:
-        say(f"{found['empty']} empty files not shown: use --all")
+        say(f"{counted(found['empty'], 'empty file')} not shown: use --all")

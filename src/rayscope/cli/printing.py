@@ -117,6 +117,12 @@ def size(number: float | None) -> str:
     return f"{number:.3g} TB"
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 batch``, ``1,200 batches``."""
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
 def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column], wide: bool = False) -> int:
     """Print rows: all their fields, or as a table those that fit beside each other; how many there were.
 

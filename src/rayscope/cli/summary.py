@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.console import shown
-from rayscope.cli.printing import clock
+from rayscope.cli.printing import clock, counted
 from rayscope.model import CUT_OFF
 
 _SLOWEST = 10
@@ -34,10 +34,6 @@ def duration(ns: int | None) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{ns} ns"
-
-
-def _number(count: int, one: str, several: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def session_name(row: Mapping[str, Any]) -> str:
@@ -89,9 +85,9 @@ def show(
 
 def _states(summary: Mapping[str, Any]) -> Text:
     tasks, attempts = summary.get("tasks") or 0, summary.get("attempts") or 0
-    line = Text(_number(tasks, "task"), style="bold")
+    line = Text(counted(tasks, "task"), style="bold")
     if attempts != tasks:
-        line.append(f" in {_number(attempts, 'attempt')}", style="not bold")
+        line.append(f" in {counted(attempts, 'attempt')}", style="not bold")
     separator = ": "
     for state, count in sorted((summary.get("states") or {}).items(), key=lambda item: -item[1]):
         line.append(separator, style="not bold")
@@ -181,7 +177,7 @@ def _shorten(line: str) -> str:
 def _losses(summary: Mapping[str, Any]) -> Text:
     dropped = summary.get("dropped") or {}
     losses = [
-        f"{_number(one['count'], 'profile span')} beyond Ray's limit per task (no tasks are affected)"
+        f"{counted(one['count'], 'profile span')} beyond Ray's limit per task (no tasks are affected)"
         if one["reason"] == "profile_events_dropped"
         else f"{one['count']:,} by {one['source']} ({one['reason']})"
         for one in dropped.get("by") or []
@@ -190,14 +186,14 @@ def _losses(summary: Mapping[str, Any]) -> Text:
     if dropped.get("total") and not losses:
         losses.append(f"{dropped['total']:,}")
     if dropped.get("unresolved_attempts"):
-        losses.append(f"the definition of {_number(dropped['unresolved_attempts'], 'attempt')} never arrived")
+        losses.append(f"the definition of {counted(dropped['unresolved_attempts'], 'attempt')} never arrived")
     if dropped.get("starts_lost"):
         losses.append(
-            f"the start of {_number(dropped['starts_lost'], 'attempt')} (the worker died before reporting it)"
+            f"the start of {counted(dropped['starts_lost'], 'attempt')} (the worker died before reporting it)"
         )
     rejected = (summary.get("ingest") or {}).get("rejected_batches") or 0
     if rejected:
-        losses.append(f"{_number(rejected, 'batch', 'batches')} could not be read (moved to rejected/)")
+        losses.append(f"{counted(rejected, 'batch')} could not be read (moved to rejected/)")
     without = (summary.get("tracing") or {}).get("tasks_without_events") or 0
     lines = []
     if losses:
@@ -213,6 +209,6 @@ def _without_events(count: int, summary: Mapping[str, Any]) -> str:
     classes = [one["class_name"] for one in summary["tracing"]["without_events"] if one["class_name"]]
     of = f" (methods of {', '.join(classes)})" if classes else ""
     return (
-        f"at least {_number(count, 'task')}{of} without events. Your code or a library "
+        f"at least {counted(count, 'task')}{of} without events. Your code or a library "
         "sets enable_task_events=False."
     )

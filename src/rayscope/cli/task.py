@@ -13,7 +13,7 @@ from rich.text import Text
 from rayscope.cli.api import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import clock, short_id, size, state_text
+from rayscope.cli.printing import clock, counted, short_id, size, state_text
 from rayscope.cli.summary import duration
 
 if TYPE_CHECKING:
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 _TIMES = (
     ("waiting_args_ns", "waiting for arguments"),
     ("waiting_node_ns", "waiting for resources"),
-    ("starting_worker_ns", "starting the worker"),
-    ("queued_ns", "in the worker's queue"),
+    ("starting_worker_ns", "starting worker"),
+    ("queued_ns", "queued at worker"),
     ("loading_ns", "loading code"),
-    ("fetching_ns", "fetching arguments"),
+    ("fetching_ns", "unpacking arguments"),
     ("executing_ns", "executing"),
-    ("blocked_ns", "blocked in ray.get or ray.wait"),
-    ("storing_ns", "storing results"),
+    ("blocked_ns", "blocked"),
+    ("storing_ns", "storing outputs"),
 )
+#: States before a worker has the attempt.
+_UNSCHEDULED = ("PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT")
 #: Callers, children and objects that are named.
 _NAMED = 5
 
@@ -72,7 +74,7 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
     yield "id", attempt["task_id"]
     yield "state", state_text(attempt["state"])
     yield "submitted", clock(attempt["created_ns"])
-    yield "started", "not reported" if attempt["start_is_lost"] else clock(attempt["start_ns"])
+    yield "started", _started(attempt)
     yield "ended", clock(attempt["end_ns"])
     for one in scheduling:
         if one["attempt"] == attempt["attempt"]:
@@ -93,6 +95,14 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
     yield "call site", attempt["call_site"] or ""
 
 
+def _started(attempt: AttemptDetail) -> str:
+    if attempt["start_is_lost"]:
+        return "not reported"
+    if attempt["state"] == "CUT_OFF" and attempt["reported_state"] in _UNSCHEDULED:
+        return "never scheduled"
+    return clock(attempt["start_ns"])
+
+
 def _surroundings(found: TaskDetail) -> Iterator[tuple[str, str | Text]]:
     if found["parent"] is not None:
         yield (
@@ -108,7 +118,10 @@ def _surroundings(found: TaskDetail) -> Iterator[tuple[str, str | Text]]:
         ("results to", found["data_out"], found["data_out_total"], found["data_out_bytes"]),
     ):
         if total:
-            yield title, f"{total:,} objects, {size(number)}: {_others(edges, title.startswith('results'))}"
+            yield (
+                title,
+                f"{counted(total, 'object')}, {size(number)}: {_others(edges, title.startswith('results'))}",
+            )
     for note in found["annotations"][:_NAMED]:
         yield "annotation", f"{note['name']}={note['value']}"
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.console import shown
-from rayscope.cli.printing import clock, state_text
+from rayscope.cli.printing import clock, counted, state_text
 from rayscope.cli.summary import duration
 from rayscope.model import CUT_OFF
 
@@ -96,14 +96,14 @@ def _states(look: Look, firing: int) -> Text:
     states = look.session["states"]
     named = [name for name in _STATES_SHOWN if states.get(name)]
     others = sum(count for name, count in states.items() if name not in _STATES_SHOWN)
-    line = Text(f"{look.session['attempts']:,} attempts", overflow="ellipsis", no_wrap=True)
+    line = Text(counted(look.session["attempts"], "attempt"), overflow="ellipsis", no_wrap=True)
     for name in named:
         line.append(f"  {states[name]:,} ")
         line.append(name.removesuffix("_NODE_ASSIGNMENT").removesuffix("_AVAIL"), state_text(name).style)
     if others:
         line.append(f"  {others:,} other")
     line.append("   ")
-    line.append(f"{firing} alerts" if firing != 1 else "1 alert", style="bold red" if firing else "dim")
+    line.append(counted(firing, "alert"), style="bold red" if firing else "dim")
     return line
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from rayscope.cli import recording
 from rayscope.cli.doctor.facts import Facts, Node, is_true, same_place
+from rayscope.cli.printing import counted
 
 ON, PARTLY, OFF, UNKNOWN = "on", "partly", "off", "unknown"
 SERVER, EXPORT, LANE, TRACER = "server", "export of events", "lane", "tracer"
@@ -85,7 +86,7 @@ def _server(facts: Facts) -> Finding:
     says += " is recording this session."
     rejected = server.ingest.get("rejected_batches") or 0
     if rejected:
-        says += f" Since it started, it could not read {_many(rejected, 'batch')} of events."
+        says += f" Since it started, it could not read {counted(rejected, 'batch')} of events."
         remedy = "They are in rejected/ in its data directory; its log says why."
         return Finding(SERVER, PARTLY, says, cost, remedy)
     behind_s = (server.ingest.get("behind_ns") or 0) / 1e9
@@ -129,7 +130,7 @@ def _no_events(facts: Facts, cost: str) -> Finding:
     told = sum(bool(node.env and node.env.ours) for node in facts.nodes)
     says = f"{_count(told, len(facts.nodes))} configured to send events to {targets[0]}"
     lost = sum(node.lost or 0 for node in facts.nodes)
-    kept = f" {lost:,} events have already been dropped." if lost else ""
+    kept = f" Already dropped: {counted(lost, 'event')}." if lost else ""
     if facts.server.url and not same_place(facts.server.url, targets[0]):
         says += f", not to {facts.server.url}.{kept}"
         command = f"rayscope doctor {facts.address} --server {targets[0]}"
@@ -163,8 +164,8 @@ def _misses(facts: Facts) -> tuple[str, str, str] | None:
         return None
     by = [one for one in dropped.get("by") or () if one["reason"] != "profile_events_dropped"]
     named = "; ".join(f"{one['count']:,} by {one['source']} ({one['reason']})" for one in by[:_NAMED])
-    says = f"{lost:,} task events were dropped{f': {named}' if named else ''}; "
-    says += f"{repaired:,} of them were recovered from the GCS."
+    says = f"Task events dropped: {lost:,}{f' ({named})' if named else ''}. "
+    says += f"Recovered from the GCS: {repaired:,}."
     remedy = (
         "To keep more, enlarge the agents' buffer: set RAYSCOPE_AGENT_BUFFER_BYTES where nodes are started."
     )
@@ -186,7 +187,7 @@ def _lanes(facts: Facts) -> Iterator[Finding]:
         if trouble:
             waiting = sum(one.agent["waiting"] for one in nodes if one.agent)
             state, remedy = PARTLY, "Check that these nodes can reach the server."
-            text += f" The server is not accepting their events now ({trouble}); {waiting:,} are waiting."
+            text += f" The server is not accepting their events now ({trouble}). Waiting: {waiting:,}."
         yield Finding(LANE, state, text, _lane_cost(lane, nodes), remedy, command)
 
 
@@ -254,10 +255,10 @@ def _tracer(facts: Facts) -> Finding:
         return Finding(TRACER, OFF, says, remedy=_AGAIN, command=start)
     without = sum(not env.trace for env in envs)
     if without:
-        says = f"{without} of the {len(envs)} nodes here run without it."
+        says = f"{_of_nodes(without, len(envs))} without it."
         return Finding(TRACER, PARTLY, says, remedy=_AGAIN, command=start)
     if untraced:
-        says = f"{untraced:,} of {_many(traced + untraced, 'worker')} that ran tasks are not traced: "
+        says = f"Not traced: {untraced:,} of {counted(traced + untraced, 'worker')} that ran tasks, because "
         says += "their Python has no rayscope (a separate runtime environment, uv run, a container)."
         command = "pip install rayscope"
         return Finding(TRACER, PARTLY, says, remedy="In the environment of those workers:", command=command)
@@ -271,9 +272,9 @@ def _tracer(facts: Facts) -> Finding:
         remedy = "Start drivers with:"
         return Finding(TRACER, PARTLY, says, remedy=remedy, command="rayscope run SCRIPT")
     if traced:
-        says = f"Objects and waits are recorded in {_many(traced, 'worker')} that ran tasks."
+        says = f"Objects and waits are recorded in {counted(traced, 'worker')} that ran tasks."
         if told.get("summed_calls"):
-            says += f" {told['summed_calls']:,} calls exceeded Ray's limit and are recorded as totals."
+            says += f" Recorded as totals, beyond Ray's limit: {counted(told['summed_calls'], 'call')}."
         return Finding(TRACER, ON, says)
     if envs:
         return Finding(TRACER, ON, "It is enabled; no worker has run a task yet.")
@@ -289,7 +290,7 @@ def _without_events(facts: Facts) -> list[Finding]:
     if not count:
         return []
     classes = [one["class_name"] for one in told.get("without_events") or () if one["class_name"]]
-    says = f"At least {_many(count, 'task')} not recorded: enable_task_events=False is set for them"
+    says = f"At least {counted(count, 'task')} not recorded, because enable_task_events=False is set"
     says += f" (methods of {', '.join(classes)})." if classes else "."
     if any(node.env and not node.env.serve_events for node in facts.nodes):
         remedy = f"Ray Serve sets it for its own actors unless {recording.SERVE_EVENTS}=1. {_AGAIN}"
@@ -307,16 +308,20 @@ def _spans(facts: Facts) -> Finding:
         cost = f"{spans / ended:.1f} spans per task right now; their events are part of the export's cost."
     start = _start_of_head(facts)
     if envs and len(with_it) < len(envs):
-        says = "The nodes" if not with_it else f"{len(envs) - len(with_it)} of the {len(envs)} nodes here"
-        says += f" run without {recording.PROFILING}: ray.get, ray.put, and ray.wait there are not recorded."
+        says = f"{_of_nodes(len(envs) - len(with_it), len(envs))} without {recording.PROFILING}: "
+        says += "ray.get, ray.put, and ray.wait there are not recorded."
         state = PARTLY if with_it else OFF
         return Finding(SPANS, state, says, "" if state == OFF else cost, _AGAIN, start)
     if not envs and not seen:
         says = "No spans have arrived, and no node's settings can be read from here."
         return Finding(SPANS, UNKNOWN, says, cost, "On the head node:", f"rayscope doctor {facts.address}")
-    says = f"ray.get, ray.put, and ray.wait are recorded ({seen:,} spans)." if seen else "They are enabled."
+    says = (
+        f"ray.get, ray.put, and ray.wait are recorded ({counted(seen, 'span')})."
+        if seen
+        else "They are enabled."
+    )
     if dropped.get("spans"):
-        says += f" {dropped['spans']:,} more exceeded Ray's limit per task."
+        says += f" Dropped beyond Ray's limit per task: {counted(dropped['spans'], 'span')}."
     silent = [driver for driver in facts.drivers if not driver.profiling]
     if silent:
         whose = "its" if len(silent) == 1 else "their"
@@ -331,12 +336,11 @@ def _snapshot(facts: Facts) -> Finding:
         return Finding(
             SNAPSHOT, OFF, f"The GCS can only be read in part: {reading.error}", remedy=reading.remedy
         )
-    says = f"The GCS can be read: {_many(reading.attempts, 'task attempt')} and "
-    says += f"{_many(reading.entities, 'row')} about nodes, actors, and so on."
+    says = f"The GCS can be read: {counted(reading.attempts, 'task attempt')} and "
+    says += f"{counted(reading.entities, 'row')} about nodes, actors, and so on."
     if reading.dropped:
-        says += (
-            f" The GCS itself has dropped {_many(reading.dropped, 'attempt')}; snapshots cannot recover them."
-        )
+        lost = counted(reading.dropped, "attempt")
+        says += f" The GCS itself has dropped {lost}, which no snapshot can recover."
     cost = f"{_seconds(reading.seconds)} per full read (Ray's response and Rayscope's conversion)"
     if reading.attempts >= _ENOUGH:
         cost += f", {reading.seconds * 1e6 / reading.attempts:,.0f} µs a task"
@@ -405,7 +409,7 @@ def _with_data_dir(command: str, facts: Facts) -> str:
 
 def _names(nodes: list[Node]) -> str:
     shown = ", ".join(f"{node.address or '?'} ({node.node_id[:8]})" for node in nodes[:_NAMED])
-    return shown + (f" and {len(nodes) - _NAMED:,} more nodes" if len(nodes) > _NAMED else "")
+    return shown + (f" and {counted(len(nodes) - _NAMED, 'more node')}" if len(nodes) > _NAMED else "")
 
 
 def _count(some: int, of: int) -> str:
@@ -414,16 +418,17 @@ def _count(some: int, of: int) -> str:
     return f"{some:,} of {of:,} nodes {'is' if some == 1 else 'are'}"
 
 
+def _of_nodes(some: int, of: int) -> str:
+    if some == of:
+        return "The one node runs" if of == 1 else f"All {of:,} nodes run"
+    return f"{some:,} of the {of:,} nodes here {'runs' if some == 1 else 'run'}"
+
+
 def _pids(drivers: list[Any]) -> str:
     shown = ", ".join(str(driver.pid) for driver in drivers[:_NAMED])
     if len(drivers) == 1:
         return f"The driver with pid {shown} runs"
     return f"{len(drivers):,} drivers (pids {shown}{', ...' if len(drivers) > _NAMED else ''}) run"
-
-
-def _many(count: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def _seconds(seconds: float) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rayscope.cli.console import fail, print_json, stderr, stdout
 from rayscope.cli.options import DataDir, ServerUrl, Token, settings_from
+from rayscope.cli.printing import counted
 
 if TYPE_CHECKING:
     from rayscope.cli.doctor.checks import Finding
@@ -85,7 +86,7 @@ def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
 def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
     """Print the findings for people: a line for each part, below it what is to be said."""
     ray = f", Ray {facts.ray_version}" if facts.ray_version else ""
-    nodes = f"{len(facts.nodes):,} node{'' if len(facts.nodes) == 1 else 's'}"
+    nodes = counted(len(facts.nodes), "node")
     console.print(Text(f"Cluster {facts.address}{ray}, {nodes}", style="bold"))
     console.print(Text(facts.session, style="dim"))
     console.print(Text(_measured(facts)))
@@ -103,9 +104,8 @@ def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
             console.print(Text(f"    {finding.command}", style="bold"), soft_wrap=True)
     wrong = sum(finding.state in ("partly", "off", "unknown") for finding in findings)
     if wrong:
-        console.print(
-            Text(f"\nRecording is incomplete: see the {wrong} parts above that are not on.", style="yellow")
-        )
+        parts = "part above that is" if wrong == 1 else f"{wrong} parts above that are"
+        console.print(Text(f"\nRecording is incomplete: see the {parts} not on.", style="yellow"))
     else:
         console.print(Text("\nRecording is complete.", style="green"))
 
@@ -125,5 +125,5 @@ def _measured(facts: Facts) -> str:
         return f"Measured for {took}; the number of tasks that ended is unknown."
     if measured.ended == 0 and not measured.probe:
         return f"No tasks ran during the measurement ({took}); --probe runs 1,000 no-op tasks."
-    ended = f"{measured.ended:,} task attempt{'' if measured.ended == 1 else 's'} ended"
+    ended = f"{counted(measured.ended, 'task attempt')} ended"
     return f"Measured for {took}, while {ended}{' (1,000 probe tasks)' if measured.probe else ''}."
