@@ -227,7 +227,9 @@ def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None
     story = Story()
     story.entity("node", NODE, 0, 5, node_ip="10.0.0.1", is_head=True)
     story.entity("job", JOB, 0, 5, driver_pid=77, type="DRIVER")
+    story.entity("worker", WORKER, 0, 5, worker_type="DRIVER", job_id=JOB, node_id=NODE)
     fresh.record(story)
+    assert fresh.get("/api/logs/of", worker_id=WORKER)["notes"] == ["driver_terminal"]
     services = fresh.server.services
     assert services is not None
 
@@ -243,6 +245,7 @@ def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None
     assert send(b"x", 0, pids="../5").status_code == 422
     [part] = fresh.get("/api/logs/of", job_id=JOB)["parts"]
     assert (part["name"], part["stream"]) == (f"driver-{JOB}.log", "driver")
+    assert fresh.get("/api/logs/of", worker_id=WORKER)["parts"] == [part]
     texts = [line["text"] for line in part["page"]["lines"]]
     assert (texts[:2], texts[-1]) == (["epoch 1", "epoch 2"], "end")
     assert part["page"]["problem"] is None

@@ -279,11 +279,14 @@ class Logs:
         if kept is None:
             if problem.code == "gone":
                 raise NotFound(
-                    f"Node {node_id[:12]} has no log file {name[:120]!r}.",
-                    "GET /api/logs lists the files of each node.",
+                    f"The node no longer has the log file {name[:120]}, and no copy was kept.",
+                    "Choose another file. RAYSCOPE_KEEP_LOGS says which logs are kept.",
+                    what="log_file",
+                    id=name[:120],
                 )
             raise NotFound(
-                f"Nothing was kept of this file, and its node cannot be reached: {problem.message}",
+                f"No copy of the log file {name[:120]} was kept, and its node cannot be read: "
+                f"{problem.message}",
                 problem.remedy,
             )
         return Source(node_id, name, kept, store, None, problem)

@@ -79,6 +79,9 @@ class Owners:
     def worker(self, worker_id: str) -> Owned:
         """What one worker wrote."""
         worker_id = self._whole("worker", worker_id)
+        job = self._services.records.read(self._session, lambda file: sql.job_of_driver(file, worker_id))
+        if job is not None:
+            return self._of_driver(self._places(job))
         node = self._services.records.read(self._session, lambda file: sql.node_of_worker(file, worker_id))
         return self._of_workers([(worker_id, node)])
 
@@ -91,9 +94,26 @@ class Owners:
         return self._of_workers(workers) if workers else Owned([], ["not_started"])
 
     def job(self, job_id: str) -> Owned:
-        """What the driver of a submitted job wrote, and the workers of the job."""
-        job_id = self._whole("job", job_id)
-        jobs = self._services.records.read(self._session, lambda file: sql.job_places(file, job_id))
+        """What the job's driver wrote, and the workers of the job."""
+        jobs = self._places(self._whole("job", job_id))
+        parts, notes, _ = self._of_driver(jobs)
+        workers: list[tuple[str, str]] = []
+        for row in jobs:
+            of_job = functools.partial(sql.workers_of_job, job_id=row["job_id"])
+            workers += self._services.records.read(self._session, of_job)
+        found_too = self._of_workers(workers)
+        left_out = found_too.left_out
+        return Owned(
+            [*parts, *found_too.parts], [*notes, *(n for n in found_too.notes if not parts)], left_out
+        )
+
+    def _places(self, job_id: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._services.records.read(
+            self._session, lambda file: sql.job_places(file, job_id)
+        )
+        return rows
+
+    def _of_driver(self, jobs: list[dict[str, Any]]) -> Owned:
         parts, notes = [], []
         names = {driver_file(row["job_id"]): [row["driver_node_id"]] for row in jobs}
         for row in jobs:
@@ -105,15 +125,7 @@ class Owners:
             parts += [Part(node, name, "driver") for node in nodes if name in self._of(node)][:1]
         if not parts:
             notes.append("gone" if any(row["submission_id"] for row in jobs) else "driver_terminal")
-        workers: list[tuple[str, str]] = []
-        for row in jobs:
-            of_job = functools.partial(sql.workers_of_job, job_id=row["job_id"])
-            workers += self._services.records.read(self._session, of_job)
-        found_too = self._of_workers(workers)
-        left_out = found_too.left_out
-        return Owned(
-            [*parts, *found_too.parts], [*notes, *(n for n in found_too.notes if not parts)], left_out
-        )
+        return Owned(parts, notes)
 
     def _whole(self, kind: Kind, begin: str) -> str:
         return str(self._services.records.read(self._session, lambda file: find_id(file, kind, begin)))

@@ -120,6 +120,17 @@ def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
     )
 
 
+def job_of_driver(file: SessionFile, worker_id: str) -> str | None:
+    """The job whose driver a worker is; None if it is no driver, or of an unknown job."""
+    with file.reader() as reader:
+        row = reader.execute(
+            "SELECT j.id FROM worker_rows w JOIN job_rows j ON j.id = w.job_id "
+            "WHERE w.id = ? AND w.worker_type = 'DRIVER'",
+            [worker_id],
+        ).fetchone()
+    return None if row is None else str(row[0])
+
+
 def job_places(file: SessionFile, job_id: str) -> list[Row]:
     """A job by its id or its submission's: job_id, submission_id, driver_node_id, type; the alias too.
 

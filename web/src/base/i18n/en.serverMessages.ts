@@ -31,6 +31,10 @@ export const enServerMessages = {
         message: 'Placement group {{id}} not found in this session.',
         remedy: 'See the list of placement groups.',
       },
+      not_found_log_file: {
+        message: 'The node no longer has the log file {{id}}, and no copy was kept.',
+        remedy: 'Choose another file. RAYSCOPE_KEEP_LOGS says which logs are kept.',
+      },
       session_live: {
         message: 'This session is still being recorded.',
         remedy: 'Stop its cluster and wait half a minute, or run `rayscope sessions delete SESSION --force`.',

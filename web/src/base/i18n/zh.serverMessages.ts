@@ -23,6 +23,10 @@ export const zhServerMessages = {
         message: '此会话中没有放置组 {{id}}。',
         remedy: '请查看放置组列表。',
       },
+      not_found_log_file: {
+        message: '节点上已没有日志文件 {{id}}，也未保留副本。',
+        remedy: '请选择其他文件。保留哪些日志由 RAYSCOPE_KEEP_LOGS 决定。',
+      },
       session_live: {
         message: '该会话仍在记录中。',
         remedy: '请停止其集群并等待半分钟，或运行 `rayscope sessions delete SESSION --force`。',

@@ -119,7 +119,10 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
       ) : loaded === undefined ? (
         <p className={shared.state}>{t('logs.loading')}</p>
       ) : lines.length === 0 ? (
-        <NoLines view={view} searched={Boolean(find || level)} />
+        <NoLines
+          view={view}
+          why={find || level ? 'noLines' : look.since || look.until ? 'noLinesInRange' : 'emptyFile'}
+        />
       ) : (
         <LogLines
           key={`${node}/${file}/${at}/${start.from}`}

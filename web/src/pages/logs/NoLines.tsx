@@ -5,18 +5,20 @@ import { bytes } from '../../base/format';
 import { EmptyState } from '../../ui/EmptyState';
 import type { useLogFile } from './useLogFile';
 
-/** No line of what was read matches: look further, if the file has more. */
-export function NoLines({ view, searched }: { view: ReturnType<typeof useLogFile>; searched: boolean }) {
+/** Why there are no lines; where some may be further on, the way to them. */
+export function NoLines(props: {
+  view: ReturnType<typeof useLogFile>;
+  why: 'noLines' | 'noLinesInRange' | 'emptyFile';
+}) {
+  const { view, why } = props;
   const { t } = useTranslation();
   const { loaded } = view;
   if (loaded === undefined) return null;
   return (
-    <EmptyState icon={<IconSearch size={26} />} title={t(searched ? 'logs.noLines' : 'logs.emptyFile')}>
-      {loaded.more || loaded.prev !== null
-        ? searched
-          ? t('logs.lookedThrough', { size: bytes(loaded.last.end - loaded.last.begin) })
-          : undefined
-        : undefined}
+    <EmptyState icon={<IconSearch size={26} />} title={t(`logs.${why}`)}>
+      {why === 'noLines' &&
+        (loaded.more || loaded.prev !== null) &&
+        t('logs.lookedThrough', { size: bytes(loaded.last.end - loaded.last.begin) })}
       {(loaded.more || loaded.prev !== null) && (
         <Button
           size="compact-xs"

@@ -57,6 +57,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
   const withLines = data.parts.filter(
     (part) => part.problem !== null || part.page?.lines.some((line) => !line.is_mark),
   );
+  const quietDriver = data.parts.some((part) => part.stream === 'driver' && !withLines.includes(part));
   const silent = data.parts.length - withLines.length;
   const shown = all ? withLines : withLines.slice(0, FEW);
   return (
@@ -76,6 +77,9 @@ export function LogPanel({ of }: { of: LogOwner }) {
       )}
       {data.parts.length > 0 && withLines.length === 0 && (
         <p className={`${words.line} ${words.dim}`}>{t('logs.printedNothing')}</p>
+      )}
+      {quietDriver && withLines.length > 0 && (
+        <p className={`${words.line} ${words.dim}`}>{t('logs.driverPrintedNothing')}</p>
       )}
       {silent > 0 && withLines.length > 0 && (
         <p className={`${words.line} ${words.dim}`}>{t('logs.silent', { n: count(silent) })}</p>
