@@ -53,6 +53,36 @@ def _chart(
     return Chart(key, title, tuple(Query(*query) for query in queries), unit, stacked, width)
 
 
+#: What the values of Ray's labels mean.
+_LOCATIONS = (
+    ("MMAP_SHM", "shared memory"),
+    ("MMAP_DISK", "fallback on disk"),
+    ("WORKER_HEAP", "worker heap"),
+    ("SPILLED", "spilled"),
+)
+_SPILLING = (("PendingSpill", "being spilled"), ("PendingRestore", "being restored"))
+_TRANSFERS = (
+    ("PushedFromLocalPlasma", "sent from memory"),
+    ("PushedFromLocalDisk", "sent from disk"),
+    ("Received", "received"),
+)
+
+
+def _each(metric: str, label: str, names: tuple[tuple[str, str], ...], of: str = "") -> list[tuple[str, str]]:
+    """A query for each value of a label, under a name that people know."""
+    more = f",{of}" if of else ""
+    return [(f'sum({metric}{{{label}="{value}"{more}}})', name) for value, name in names]
+
+
+def _by_component(metric: str, of: str) -> tuple[tuple[str, str], ...]:
+    """Sums by process, those of workers under the name of what they run."""
+    busy = f'sum by (Component) ({metric}{{{of},Component!="ray::IDLE"}})'
+    return (
+        (f'label_replace({busy}, "Component", "$1", "Component", "ray::(.*)")', "{{Component}}"),
+        (f'sum({metric}{{{of},Component="ray::IDLE"}})', "idle workers"),
+    )
+
+
 def _used(of: str = "") -> tuple[Chart, ...]:
     """What the machines do, of all nodes or of those that the matchers ``of`` leave."""
     key = "node" if of else "cluster"
@@ -93,7 +123,7 @@ def _used(of: str = "") -> tuple[Chart, ...]:
             f"{key}ObjectStore",
             "Object store by location",
             "bytes",
-            (f"sum by (Location) (ray_object_store_memory{{{of}}})", "{{Location}}"),
+            *_each("ray_object_store_memory", "Location", _LOCATIONS, of),
             stacked=True,
         ),
     )
@@ -191,16 +221,15 @@ _CLUSTER = (
         "clusterObjectTransfers",
         "Object transfers between nodes",
         "bytes/s",
-        ("sum by (Type) (rate(ray_object_manager_bytes[1m]))", "{{Type}}"),
+        *((f'sum(rate(ray_object_manager_bytes{{Type="{kind}"}}[1m]))', name) for kind, name in _TRANSFERS),
     ),
     _chart(
         "clusterHeap",
         "Worker heap by function and actor",
         "bytes",
-        (
-            'sum by (Component) (ray_component_uss_bytes{Component=~"ray::.*",'
-            'Component!~"ray::(DashboardAgent|RuntimeEnvAgent)"})',
-            "{{Component}}",
+        *_by_component(
+            "ray_component_uss_bytes",
+            'Component=~"ray::.*",Component!~"ray::(DashboardAgent|RuntimeEnvAgent)"',
         ),
         stacked=True,
     ),
@@ -208,7 +237,7 @@ _CLUSTER = (
         "clusterSpilled",
         "Object spilling",
         "bytes",
-        ('sum by (State) (ray_spill_manager_objects_bytes{State!="Pinned"})', "{{State}}"),
+        *_each("ray_spill_manager_objects_bytes", "State", _SPILLING),
     ),
 )
 
@@ -220,14 +249,14 @@ _NODE = (
         "nodeComponentCpu",
         "CPU by component",
         "percent",
-        (f"sum by (Component) (ray_component_cpu_percentage{{{_NODE_ID}}})", "{{Component}}"),
+        *_by_component("ray_component_cpu_percentage", _NODE_ID),
         stacked=True,
     ),
     _chart(
         "nodeComponentMemory",
         "Memory by component",
         "bytes",
-        (f"sum by (Component) (ray_component_rss_bytes{{{_NODE_ID}}})", "{{Component}}"),
+        *_by_component("ray_component_rss_bytes", _NODE_ID),
         stacked=True,
     ),
     _chart(

@@ -34,7 +34,8 @@ def store() -> SeriesStore:
     ours = [Sample(name, (), 5.0) for name in FIGURES]
     gpus = [Sample(name, (("GpuIndex", "0"), ("node_id", "n1")), 5.0) for name in GPUS]
     uss = [
-        Sample("ray_component_uss_bytes", (("Component", "ray::A"), ("node_id", "n1")), 5.0)
+        Sample("ray_component_uss_bytes", (("Component", f"ray::{what}"), ("node_id", "n1")), 5.0)
+        for what in ("A", "IDLE")
     ]  # not read then
     store = SeriesStore()
     for at in range(0, 300, 5):
@@ -65,7 +66,9 @@ def test_every_chart_has_a_key_of_its_own_and_a_known_unit() -> None:
     assert len(set(keys)) == len(keys) > 30
     assert {chart.unit for chart in CHARTS} <= grafana._UNITS.keys()
     variables = {f"${name}" for page in PAGES for name, _, _ in page.variables}
-    used = {name for chart in CHARTS for query in chart.queries for name in re.findall(r"\$\w+", query.expr)}
+    used = {
+        name for chart in CHARTS for query in chart.queries for name in re.findall(r"\$[a-z]\w*", query.expr)
+    }
     assert used == variables
 
 

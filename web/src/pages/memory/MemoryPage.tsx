@@ -53,6 +53,7 @@ export default function MemoryPage() {
           <p className={css.note} role="status">
             {t('memory.ended', { n: KEPT_NODES })}
           </p>
+          <p className={css.note}>{t('memory.explain')}</p>
           <MemoryCharts />
         </div>
       </>
@@ -96,6 +97,7 @@ export default function MemoryPage() {
             {t('memory.lastReading', { time: time(answer.time_ns) })}
           </p>
         )}
+        <p className={css.note}>{t('memory.explain')}</p>
         <MemoryCharts />
         {answer.live && answer.nodes.length > KEPT_NODES && (
           <p className={css.note}>{t('memory.tooLarge', { n: KEPT_NODES })}</p>
