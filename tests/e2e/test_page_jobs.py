@@ -58,7 +58,7 @@ def test_events_lead_to_what_failed(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_role("button", name="Clear filters")).to_be_visible()
 
 
-def test_an_ended_cluster_holds_nothing_any_more(recorded: Recorded, page: Page) -> None:
+def test_the_memory_page_says_that_the_cluster_has_ended(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(f"{recorded.url}/s/{recorded.session}/memory")
-    expect(page.get_by_text("The cluster is gone")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("This cluster has ended")).to_be_visible(timeout=60_000)

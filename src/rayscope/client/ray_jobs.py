@@ -28,7 +28,7 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
     url = address or found
     if url is None:
         raise RayscopeError(
-            f"The cluster of {wanted} is gone, or not reachable from here.",
+            f"The cluster of {wanted} has ended, or cannot be reached from here.",
             "Pass the address of its dashboard: job_client(address='http://HOST:8265').",
             "no_job_api",
         )

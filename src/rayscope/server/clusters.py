@@ -246,7 +246,7 @@ class Clusters:
         api = None if cluster is None else cluster.poller.job_api
         if cluster is None or api is None:
             raise JobApiError(
-                "The cluster of this session is gone, or its dashboard (which serves Ray's job API) is "
+                "The cluster of this session has ended, or its dashboard (which serves Ray's job API) is "
                 "unknown.",
                 "Jobs can be submitted, stopped, and deleted while the cluster runs with a dashboard: "
                 "run pip install 'ray[default]' there, and do not start it with "

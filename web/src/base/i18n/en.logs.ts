@@ -32,8 +32,8 @@ export const enLogs = {
     },
     keepingHint: {
       workers:
-        "They stay available when a node or the cluster is gone. Set RAYSCOPE_KEEP_LOGS=all to keep Ray's own logs as well.",
-      all: 'They stay available when a node or the cluster is gone.',
+        "They stay available after a node or the cluster has ended. Set RAYSCOPE_KEEP_LOGS=all to keep Ray's own logs as well.",
+      all: 'They stay available after a node or the cluster has ended.',
       none: 'Set RAYSCOPE_KEEP_LOGS=workers to keep the logs of workers and jobs.',
     },
     kind: {

@@ -2,9 +2,9 @@ export const enMemory = {
   memory: {
     explain:
       "Worker heap is the memory that each worker process has for itself. The object store is memory that all workers of a node share for tasks' results and ray.put. When it is full, Ray spills objects to disk and restores them when they are needed.",
-    lastReading: 'The cluster is gone. Objects and references are those of the last reading, at {{time}}.',
+    lastReading: 'This cluster has ended. What is shown is the record: the last reading of its objects, at {{time}}.',
     ended:
-      'The cluster is gone. No reading of its objects was kept: that happens every 15 seconds and before the end, on clusters of up to {{n}} node{{n, s}}. What tasks moved and how large it was is on record: see the data of each task, and the edges of the logical graph.',
+      'This cluster has ended, and no reading of its objects was kept. Rayscope reads them every 15 seconds and before the end, on clusters of up to {{n}} node{{n, s}}. The objects that tasks passed on, with their sizes, are on record: see the data of each task and the edges of the logical graph.',
     tooLarge:
       'This cluster has more than {{n}} node{{n, s}}: objects are read only while someone looks at this page, and no last reading is kept.',
     stores: 'Object stores',

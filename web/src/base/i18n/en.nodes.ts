@@ -134,7 +134,7 @@ export const enNodes = {
     never: "Can't be scheduled",
     waitsFor: 'needs',
     bundlesOf: '{{n}} bundle{{n, s}}, {{strategy}}',
-    notLive: 'The cluster is gone: nothing is free and nothing is pending.',
+    notLive: 'This cluster has ended: nothing is free and nothing is pending.',
     autoscaler: 'Autoscaler',
     noAutoscaler: 'The cluster reports no autoscaler.',
     autoscalerActive: 'Active',

@@ -83,7 +83,7 @@ export const enServerMessages = {
       },
       no_job_api: {
         message:
-          "The cluster of this session is gone, or its dashboard (which serves Ray's job API) is unknown.",
+          "The cluster of this session has ended, or its dashboard (which serves Ray's job API) is unknown.",
         remedy:
           'Jobs can be submitted, stopped, and deleted while the cluster runs with a dashboard: run pip install "ray[default]" there, and do not start it with --include-dashboard=false.',
       },

@@ -31,8 +31,8 @@ export const zhLogs = {
       none: '不保留日志',
     },
     keepingHint: {
-      workers: '节点或集群消失后仍可查看。设置 RAYSCOPE_KEEP_LOGS=all 可同时保留 Ray 自己的日志。',
-      all: '节点或集群消失后仍可查看。',
+      workers: '节点或集群结束后仍可查看。设置 RAYSCOPE_KEEP_LOGS=all 可同时保留 Ray 自己的日志。',
+      all: '节点或集群结束后仍可查看。',
       none: '设置 RAYSCOPE_KEEP_LOGS=workers 可保留 Worker 和作业的日志。',
     },
     kind: {

@@ -122,7 +122,7 @@ export const zhNodes = {
     never: '无法调度',
     waitsFor: '需要',
     bundlesOf: '{{n}} 个 Bundle，{{strategy}}',
-    notLive: '集群已不存在：没有空闲资源，也没有等待调度的请求。',
+    notLive: '此集群已结束：没有空闲资源，也没有等待调度的请求。',
     autoscaler: '自动扩缩容',
     noAutoscaler: '集群没有上报自动扩缩容。',
     autoscalerActive: '活跃',

@@ -60,7 +60,7 @@ export const zhServerMessages = {
         remedy: '请确认集群正在运行，且这就是 `ray start --head` 打印的地址。',
       },
       no_job_api: {
-        message: '此会话的集群已不存在，或不知道它的 Dashboard（提供 Ray 的作业 API）。',
+        message: '此会话的集群已结束，或不知道它的 Dashboard（提供 Ray 的作业 API）。',
         remedy:
           '集群带 Dashboard 运行时才能提交、停止和删除作业：请在那里执行 pip install "ray[default]"，并且不要用 --include-dashboard=false 启动。',
       },
