@@ -25,7 +25,7 @@ const LINKED = [
   'placement_group_id',
 ] as const satisfies FilterName[];
 
-/** The search field and the filters of the task list and of all views of the execution. */
+/** The text field and the filters of the task list and of all views of the execution. */
 export function FilterBar(props: {
   summary: Summary | undefined;
   hide?: FilterName[];

@@ -44,7 +44,7 @@ export const en = {
     find: 'Find anything',
     space: 'Space',
     help: 'Show this list',
-    search: 'Go to the search field',
+    search: 'Go to the filter field',
     nextRow: 'Next row',
     previousRow: 'Previous row',
     openRow: 'Open the row',
@@ -287,8 +287,8 @@ export const en = {
   filter: {
     add: 'Filter',
     class: 'Class',
-    q: 'Name or task ID',
-    nameOrId: 'Name or ID',
+    q: 'Filter by name or task ID',
+    nameOrId: 'Filter by name or ID',
     function: 'Function',
     node: 'Node',
     job: 'Job',
@@ -638,7 +638,7 @@ export const en = {
     unknown: 'Ray reported something this version does not recognize: {{what}}.',
   },
   logical: {
-    find: 'Highlight a node',
+    find: 'Find a node',
     found: '{{n}} found',
     notFound: 'no matches',
     color: 'Bars show',

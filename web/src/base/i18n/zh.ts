@@ -44,7 +44,7 @@ export const zh: Translation = {
     find: '全局查找',
     space: '空格',
     help: '显示本列表',
-    search: '跳到搜索框',
+    search: '跳到筛选框',
     nextRow: '下一行',
     previousRow: '上一行',
     openRow: '打开该行',
@@ -279,8 +279,8 @@ export const zh: Translation = {
   filter: {
     add: '筛选',
     class: '类',
-    q: '名称或任务 ID',
-    nameOrId: '名称或 ID',
+    q: '按名称或任务 ID 筛选',
+    nameOrId: '按名称或 ID 筛选',
     function: '函数',
     node: '节点',
     job: '作业',
@@ -608,7 +608,7 @@ export const zh: Translation = {
     unknown: 'Ray 上报了此版本无法识别的内容：{{what}}。',
   },
   logical: {
-    find: '高亮节点',
+    find: '查找节点',
     found: '找到 {{n}} 个',
     notFound: '没有匹配项',
     color: '条形显示',
