@@ -65,10 +65,11 @@ class PathWait(NamedTuple):
 class PathReader:
     """The record of one job, asked step by step. ``last_ns``: until when a running attempt has run.
 
-    ``job_id`` is the given one or, of those that ran tasks, the one that took longest, ``driver`` its driver as an attempt, which
-    begins with the job at ``begin_ns``. ``ended``: whether the job has; one that has not ends at ``last_ns``
-    in a ``live`` session, else when the last of it was heard of. ``traced``: whether it is known when the
-    driver waited, and for whom; another one is taken to have waited for each attempt that it submitted.
+    ``job_id`` is the given one or, of those that ran tasks, the one that took longest; ``driver`` its driver
+    as an attempt, which begins with the job at ``begin_ns``. ``ended``: whether the job has; one that has not
+    ends at ``last_ns`` in a ``live`` session, else when the last of it was heard of. ``traced``: whether
+    it is known when the driver waited, and for whom; another one is taken to have waited for each attempt
+    that it submitted.
     Raises NotFound where nothing is on record.
 
     A walk goes back in time and asks for what ended shortly before. So the record is read in slices of time,

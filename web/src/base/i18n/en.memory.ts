@@ -2,7 +2,8 @@ export const enMemory = {
   memory: {
     explain:
       "Worker heap is the memory that each worker process has for itself. The object store is memory that all workers of a node share for tasks' results and ray.put. When it is full, Ray spills objects to disk and restores them when they are needed.",
-    lastReading: 'This cluster has ended. What is shown is the record: the last reading of its objects, at {{time}}.',
+    lastReading:
+      'This cluster has ended. What is shown is the record: the last reading of its objects, at {{time}}.',
     ended:
       'This cluster has ended, and no reading of its objects was kept. Rayscope reads them every 15 seconds and before the end, on clusters of up to {{n}} node{{n, s}}. The objects that tasks passed on, with their sizes, are on record: see the data of each task and the edges of the logical graph.',
     tooLarge:
