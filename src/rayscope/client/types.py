@@ -2159,7 +2159,7 @@ class CriticalPathAnswer(TypedDict):
 
     session: str
     job_id: str | None
-    job_name: str | None
+    entrypoint: str | None
     begin_ns: int
     end_ns: int
     duration_ns: int

@@ -6,6 +6,7 @@ import type { Summary } from '../api/types';
 import { count, duration } from '../base/format';
 import { RUNNING_STATES, stateColor } from '../base/tokens';
 import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
+import { jobOf } from '../ui/criticalPath';
 import { Dot } from '../ui/Dot';
 import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
@@ -89,7 +90,7 @@ function PathStats() {
       ? undefined
       : t(path.so_far ? 'summary.pathHintSoFar' : 'summary.pathHint', {
           name,
-          job: path.job_name ?? path.job_id ?? '–',
+          job: jobOf(path),
           total: duration(top.total_ns),
           of: duration(path.duration_ns),
           share,

@@ -12,7 +12,6 @@ from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, a
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
-from rayscope.storage.sql.worker_names import job_scripts
 from rayscope.views.critical_path import compute, schemas
 from rayscope.views.critical_path.sql import PathReader
 
@@ -51,7 +50,6 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
     until = time.monotonic() + PATH_TIME_S
     with file.reader() as reader:
         record = PathReader(reader, last_ns, job_id, live=live)
-        script = job_scripts(reader).get(record.job_id or "")
         path = compute.walk(
             record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
         )
@@ -65,7 +63,7 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
         phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
     return {
         "job_id": record.job_id,
-        "job_name": script,
+        "entrypoint": record.entrypoint,
         "begin_ns": path.begin_ns,
         "end_ns": path.end_ns,
         "duration_ns": duration,

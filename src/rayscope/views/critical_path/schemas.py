@@ -36,8 +36,7 @@ class CriticalPathAnswer(Answer):
 
     session: str
     job_id: str | None
-    #: Its script; null where Ray did not tell it.
-    job_name: str | None
+    entrypoint: str | None
     begin_ns: int
     end_ns: int
     duration_ns: int

@@ -5,7 +5,7 @@ import { duration, percent } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import { slowestOf, toView, withFilter, withSettings } from '../../base/url';
-import { type Cause, pathCauses, usePathPhase } from '../criticalPath';
+import { type Cause, jobOf, pathCauses, usePathPhase } from '../criticalPath';
 import { Link } from '../Link';
 import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody } from './Panel';
@@ -25,7 +25,7 @@ export function WhyPanel({ job: of }: { job?: string }) {
         path.data === undefined
           ? t('overview.path')
           : t(path.data.so_far ? 'overview.whySoFar' : 'overview.why', {
-              job: path.data.job_name || path.data.job_id || '',
+              job: jobOf(path.data),
               lasted: duration(path.data.duration_ns),
             })
       }

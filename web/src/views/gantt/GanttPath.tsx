@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
 import { count, duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
-import { pathParts, usePathPhase } from '../../ui/criticalPath';
+import { jobOf, pathParts, usePathPhase } from '../../ui/criticalPath';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import words from '../../ui/theme/words.module.css';
 import panels from '../shared/panels.module.css';
@@ -41,7 +41,7 @@ export function GanttPath(props: {
         <>
           <p className={`${words.dim} ${shared.pathText}`}>
             {t(path.so_far ? 'gantt.pathSoFar' : 'gantt.pathHint', {
-              job: path.job_name ?? path.job_id ?? '–',
+              job: jobOf(path),
               links: count(path.links_total),
             })}
             {path.held_ns > path.duration_ns * HELD_SHARE &&
