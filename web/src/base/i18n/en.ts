@@ -764,6 +764,7 @@ export const en = {
     details: 'Frame',
     value: 'Total (incl. children)',
     own: 'Self',
+    sumHint: 'Times are added up: attempts that ran at the same time each count in full.',
     before: 'Baseline',
     quantiles: 'p50 · p95 · max',
     first: 'First start',

@@ -732,6 +732,7 @@ export const zh: Translation = {
     details: '帧',
     value: '总计（含下层）',
     own: '自身',
+    sumHint: '时间按尝试累加：同时运行的尝试各自全额计入。',
     before: '基准',
     quantiles: 'p50 · p95 · 最长',
     first: '首次开始',

@@ -12,6 +12,7 @@ import css from './FlameCanvas.module.css';
 import { FlameTooltip, type Pointed } from './FlameTooltip';
 import {
   type Box,
+  edges,
   type FlameAnswer,
   layout,
   lineOf,
@@ -92,8 +93,11 @@ export function FlameCanvas(props: {
   const at = (event: React.MouseEvent): Box | undefined => {
     const rect = event.currentTarget.getBoundingClientRect();
     const row = Math.floor((event.clientY - rect.top + top) / rowPx);
-    const x = (event.clientX - rect.left) / rect.width;
-    return boxes.find((one) => one.row === row && x >= one.x && x < one.x + Math.max(one.width, 1 / width));
+    const x = event.clientX - rect.left;
+    return boxes.find((one) => {
+      const { left, right } = edges(one, size.width);
+      return one.row === row && x >= left && x < right;
+    });
   };
   const place = (event: React.MouseEvent): { x: number; y: number } => {
     const rect = event.currentTarget.getBoundingClientRect();

@@ -13,7 +13,7 @@ export interface Pointed {
 }
 
 const TIP_WIDTH = 310;
-const TIP_HEIGHT = 150;
+const TIP_HEIGHT = 190;
 
 /** The numbers of the frame that is pointed at, beside the pointer. */
 export function FlameTooltip(props: {
@@ -44,6 +44,7 @@ export function FlameTooltip(props: {
   if (frame.blocked_ns > 0) lines.push([t('time.blocked'), duration(frame.blocked_ns)]);
   if (frame.p50_ns !== null)
     lines.push([t('flame.quantiles'), [frame.p50_ns, frame.p95_ns, frame.max_ns].map(duration).join(' · ')]);
+  const isTime = answer.weight !== 'count' && answer.weight !== 'bytes';
   const left = Math.max(4, Math.min(pointed.x + 14, props.width - TIP_WIDTH - 4));
   const below = pointed.y + 14 + TIP_HEIGHT <= props.height || pointed.y < TIP_HEIGHT;
   return (
@@ -66,6 +67,7 @@ export function FlameTooltip(props: {
           </div>
         ))}
       </dl>
+      {isTime && attempts > 1 && <p className={words.dim}>{t('flame.sumHint')}</p>}
     </div>
   );
 }

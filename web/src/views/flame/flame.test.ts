@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   change,
+  edges,
   type FlameAnswer,
   type FlameFrame,
   found,
@@ -148,4 +149,23 @@ test('changes and shares', () => {
     '<0.1%',
     '0%',
   ]);
+});
+
+test('boxes of overlapping calls neither overlap nor reach beyond their caller', () => {
+  // A caller of 1 s wall time, and 300 concurrent calls that each took as long: their sum is its width.
+  const calls = Array.from({ length: 300 }, (_, at) => frame(`call ${at}`, 'caller', 1e9 + at * 7919));
+  const sum = calls.reduce((total, call) => total + call.value, 0);
+  const tree = toNodes(answer([frame('caller', null, sum + 1e9), ...calls]));
+  const boxes = layout(tree.get('caller') as NonNullable<ReturnType<typeof tree.get>>, 'time', 0);
+  for (const width of [200, 333, 1001]) {
+    const [caller, ...below] = boxes.map((box) => edges(box, width));
+    let end = 0;
+    for (const { left, right } of below) {
+      expect(left).toBe(end);
+      expect(right).toBeGreaterThanOrEqual(left);
+      end = right;
+    }
+    expect(caller).toEqual({ left: 0, right: width });
+    expect(end).toBeLessThanOrEqual(width);
+  }
 });

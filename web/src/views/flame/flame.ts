@@ -72,6 +72,18 @@ export function layout(zoomed: Node, order: Order, least: number): Box[] {
   return boxes;
 }
 
+/** Against rounding errors, so that ends that meet are rounded alike. px. */
+const NOISE = 1e-6;
+
+/**
+ * Between which whole pixels of a canvas so wide a box lies. Where one box ends the next begins, and none reaches
+ * beyond the one above it; what is narrower than a pixel may have none.
+ */
+export function edges(box: Pick<Box, 'x' | 'width'>, width: number): { left: number; right: number } {
+  const round = (share: number) => Math.round(share * width + NOISE);
+  return { left: round(box.x), right: round(box.x + box.width) };
+}
+
 /** Which frames a search finds: a part of the name, whatever its case. Null without a search. */
 export function matcher(text: string | undefined): ((frame: FlameFrame) => boolean) | null {
   const wanted = text?.trim().toLowerCase() ?? '';

@@ -1,5 +1,5 @@
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { type Box, change, type FlameFrame } from './flame';
+import { type Box, change, edges, type FlameFrame } from './flame';
 
 const MIN_ROW = 24;
 const MAX_ROW = 40;
@@ -39,9 +39,10 @@ export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: L
   for (const box of look.boxes) {
     const y = box.row * row - look.top;
     if (y > size.height || y + row < 0) continue;
-    const x = box.x * size.width;
+    const { left: x, right } = edges(box, size.width);
+    if (right === x) continue;
     // A line of the ground between neighbours, unless the box is a line itself.
-    const width = Math.max(1, box.width * size.width - (box.width * size.width > 3 ? 1 : 0));
+    const width = right - x - (right - x > 3 ? 1 : 0);
     const { frame } = box.node;
     const hit = look.matches?.(frame) ?? null;
     context.globalAlpha = hit === false ? 0.28 : box.row < look.zoomedRow ? 0.62 : 1;
