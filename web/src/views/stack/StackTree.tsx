@@ -173,7 +173,7 @@ function TreeLine(props: {
     // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus (aria-activedescendant).
     <div
       id={`stack-${node.id}`}
-      className={shared.line}
+      className={`${shared.line} ${css.row}`}
       role="treeitem"
       aria-level={props.row.level}
       aria-expanded={parent ? open : undefined}
@@ -187,33 +187,37 @@ function TreeLine(props: {
       style={{ top: props.top, height: props.height, paddingLeft: props.padding }}
       onClick={() => props.onSelect(node.id)}
     >
-      <Toggle parent={parent} open={open} onOpen={(now) => props.onOpen(node.id, now)} />
-      <span className={`${shared.name} ${words.ellipsis} ${words.name}`} title={name}>
-        <Marked name={name} match={match} search={props.search} />
+      <span className={css.call}>
+        <Toggle parent={parent} open={open} onOpen={(now) => props.onOpen(node.id, now)} />
+        <span className={`${shared.name} ${words.ellipsis} ${words.name}`} title={name}>
+          <Marked name={name} match={match} search={props.search} />
+        </span>
+        {node.count > 1 && <b className={words.num}>×{count(node.count)}</b>}
       </span>
-      {node.count > 1 && <b className={words.num}>×{count(node.count)}</b>}
-      {node.situation !== 'unknown' && <SituationBadge situation={node.situation} />}
-      {age !== null && node.situation !== 'ended' && (
-        <span className={`${words.num} ${words.dim}`} title={t('stack.sinceOldest')}>
-          {duration(Math.max(0, age))}
-        </span>
-      )}
-      {node.blocked_on.length > 0 && (
-        <span className={`${words.dim} ${words.ellipsis} ${css.on}`} title={waitsFor(node.blocked_on)}>
-          {t('stack.waitsFor', { names: waitsFor(node.blocked_on) })}
-        </span>
-      )}
-      {node.deepest > 0 && (
-        <span className={css.mark} title={t('stack.deepestHint')}>
-          <IconTarget size={13} aria-hidden />
-          <span className={words.ellipsis}>{t('stack.deepest')}</span>
-        </span>
-      )}
-      {node.folded_nodes > 0 && (
-        <span className={`${words.dim} ${words.num}`} title={t('stack.foldedHint')}>
-          {t('stack.folded', { nodes: count(node.folded_nodes), n: count(node.folded_count) })}
-        </span>
-      )}
+      <span className={css.situation}>
+        {node.situation !== 'unknown' && <SituationBadge situation={node.situation} />}
+      </span>
+      <span className={`${words.num} ${words.dim} ${css.age}`} title={t('stack.sinceOldest')}>
+        {age !== null && node.situation !== 'ended' && duration(Math.max(0, age))}
+      </span>
+      <span className={css.rest}>
+        {node.blocked_on.length > 0 && (
+          <span className={`${words.dim} ${words.ellipsis} ${css.on}`} title={waitsFor(node.blocked_on)}>
+            {t('stack.waitsFor', { names: waitsFor(node.blocked_on) })}
+          </span>
+        )}
+        {node.deepest > 0 && (
+          <span className={css.mark} title={t('stack.deepestHint')}>
+            <IconTarget size={13} aria-hidden />
+            <span className={words.ellipsis}>{t('stack.deepest')}</span>
+          </span>
+        )}
+        {node.folded_nodes > 0 && (
+          <span className={`${words.dim} ${words.num}`} title={t('stack.foldedHint')}>
+            {t('stack.folded', { nodes: count(node.folded_nodes), n: count(node.folded_count) })}
+          </span>
+        )}
+      </span>
     </div>
   );
 }
