@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rayscope.cli.api import asking
-from rayscope.cli.console import say
+from rayscope.cli.console import say, shown
 from rayscope.cli.options import DataDir, ServerUrl, Session, Since, Token, Until, time_ns
 from rayscope.cli.printing import (
     Column,
@@ -24,6 +24,7 @@ from rayscope.cli.printing import (
 )
 from rayscope.cli.summary import duration
 from rayscope.client import Rows
+from rayscope.model.writer import writer_title
 
 Form = Annotated[
     Format, typer.Option("--format", help="Output format: a table, or all fields as JSON or CSV.")
@@ -104,6 +105,7 @@ _NODES = (
     when("start_ns", "started"),
 )
 _WORKERS = (
+    Column("worker", lambda row: shown(writer_title(row, str(row["worker_type"]).lower())), long=True),
     text("pid", right=True),
     text("worker_type", "type"),
     state(),
@@ -143,7 +145,7 @@ _FUNCTIONS = (
         Column(title, lambda row, name=name: duration(row.get(name)), right=True)  # type: ignore[misc]
         for title, name in (
             *(("p50", "p50_ns"), ("p95", "p95_ns"), ("max", "max_ns")),
-            *(("executing", "duration_ns"), ("waiting", "waiting_ns"), ("total", "total_ns")),
+            *(("duration", "duration_ns"), ("waiting", "waiting_ns"), ("total", "total_ns")),
         )
     ),
     text("type"),
@@ -284,7 +286,7 @@ def workers(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """List worker processes and drivers."""
+    """List worker processes and drivers, newest first."""
     filters = given(state=state, job_id=job, node_id=node, class_name=class_name, q=query)
     filters["internal"] = internal
     filters |= between(since, until)
@@ -350,7 +352,7 @@ def functions(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """List the 50 functions that executed longest in total."""
+    """List the 50 functions with the longest total duration."""
     with asking(server, data_dir, token, session) as client:
         found = client.functions(**given(job_id=job, name=name), **between(since, until))
     print_rows(form, found["items"], _FUNCTIONS, wide)

@@ -30,11 +30,11 @@ COMMANDS = {
     "jobs": ("jobs:app", "List, submit, stop, and delete jobs."),
     "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
     "tasks": ("lists:tasks", "List task attempts, newest first."),
-    "functions": ("lists:functions", "List the 50 functions that executed longest in total."),
+    "functions": ("lists:functions", "List the 50 functions with the longest total duration."),
     "failures": ("lists:failures", "List failures by function, error, and line, final ones first."),
     "actors": ("lists:actors", "List actors, alive and dead."),
     "nodes": ("lists:nodes", "List nodes with their utilization."),
-    "workers": ("lists:workers", "List worker processes and drivers."),
+    "workers": ("lists:workers", "List worker processes and drivers, newest first."),
     "placement-groups": ("lists:placement_groups", "List placement groups, newest first."),
     "events": ("lists:events", "List events, newest first."),
     "logs": (

@@ -2043,13 +2043,18 @@ class WithoutEvents(TypedDict):
 
 
 class Worker(TypedDict):
-    """A worker process, and what is measured of it."""
+    """A worker process, what it is known by, and what is measured of it."""
 
     cpu_percent: float | None
     memory_bytes: int | None
     gpu_memory_bytes: int | None
     gpu_percent: float | None
     num_fds: int | None
+    actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
     worker_id: str
     state: str | None
     worker_type: str | None
@@ -2076,6 +2081,11 @@ class WorkerDetail(TypedDict):
     gpu_memory_bytes: int | None
     gpu_percent: float | None
     num_fds: int | None
+    actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
     worker_id: str
     state: str | None
     worker_type: str | None

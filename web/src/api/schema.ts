@@ -3033,7 +3033,7 @@ export interface Wanted {
   whole?: boolean;
 }
 /**
- * A worker process, and what is measured of it.
+ * A worker process, what it is known by, and what is measured of it.
  */
 export interface Worker {
   cpu_percent: number | null;
@@ -3041,6 +3041,11 @@ export interface Worker {
   gpu_memory_bytes: number | null;
   gpu_percent: number | null;
   num_fds: number | null;
+  actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
   worker_id: string;
   state: string | null;
   worker_type: string | null;
@@ -3069,6 +3074,11 @@ export interface WorkerDetail {
   gpu_memory_bytes: number | null;
   gpu_percent: number | null;
   num_fds: number | null;
+  actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
   worker_id: string;
   state: string | null;
   worker_type: string | null;

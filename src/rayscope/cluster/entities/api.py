@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from rayscope.cluster.entities.schemas import SHAPES
+from rayscope.cluster.entities.schemas import SHAPES, WorkerName
 from rayscope.cluster.jobs import sql as jobs_sql
+from rayscope.cluster.logs import sql as logs_sql
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
 from rayscope.ingest.transport import lane_of
@@ -54,6 +55,16 @@ def _add_tasks(services: Services, session: str, rows: list[dict[str, Any]]) -> 
     jobs = services.records.read_cached(session, jobs_sql.tasks_by_job)
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
+
+
+def _add_names(services: Services, session: str, rows: list[dict[str, Any]]) -> None:
+    """Say of workers what people know them by: an actor, functions that they ran, or a driver's script."""
+    ids = [row["worker_id"] for row in rows]
+    names, scripts = services.records.read(session, lambda file: logs_sql.names_of_writers(file, ids))
+    for row in rows:
+        name = names[row["worker_id"]]
+        row.update({field: name[field] for field in WorkerName.model_fields if field in name})
+        row["script"] = scripts.get(row["job_id"] or "")
 
 
 def _add_entity(kind: Kind, path: str) -> None:
@@ -106,6 +117,8 @@ def _add_entity(kind: Kind, path: str) -> None:
             for row in page.items:
                 _add_lane(services, chosen, row)
                 nodes_usage.folded(row, usage)
+        if kind == "worker":
+            _add_names(services, chosen, page.items)
         if kind == "job":
             _add_tasks(services, chosen, page.items)
         return with_dropped(services, chosen, page, internal_hidden=page.internal_hidden)
@@ -117,6 +130,7 @@ def _add_entity(kind: Kind, path: str) -> None:
             _add_lane(services, chosen, row)
             row.update(node_detail(services, chosen, row))
         if kind == "worker":
+            _add_names(services, chosen, [row])
             row.update(nodes_usage.worker_figures(nodes_usage.usage_of(services, chosen), row))
         if kind == "job":
             _add_tasks(services, chosen, [row])

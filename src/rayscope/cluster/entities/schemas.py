@@ -107,8 +107,18 @@ class RecordedWorker(Answer):
     is_internal: bool
 
 
-class Worker(RecordedWorker, ProcessFigures):
-    """A worker process, and what is measured of it."""
+class WorkerName(Answer):
+    """What people know a worker by: its actor, the first ``functions`` that it ran, its job's ``script``."""
+
+    actor_class: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    script: str | None
+
+
+class Worker(RecordedWorker, WorkerName, ProcessFigures):
+    """A worker process, what it is known by, and what is measured of it."""
 
 
 class Job(Answer):
