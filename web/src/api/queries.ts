@@ -1,4 +1,5 @@
-import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { programName } from '../base/format';
 import type { Filters } from '../base/url';
 import { get, isMissing } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
@@ -94,12 +95,32 @@ export function useTask(session: string, taskId: string | undefined) {
   });
 }
 
-/** The choices of a filter: all nodes, all jobs (the first 1000). */
-export function useChoices(session: string, path: '/nodes' | '/jobs') {
-  return useQuery({
+const choicesOf = (session: string, path: '/nodes' | '/jobs') =>
+  queryOptions({
     queryKey: ['choices', path, session],
     queryFn: ({ signal }) => get<Page<Item>>(path, { session, limit: 1000 }, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: () => refreshInterval(10_000),
+  });
+
+/** The choices of a filter: all nodes, all jobs (the first 1000). */
+export function useChoices(session: string, path: '/nodes' | '/jobs') {
+  return useQuery({ ...choicesOf(session, path), refetchInterval: () => refreshInterval(10_000) });
+}
+
+/** The names of jobs by their ids. Every cell may ask: it is read again as cells appear, not by the clock. */
+export function useJobNames(session: string) {
+  return useQuery({
+    ...choicesOf(session, '/jobs'),
+    refetchInterval: false,
+    staleTime: 10_000,
+    select: namesOfJobs,
   });
 }
+
+const namesOfJobs = ({ items }: Page<Item>) =>
+  new Map(
+    items.flatMap(({ job_id, entrypoint, submission_id }) => {
+      const name = entrypoint ? programName(String(entrypoint)) : submission_id;
+      return name ? [[String(job_id), String(name)] as const] : [];
+    }),
+  );

@@ -6,8 +6,8 @@ import type { Summary } from '../api/types';
 import { count, duration } from '../base/format';
 import { RUNNING_STATES, stateColor } from '../base/tokens';
 import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
-import { jobOf } from '../ui/criticalPath';
 import { Dot } from '../ui/Dot';
+import { useJobName } from '../ui/JobName';
 import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
 import { lastedText, useSession } from '../ui/session';
@@ -76,6 +76,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
 function PathStats() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
+  const jobName = useJobName();
   const path = useCriticalPath(url.session, url.filters.job_id, true).data;
   const top = path?.functions[0];
   const name =
@@ -90,7 +91,7 @@ function PathStats() {
       ? undefined
       : t(path.so_far ? 'summary.pathHintSoFar' : 'summary.pathHint', {
           name,
-          job: jobOf(path),
+          job: path.job_id ? jobName(path.job_id) : '–',
           total: duration(top.total_ns),
           of: duration(path.duration_ns),
           share,

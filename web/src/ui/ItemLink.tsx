@@ -4,14 +4,16 @@ import { toItem, type View } from '../base/url';
 import { CopyId } from './CopyId';
 import css from './CopyId.module.css';
 import { Dash } from './Dash';
+import { JobLink } from './JobName';
 import { Link } from './Link';
 import { useSessionUrl } from './useUrl';
 
-/** The id of an actor, worker, node, ...: to copy, and beside it the way to what is known of it. */
+/** The id of an actor, worker, node, ...: to copy, and beside it the way to what is known of it; a job by its script. */
 export function ItemLink({ view, id, full }: { view: View; id: string | null; full?: boolean }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   if (!id) return <Dash />;
+  if (view === 'jobs') return <JobLink id={id} full={full} />;
   return (
     <span className={css.item}>
       <CopyId id={id} full={full} />

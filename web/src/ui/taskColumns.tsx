@@ -3,6 +3,7 @@ import type { Task } from '../api/types';
 import { CopyId } from './CopyId';
 import { Dash } from './Dash';
 import { Duration } from './Duration';
+import { JobName } from './JobName';
 import { TaskState } from './TaskState';
 import { Time } from './Time';
 import type { Column } from './table/columns';
@@ -143,9 +144,9 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
     {
       id: 'job',
       header: t('column.job'),
-      width: 100,
+      width: 140,
       optional: true,
-      cell: (task) => <CopyId id={task.job_id} />,
+      cell: (task) => <JobName id={task.job_id} />,
     },
     {
       id: 'actor',

@@ -229,7 +229,8 @@ export const en = {
     physical: 'What each node and worker was doing at one moment, and which resources were reserved.',
     gantt:
       'What ran where and when, one lane per worker; the critical path shows what determined the total time.',
-    flame: 'Time by call path across the cluster: the wider a frame, the more time was spent in it and below.',
+    flame:
+      'Time by call path across the cluster: the wider a frame, the more time was spent in it and below.',
     stack: 'What was in flight at one moment, from the driver down, and what each call was waiting for.',
     actors: 'The actors of this session: their state, restarts, and what holds them up.',
     workers: 'The worker processes: what ran in them, what they use, and why they exited.',
@@ -756,7 +757,7 @@ export const en = {
     order: 'Box order',
     orders: { size: 'Largest first', time: 'By time' },
     baseline: 'Compare with a job',
-    against: 'Compared with job {{job}}',
+    against: 'Compared with {{job}}',
     less: 'less than baseline',
     more: 'more than baseline',
     find: 'Find a function',

@@ -725,7 +725,7 @@ export const zh: Translation = {
     order: '方块顺序',
     orders: { size: '大的在前', time: '按时间' },
     baseline: '与另一作业比较',
-    against: '对比作业 {{job}}',
+    against: '对比 {{job}}',
     less: '少于基准',
     more: '多于基准',
     find: '查找函数',

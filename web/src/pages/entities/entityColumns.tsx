@@ -4,6 +4,7 @@ import { bytes, programName } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
+import { JobName } from '../../ui/JobName';
 import { LaneName } from '../../ui/Lane';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
@@ -40,6 +41,7 @@ const WIDTHS: Record<string, number> = {
   hostname: 132,
   type: 112,
   worker_type: 104,
+  job_id: 140,
   strategy: 132,
   is_head: 76,
   is_detached: 92,
@@ -79,6 +81,7 @@ export function entityColumn(field: string, header: string, grow: boolean, optio
 
 function Cell({ name, value }: { name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <Dash />;
+  if (name === 'job_id') return <JobName id={String(value)} />;
   if (name === 'state') return <ItemState state={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
   if (isId(name, value)) return <CopyId id={value} />;

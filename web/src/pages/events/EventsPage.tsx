@@ -19,6 +19,7 @@ import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
 import { inShort, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { ItemLink } from '../../ui/ItemLink';
+import { JobName } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
 import { SearchField } from '../../ui/SearchField';
 import { Time } from '../../ui/Time';
@@ -93,7 +94,7 @@ export default function EventsPage() {
         ),
       },
       { id: 'node', header: t('events.node'), width: 104, cell: (event) => <CopyId id={event.node_id} /> },
-      { id: 'job', header: t('events.job'), width: 104, cell: (event) => <CopyId id={event.job_id} /> },
+      { id: 'job', header: t('events.job'), width: 140, cell: (event) => <JobName id={event.job_id} /> },
     ],
     [t, eventName],
   );

@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChoices } from '../../api/queries';
 import { withSettings } from '../../base/url';
+import { useJobName } from '../../ui/JobName';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import { comparedRange } from './comparedRange';
@@ -25,6 +26,7 @@ export function FlameControls(props: { weight: Weight; order: (typeof ORDERS)[nu
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const jobs = useChoices(url.session, '/jobs');
+  const jobName = useJobName();
   const names = useMemo(
     () => [...new Set((jobs.data?.items ?? []).map((job) => String(job.job_id ?? '')))].filter(Boolean),
     [jobs.data],
@@ -67,7 +69,7 @@ export function FlameControls(props: { weight: Weight; order: (typeof ORDERS)[nu
             placeholder={t('flame.baseline')}
             data={(baseline && !names.includes(baseline) ? [baseline, ...names] : names).map((value) => ({
               value,
-              label: t('flame.against', { job: value }),
+              label: t('flame.against', { job: jobName(value) }),
             }))}
             value={baseline ?? null}
             onChange={(value) => change((before) => withSettings(before, { baseline: value ?? undefined }))}

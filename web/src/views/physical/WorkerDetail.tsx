@@ -5,6 +5,7 @@ import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { ItemState } from '../../ui/ItemState';
+import { JobLink } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -70,7 +71,7 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
           )}
           {worker.job_id !== null && (
             <Field name={t('physical.job')}>
-              <Link to={toItem(url, 'jobs', worker.job_id)}>{worker.job_id}</Link>
+              <JobLink id={worker.job_id} />
             </Field>
           )}
           <Field name={t('physical.reserved')}>{resourceText(worker.reserved) || <Dash />}</Field>
