@@ -108,4 +108,6 @@ def slow_disk(batches: int = 20, bytes_per_s: int = 300_000) -> list[str]:
             load.abandon()
             server.stop()
             if group.is_dir():
+                # Processes that the server started may end a little after it.
+                wait_for(lambda: not (group / "cgroup.procs").read_text(), "an empty group")
                 group.rmdir()

@@ -2169,7 +2169,6 @@ class CriticalPathAnswer(TypedDict):
 
     session: str
     job_id: str | None
-    entrypoint: str | None
     begin_ns: int
     end_ns: int
     duration_ns: int

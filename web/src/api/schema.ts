@@ -586,7 +586,6 @@ export interface CollectorItem {
 export interface CriticalPathAnswer {
   session: string;
   job_id: string | null;
-  entrypoint: string | null;
   begin_ns: number;
   end_ns: number;
   duration_ns: number;

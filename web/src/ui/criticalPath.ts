@@ -1,6 +1,5 @@
 import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../api/criticalPath';
-import { programName } from '../base/format';
 
 const SHOWN = 60;
 
@@ -14,10 +13,6 @@ export function usePathPhase(): (phase: string) => string {
       : t('gantt.unexplained');
   };
 }
-
-/** The job of a path as people call it. */
-export const jobOf = ({ entrypoint, job_id }: Pick<CriticalPath, 'entrypoint' | 'job_id'>) =>
-  (entrypoint && programName(entrypoint)) || (job_id ?? '–');
 
 /** The parts of a path by function and phase; the driver cannot take no time. */
 export function pathParts(path: Pick<CriticalPath, 'functions'>) {

@@ -63,7 +63,6 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
         phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
     return {
         "job_id": record.job_id,
-        "entrypoint": record.entrypoint,
         "begin_ns": path.begin_ns,
         "end_ns": path.end_ns,
         "duration_ns": duration,

@@ -36,7 +36,6 @@ class CriticalPathAnswer(Answer):
 
     session: str
     job_id: str | None
-    entrypoint: str | None
     begin_ns: int
     end_ns: int
     duration_ns: int

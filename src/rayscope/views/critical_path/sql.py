@@ -96,7 +96,6 @@ class PathReader:
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
         self.ended, self.begin_ns, self._end_ns = self._extent(live)
-        self.entrypoint = self._entrypoint()
         self.traced = self._is_traced()
         own = "executing" if self.traced else "unknown"
         self.driver = PathAttempt(
@@ -125,12 +124,6 @@ class PathReader:
         if ended is not None:
             return True, begun, max(begun, ended)
         return False, begun, self._last_ns if live else max(begun, heard or begun)
-
-    def _entrypoint(self) -> str | None:
-        found = self._reader.execute(
-            "SELECT max(entrypoint) FROM job_rows WHERE id = ? AND entrypoint != ''", [self.job_id]
-        ).fetchall()
-        return found[0][0] if found else None
 
     def _is_traced(self) -> bool:
         """Whether the tracer was in the driver: it said so, or told of a wait."""

@@ -5,7 +5,8 @@ import { duration, percent } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import { slowestOf, toView, withFilter, withSettings } from '../../base/url';
-import { type Cause, jobOf, pathCauses, usePathPhase } from '../criticalPath';
+import { type Cause, pathCauses, usePathPhase } from '../criticalPath';
+import { useJobName } from '../JobName';
 import { Link } from '../Link';
 import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody } from './Panel';
@@ -19,13 +20,14 @@ export function WhyPanel({ job: of }: { job?: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const path = useCriticalPath(url.session, of, true);
+  const jobName = useJobName();
   return (
     <Panel
       title={
         path.data === undefined
           ? t('overview.path')
           : t(path.data.so_far ? 'overview.whySoFar' : 'overview.why', {
-              job: jobOf(path.data),
+              job: path.data.job_id ? jobName(path.data.job_id) : '–',
               lasted: duration(path.data.duration_ns),
             })
       }

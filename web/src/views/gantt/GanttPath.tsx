@@ -2,8 +2,9 @@ import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
 import { count, duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
-import { jobOf, pathParts, usePathPhase } from '../../ui/criticalPath';
+import { pathParts, usePathPhase } from '../../ui/criticalPath';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { useJobName } from '../../ui/JobName';
 import words from '../../ui/theme/words.module.css';
 import panels from '../shared/panels.module.css';
 import shared from './gantt.module.css';
@@ -19,6 +20,7 @@ export function GanttPath(props: {
 }) {
   const { t } = useTranslation();
   const phaseName = usePathPhase();
+  const jobName = useJobName();
   const look = usePalette();
   const { path } = props;
   return (
@@ -41,7 +43,7 @@ export function GanttPath(props: {
         <>
           <p className={`${words.dim} ${shared.pathText}`}>
             {t(path.so_far ? 'gantt.pathSoFar' : 'gantt.pathHint', {
-              job: jobOf(path),
+              job: path.job_id ? jobName(path.job_id) : '–',
               links: count(path.links_total),
             })}
             {path.held_ns > path.duration_ns * HELD_SHARE &&
