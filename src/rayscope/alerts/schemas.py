@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from rayscope.server.schemas import Answer
+from rayscope.server.schemas import Answer, Body
 
 
 class AckInfo(Answer):
@@ -123,7 +123,7 @@ class MatcherBody(Answer):
     value: str = Field(max_length=1000)
 
 
-class SilenceBody(BaseModel):
+class SilenceBody(Body):
     """A new silence: from now, or ``starts_ns``, for ``duration_s``."""
 
     matchers: list[MatcherBody] = Field(min_length=1, max_length=20)
@@ -151,7 +151,7 @@ class SilencesAnswer(Answer):
     items: list[SilenceInfo]
 
 
-class AckBody(BaseModel):
+class AckBody(Body):
     """Take an alert on."""
 
     session: str | None = Field(None, max_length=200)
@@ -203,7 +203,7 @@ class ChannelTested(Answer):
     error: str | None
 
 
-class TestBody(BaseModel):
+class TestBody(Body):
     """A rule (by name, or a file's text with one rule) to be tried on what is on record."""
 
     session: str | None = Field(None, max_length=200)
@@ -227,7 +227,7 @@ class TestAnswer(Answer):
     firing_at_end: list[dict[str, Any]]
 
 
-class RuleBody(BaseModel):
+class RuleBody(Body):
     """A rule of the operator's."""
 
     expr: str = Field(min_length=1, max_length=4000)
@@ -237,13 +237,13 @@ class RuleBody(BaseModel):
     annotations: dict[str, str] = Field({}, max_length=50)
 
 
-class EnabledBody(BaseModel):
+class EnabledBody(Body):
     """Whether a rule is to be evaluated."""
 
     enabled: bool
 
 
-class ChannelBody(BaseModel):
+class ChannelBody(Body):
     """A channel; ``config`` is what its type reads (``urls``, or ``url`` ...), null keeps what there is."""
 
     type: str = Field(min_length=1, max_length=100)

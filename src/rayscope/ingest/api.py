@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import Field
 from starlette.requests import ClientDisconnect
 
 from rayscope.ingest import session_end
@@ -19,6 +19,7 @@ from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.ray.events.batch import Format, MalformedBatch
 from rayscope.server.parameters import CurrentServices, answer, error
+from rayscope.server.schemas import Body
 from rayscope.server.security import matches
 from rayscope.storage.errors import SpoolFull, StoreError
 
@@ -32,14 +33,14 @@ _MAX_OUTPUT, _MAX_PIDS = 4 << 20, 20_000
 _REPORTS = msgspec.json.Decoder(AgentReport)
 
 
-class Drain(BaseModel):
+class Drain(Body):
     """Which session is about to end."""
 
     session: str = Field(max_length=200)
     timeout_s: float = Field(5.0, ge=0, le=60)
 
 
-class ProgramEnd(BaseModel):
+class ProgramEnd(Body):
     """How a program ended that may have been a driver of a session."""
 
     session: str = Field(max_length=200)
@@ -47,7 +48,7 @@ class ProgramEnd(BaseModel):
     began_ns: int = Field(ge=0, lt=2**63)
     ended_ns: int = Field(ge=0, lt=2**63)
     exit_code: int = Field(ge=0, lt=256)
-    cluster_is_gone: StrictBool = False
+    cluster_is_gone: bool = False
 
 
 class _TooLarge(Exception):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import Field
 
-from rayscope.server.schemas import Answer
+from rayscope.server.schemas import Answer, Body
 
 
 class QueriedSeries(Answer):
@@ -73,7 +73,7 @@ class ChartsAnswer(Answer):
     pages: list[ListedPage]
 
 
-class DashboardChart(BaseModel):
+class DashboardChart(Body):
     """A chart of a dashboard: one expression (`expr`) or several (`queries`)."""
 
     title: str = Field(min_length=1, max_length=200)
@@ -81,10 +81,10 @@ class DashboardChart(BaseModel):
     queries: list[ChartQuery] = Field(default_factory=list, max_length=20)
     unit: str = Field("", max_length=30)
     width: Literal[1, 2, 3] = 1
-    stacked: StrictBool = False
+    stacked: bool = False
 
 
-class DashboardGiven(BaseModel):
+class DashboardGiven(Body):
     """A dashboard as a user makes it."""
 
     title: str = Field(min_length=1, max_length=200)

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rayscope.server import schemas
 from rayscope.server.parameters import BODY_ERRORS, CurrentServices, answer, error
+from rayscope.server.schemas import Body
 from rayscope.server.security import COOKIE, cookie_value, matches
 from rayscope.server.write_access import OPERATOR_ONLY
 from rayscope.user_sql import run as user_sql_run
 
 
-class Login(BaseModel):
+class Login(Body):
     """The server's token, to be kept as a cookie."""
 
     token: str = Field(max_length=500)
 
 
-class Cluster(BaseModel):
+class Cluster(Body):
     """A cluster to attach to: the GCS address, ``host:port``, and Ray's token if it wants one."""
 
     address: str = Field(max_length=300)
     ray_token: str | None = Field(None, max_length=4000)
 
 
-class SqlQuestion(BaseModel):
+class SqlQuestion(Body):
     """A single SELECT on the documented views."""
 
     sql: str = Field(max_length=user_sql_run.MAX_SQL_CHARS)

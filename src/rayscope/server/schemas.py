@@ -13,6 +13,12 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Body(BaseModel):
+    """What every shape of a request is derived from: 0 is not taken for false, nor "1" for a number."""
+
+    model_config = ConfigDict(strict=True)
+
+
 class Attached(Answer):
     """The session of the cluster that was attached to."""
 

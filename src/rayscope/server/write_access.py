@@ -12,10 +12,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rayscope.errors import RayscopeError
 from rayscope.server.parameters import BODY_ERRORS, CurrentServices, error
+from rayscope.server.schemas import Body
 from rayscope.server.security import matches
 
 HEADER = "X-Rayscope-Operator"
@@ -30,7 +31,7 @@ class NotOperator(RayscopeError):
     status = 403
 
 
-class OperatorLogin(BaseModel):
+class OperatorLogin(Body):
     """The operator's token, to be checked."""
 
     token: str = Field(max_length=500)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from rayscope.server.schemas import Answer
+from rayscope.server.schemas import Answer, Body
 
 
 class FunctionProgress(Answer):
@@ -39,7 +39,7 @@ class Progress(Answer):
     rest: RestProgress
 
 
-class JobRequest(BaseModel):
+class JobRequest(Body):
     """A job to submit, as Ray's job API takes it."""
 
     entrypoint: str = Field(min_length=1, max_length=20_000, description="A shell command.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rayscope.ingest.schemas import Dropped, Lanes, Recording, Tracing
-from rayscope.server.schemas import Answer
+from rayscope.server.schemas import Answer, Body
 
 
 class SessionItem(Answer):
@@ -36,7 +36,7 @@ class SessionItem(Answer):
     dropped_total: int
 
 
-class SessionLabel(BaseModel):
+class SessionLabel(Body):
     """What the operator says of a session; what is left out stays as it is. An empty name takes it away."""
 
     name: str | None = Field(None, max_length=120)

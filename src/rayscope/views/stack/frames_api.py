@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field
 
 from rayscope.server.parameters import BODY_ERRORS, CurrentServices, Filters, answer
+from rayscope.server.schemas import Body
 from rayscope.storage.errors import BadQuery
 from rayscope.views.stack import frames_schemas, sql
 from rayscope.views.stack.api import unit_of
@@ -28,7 +29,7 @@ from rayscope.views.stack.sampling import (
 WorkerId = Annotated[str, Field(pattern=r"^[0-9a-f]{56}$")]
 
 
-class Wanted(BaseModel):
+class Wanted(Body):
     """Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +37,7 @@ class Wanted(BaseModel):
     session: str | None = Field(None, max_length=200, description="Session name (default: the newest).")
     node: str | None = Field(None, pattern=r"^[0-9a-f]{16}$", description="A node of /api/flow/stack.")
     workers: list[WorkerId] | None = Field(None, min_length=1, max_length=MAX_WORKERS)
-    whole: StrictBool = Field(False, description="Include Ray's own frames and idle threads.")
+    whole: bool = Field(False, description="Include Ray's own frames and idle threads.")
 
 
 router = APIRouter()
