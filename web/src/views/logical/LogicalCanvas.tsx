@@ -21,7 +21,7 @@ import css from './LogicalCanvas.module.css';
 import { type Box, edgeTypes, type Line, nodeTypes, Unfold } from './LogicalNodes';
 import { toEdges } from './logicalEdges';
 import { type Focus, focusOf } from './logicalFocus';
-import { depthOf, type Places } from './logicalLayout';
+import { depthOf, type Layout } from './logicalLayout';
 import {
   isBox,
   type LogicalAnswer,
@@ -33,11 +33,13 @@ import {
 } from './logicalModel';
 import { nodeName } from './logicalNames';
 
+/** Nodes show their names alone at a smaller zoom: figures would be smaller than 10 px. */
+const READABLE = 0.64;
 const FIT = { padding: 0.08, maxZoom: 1 };
 
 export interface CanvasProps {
   graph: LogicalAnswer;
-  places: Places;
+  layout: Layout;
   /** Changes when another graph is asked for: then all of it is brought into view. */
   question: string;
   weight: Weight;
@@ -60,7 +62,7 @@ export function LogicalCanvas(props: CanvasProps) {
 }
 
 function Canvas(props: CanvasProps) {
-  const { graph, places, selected } = props;
+  const { graph, layout, selected } = props;
   const { t, i18n } = useTranslation();
   const flow = useReactFlow();
   const found = useMemo(() => {
@@ -71,8 +73,8 @@ function Canvas(props: CanvasProps) {
   const nodes = useNodes(props, found, focus);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
   const edges = useMemo(
-    () => toEdges(graph, places, props.shown, focus, (id) => nameOf(graph, id, (n) => nodeName(t, n, true))),
-    [graph, places, props.shown, focus, i18n.language],
+    () => toEdges(graph, layout, props.shown, focus, (id) => nameOf(graph, id, (n) => nodeName(t, n, true))),
+    [graph, layout, props.shown, focus, i18n.language],
   );
   const fitted = useRef(props.question);
   const isMoved = useRef(false);
@@ -85,6 +87,7 @@ function Canvas(props: CanvasProps) {
   // A panel beside it takes room: all of the graph stays in view, unless somebody has chosen another part.
   const store = useStoreApi();
   const width = useStore((state) => state.width);
+  const zoom = useStore(({ transform }) => Math.round(transform[2] * 20) / 20);
   useEffect(() => {
     const { height } = store.getState();
     if (isMoved.current || width === 0 || height === 0) return;
@@ -100,6 +103,8 @@ function Canvas(props: CanvasProps) {
   return (
     <ReactFlow<Box, Line>
       data-picture
+      data-far={zoom < READABLE || undefined}
+      style={{ '--rs-unzoom': Math.max(1, 1 / zoom) } as React.CSSProperties}
       nodes={nodes}
       edges={edges}
       nodeTypes={nodeTypes}
@@ -159,7 +164,7 @@ function nameOf(graph: LogicalAnswer, id: string, name: (node: LogicalNode) => s
 }
 
 function useNodes(
-  { graph, places, weight, selected }: CanvasProps,
+  { graph, layout: { places }, weight, selected }: CanvasProps,
   found: Set<string> | null,
   focus: Focus | null,
 ): Box[] {

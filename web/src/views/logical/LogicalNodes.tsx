@@ -18,7 +18,7 @@ import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
 import css from './LogicalNodes.module.css';
 import { edgeShape } from './logicalEdgeShape';
-import type { Rect } from './logicalLayout';
+import type { Point, Rect } from './logicalLayout';
 import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
 import { nodeName } from './logicalNames';
 
@@ -36,7 +36,7 @@ export interface EdgeData extends Record<string, unknown> {
   source: Rect;
   target: Rect;
   isSelf: boolean;
-  isBundled: boolean;
+  route: readonly Point[] | undefined;
   stroke: number;
   label: string;
   /** Whether the label is there without a pointer on the edge. */
@@ -57,7 +57,7 @@ export const edgeTypes = { logical: memo(LogicalEdge) };
 function LogicalEdge({ data }: EdgeProps<Line>) {
   const [isHovered, setHovered] = useState(false);
   if (data === undefined) return null;
-  const { path, arrow, label } = edgeShape(data.source, data.target, data.kind, data.isSelf, data.isBundled);
+  const { path, arrow, label } = edgeShape(data.source, data.target, data.kind, data.isSelf, data.route);
   return (
     <>
       <g
@@ -103,6 +103,8 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   const { node, weight, most } = data;
   const { t } = useTranslation();
   const name = nodeName(t, node);
+  // From afar only the last part of a function's name fits.
+  const prefix = node.kind === 'function' ? name.slice(0, name.lastIndexOf('.') + 1) : '';
   const hasNumbers = node.attempts > 0;
   return (
     <div
@@ -117,7 +119,10 @@ function Leaf({ data, selected }: NodeProps<Box>) {
     >
       <Ends />
       <span className={css.title}>
-        <span className={`${css.name} ${words.ellipsis}`}>{name}</span>
+        <span className={`${css.name} ${words.ellipsis}`}>
+          <span className={css.prefix}>{prefix}</span>
+          {name.slice(prefix.length)}
+        </span>
         <UnfoldButton node={node} size={18} />
       </span>
       {hasNumbers ? (

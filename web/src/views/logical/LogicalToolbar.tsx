@@ -11,28 +11,28 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
 import css from './LogicalToolbar.module.css';
 import { toSvg } from './logicalExport';
-import type { Places } from './logicalLayout';
+import type { Layout } from './logicalLayout';
 import { type LogicalAnswer, matches, type Shown, toggleShown, WEIGHTS, weightOf } from './logicalModel';
 import { nodeName } from './logicalNames';
 
 /** Search, colours, kinds of edges, and ways to save the graph. */
 export function LogicalToolbar(props: {
   answer: LogicalAnswer | undefined;
-  places: Places | undefined;
+  layout: Layout | undefined;
   shown: Shown;
   /** How many nodes and edges are minor: not shown unless asked for. */
   minor: number;
 }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
-  const { answer, places, shown } = props;
+  const { answer, layout, shown } = props;
   const palette = usePalette();
   const find = url.settings?.find ?? '';
   const found = find.trim() === '' ? null : (answer?.nodes.filter((node) => matches(node, find)).length ?? 0);
   const picture = () =>
     answer &&
-    places &&
-    toSvg(answer, places, shown, palette.scheme, (node) => nodeName(t, node, node.kind === 'driver'));
+    layout &&
+    toSvg(answer, layout, shown, palette.scheme, (node) => nodeName(t, node, node.kind === 'driver'));
   const { savePng, saveSvg } = useSavePicture();
   return (
     <div className={css.toolbar}>
@@ -98,7 +98,7 @@ export function LogicalToolbar(props: {
               size="compact-xs"
               variant="default"
               leftSection={<IconDownload size={14} />}
-              disabled={!answer || !places || answer.nodes.length === 0}
+              disabled={!answer || !layout || answer.nodes.length === 0}
               data-testid="logical-export"
             >
               {t('logical.export')}

@@ -36,7 +36,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
   const shown = useMemo<Shown>(() => shownEdges({ hide: hidden }), [hidden]);
   const find = url.settings?.find ?? '';
   const question = JSON.stringify([url.session, url.filters, url.settings?.expand, withMinor]);
-  const { places, laid, failed, arrange, arranged } = useLogicalLayout(
+  const { layout, laid, failed, arrange, arranged } = useLogicalLayout(
     graph.isPlaceholderData ? undefined : answer,
     question,
     url.session,
@@ -61,7 +61,7 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
           )
         }
       />
-      <LogicalToolbar answer={laid} places={places} shown={shown} minor={minor?.hidden ?? 0} />
+      <LogicalToolbar answer={laid} layout={layout} shown={shown} minor={minor?.hidden ?? 0} />
       {answer && <LogicalNotes answer={answer} />}
       <div className={css.logical} data-outdated={graph.isPlaceholderData || undefined}>
         {graph.error !== null && answer === undefined ? (
@@ -80,13 +80,13 @@ export function LogicalView({ summary }: { summary: Summary | undefined }) {
               {t('logical.emptyText')}
             </EmptyState>
           )
-        ) : laid === undefined || places === undefined ? (
+        ) : laid === undefined || layout === undefined ? (
           <Laying />
         ) : (
           <Suspense fallback={<Laying />}>
             <LogicalCanvas
               graph={laid}
-              places={places}
+              layout={layout}
               question={arranged}
               weight={weight}
               shown={shown}

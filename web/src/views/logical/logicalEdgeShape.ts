@@ -1,24 +1,25 @@
-/** Where the nodes of a logical graph stand: elkjs in a worker, loaded when it is first needed. */
+/** What an edge of the logical graph looks like. */
 
-import type { Rect } from './logicalLayout';
+import type { Point, Rect } from './logicalLayout';
 
 export interface EdgeShape {
   path: string;
   arrow: string;
-  label: { x: number; y: number };
+  label: Point;
 }
 
 /**
- * A curve from one node to another with its arrow's head: calls above the middle, data below. One that is
- * bundled leaves its node by the same way as the others of the bundle.
+ * An edge with its arrow's head, on the way that the layout found for it. Without one it is a curve from one node to
+ * the other: calls above the middle, data below.
  */
 export function edgeShape(
   a: Rect,
   b: Rect,
   kind: 'call' | 'data',
   isSelf: boolean,
-  isBundled = false,
+  route?: readonly Point[],
 ): EdgeShape {
+  if (route !== undefined) return along(route);
   const share = kind === 'call' ? 0.36 : 0.7;
   const fromY = a.y + a.height * share;
   const toY = b.y + b.height * share;
@@ -47,18 +48,6 @@ export function edgeShape(
     };
   }
   const way = forward ? 1 : -1;
-  if (isBundled && forward && b.x - a.x - a.width > 2 * TRUNK) {
-    const [x, trunk, end] = [a.x + a.width, a.x + a.width + (kind === 'call' ? TRUNK : TRUNK + 12), b.x - 6];
-    const turn = Math.min(10, Math.abs(toY - fromY) / 2) * Math.sign(toY - fromY);
-    const size = Math.abs(turn);
-    return {
-      path:
-        `M ${x} ${fromY} H ${trunk - size} Q ${trunk} ${fromY}, ${trunk} ${fromY + turn} ` +
-        `V ${toY - turn} Q ${trunk} ${toY}, ${trunk + size} ${toY} H ${end}`,
-      arrow: head(b.x, toY, 1),
-      label: { x: b.x - 26, y: toY },
-    };
-  }
   const from = forward ? a.x + a.width : a.x;
   const to = forward ? b.x : b.x + b.width;
   const bend = Math.max(30, Math.abs(to - from) / 2) * way;
@@ -72,13 +61,59 @@ export function edgeShape(
   };
 }
 
-/** Where a bundle branches, right of its node. px. */
-const TRUNK = 26;
+/** How far a corner is rounded, and how far before its end the middle of a label stands. px. */
+const CORNER = 10;
+const BEFORE_END = 54;
 
-type Point = [x: number, y: number];
+/** A line with rounded corners, its label in the gap before the last node. */
+function along(route: readonly Point[]): EdgeShape {
+  // At the border of a box the layout has a point that turns nowhere.
+  const turns = route.filter((point, at) => {
+    const [before, after] = [route[at - 1], route[at + 1]];
+    return !before || !after || Math.abs(before.y - point.y) > 1 || Math.abs(point.y - after.y) > 1;
+  });
+  const start = turns[0] as Point;
+  const end = turns.at(-1) as Point;
+  const last = turns.at(-2) as Point;
+  const way = Math.sign(end.x - last.x) || 1;
+  const points = [...turns.slice(0, -1), { x: end.x - 6 * way, y: end.y }];
+  let path = `M ${start.x} ${start.y}`;
+  points.slice(1, -1).forEach((corner, at) => {
+    const [before, after] = [points[at] as Point, points[at + 2] as Point];
+    const round = Math.min(CORNER, distance(before, corner) / 2, distance(corner, after) / 2);
+    const [from, to] = [towards(corner, before, round), towards(corner, after, round)];
+    path += ` L ${from.x} ${from.y} Q ${corner.x} ${corner.y}, ${to.x} ${to.y}`;
+  });
+  const stop = points.at(-1) as Point;
+  return {
+    path: `${path} L ${stop.x} ${stop.y}`,
+    arrow: head(end.x, end.y, way),
+    label: labelOn(turns),
+  };
+}
+
+/** Before the end of a line, or in the middle of its longest level part where there is no room. */
+function labelOn(turns: readonly Point[]): Point {
+  const parts = turns.slice(1).map((to, at) => ({ from: turns[at] as Point, to }));
+  const room = ({ from, to }: { from: Point; to: Point }) => Math.abs(to.x - from.x);
+  const last = parts.at(-1) as { from: Point; to: Point };
+  if (room(last) >= 1.5 * BEFORE_END)
+    return { x: last.to.x - Math.sign(last.to.x - last.from.x) * BEFORE_END, y: last.to.y };
+  const { from, to } = parts.reduce((most, part) => (room(part) > room(most) ? part : most), last);
+  return { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
+}
+
+const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
+
+function towards(from: Point, to: Point, by: number): Point {
+  const share = by / (distance(from, to) || 1);
+  return { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
+}
+
+type Pair = [x: number, y: number];
 
 /** Where a Bézier curve that goes one way passes an x. */
-function onCurve(a: Point, b: Point, c: Point, d: Point, x: number): { x: number; y: number } {
+function onCurve(a: Pair, b: Pair, c: Pair, d: Pair, x: number): Point {
   const at = (share: number, axis: 0 | 1) => {
     const rest = 1 - share;
     return (

@@ -1,22 +1,21 @@
 import { bytes, count, duration } from '../../base/format';
 import type { Line } from './LogicalNodes';
 import type { Focus } from './logicalFocus';
-import { EDGE_DEPTH, type Places } from './logicalLayout';
-import { bundled, hottest, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
+import { EDGE_DEPTH, type Layout } from './logicalLayout';
+import { hottest, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
 
 /** More edges than this have labels only where they belong to the selected node, or under the pointer. */
 const LABELLED = 6;
 
 export function toEdges(
   graph: LogicalAnswer,
-  places: Places,
+  { places, routes }: Layout,
   shown: Shown,
   focus: Focus | null,
   name: (id: string) => string,
 ): Line[] {
   const calls = shown.calls ? graph.calls : [];
   const data = shown.data ? graph.data : [];
-  const inBundle = new Set([...bundled(calls), ...bundled(data)]);
   const few = calls.length + data.length <= LABELLED;
   const line = (
     edge: { id: string; source: string; target: string },
@@ -46,7 +45,7 @@ export function toEdges(
           target,
           isSelf: edge.source === edge.target,
           stroke: strokeOf(value, most),
-          isBundled: inBundle.has(edge.id),
+          route: routes.get(edge.id),
           label,
           isLabelled: few || isHot || isNear,
           title: `${name(edge.source)} → ${name(edge.target)}\n${detail}`,

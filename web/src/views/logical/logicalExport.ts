@@ -7,8 +7,8 @@ import type { Scheme } from '../../ui/canvas';
 import type { Svg } from '../../ui/picture/picture';
 import { orderedStates } from '../../ui/StackedBar';
 import { edgeShape } from './logicalEdgeShape';
-import { depthOf, type Places } from './logicalLayout';
-import { bundled, isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
+import { depthOf, type Layout } from './logicalLayout';
+import { isBox, type LogicalAnswer, type LogicalNode, type Shown, strokeOf } from './logicalModel';
 
 const MARGIN = 24;
 /** About how wide a letter of a name is. px. */
@@ -23,7 +23,7 @@ const cut = (text: string, room: number) => {
 /** The graph as an SVG document that stands for itself: no styles from elsewhere. */
 export function toSvg(
   graph: LogicalAnswer,
-  places: Places,
+  { places, routes }: Layout,
   shown: Shown,
   scheme: Scheme,
   name: (node: LogicalNode) => string,
@@ -62,10 +62,6 @@ export function toSvg(
       at += wide;
     }
   }
-  const inBundle = new Set([
-    ...(shown.calls ? bundled(graph.calls) : []),
-    ...(shown.data ? bundled(graph.data) : []),
-  ]);
   const draw = (
     edge: { id: string; source: string; target: string },
     kind: 'call' | 'data',
@@ -75,7 +71,7 @@ export function toSvg(
     const source = places.get(edge.source);
     const target = places.get(edge.target);
     if (source === undefined || target === undefined) return;
-    const shape = edgeShape(source, target, kind, edge.source === edge.target, inBundle.has(edge.id));
+    const shape = edgeShape(source, target, kind, edge.source === edge.target, routes.get(edge.id));
     const color = kind === 'call' ? surface('muted') : toneColors.waiting[scheme];
     const dash = kind === 'data' ? ' stroke-dasharray="6 4"' : '';
     parts.push(

@@ -14,7 +14,20 @@ export interface Rect {
 /** Places in the graph's coordinates, of boxes and what is in them alike. */
 export type Places = ReadonlyMap<string, Rect>;
 
-export const LEAF = { width: 196, height: 58 };
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** The ways of edges around nodes and the titles of boxes, by the edges' ids; each from its source to its target. */
+export type Routes = ReadonlyMap<string, readonly Point[]>;
+
+export interface Layout {
+  places: Places;
+  routes: Routes;
+}
+
+export const LEAF = { width: 196, height: 64 };
 /** Room for a box's title. */
 export const HEAD = 46;
 const PAD = 12;
@@ -41,6 +54,7 @@ const LAYERED = {
   'elk.spacing.componentComponent': '40',
   'elk.layered.considerModelOrder.strategy': 'NODES_AND_EDGES',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
+  'elk.json.edgeCoords': 'ROOT',
 };
 const BOX = {
   'elk.padding': `[top=${HEAD + 6},left=${PAD},bottom=${PAD},right=${PAD}]`,
@@ -48,7 +62,10 @@ const BOX = {
   'elk.spacing.nodeNode': String(GAP),
 };
 
-/** The graph for ELK: calls decide what is left of what; data where no call does. */
+/**
+ * The graph for ELK: calls decide what is left of what; data where no call does. Edges of a kind share one port at
+ * each side of a node, so that those of one caller look like one that branches.
+ */
 export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, columns = 1): ElkNode {
   const split: Record<string, string> =
     columns === 1
@@ -61,19 +78,30 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, co
   const root: ElkNode = { id: 'root', layoutOptions: { ...LAYERED, ...split }, children: [], edges: [] };
   for (const node of graph.nodes) {
     const made: ElkNode = isBox(node)
-      ? { id: node.id, layoutOptions: BOX, children: [] }
-      : { id: node.id, ...LEAF, layoutOptions: split };
+      ? { id: node.id, layoutOptions: BOX, children: [], ports: [] }
+      : { id: node.id, ...LEAF, layoutOptions: split, ports: [] };
     known.set(node.id, made);
     const above = node.parent === null ? root : known.get(node.parent);
     above?.children?.push(made);
   }
   const joined = new Set<string>();
-  for (const edge of [...graph.calls, ...graph.data]) {
-    const { id, source, target } = edge;
-    if (source === target || joined.has(`${source} ${target}`) || joined.has(`${target} ${source}`)) continue;
-    joined.add(`${source} ${target}`);
-    root.edges?.push({ id, sources: [source], targets: [target] });
-  }
+  const port = (of: string, kind: string): string => {
+    const id = `${kind} ${of}`;
+    const ports = known.get(of)?.ports;
+    if (ports?.every((one) => one.id !== id)) ports.push({ id, width: 0, height: 0 });
+    return id;
+  };
+  const join = (kind: string, { id, source, target }: { id: string; source: string; target: string }) => {
+    if (source === target || !known.has(source) || !known.has(target)) return;
+    // What goes back beside another edge is drawn from its end, and changes no order.
+    const isBack = joined.has(`${target} ${source}`) && !joined.has(`${source} ${target}`);
+    const [from, to] = isBack ? [target, source] : [source, target];
+    joined.add(`${from} ${to}`);
+    const name = isBack ? `${kind} back` : kind;
+    root.edges?.push({ id, sources: [port(from, `${name} out`)], targets: [port(to, `${name} in`)] });
+  };
+  for (const edge of graph.calls) join('call', edge);
+  for (const edge of graph.data) join('data', edge);
   return root;
 }
 
@@ -91,7 +119,7 @@ export function columnsFor(width: number, height: number): number {
   return columns;
 }
 
-export async function layout(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): Promise<Places> {
+export async function layout(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): Promise<Layout> {
   const elk = await engine();
   let laid = await elk.layout(toElk(graph));
   const columns = columnsFor(laid.width ?? 0, laid.height ?? 0);
@@ -106,7 +134,51 @@ export async function layout(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'dat
     }
   };
   visit(laid, 0, 0);
-  return places;
+  const routes = new Map<string, readonly Point[]>();
+  const sources = new Map([...graph.calls, ...graph.data].map(({ id, source }) => [id, source]));
+  for (const { id, sections } of laid.edges ?? []) {
+    const [way] = sections ?? [];
+    const from = places.get(sources.get(id) ?? '');
+    if (way === undefined || sections?.length !== 1 || from === undefined) continue;
+    const points = [way.startPoint, ...(way.bendPoints ?? []), way.endPoint];
+    routes.set(id, isOn(from, way.startPoint) ? points : points.reverse());
+  }
+  return { places, routes };
+}
+
+const isOn = (rect: Rect, { x, y }: Point) =>
+  x >= rect.x - 1 && x <= rect.x + rect.width + 1 && y >= rect.y - 1 && y <= rect.y + rect.height + 1;
+
+/**
+ * The new layout as {@link keepKnown} has it, with the ways of edges between nodes that kept their places; those whose
+ * ends moved alike move too, and others have none.
+ */
+export function keepLayout(
+  before: Layout,
+  fresh: Layout,
+  graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>,
+): Layout {
+  const places = keepKnown(before.places, fresh.places, graph);
+  const routes = new Map<string, readonly Point[]>();
+  for (const { id, source, target } of [...graph.calls, ...graph.data]) {
+    for (const layout of [before, fresh]) {
+      const route = layout.routes.get(id);
+      const [from, to] = [shift(layout.places, places, source), shift(layout.places, places, target)];
+      if (!route || !from || !to || Math.abs(from.x - to.x) + Math.abs(from.y - to.y) > 1) continue;
+      routes.set(
+        id,
+        route.map(({ x, y }) => ({ x: x + from.x, y: y + from.y })),
+      );
+      break;
+    }
+  }
+  return { places, routes };
+}
+
+/** By how much a node moved. */
+function shift(before: Places, after: Places, id: string): Point | undefined {
+  const [was, is] = [before.get(id), after.get(id)];
+  return was && is && { x: is.x - was.x, y: is.y - was.y };
 }
 
 const overlap = (a: Rect, b: Rect) =>

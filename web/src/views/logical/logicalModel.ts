@@ -149,16 +149,6 @@ export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidd
   };
 }
 
-/** The edges that share the way out of a caller with others, so that they look like one that branches. */
-export function bundled(
-  edges: readonly { id: string; source: string; target: string }[],
-): ReadonlySet<string> {
-  const many = new Map<string, number>();
-  for (const { source } of edges) many.set(source, (many.get(source) ?? 0) + 1);
-  return new Set(edges.filter(({ source }) => (many.get(source) ?? 0) >= FAN).map(({ id }) => id));
-}
-const FAN = 3;
-
 export const isBox = (node: LogicalNode) =>
   node.kind === 'class' || node.kind === 'instance' || (node.kind === 'function' && node.is_expanded);
 

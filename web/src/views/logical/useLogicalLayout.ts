@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'react';
-import { keepKnown, layout, type Places } from './logicalLayout';
+import { keepLayout, type Layout, layout } from './logicalLayout';
 import { type LogicalAnswer, structureOf } from './logicalModel';
 
 interface Laid {
   /** The question whose layout this is, and the structure that was laid out. */
   question: string;
   structure: string;
-  places: Places;
+  layout: Layout;
 }
 
 /** Where the nodes stand, and the graph they are of. New numbers move nothing; new nodes move no others. */
@@ -42,8 +42,8 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
       .then((fresh) => {
         if (running.current !== mine) return;
         running.current = undefined;
-        const places = known?.question === asked ? keepKnown(known.places, fresh, answer) : fresh;
-        const next = { question: asked, structure, places };
+        const layout = known?.question === asked ? keepLayout(known.layout, fresh, answer) : fresh;
+        const next = { question: asked, structure, layout };
         latest.current.state = next;
         setState(next);
         setGraph(answer);
@@ -57,7 +57,7 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
       });
   }, [answer, asked, done]);
   return {
-    places: state?.places,
+    layout: state?.layout,
     laid: laid?.session === session ? laid : undefined,
     failed,
     arrange: () => setTurn((before) => before + 1),
