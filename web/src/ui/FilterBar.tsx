@@ -39,7 +39,7 @@ export function FilterBar(props: {
     <div className={layout.bar}>
       <SearchField filter="q" placeholder={t('filter.q')} />
       <FilterChips fields={[...(props.first ?? []), ...fields]} />
-      <Group gap={8} justify="flex-end" ml="auto">
+      <Group gap={8} ml="auto">
         {props.right}
       </Group>
     </div>
