@@ -86,7 +86,7 @@ def test_an_actor_tells_of_its_restart_and_why_another_waits(
     page.get_by_test_id("actors-row").filter(has_text="shelf").first.click()
     drawer = page.get_by_test_id("item-drawer")
     history = drawer.get_by_test_id("item-history").locator("li")
-    states = ["PENDING_CREATION", "ALIVE", "RESTARTING", "ALIVE"]
+    states = ["Pending creation", "Alive", "Restarting", "Alive"]
     for state in set(states):
         expect(history.filter(has_text=state)).to_have_count(states.count(state))
     expect(drawer.get_by_test_id("job-function").filter(has_text="fall")).to_contain_text("failed")
@@ -156,8 +156,8 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     page.get_by_test_id("act-confirm").click()
     job = page.get_by_test_id("job-page")
     expect(page.get_by_test_id("job-name")).to_have_text("sleep 600", timeout=60_000)
-    expect(job).to_contain_text("RUNNING", timeout=60_000)
+    expect(job).to_contain_text("Running", timeout=60_000)
     page.get_by_test_id("job-stop").click()
     expect(act).to_contain_text("sleep 600")
     page.get_by_test_id("act-confirm").click()  # the token is known in this tab
-    expect(job).to_contain_text("STOPPED", timeout=60_000)
+    expect(job).to_contain_text("Stopped", timeout=60_000)

@@ -96,7 +96,7 @@ def test_family_is_linked(recorded: Recorded, page: Page) -> None:
     # An id leads to what it names.
     page.get_by_test_id("task-drawer").get_by_role("link", name="Open:").nth(1).click()
     expect(page).to_have_url(re.compile("/nodes"))
-    expect(page.get_by_test_id("item-drawer")).to_contain_text(re.compile("ALIVE|DEAD"))
+    expect(page.get_by_test_id("item-drawer")).to_contain_text(re.compile("Alive|Dead"))
 
 
 def test_a_task_says_whom_it_waited_for_and_which_objects_moved(recorded: Recorded, page: Page) -> None:
@@ -295,7 +295,7 @@ def test_a_narrow_chinese_table_is_whole(recorded: Recorded, page: Page) -> None
     expect(headers.first).to_have_text("状态")
     names = {"Actor ID", "PID"}  # the same in both languages
     assert not [text for text in headers.all_inner_texts() if text.isascii() and text not in names]
-    expect(row).to_contain_text(re.compile("ALIVE|DEAD"))  # Ray's own word
+    expect(row).to_contain_text(re.compile("存活|已失效"))
     # The column chooser covers no header.
     chooser = page.get_by_test_id("column-chooser").bounding_box()
     head = headers.first.bounding_box()

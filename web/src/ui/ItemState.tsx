@@ -2,6 +2,7 @@ import type { Tone } from '../base/tokens';
 import { Dash } from './Dash';
 import { Dot } from './Dot';
 import words from './theme/words.module.css';
+import { useItemStateName } from './useStateName';
 
 const TONES: Record<string, Tone> = {
   ALIVE: 'good',
@@ -20,13 +21,14 @@ const TONES: Record<string, Tone> = {
   unreadable: 'bad',
 };
 
-/** The state of anything but a task. An unknown state has the tone of waiting. */
+/** The state of anything but a task, Ray's own name on hover. An unknown state has the tone of waiting. */
 export function ItemState({ state, label }: { state: string | null; label?: string }) {
+  const name = useItemStateName();
   if (!state) return <Dash />;
   return (
     <span className={words.state} title={state}>
       <Dot color={`var(--rs-tone-${TONES[state] ?? 'waiting'})`} />
-      <span className={words.ellipsis}>{label ?? state}</span>
+      <span className={words.ellipsis}>{label ?? name(state)}</span>
     </span>
   );
 }

@@ -8,3 +8,10 @@ export function useStateName(): (state: string | null) => string {
     return i18n.exists(`state.${state}`) ? t(`state.${state}` as 'state.RUNNING') : state;
   };
 }
+
+/** The same of a state of an actor, worker, node, job or placement group. */
+export function useItemStateName(): (state: string) => string {
+  const { t, i18n } = useTranslation();
+  return (state) =>
+    i18n.exists(`itemState.${state}`) ? t(`itemState.${state}` as 'itemState.ALIVE') : state;
+}

@@ -26,7 +26,9 @@ export function EntityDrawer(props: {
   return (
     <Drawer
       testId="item-drawer"
-      title={String(item.class_name || item.name || item.node_name || item[kind.id] || '')}
+      title={
+        extras?.title?.(item) ?? String(item.class_name || item.name || item.node_name || item[kind.id] || '')
+      }
       subtitle={<ItemState state={typeof item.state === 'string' ? item.state : null} />}
       onClose={onClose}
     >

@@ -16,6 +16,7 @@ import { LiveTable, useOpenItem, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
 import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import { isEmpty } from '../../ui/Value';
 import { EntityDrawer } from './EntityDrawer';
 import { entityColumn, GROWS } from './entityColumns';
 import type { Extras } from './entityExtras';
@@ -53,11 +54,12 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
   );
   const list = useLiveList<Item>(kind.path, params, keyOf, interval);
 
-  // Columns are what the first rows have; a set that grew stays, so that nothing jumps.
+  // Columns are what the first rows have a value of.
   const names = useMemo(() => {
     const found = new Set<string>();
     for (const item of list.rows.slice(0, 100))
-      for (const field of Object.keys(item)) if (!PARTS.has(field)) found.add(field);
+      for (const [field, value] of Object.entries(item))
+        if (!PARTS.has(field) && !isEmpty(value)) found.add(field);
     return [...found].sort().join('\n');
   }, [list.rows]);
   const fieldName = useFieldName();

@@ -1,5 +1,54 @@
+import type { TFunction } from 'i18next';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Worker } from '../../api/schema';
+import type { Item } from '../../api/types';
+import { workerName } from '../../base/workerName';
+import type { Column } from '../../ui/table/columns';
+import words from '../../ui/theme/words.module.css';
 import { EntityView } from './EntityView';
 
+/** The worker processes, each by what ran in it. */
 export function WorkersPage() {
-  return <EntityView view="workers" />;
+  const { t } = useTranslation();
+  const columns = useMemo<Record<string, Column<Item>>>(
+    () => ({
+      name: {
+        id: 'name',
+        header: t('column.worker'),
+        width: 170,
+        grow: true,
+        cell: (worker) => {
+          const name = nameOf(t, worker);
+          return (
+            <span
+              className={name.known ? words.ellipsis : `${words.ellipsis} ${words.dim}`}
+              title={name.text}
+            >
+              {name.text}
+            </span>
+          );
+        },
+      },
+    }),
+    [t],
+  );
+  return (
+    <EntityView
+      view="workers"
+      extras={{ columns, title: (worker) => `${nameOf(t, worker).text} · PID ${worker.pid ?? '–'}` }}
+    />
+  );
+}
+
+/** Of a driver its script, of other workers what ran in them. */
+function nameOf(t: TFunction, item: Item): { text: string; known: boolean } {
+  const worker = item as unknown as Worker;
+  if (worker.worker_type === 'DRIVER')
+    return {
+      text: worker.script === null ? t('stack.driver') : t('stack.driverOf', { script: worker.script }),
+      known: true,
+    };
+  const name = workerName(worker);
+  return { text: name || t('entity.ranNothing'), known: name !== '' };
 }

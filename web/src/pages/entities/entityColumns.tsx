@@ -83,6 +83,7 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <Dash />;
   if (name === 'job_id') return <JobName id={String(value)} />;
   if (name === 'state') return <ItemState state={String(value)} />;
+  if (name === 'worker_type') return <WorkerType type={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
   if (isId(name, value)) return <CopyId id={value} />;
   if (typeof value === 'number') {
@@ -101,6 +102,12 @@ function Cell({ name, value }: { name: string; value: unknown }) {
 /** Not so what somebody called a job: that is read, and shown as long as there is room. */
 const isId = (name: string, value: unknown): value is string =>
   name.endsWith('_id') && typeof value === 'string' && /^[0-9a-f-]{8,}$/i.test(value);
+
+function WorkerType({ type }: { type: string }) {
+  const { t, i18n } = useTranslation();
+  const name = i18n.exists(`nodes.kinds.${type}`) ? t(`nodes.kinds.${type}` as 'nodes.kinds.WORKER') : type;
+  return <span title={type}>{name}</span>;
+}
 
 function YesNo({ value }: { value: boolean }) {
   const { t } = useTranslation();

@@ -6,7 +6,9 @@ import type { Column } from '../../ui/table/columns';
 export interface Extras {
   /** In place of the plain column of a field, or one more where the kind's order has its name. */
   columns?: Record<string, Column<Item>>;
-  /** Beside the search field. */
+  /** Of the drawer, where the plain one does not name it. */
+  title?: (item: Item) => string;
+  /** Beside the text field. */
   toolbar?: ReactNode;
   /** In the drawer, above the fields. */
   detail?: (item: Item) => ReactNode;

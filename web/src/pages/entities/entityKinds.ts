@@ -28,9 +28,10 @@ export const KINDS: Record<
     id: 'worker_id',
     first: [
       'state',
+      'name',
+      'pid',
       'worker_type',
       'worker_id',
-      'pid',
       'cpu_percent',
       'memory_bytes',
       'node_id',
@@ -39,8 +40,7 @@ export const KINDS: Record<
       'end_ns',
       'exit_detail',
     ],
-    // Living ones before dead ones, of which there may be many more.
-    order: 'state',
+    order: '-start_ns',
     tasks: 'worker_id',
   },
   nodes: {
@@ -97,4 +97,12 @@ export const KINDS: Record<
 };
 
 /** Shown with another field. */
-export const PARTS = new Set(['lane_code', 'lane_reason']);
+export const PARTS = new Set([
+  'lane_code',
+  'lane_reason',
+  'actor_class',
+  'actor_name',
+  'functions',
+  'functions_total',
+  'script',
+]);

@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { EntityView } from '../../base/url';
 import { usePlaceFilters } from '../../ui/FilterBar';
 import type { FilterField } from '../../ui/filters/filters';
+import { useItemStateName } from '../../ui/useStateName';
 
 /** The states of each kind, as Ray has them, those that live first. */
 const STATES: Record<EntityView, string[]> = {
@@ -23,12 +24,13 @@ const PLACES: Record<EntityView, string[]> = {
 /** What a list of entities can be filtered by. */
 export function useEntityFilters(view: EntityView): FilterField[] {
   const { t } = useTranslation();
+  const stateName = useItemStateName();
   const places = usePlaceFilters().filter(({ name }) => PLACES[view].includes(name));
   const state: FilterField = {
     name: 'state',
     label: t('filter.state'),
     multiple: true,
-    choices: STATES[view].map((value) => ({ value, label: value })),
+    choices: STATES[view].map((value) => ({ value, label: stateName(value) })),
   };
   const className: FilterField = { name: 'class_name', label: t('filter.class'), choices: [], free: true };
   return [state, ...places, ...(view === 'actors' || view === 'workers' ? [className] : [])];

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ItemState } from '../../ui/ItemState';
 import words from '../../ui/theme/words.module.css';
-import { useStateName } from '../../ui/useStateName';
+import { useItemStateName, useStateName } from '../../ui/useStateName';
 import { go, useUrl } from '../../ui/useUrl';
 import css from './Palette.module.css';
 import { keepRecent } from './recent';
@@ -36,6 +36,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 function PaletteList({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const stateName = useStateName();
+  const itemStateName = useItemStateName();
   const url = useUrl();
   const [text, setText] = useState('');
   const { groups, isPending } = usePaletteEntries(url, text);
@@ -100,6 +101,7 @@ function PaletteList({ onClose }: { onClose: () => void }) {
 
   function label(state: string): string {
     if (state === 'live' || state === 'ended' || state === 'unreadable') return t(`sessions.${state}`);
-    return stateName(state);
+    const name = stateName(state);
+    return name === state ? itemStateName(state) : name;
   }
 }
