@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import say, shown
@@ -124,8 +125,14 @@ def _events_text(row: Row) -> str:
     return f"{what} ({row['count']} times)" if (row.get("count") or 1) > 1 else what
 
 
+#: What became of the tasks of a group of failures.
+_OUTCOMES = {
+    "final": Text("failed", "red"),
+    "retrying": Text("retrying", "yellow"),
+    "recovered": Text("recovered by retry", "dim"),
+}
 _FAILURES = (
-    state("outcome"),
+    Column("outcome", lambda row: _OUTCOMES[row["outcome"]]),
     text("func_name", "function", long=True),
     text("message", long=True),
     Column("line", lambda row: f"{row['file']}:{row['line']}" if row.get("file") else "-"),
@@ -316,7 +323,8 @@ def placement_groups(
 
 def failures(
     outcome: Annotated[
-        str | None, typer.Option("--outcome", help="Filter by outcome: final, retrying, or recovered.")
+        str | None,
+        typer.Option("--outcome", help="Filter by outcome: final (failed), retrying, or recovered."),
     ] = None,
     job: Job = None,
     function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
@@ -330,7 +338,7 @@ def failures(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """List failures by function, error, and line, final ones first."""
+    """List failures by function, error, and line, unrecovered ones first."""
     filters = given(job_id=job, func_name=function)
     filters |= between(since, until)
     with asking(server, data_dir, token, session) as client:

@@ -31,7 +31,7 @@ COMMANDS = {
     "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
     "tasks": ("lists:tasks", "List task attempts, newest first."),
     "functions": ("lists:functions", "List the 50 functions with the longest total duration."),
-    "failures": ("lists:failures", "List failures by function, error, and line, final ones first."),
+    "failures": ("lists:failures", "List failures by function, error, and line, unrecovered ones first."),
     "actors": ("lists:actors", "List actors, alive and dead."),
     "nodes": ("lists:nodes", "List nodes with their utilization."),
     "workers": ("lists:workers", "List worker processes and drivers, newest first."),

@@ -165,8 +165,8 @@ def _outcome(group: Mapping[str, Any]) -> tuple[str, str]:
     if group["outcome"] == "retrying":
         return "retrying", "yellow"
     if group["recovered"]:
-        return f"{group['final']:,} final, {group['recovered']:,} recovered", "red"
-    return "final", "red"
+        return f"{group['final']:,} failed, {group['recovered']:,} recovered by retry", "red"
+    return "failed", "red"
 
 
 def _shorten(line: str) -> str:

@@ -79,8 +79,8 @@ def test_failures_are_listed_by_group_with_their_outcome() -> None:
     assert lines[start - 1 : start + 7] == [
         "Failures",
         "name attempts outcome error",
-        f"load 1,234 3 final, 7 recovered {error}",
-        "gone 1 final unknown error",
+        f"load 1,234 3 failed, 7 recovered by retry {error}",
+        "gone 1 failed unknown error",
         f"slow 1,234 retrying {error}",
         f"fetch 1,234 recovered by retry {error}",
         f"more_0 1,234 recovered by retry {error}",

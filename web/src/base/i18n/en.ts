@@ -338,6 +338,7 @@ export const en = {
   time: {
     total: 'Total',
     waiting: 'Waiting',
+    setup: 'Setup',
     executing: 'Executing',
     blocked: 'Blocked',
     duration: 'Duration',
@@ -345,6 +346,8 @@ export const en = {
   timeHint: {
     total: 'From submission to the end (until now if it has not ended)',
     waiting: 'From submission until the function starts',
+    setup:
+      'Part of waiting: starting the worker, loading code, and unpacking arguments. Setting up the runtime environment counts as waiting for resources.',
     executing:
       'Inside the function, excluding time blocked in ray.get, ray.wait, or await of an object reference',
     blocked: 'In ray.get, ray.wait, or await of an object reference',
@@ -471,8 +474,8 @@ export const en = {
     emptyText: 'No attempt has failed in this session.',
     groups: '{{n}} of {{of}} group{{of, s}}, {{attempts}} failed attempt{{attempts, s}}',
     outcome: 'Outcome',
-    outcomes: { final: 'Final', retrying: 'Retrying', recovered: 'Recovered by retry' },
-    tasks: 'Tasks: {{final}} final, {{retrying}} retrying, {{recovered}} recovered by retry',
+    outcomes: { final: 'Failed', retrying: 'Retrying', recovered: 'Recovered by retry' },
+    tasks: 'Tasks: {{final}} failed, {{retrying}} retrying, {{recovered}} recovered by retry',
     count: 'Count',
     countHint: 'Failed attempts',
     line: 'Source line',

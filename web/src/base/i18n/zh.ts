@@ -329,6 +329,7 @@ export const zh: Translation = {
   time: {
     total: '总时间',
     waiting: '等待',
+    setup: '准备',
     executing: '执行',
     blocked: '阻塞',
     duration: '耗时',
@@ -336,6 +337,7 @@ export const zh: Translation = {
   timeHint: {
     total: '从提交到结束；未结束的计到当前',
     waiting: '从提交到函数开始执行',
+    setup: '等待的一部分：启动 Worker、加载代码和解包参数。构建运行时环境计入等待资源。',
     executing: '函数内部的时间，不含在 ray.get、ray.wait 或对对象引用 await 时阻塞的时间',
     blocked: '在 ray.get、ray.wait 或对对象引用 await 中',
     duration: '从 RUNNING 到结束，与 Ray 的算法一致；仍在运行的计到当前',
@@ -458,8 +460,8 @@ export const zh: Translation = {
     emptyText: '此会话中没有失败的尝试。',
     groups: '{{n}} / {{of}} 组，共 {{attempts}} 次失败的尝试',
     outcome: '结果',
-    outcomes: { final: '最终失败', retrying: '正在重试', recovered: '重试后成功' },
-    tasks: '任务：最终失败 {{final}}，正在重试 {{retrying}}，重试后成功 {{recovered}}',
+    outcomes: { final: '失败', retrying: '正在重试', recovered: '已由重试恢复' },
+    tasks: '任务：失败 {{final}}，正在重试 {{retrying}}，已由重试恢复 {{recovered}}',
     count: '次数',
     countHint: '失败的尝试次数',
     line: '源码行',

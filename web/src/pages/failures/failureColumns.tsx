@@ -24,7 +24,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
     {
       id: 'name',
       header: t('column.func_name'),
-      width: 190,
+      width: 170,
       cell: (row) =>
         isGroup(row) ? (
           <GroupName group={row} isUnfolded={unfolded.has(failureKey(row))} />
@@ -84,12 +84,14 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       id: 'error_type',
       header: t('column.error_type'),
       width: 150,
+      optional: true,
       cell: ofGroup((group) => <Line text={group.error_type} title={group.error_type} />),
     },
     {
       id: 'first',
       header: t('failures.first'),
       width: 116,
+      optional: true,
       cell: ofGroup((group) => <Time ns={group.first_ns} />),
     },
     {

@@ -23,6 +23,8 @@ import css from './FunctionsView.module.css';
 interface Row extends FunctionStats {
   executing_ns: number | null;
   blocked_ns: number | null;
+  /** The part of waiting in which its worker got ready. */
+  setup_ns: number | null;
   local_share: number | null;
 }
 
@@ -70,7 +72,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       sort: `${id}_ns`,
       cell: (row) => <Duration ns={row[`${id}_ns`]} />,
     });
-    const time = (id: 'total' | 'waiting' | 'executing' | 'blocked' | 'duration'): Column<Row> => ({
+    const time = (id: 'total' | 'waiting' | 'setup' | 'executing' | 'blocked' | 'duration'): Column<Row> => ({
       id,
       header: t(`time.${id}`),
       hint: t(`timeHint.${id}`),
@@ -114,6 +116,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
       time('executing'),
       time('blocked'),
       time('waiting'),
+      time('setup'),
       { ...time('total'), optional: true },
       number('attempts', 88),
       quantile('p50'),
@@ -197,12 +200,14 @@ function withScheduling(functions: FunctionStats[] = [], found: FunctionScheduli
   const byName = new Map(found.map((item) => [item.func_name, item]));
   return functions.map((row) => {
     const item = byName.get(row.func_name);
-    if (item === undefined) return { ...row, executing_ns: null, blocked_ns: null, local_share: null };
+    if (item === undefined)
+      return { ...row, executing_ns: null, blocked_ns: null, setup_ns: null, local_share: null };
     const placed = item.local + item.spilled;
     return {
       ...row,
       executing_ns: item.executing_ns,
       blocked_ns: item.blocked_ns,
+      setup_ns: (item.starting_worker_ns ?? 0) + (item.loading_ns ?? 0) + (item.fetching_ns ?? 0),
       local_share: placed > 0 ? item.local / placed : null,
     };
   });
