@@ -195,7 +195,7 @@ def test_apprise_delivers_to_a_web_hook_and_a_mail_server(
         wait_for(lambda: hook.told, "a call of the hook", 30)  # type: ignore[attr-defined]
         to, mail = mailbox.mails[0]
         assert to == ["ops@example.org"]
-        assert "FIRING 1" in mail["Subject"]
+        assert "[FIRING] Queue q1 has 90 entries" in mail["Subject"]
         text = "".join(
             part.get_payload(decode=True).decode() for part in mail.walk() if not part.is_multipart()
         )

@@ -55,26 +55,34 @@ class Notification(NamedTuple):
 
     @property
     def title(self) -> str:
-        """One line."""
-        what = ", ".join(sorted({alert.rule for alert in self.firing + self.resolved}))
-        count = f"FIRING {len(self.firing)}" if self.firing else f"RESOLVED {len(self.resolved)}"
-        return f"[{'TEST ' if self.is_test else ''}{count}] {what}"[:200]
+        """One line: what a single alert says, of several their rules."""
+        alerts = self.firing or self.resolved
+        state = "FIRING" if self.firing else "RESOLVED"
+        if len(alerts) == 1:
+            what = " ".join(_summary(alerts[0]).split())
+        else:
+            state += f" {len(alerts)}"
+            what = ", ".join(sorted({alert.rule for alert in alerts}))
+        return f"[{'TEST ' if self.is_test else ''}{state}] {what}"[:200]
 
     @property
     def body(self) -> str:
         """A plain text: a paragraph for each alert, 20 at most."""
         lines = []
-        for word, alerts in (("firing", self.firing), ("resolved", self.resolved)):
+        for word, alerts in (("Firing", self.firing), ("Resolved", self.resolved)):
             for alert in alerts[:20]:
-                summary = alert.annotations.get("summary") or alert.rule
-                lines.append(f"{word}: {summary}")
+                lines.append(f"{word}: {_summary(alert)}")
                 lines += [text for text in (alert.annotations.get("description"),) if text]
                 told = ", ".join(f"{name}={value}" for name, value in sorted(alert.labels.items()))
-                lines += [told, ""]
+                lines += [f"Labels: {told}", ""]
             if len(alerts) > 20:
-                lines += [f"and {len(alerts) - 20} more {word}", ""]
-        lines += [f"session {self.session}", *([self.url] if self.url else [])]
+                lines += [f"{word}: {len(alerts) - 20} more", ""]
+        lines += [f"Session: {self.session}", *([self.url] if self.url else [])]
         return "\n".join(lines)
+
+
+def _summary(alert: Alert) -> str:
+    return alert.annotations.get("summary") or alert.rule
 
 
 class Channel(Protocol):

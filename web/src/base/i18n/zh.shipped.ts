@@ -13,32 +13,32 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
         '该节点的 agent 在最近 10 分钟内停止响应，但 Ray 仍认为节点存活：要么节点刚刚失效（Ray 约 15 秒后才会发现），要么已过载。',
     },
     NodeCpuHigh: {
-      summary: '节点 {{node}} 的 CPU 使用率为 {{value}} %',
-      description: '高于 80 % 已有一分钟。按节点的甘特图显示了那里正在运行什么。',
+      summary: '节点 {{node}} 的 CPU 使用率为 {{value}}%',
+      description: '高于 80% 已持续一分钟。按节点的甘特图显示了那里正在运行什么。',
     },
     NodeMemoryHigh: {
-      summary: '节点 {{node}} 的内存使用率为 {{value}} %',
-      description: '达到 95 % 时 Ray 会开始终止 Worker。节点页面显示了哪些 Worker 占用最多。',
+      summary: '节点 {{node}} 的内存使用率为 {{value}}%',
+      description: '达到 95% 时 Ray 会开始终止 Worker。节点页面显示了哪些 Worker 占用最多。',
     },
     ObjectStoreNearlyFull: {
-      summary: '节点 {{node}} 的对象存储使用率为 {{value}} %',
-      description: '写满后 Ray 会将对象溢写到磁盘。请查看哪些调用位置持有它们。',
+      summary: '节点 {{node}} 的对象存储使用率为 {{value}}%',
+      description: '写满后 Ray 会将对象溢写到磁盘。内存页面显示了谁持有它们。',
     },
     GpuIdleWhileReserved: {
       summary: '节点 {{node}} 上已预留但空闲的 GPU：{{value}}',
-      description: '该节点的 GPU 使用率已有十分钟低于 5 %，而任务或 Actor 预留了 GPU。',
+      description: '该节点的 GPU 使用率已有十分钟低于 5%，但任务或 Actor 预留了 GPU。',
     },
     TaskFailureRateHigh: {
-      summary: '{{value}} % 的任务尝试失败',
-      description: '五分钟内结束的尝试中有超过 10 % 失败，且已持续至少五分钟。',
+      summary: '{{value}}% 的任务尝试失败',
+      description: '五分钟内结束的尝试中有超过 10% 失败，且已持续至少五分钟。',
     },
     UnschedulableDemands: {
-      summary: '没有节点能满足的请求：{{value}}',
-      description: '在合适的节点加入之前，这些任务或 Actor 会一直等待调度。概览页显示了它们的需求。',
+      summary: '无法调度的请求：{{value}}',
+      description: '没有足够大的节点：在合适的节点加入之前，这些任务或 Actor 会一直等待调度。概览页显示了它们的需求。',
     },
     ActorRestartingInALoop: {
-      summary: '{{name}} 在 5 分钟内重启了 {{value}} 次',
-      description: '此类的 Actor 反复终止。它们的页面显示了原因。',
+      summary: '{{name}} 类的 Actor 在 5 分钟内重启了 {{value}} 次',
+      description: '它们反复终止。Actor 页面的详情面板显示了原因。',
     },
     EventsDropped: {
       summary: '5 分钟内丢弃的事件：{{value}}',
@@ -46,7 +46,7 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
     },
     RecordNotWritten: {
       summary: '无法写入记录',
-      description: '其间事件在磁盘上排队。服务器日志和 /api/health 显示了原因。',
+      description: '在此期间，事件在磁盘上排队。服务器日志和 /api/health 显示了原因。',
     },
   },
 };

@@ -19,7 +19,7 @@ it('has the texts of all rules that ship', () => {
 });
 
 it('knows a shipped text with and without its places filled in', () => {
-  expect(shippedText('NodeCpuHigh', 'summary', 'CPU of node 10.0.0.7 at 93 %')).toEqual({
+  expect(shippedText('NodeCpuHigh', 'summary', 'CPU of node 10.0.0.7 at 93%')).toEqual({
     key: 'shipped.NodeCpuHigh.summary',
     values: { node: '10.0.0.7', value: '93' },
   });
