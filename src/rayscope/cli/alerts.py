@@ -20,6 +20,7 @@ from rich.text import Text
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token, settings_from
+from rayscope.cli.printing import counted
 from rayscope.cli.serving import running_server
 from rayscope.client.calls import Call
 
@@ -134,7 +135,7 @@ def try_rule(
     said = times.get(found["fired"], f"would have fired {found['fired']} times")
     console.print(
         f"{found['rule']['name']} {said} between {_clock(found['from_ns'])} and {_clock(found['to_ns'])} "
-        f"({found['evaluations']} evaluations)."
+        f"({counted(found['evaluations'], 'evaluation')})."
     )
     if found["transitions"]:
         table = Table("time", "from", "to", "value", "summary", box=None, pad_edge=False)
@@ -145,7 +146,7 @@ def try_rule(
             table.add_row(_clock(one["time_ns"]), one["before"], after, value, Text(shown(summary)))
         console.print(table)
     if found["left_out"]:
-        console.print(f"{found['left_out']} more transitions not shown")
+        console.print(f"{counted(found['left_out'], 'more transition')} not shown")
 
 
 @app.command("notify")

@@ -136,7 +136,7 @@ def stop(
     """Stop a submitted job. Requires the operator token."""
     with asking(server, data_dir, token, session) as client:
         stopped = client.stop_job(job)
-    say(f"{job} stops" if stopped else f"{job} had already ended")
+    say(f"stopping {job}" if stopped else f"{job} had already ended")
 
 
 @app.command("delete")

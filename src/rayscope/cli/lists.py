@@ -31,12 +31,17 @@ Form = Annotated[
     Format, typer.Option("--format", help="Output format: a table, or all fields as JSON or CSV.")
 ]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="Max rows (0 = no limit).")]
-Sort = Annotated[str | None, typer.Option("--sort", help="Sort by FIELD; -FIELD sorts in descending order.")]
+Sort = Annotated[
+    str | None,
+    typer.Option("--sort", metavar="FIELD", help="Sort by a field; -FIELD sorts in descending order."),
+]
 State = Annotated[str | None, typer.Option("--state", help="Filter by state (comma-separated).")]
 Job = Annotated[str | None, typer.Option("--job", help="Filter by job.")]
 Node = Annotated[str | None, typer.Option("--node", help="Filter by node.")]
-ClassName = Annotated[str | None, typer.Option("--class", help="Actor class contains TEXT.")]
-Name = Annotated[str | None, typer.Option("--name", help="Name contains TEXT.")]
+ClassName = Annotated[
+    str | None, typer.Option("--class", metavar="TEXT", help="Filter by a part of the actor class.")
+]
+Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="Filter by a part of the name.")]
 Internal = Annotated[
     bool,
     typer.Option("--internal", help="Include Ray internals, such as the JobSupervisor of a submitted job."),
@@ -44,7 +49,9 @@ Internal = Annotated[
 Wide = Annotated[
     bool, typer.Option("--wide", help="Show whole IDs and all columns, however wide the table gets.")
 ]
-Seek = Annotated[str | None, typer.Option("-q", "--query", help="Search name, address, or ID prefix.")]
+Seek = Annotated[
+    str | None, typer.Option("-q", "--query", metavar="TEXT", help="Filter by name, address, or ID prefix.")
+]
 
 
 def share(value: float | None) -> str:

@@ -60,7 +60,10 @@ def logs(
     job: Annotated[str | None, typer.Option("--job", help="Show the lines of this job.")] = None,
     worker: Annotated[str | None, typer.Option("--worker", help="Show the lines of this worker.")] = None,
     search: Annotated[
-        str | None, typer.Option("--search", help="Show lines that contain TEXT, in --file or in all files.")
+        str | None,
+        typer.Option(
+            "--search", metavar="TEXT", help="Show lines that contain TEXT, in --file or in all files."
+        ),
     ] = None,
     regex: Annotated[
         bool, typer.Option("--regex", help="Treat --search as a regular expression (RE2).")
@@ -73,7 +76,7 @@ def logs(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List empty files too.")] = False,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, max=5000, help="Max lines (the last ones) or files.")
+        int, typer.Option("--limit", min=1, max=5000, help="Max lines (from the end) or files.")
     ] = 200,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Keep printing new lines until the log ends.")
@@ -90,7 +93,7 @@ def logs(
     """Print the log of a task, actor, job, worker, or file, or list the log files, newest first."""
     owner = given(task_id=task, actor_id=actor, job_id=job, worker_id=worker)
     if len(owner) + (file is not None) > 1:
-        fail("No log chosen.", "Use one of --file, --task, --actor, --job, and --worker.")
+        fail("These options conflict.", "Use only one of --file, --task, --actor, --job, and --worker.")
     if search is not None and (owner or follow):
         fail(
             "--search only works with files.", "Use it with --file, --node, or --kind, and without --follow."

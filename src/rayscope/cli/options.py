@@ -21,12 +21,14 @@ Since = Annotated[
     typer.Option(
         "--since",
         metavar="TIME",
-        help="Only what had not ended before this time: 2026-01-31T12:00:00, or ns since the epoch.",
+        help="Leave out what ended before this time: 2026-01-31T12:00:00, or ns since the epoch.",
     ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option("--until", metavar="TIME", help="Only what began by this time (same format as --since)."),
+    typer.Option(
+        "--until", metavar="TIME", help="Leave out what started after this time (same format as --since)."
+    ),
 ]
 #: The heading of the options that say which server and which session is meant, after those of a command.
 _SERVER = "Server and session"

@@ -23,7 +23,7 @@ app = typer.Typer(help="List, name, annotate, and delete recorded sessions.", in
 Chosen = Annotated[
     str,
     typer.Argument(
-        metavar="SESSION", help="Ray's name of the session, or the beginning of it.", show_default=False
+        metavar="SESSION", help="Ray's name of the session, or a prefix of it.", show_default=False
     ),
 ]
 
@@ -67,7 +67,8 @@ def sessions(
 def rename(
     session: Chosen,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name to show (empty: the script's).", show_default=False)
+        str,
+        typer.Argument(metavar="NAME", help="Name to show (empty: use the script's).", show_default=False),
     ],
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -84,10 +85,10 @@ def note(
     session: Chosen,
     words: Annotated[
         str | None,
-        typer.Argument(metavar="[TEXT]", help="Note (empty: none). Without it the note is printed."),
+        typer.Argument(metavar="[TEXT]", help="Note (empty removes it). Without TEXT, the note is printed."),
     ] = None,
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", help="Tag. Repeat it; the tags before are replaced.")
+        list[str] | None, typer.Option("--tag", help="Tag (repeatable). Replaces the previous tags.")
     ] = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -106,8 +107,10 @@ def note(
 @app.command("delete")
 def delete(
     session: Chosen,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also while it is still recorded.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Delete it even if it is still being recorded.")
+    ] = False,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
@@ -129,7 +132,7 @@ def _find(client: Client, session: str) -> SessionItem:
 
 def open_ui(
     task: Annotated[
-        str | None, typer.Option("--task", help="Task to show: its ID, or its first 4 letters or more.")
+        str | None, typer.Option("--task", help="Task to show: its ID, or a prefix of at least 4 characters.")
     ] = None,
     session: Session = None,
     data_dir: DataDir = None,

@@ -40,7 +40,9 @@ _NAMED = 5
 def task(
     task_id: Annotated[
         str,
-        typer.Argument(metavar="TASK", help="Task ID, or its first 4 letters or more.", show_default=False),
+        typer.Argument(
+            metavar="TASK", help="Task ID, or a prefix of at least 4 characters.", show_default=False
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print all that is known as JSON.")] = False,
     session: Session = None,

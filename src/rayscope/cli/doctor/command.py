@@ -51,7 +51,7 @@ def doctor(
 ) -> None:
     """Check what is recorded, its overhead, and how to enable the rest.
 
-    Changes nothing. Exit status 0: the recording is whole; 1: something is missing or worth fixing.
+    Changes nothing. Exit status 0: the recording is complete; 1: something is missing or worth fixing.
     """
     from rayscope.cli.doctor.checks import is_whole, judge
     from rayscope.cli.doctor.collect import collect, sessions_of

@@ -270,7 +270,7 @@ def find_id(file: SessionFile, kind: Kind, text: str) -> str:
     ids = [str(one) for (one,) in found]
     if len(ids) == 2 and ids[0] != text:
         raise BadQuery(
-            f"Several {kind.replace('_', ' ')} IDs begin with {text[:80]!r}.", "Give more of its letters."
+            f"Several {kind.replace('_', ' ')} IDs begin with {text[:80]!r}.", "Give more of its characters."
         )
     return ids[0] if ids else text
 
