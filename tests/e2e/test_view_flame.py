@@ -86,7 +86,7 @@ def test_a_long_first_answer_can_be_cancelled(
         expect(notice).to_contain_text("attempts")
         notice.get_by_role("button", name="Cancel").click()
         assert slow.interrupted.wait(30)
-    expect(notice).to_contain_text("Cancelled")
+    expect(notice).to_contain_text("Canceled")
     notice.get_by_role("button", name="Try again").click()
     expect(page.get_by_test_id("flame-status")).to_contain_text("attempts")
     expect(notice).to_have_count(0)

@@ -115,7 +115,7 @@ class Runner:
                 limit_s = f"{state.collector.timeout_s:g}"
                 state.problem = _Problem(
                     f"Timed out: no answer for {took_s:.0f} s (the limit is {limit_s} s).",
-                    "It is asked again once it answers. Other collectors are not affected.",
+                    "It is queried again once it has answered. Other collectors are not affected.",
                     "collector_late",
                     {"seconds": round(took_s), "limit": limit_s},
                 )

@@ -30,7 +30,7 @@ it('says after a while that an answer is slow, cancels it, and asks again', asyn
   expect(screen.getByTestId('slow-answer').textContent).toContain('Reading 12,000 attempts: 4 s');
   fireEvent.click(screen.getByRole('button', { name: 'Cancel' }));
   await wait(1);
-  expect(screen.getByTestId('slow-answer').textContent).toContain('Cancelled before the answer came.');
+  expect(screen.getByTestId('slow-answer').textContent).toContain('Canceled before the answer came.');
   expect(requests).toHaveLength(1);
   fireEvent.click(screen.getByRole('button', { name: 'Try again' }));
   await wait(1);

@@ -12,7 +12,7 @@ export const enMemory = {
     used: '{{used}} of {{all}} used',
     primary: '{{bytes}} primary copies',
     spilled: '{{bytes}} spilled so far',
-    fallback: '{{bytes}} outside shared memory',
+    fallback: '{{bytes}} fallback on disk',
     noAnswer: 'no response ({{error}})',
     by: 'Group by',
     groupings: {

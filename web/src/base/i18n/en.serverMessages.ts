@@ -128,7 +128,7 @@ export const enServerMessages = {
       },
       collector_late: {
         message: 'Timed out: no answer for {{seconds}} s (the limit is {{limit}} s).',
-        remedy: 'It is asked again once it answers. Other collectors are not affected.',
+        remedy: 'It is queried again once it has answered. Other collectors are not affected.',
       },
       collector_too_much: {
         message: 'More than {{limit}} samples.',

@@ -6,7 +6,7 @@ export const enSql = {
     run: 'Run',
     running: 'Running',
     cancel: 'Cancel',
-    cancelled: 'Query cancelled.',
+    cancelled: 'Query canceled.',
     fromLink: 'This query comes from a link. Read it, then run it.',
     tooLong: 'This query is too long for the address: the link to this page leaves it out.',
     ready: 'What do you want to know?',

@@ -10,7 +10,7 @@ export const zhMemory = {
     used: '已用 {{used}}，共 {{all}}',
     primary: '主副本 {{bytes}}',
     spilled: '累计溢写 {{bytes}}',
-    fallback: '共享内存之外 {{bytes}}',
+    fallback: '磁盘（后备）{{bytes}}',
     noAnswer: '无响应（{{error}}）',
     by: '分组方式',
     groupings: {

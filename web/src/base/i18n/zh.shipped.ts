@@ -34,7 +34,8 @@ export const zhShipped: Pick<Translation, 'shipped'> = {
     },
     UnschedulableDemands: {
       summary: '无法调度的请求：{{value}}',
-      description: '没有足够大的节点：在合适的节点加入之前，这些任务或 Actor 会一直等待调度。概览页显示了它们的需求。',
+      description:
+        '没有足够大的节点：在合适的节点加入之前，这些任务或 Actor 会一直等待调度。概览页显示了它们的需求。',
     },
     ActorRestartingInALoop: {
       summary: '{{name}} 类的 Actor 在 5 分钟内重启了 {{value}} 次',

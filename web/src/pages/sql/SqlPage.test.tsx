@@ -14,7 +14,7 @@ it('runs a query of a link only once somebody says so, and can cancel it', async
   await press('{Control>}{Enter}{/Control}');
   expect(posted(requests)).toEqual([{ sql: 'FROM nodes', session: 'session_1', limit: 10_000 }]);
   await click(await screen.findByTestId('sql-cancel'));
-  expect((await screen.findByTestId('sql-note')).textContent).toBe('Query cancelled.');
+  expect((await screen.findByTestId('sql-note')).textContent).toBe('Query canceled.');
   expect(screen.getByTestId('sql-run')).toBeTruthy();
 });
 
