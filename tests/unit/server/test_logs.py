@@ -124,6 +124,10 @@ def test_files_are_known_by_what_ran_in_them(kept: Running) -> None:
     assert [file["name"] for file in found["files"]] == [NAME]
     assert [(hit["func_name"], hit["attempt"]) for hit in found["items"]] == [(None, None), ("f", 0)]
     assert found["items"][1]["task_id"] == printing.task_id
+    workers = {worker["pid"]: worker for worker in kept.get("/api/workers")["items"]}
+    assert (workers[7]["functions"], workers[7]["functions_total"]) == (["f", "load", "clean"], 4)
+    assert (workers[7]["script"], workers[8]["actor_class"]) == ("nightly.py", "Board")
+    assert kept.get(f"/api/workers/{'e' * 56}")["actor_class"] == "Board"
     (part,) = kept.get("/api/logs/of", worker_id="e" * 8)["parts"]
     assert (part["actor_class"], part["name"]) == ("Board", actor)
     page = kept.get("/api/logs/file", node_id=NODE[:8], name=actor)
