@@ -41,7 +41,7 @@ def test_the_chart_shows_every_attempt_and_what_decided_the_duration(recorded: R
     page.get_by_test_id("gantt-fit").click()
     expect(page).not_to_have_url(re.compile("from="))
 
-    # By key to an attempt, and its panel docks beside the chart; the bars above wrap, and nothing of them is cut.
+    # By key to an attempt, and its panel docks beside the chart, which moves neither up nor down.
     chart.focus()
     before = chart.bounding_box()
     page.keyboard.press("ArrowRight")
@@ -51,11 +51,7 @@ def test_the_chart_shows_every_attempt_and_what_decided_the_duration(recorded: R
     assert before is not None
     assert after is not None
     assert drawer is not None
-    assert after["y"] + after["height"] == before["y"] + before["height"]
-    for control in ("gantt-by", "gantt-path-toggle", "gantt-fit"):
-        shown = page.get_by_test_id(control).bounding_box()
-        assert shown is not None
-        assert shown["x"] + shown["width"] <= drawer["x"]
+    assert (after["y"], after["height"]) == (before["y"], before["height"])
     assert after["x"] + after["width"] <= drawer["x"]
     expect(page).to_have_url(re.compile("task=[0-9a-f]{48}"))
 

@@ -390,6 +390,7 @@ export const en = {
     worker_id: 'Worker ID',
     node_id: 'Node ID',
     job_id: 'Job ID',
+    job: 'Job',
     ray_version: 'Ray version',
     placement_group_id: 'Placement group ID',
     creator_actor_id: 'Created by actor',

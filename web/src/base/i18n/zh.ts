@@ -378,6 +378,7 @@ export const zh: Translation = {
     worker_id: 'Worker ID',
     node_id: '节点 ID',
     job_id: '作业 ID',
+    job: '作业',
     ray_version: 'Ray 版本',
     placement_group_id: '放置组 ID',
     creator_actor_id: '创建者 Actor',

@@ -70,9 +70,14 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
     const rest = known.filter((field) => !first.includes(field));
     const growing =
       first.find((field) => GROWS.has(field)) ?? first.find((field) => field === 'name') ?? kind.id;
+    const column = (field: string, optional: boolean) => {
+      const isOwn = field === kind.id;
+      const header = fieldName(field === 'job_id' && !isOwn ? 'job' : field);
+      return entityColumn(field, header, !optional && field === growing, optional, isOwn);
+    };
     return [
-      ...first.map((field) => own[field] ?? entityColumn(field, fieldName(field), field === growing, false)),
-      ...rest.map((field) => entityColumn(field, fieldName(field), false, true)),
+      ...first.map((field) => own[field] ?? column(field, false)),
+      ...rest.map((field) => column(field, true)),
     ];
   }, [names, kind, fieldName, extras?.columns]);
   const choice = useColumnChoice(view, columns);

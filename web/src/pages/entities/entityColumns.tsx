@@ -57,8 +57,14 @@ const WIDTHS: Record<string, number> = {
   lane: 100,
 };
 
-/** The column of a field, by the field's name alone. */
-export function entityColumn(field: string, header: string, grow: boolean, optional: boolean): Column<Item> {
+/** The column of a field, by the field's name alone; `isOwn`: it is the id of the row itself. */
+export function entityColumn(
+  field: string,
+  header: string,
+  grow: boolean,
+  optional: boolean,
+  isOwn: boolean,
+): Column<Item> {
   const number = NUMBER.test(field);
   const width =
     WIDTHS[field] ?? (field.endsWith('_ns') ? 132 : field.endsWith('_id') ? 104 : number ? 108 : 160);
@@ -73,6 +79,8 @@ export function entityColumn(field: string, header: string, grow: boolean, optio
     cell: (item) =>
       field === 'lane' ? (
         <LaneName lane={String(item.lane)} code={item.lane_code} reason={item.lane_reason} />
+      ) : field === 'job_id' && item.job_id && !isOwn ? (
+        <JobName id={String(item.job_id)} />
       ) : (
         <Cell name={field} value={item[field]} />
       ),
@@ -81,7 +89,6 @@ export function entityColumn(field: string, header: string, grow: boolean, optio
 
 function Cell({ name, value }: { name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <Dash />;
-  if (name === 'job_id') return <JobName id={String(value)} />;
   if (name === 'state') return <ItemState state={String(value)} />;
   if (name === 'worker_type') return <WorkerType type={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
