@@ -83,7 +83,7 @@ def test_an_actor_tells_of_its_restart_and_why_another_waits(
 
     wait_until(told, "the restart")
     page.goto(f"{cluster.url}/s/{cluster.session}/actors?q=shelf")
-    page.get_by_test_id("actors-row").filter(has_text="shelf").first.click()
+    page.get_by_test_id("actors-row").filter(has_text="shelf").first.click(position={"x": 40, "y": 12})
     drawer = page.get_by_test_id("item-drawer")
     history = drawer.get_by_test_id("item-history").locator("li")
     states = ["Pending creation", "Alive", "Restarting", "Alive"]
