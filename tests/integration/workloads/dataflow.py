@@ -235,9 +235,13 @@ def main() -> None:
     got(driver, value)
 
     # Tasks that get, put and wait themselves, in their own thread, in another and in coroutines.
+    #: What runs beside something else in its process, and what that calls.
+    beside = set()
     for function in (outer, in_a_thread):
         said = function.remote()
         take(driver, ray.get(said), said)
+        if function is in_a_thread:
+            beside.add(said.task_id().hex())
     parts = [make.remote(n) for n in (7, 110_000)]
     waiting = Waiting.remote()
     awaited = [waiting.both.remote(parts) for _ in range(3)]
@@ -264,11 +268,14 @@ def main() -> None:
         got(one.task_id().hex(), part)
     for actor in (waiting, threaded):
         said = actor.calls.remote()
-        take(driver, ray.get(said), said)
+        edges = ray.get(said)
+        take(driver, edges, said)
+        beside |= {task for edge in edges for task in edge[:2]}
     returned(driver, *parts, *awaited, *met)
     got(driver, *awaited, *met)
     time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    print("COROUTINES " + json.dumps([one.task_id().hex() for one in (*awaited, in_vain)]))
+    beside |= {one.task_id().hex() for one in (*awaited, in_vain)}
+    print("BESIDE " + json.dumps(sorted(beside - {driver})))
     print("EDGES " + json.dumps(EDGES))
 
 
