@@ -106,10 +106,11 @@ system: ## Install with apt what the tests need and the machine lacks (Chromium,
 	fi
 
 .PHONY: bench
-bench: $(SETUP) ## Run the benchmarks (about 45 minutes); docs/benchmarks.md quotes them
+bench: $(SETUP) ## Run the benchmarks (about an hour); docs/benchmarks.md quotes them
 	$(BIN)/python benchmarks/ingest.py --rate 32000
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/decode.py
+	$(BIN)/python benchmarks/whatif.py
 	$(BIN)/python benchmarks/sustained.py
 	$(BIN)/python benchmarks/scale.py --nodes 200 --workers 2000 --actors 20000 --rounds 8 --no-pages
 

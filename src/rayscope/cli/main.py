@@ -28,6 +28,10 @@ COMMANDS = {
     "open": ("sessions:open_ui", "Open a session in the web browser, and print its URL."),
     "sessions": ("sessions:app", "List, name, annotate, and delete recorded sessions."),
     "jobs": ("jobs:app", "List, submit, stop, and delete jobs."),
+    "diagnose": (
+        "diagnose:diagnose",
+        "Say what slowed a job down, what would help, and how much time that would save.",
+    ),
     "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
     "tasks": ("lists:tasks", "List task attempts, newest first."),
     "functions": ("lists:functions", "List the 50 functions with the longest total duration."),

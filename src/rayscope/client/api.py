@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rayscope.client import types as t
     from rayscope.client.filters import EntityFilters, EventFilters, JobOptions, TaskFilters
 
-#: What an export, and a question in SQL, may take, s.
-EXPORT_S, _SQL_S = 3600.0, 120.0
+#: What an export, a question in SQL, and a replay may take, s.
+EXPORT_S, _SQL_S, _REPLAY_S = 3600.0, 120.0, 120.0
 
 
 class Api(LogsApi):
@@ -302,6 +302,22 @@ class Api(LogsApi):
     ) -> Call[t.CriticalPathAnswer]:
         """The chain of work and waits that decided how long a job took."""
         return Call("GET", "/api/flow/critical_path", params(session=self._of(session), job_id=job_id))
+
+    # What would make a job faster.
+
+    @asked
+    def insights(self, job: str | None = None, session: str | None = None) -> Call[t.InsightsAnswer]:
+        """What a job would gain by making each function faster, and by other changes; predicted by replay."""
+        given = params(session=self._of(session), job=job)
+        return Call("GET", "/api/insights", given, timeout_s=_REPLAY_S)
+
+    @asked
+    def whatif(
+        self, changes: Sequence[t.Changes], *, job: str | None = None, session: str | None = None
+    ) -> Call[t.WhatIfAnswer]:
+        """How long a job would have taken with ``changes``, all at once: docs/reference/api.md lists them."""
+        body = {**params(session=self._of(session), job=job), "changes": list(changes)}
+        return Call("POST", "/api/whatif", body=body, timeout_s=_REPLAY_S)
 
     # Acting: the operator's.
 

@@ -102,6 +102,14 @@ class ActorDetail(TypedDict):
     is_internal: bool
 
 
+class ActorsChange(TypedDict):
+    """So many more actors of a class, which share its calls."""
+
+    kind: Literal["actors"]
+    class_name: str
+    count: int
+
+
 class AgentFigures(TypedDict):
     """What a node's agent says of itself; counts are totals since its process began."""
 
@@ -212,6 +220,22 @@ class AutoscalerStatus(TypedDict):
     failed: list[tuple[str, str]]
     infeasible: list[dict[str, float]]
     time_ns: int | None
+
+
+class BatchChange(TypedDict):
+    """Each call of a function does what ``size`` calls did."""
+
+    kind: Literal["batch"]
+    function: str
+    size: int
+
+
+class Calibration(TypedDict):
+    """How long the job took, how long its replay takes unchanged, and by how much of it they differ."""
+
+    recorded_ns: int
+    replayed_ns: int | None
+    error: float | None
 
 
 class CellNodes(TypedDict):
@@ -328,6 +352,13 @@ class CollectorItem(TypedDict):
     left_out: int
     interval_s: float
     timeout_s: float
+
+
+class CpusChange(TypedDict):
+    """The largest node has so many more CPUs."""
+
+    kind: Literal["cpus"]
+    count: int
 
 
 class DashboardChart(TypedDict):
@@ -524,6 +555,33 @@ class FileProblem(TypedDict):
     remedy: str
 
 
+class FindingItem(TypedDict):
+    """
+    Something that slows the job down, and what to do about it.
+
+    ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
+    most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
+    where; ``caller``: the function in which it happens, "" in the driver. ``numbers``: the evidence (``_ns``
+    are durations). ``sketch``: code. ``doc``: Ray's page about it. ``filters``: of the list of tasks.
+    """
+
+    kind: str
+    title: str
+    severity: Literal["critical", "warning", "info"]
+    share: float
+    saving_ns: int | None
+    cost_ns: int
+    confidence: Literal["high", "medium", "low"]
+    function: str | None
+    actor_class: str | None
+    caller: str | None
+    numbers: dict[str, int | float | str]
+    advice: str
+    sketch: str
+    doc: str
+    filters: dict[str, str]
+
+
 class FlameFrame(TypedDict):
     """A call path: ``own`` of its own attempts, ``value`` with all below it."""
 
@@ -592,6 +650,18 @@ class FramesWorker(TypedDict):
     pid: int | None
 
 
+class FunctionGain(TypedDict):
+    """What the job would gain if a function took half the time. ``own_ns``: what its attempts computed."""
+
+    function: str
+    is_driver: bool
+    attempts: int
+    own_ns: int
+    predicted_ns: int
+    saving_ns: int
+    share: float
+
+
 class FunctionItem(TypedDict):
     """A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns)."""
 
@@ -607,6 +677,16 @@ class FunctionItem(TypedDict):
     duration_ns: int
     waiting_ns: int
     total_ns: int
+
+
+class FunctionOnPath(TypedDict):
+    """What of the critical path of a replay is one function's."""
+
+    function: str
+    is_driver: bool
+    total_ns: int
+    by_phase: dict[str, int]
+    share: float
 
 
 class FunctionProgress(TypedDict):
@@ -1166,6 +1246,13 @@ class NodePercents(TypedDict):
     object_store: list[float]
 
 
+class NodesChange(TypedDict):
+    """So many more nodes like the last one."""
+
+    kind: Literal["nodes"]
+    count: int
+
+
 class NotSearched(TypedDict):
     """Bytes of a file that were not searched: ``gone``, ``long``, ``stopped`` or ``not_kept``."""
 
@@ -1173,6 +1260,14 @@ class NotSearched(TypedDict):
     name: str
     why: str
     bytes: int
+
+
+class NumCpusChange(TypedDict):
+    """A function, or an actor class, asks for so many CPUs."""
+
+    kind: Literal["num_cpus"]
+    function: str
+    num_cpus: float
 
 
 class ObjectHolder(TypedDict):
@@ -1186,10 +1281,26 @@ class ObjectHolder(TypedDict):
     type: str
 
 
+class OneGetChange(TypedDict):
+    """Loops that get the values of a function one by one get all of them at once."""
+
+    kind: Literal["one_get"]
+    function: str
+
+
 class OperatorLogin(TypedDict):
     """The operator's token, to be checked."""
 
     token: str
+
+
+class OptionGain(TypedDict):
+    """What the job would gain by something else."""
+
+    option: Literal["no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus"]
+    predicted_ns: int
+    saving_ns: int
+    share: float
 
 
 class Parent(TypedDict):
@@ -1224,6 +1335,18 @@ class PathLink(TypedDict):
     end_ns: int
     held_ns: int
     share: float
+
+
+class PathStretch(TypedDict):
+    """A stretch of the critical path of a replay; ``begin_ns`` is since the begin of the job."""
+
+    task_id: str | None
+    attempt: int | None
+    function: str
+    is_driver: bool
+    phase: Literal["executing", "waiting", "starting"]
+    begin_ns: int
+    duration_ns: int
 
 
 class Phase(TypedDict):
@@ -1367,6 +1490,15 @@ class PlacementGroupDetail(TypedDict):
     stats: str | None
     created_ns: int | None
     end_known_by: str | None
+
+
+class PlainChange(TypedDict):
+    """
+    No attempt takes longer than is usual for its function; or nothing is spent on starting workers, on
+    fetching values, or on attempts that failed and were tried again.
+    """
+
+    kind: Literal["no_stragglers", "no_startup", "no_transfer", "no_retries"]
 
 
 class Problem(TypedDict):
@@ -1676,6 +1808,13 @@ class SilencesAnswer(TypedDict):
     items: list[SilenceInfo]
 
 
+class SilentDetector(TypedDict):
+    """A detector that could not say anything about the job, and why."""
+
+    kind: str
+    message: str
+
+
 class Snapshots(TypedDict):
     """How reading the GCS goes."""
 
@@ -1698,6 +1837,14 @@ class SpanItem(TypedDict):
     end_ns: int | None
     extra: str | None
     blocked_on: list[str] | None
+
+
+class SpeedChange(TypedDict):
+    """A function computes ``times`` as fast; below 1 it is slower. ``driver`` is the driver."""
+
+    kind: Literal["speed"]
+    function: str
+    times: float
 
 
 class SqlAnswer(TypedDict):
@@ -2035,6 +2182,33 @@ class Wanted(TypedDict):
     whole: NotRequired[bool]
 
 
+Changes: TypeAlias = (
+    SpeedChange
+    | CpusChange
+    | NodesChange
+    | ActorsChange
+    | PlainChange
+    | NumCpusChange
+    | OneGetChange
+    | BatchChange
+)
+
+
+class WhatIfBody(TypedDict):
+    """What is changed, all at once, in a job (default: the longest one that ran tasks) of a session."""
+
+    session: NotRequired[str | None]
+    job: NotRequired[str | None]
+    changes: list[Changes]
+
+
+class Withheld(TypedDict):
+    """Why nothing is predicted."""
+
+    code: Literal["inaccurate", "no_driver", "not_traced", "stuck", "too_large"]
+    message: str
+
+
 class WithoutEvents(TypedDict):
     """Tasks that are not on record since their events are switched off; ``class_name`` null: functions."""
 
@@ -2326,6 +2500,28 @@ class Ingest(TypedDict):
     last_batch_ns: int | None
     behind_ns: int
     error: IngestError | None
+
+
+class InsightsAnswer(TypedDict):
+    """
+    What slows a job down, and what would make it faster, by how much: the largest savings first.
+
+    ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
+    ``functions`` are those of ``functions_total`` that take the most time. ``so_far``: the job runs still.
+    """
+
+    session: str
+    job_id: str
+    attempts: int
+    so_far: bool
+    calibration: Calibration
+    withheld: Withheld | None
+    utilisation: float | None
+    findings: list[FindingItem]
+    silent: list[SilentDetector]
+    functions: list[FunctionGain]
+    functions_total: int
+    options: list[OptionGain]
 
 
 class JobPage(TypedDict):
@@ -2783,6 +2979,29 @@ class Tracing(TypedDict):
     summed_calls: int
     tasks_without_events: int
     without_events: list[WithoutEvents]
+
+
+class WhatIfAnswer(TypedDict):
+    """
+    What a job would take with changes: ``baseline_ns`` is what it took.
+
+    ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
+    """
+
+    session: str
+    job_id: str
+    attempts: int
+    so_far: bool
+    calibration: Calibration
+    withheld: Withheld | None
+    baseline_ns: int
+    predicted_ns: int | None
+    saving_ns: int | None
+    speedup: float | None
+    utilisation_before: float | None
+    utilisation: float | None
+    path: list[PathStretch]
+    functions: list[FunctionOnPath]
 
 
 class WorkerPage(TypedDict):

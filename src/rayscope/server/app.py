@@ -23,6 +23,7 @@ from rayscope.cluster.tasks import api as tasks_api
 from rayscope.errors import RayscopeError
 from rayscope.ingest import api as ingest_api
 from rayscope.ingest import status_api as recording_api
+from rayscope.insights import api as insights_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.server import control as control_api
@@ -56,6 +57,7 @@ _APIS = (
     physical_api,
     gantt_api,
     critical_path_api,
+    insights_api,
     range_api,
     flame_api,
     stack_api,

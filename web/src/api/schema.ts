@@ -133,6 +133,14 @@ export interface DroppedBy {
   last_ns: number | null;
 }
 /**
+ * So many more actors of a class, which share its calls.
+ */
+export interface ActorsChange {
+  kind: 'actors';
+  class_name: string;
+  count: number;
+}
+/**
  * What a node's agent says of itself; counts are totals since its process began.
  */
 export interface AgentFigures {
@@ -327,6 +335,22 @@ export interface AutoscalerStatus {
     [k: string]: number;
   }[];
   time_ns: number | null;
+}
+/**
+ * Each call of a function does what ``size`` calls did.
+ */
+export interface BatchChange {
+  kind: 'batch';
+  function: string;
+  size: number;
+}
+/**
+ * How long the job took, how long its replay takes unchanged, and by how much of it they differ.
+ */
+export interface Calibration {
+  recorded_ns: number;
+  replayed_ns: number | null;
+  error: number | null;
 }
 /**
  * Nodes by columns, the head first and then by name.
@@ -579,6 +603,13 @@ export interface CollectorItem {
   left_out: number;
   interval_s: number;
   timeout_s: number;
+}
+/**
+ * The largest node has so many more CPUs.
+ */
+export interface CpusChange {
+  kind: 'cpus';
+  count: number;
 }
 /**
  * The chain that decided how long a job took.
@@ -882,6 +913,35 @@ export interface FoundItem {
   node_id: string | null;
 }
 /**
+ * Something that slows the job down, and what to do about it.
+ *
+ * ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
+ * most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
+ * where; ``caller``: the function in which it happens, "" in the driver. ``numbers``: the evidence (``_ns``
+ * are durations). ``sketch``: code. ``doc``: Ray's page about it. ``filters``: of the list of tasks.
+ */
+export interface FindingItem {
+  kind: string;
+  title: string;
+  severity: 'critical' | 'warning' | 'info';
+  share: number;
+  saving_ns: number | null;
+  cost_ns: number;
+  confidence: 'high' | 'medium' | 'low';
+  function: string | null;
+  actor_class: string | null;
+  caller: string | null;
+  numbers: {
+    [k: string]: number | string;
+  };
+  advice: string;
+  sketch: string;
+  doc: string;
+  filters: {
+    [k: string]: string;
+  };
+}
+/**
  * A flame graph.
  */
 export interface FlameAnswer {
@@ -1006,6 +1066,18 @@ export interface FramesWorker {
   pid: number | null;
 }
 /**
+ * What the job would gain if a function took half the time. ``own_ns``: what its attempts computed.
+ */
+export interface FunctionGain {
+  function: string;
+  is_driver: boolean;
+  attempts: number;
+  own_ns: number;
+  predicted_ns: number;
+  saving_ns: number;
+  share: number;
+}
+/**
  * A function's attempts, their quantiles of ``duration_ns``, and the sums of their times (ns).
  */
 export interface FunctionItem {
@@ -1021,6 +1093,18 @@ export interface FunctionItem {
   duration_ns: number;
   waiting_ns: number;
   total_ns: number;
+}
+/**
+ * What of the critical path of a replay is one function's.
+ */
+export interface FunctionOnPath {
+  function: string;
+  is_driver: boolean;
+  total_ns: number;
+  by_phase: {
+    [k: string]: number;
+  };
+  share: number;
 }
 /**
  * A function of a job: its attempts by state, and the sums of their times (ns).
@@ -1270,6 +1354,49 @@ export interface Ingest {
   last_batch_ns: number | null;
   behind_ns: number;
   error: IngestError | null;
+}
+/**
+ * What slows a job down, and what would make it faster, by how much: the largest savings first.
+ *
+ * ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
+ * ``functions`` are those of ``functions_total`` that take the most time. ``so_far``: the job runs still.
+ */
+export interface InsightsAnswer {
+  session: string;
+  job_id: string;
+  attempts: number;
+  so_far: boolean;
+  calibration: Calibration;
+  withheld: Withheld | null;
+  utilisation: number | null;
+  findings: FindingItem[];
+  silent: SilentDetector[];
+  functions: FunctionGain[];
+  functions_total: number;
+  options: OptionGain[];
+}
+/**
+ * Why nothing is predicted.
+ */
+export interface Withheld {
+  code: 'inaccurate' | 'no_driver' | 'not_traced' | 'stuck' | 'too_large';
+  message: string;
+}
+/**
+ * A detector that could not say anything about the job, and why.
+ */
+export interface SilentDetector {
+  kind: string;
+  message: string;
+}
+/**
+ * What the job would gain by something else.
+ */
+export interface OptionGain {
+  option: 'no_startup' | 'no_stragglers' | 'no_retries' | 'no_transfer' | 'twice_the_cpus';
+  predicted_ns: number;
+  saving_ns: number;
+  share: number;
 }
 /**
  * A driver or submitted job. ``tasks``: its attempts by state.
@@ -2150,6 +2277,28 @@ export interface NodePage {
   items: Node[];
 }
 /**
+ * So many more nodes like the last one.
+ */
+export interface NodesChange {
+  kind: 'nodes';
+  count: number;
+}
+/**
+ * A function, or an actor class, asks for so many CPUs.
+ */
+export interface NumCpusChange {
+  kind: 'num_cpus';
+  function: string;
+  num_cpus: number;
+}
+/**
+ * Loops that get the values of a function one by one get all of them at once.
+ */
+export interface OneGetChange {
+  kind: 'one_get';
+  function: string;
+}
+/**
  * The operator's token, to be checked.
  */
 export interface OperatorLogin {
@@ -2162,6 +2311,18 @@ export interface Parent {
   task_id: string;
   name: string | null;
   state: string | null;
+}
+/**
+ * A stretch of the critical path of a replay; ``begin_ns`` is since the begin of the job.
+ */
+export interface PathStretch {
+  task_id: string | null;
+  attempt: number | null;
+  function: string;
+  is_driver: boolean;
+  phase: 'executing' | 'waiting' | 'starting';
+  begin_ns: number;
+  duration_ns: number;
 }
 /**
  * What waits for a place: ``count`` like tasks or actors, or one placement group.
@@ -2334,6 +2495,13 @@ export interface PlacementGroupPage {
   internal_hidden: number;
   dropped: Dropped;
   items: PlacementGroup[];
+}
+/**
+ * No attempt takes longer than is usual for its function; or nothing is spent on starting workers, on
+ * fetching values, or on attempts that failed and were tried again.
+ */
+export interface PlainChange {
+  kind: 'no_stragglers' | 'no_startup' | 'no_transfer' | 'no_retries';
 }
 /**
  * All attempts of a job or actor by state, and by function.
@@ -2706,6 +2874,14 @@ export interface SpanItem {
   blocked_on: string[] | null;
 }
 /**
+ * A function computes ``times`` as fast; below 1 it is slower. ``driver`` is the driver.
+ */
+export interface SpeedChange {
+  kind: 'speed';
+  function: string;
+  times: number;
+}
+/**
  * Rows of a SQL query. ``snapshot_ns``: they are of the record as it was then.
  */
 export interface SqlAnswer {
@@ -3030,6 +3206,44 @@ export interface Wanted {
    * Include Ray's own frames and idle threads.
    */
   whole?: boolean;
+}
+/**
+ * What a job would take with changes: ``baseline_ns`` is what it took.
+ *
+ * ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
+ */
+export interface WhatIfAnswer {
+  session: string;
+  job_id: string;
+  attempts: number;
+  so_far: boolean;
+  calibration: Calibration;
+  withheld: Withheld | null;
+  baseline_ns: number;
+  predicted_ns: number | null;
+  saving_ns: number | null;
+  speedup: number | null;
+  utilisation_before: number | null;
+  utilisation: number | null;
+  path: PathStretch[];
+  functions: FunctionOnPath[];
+}
+/**
+ * What is changed, all at once, in a job (default: the longest one that ran tasks) of a session.
+ */
+export interface WhatIfBody {
+  session?: string | null;
+  job?: string | null;
+  changes: (
+    | SpeedChange
+    | CpusChange
+    | NodesChange
+    | ActorsChange
+    | PlainChange
+    | NumCpusChange
+    | OneGetChange
+    | BatchChange
+  )[];
 }
 /**
  * A worker process, what it is known by, and what is measured of it.

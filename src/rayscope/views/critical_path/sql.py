@@ -16,7 +16,6 @@ from rayscope.storage.rows import join_id, split_id
 from rayscope.storage.sql.execution import (
     CREATED,
     END,
-    EXECUTING,
     FASTEST_START_NS,
     FIRST_TASK_NS,
     FOREVER,
@@ -25,6 +24,7 @@ from rayscope.storage.sql.execution import (
     RECORDED,
     WAITS,
 )
+from rayscope.storage.sql.jobs import longest_job
 from rayscope.views.critical_path.compute import SLACK_NS, stretches
 from rayscope.views.critical_path.slices_sql import (
     Attempts,
@@ -84,15 +84,9 @@ class PathReader:
         self._slices: dict[int, Slice] = {}
         self._tasks: dict[str, list[PathAttempt]] = {}
         if job_id is None:
-            longest = reader.execute(
-                f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "
-                f"ORDER BY max(coalesce({END}, $last_ns)) FILTER ({EXECUTING} IS NOT NULL) - min({CREATED}) "
-                "DESC NULLS LAST, job_id LIMIT 1",
-                {"last_ns": last_ns},
-            ).fetchall()
-            if not longest:
+            job_id = longest_job(reader, last_ns)
+            if job_id is None:
                 raise NotFound("No tasks recorded yet.", "GET /api/jobs lists the jobs.")
-            job_id = longest[0][0]
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
         self.ended, self.begin_ns, self._end_ns = self._extent(live)

@@ -1,0 +1,135 @@
+"""What would make a job faster: its record replayed, unchanged and with changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from rayscope.insights import detect, gains, schemas
+from rayscope.insights.finding import Facts
+from rayscope.insights.replay import read
+from rayscope.insights.replay.changes import Change
+from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer_from_record
+from rayscope.server.services import Services
+from rayscope.storage.interruption import current_work
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import find_id
+
+Job = Annotated[
+    str | None, Query(max_length=200, description="Job ID (default: the longest one that ran tasks).")
+]
+
+router = APIRouter()
+
+
+def _check() -> None:
+    """Raise Abandoned once nobody waits for the answer."""
+    work = current_work()
+    if work is not None:
+        work.check()
+
+
+def _baseline(
+    services: Services, session: str, file: SessionFile, job: str | None
+) -> tuple[dict[str, Any], gains.Baseline | None]:
+    """What both answers begin with, and the baseline, unless the job is too large for one."""
+    last_ns = services.records.last_ns(session)
+    job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
+    about: dict[str, Any] = {"session": session, "job_id": job_id, "attempts": attempts}
+    if attempts > gains.MAX_ATTEMPTS:
+        code, message = gains.too_large(attempts)
+        begin_ns, end_ns = read.extent(file, job_id)
+        calibration = {"recorded_ns": end_ns - begin_ns, "replayed_ns": None, "error": None}
+        withheld = {"code": code, "message": message}
+        return {**about, "so_far": False, "calibration": calibration, "withheld": withheld}, None
+    recorded = read.read(file, job_id)
+    _check()
+    base = gains.baseline(recorded, _check)
+    about |= {"so_far": not recorded.has_ended, "calibration": base.calibration, "withheld": None}
+    if base.withheld is not None:
+        about["withheld"] = {"code": base.withheld[0], "message": base.withheld[1]}
+    return about, base
+
+
+@router.get("/api/insights", responses={**ERRORS, 200: {"model": schemas.InsightsAnswer}})
+def insights(
+    services: CurrentServices, request: Request, session: Session = None, job: Job = None
+) -> Response:
+    """What slowed a job down, and what to optimise first: what the detectors found, and how much the job
+    would gain if each function took half the time, and by other changes. Savings are predicted by replaying
+    its record.
+    """
+    chosen = services.records.resolve(session)
+
+    def find(file: SessionFile) -> dict[str, Any]:
+        about, base = _baseline(services, chosen, file, job)
+        found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0, "options": []}
+        found |= {"findings": [], "silent": []}
+        if base is not None:
+            findings, silent = detect.detect(Facts(base.recorded), base, detect.load(), _check)
+            found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
+        if base is not None and base.withheld is None:
+            functions, functions_total, options = gains.gains(base, _check)
+            found |= {
+                "utilisation": gains.utilisation(base.programs, base.replayed),
+                "functions": functions,
+                "functions_total": functions_total,
+                "options": options,
+            }
+        return {**about, **found}
+
+    return answer_from_record(services, chosen, request, find)
+
+
+@router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})
+def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
+    """How long a job would have taken with some changes, predicted by replaying its record with them."""
+    chosen = services.records.resolve(asked.session)
+
+    def find(file: SessionFile) -> dict[str, Any]:
+        about, base = _baseline(services, chosen, file, asked.job)
+        found: dict[str, Any] = dict.fromkeys(
+            ("predicted_ns", "saving_ns", "speedup", "utilisation_before", "utilisation")
+        )
+        found |= {"baseline_ns": about["calibration"]["recorded_ns"], "path": [], "functions": []}
+        if base is not None and base.withheld is None:
+            _predict(base, [_change(one) for one in asked.changes], about, found)
+        return {**about, **found}
+
+    question = f"/api/whatif {asked.model_dump_json(exclude={'session'})}"
+    body, age_s = services.records.read_with_age(
+        chosen, question, lambda file: msgspec.json.encode(find(file))
+    )
+    return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
+
+
+def _change(asked: schemas.AnyChange) -> Change:
+    given = asked.model_dump()
+    name = given.get("function") or given.get("class_name") or ""
+    amount = next((given[key] for key in ("times", "count", "num_cpus", "size") if key in given), 0)
+    return Change(given["kind"], name, float(amount))
+
+
+def _predict(
+    base: gains.Baseline, changes: list[Change], about: dict[str, Any], found: dict[str, Any]
+) -> None:
+    """Fill in what the changes come to."""
+    programs, replayed = gains.predict(base, changes, _check)
+    if replayed.is_stuck:
+        message = "With these changes the replay came to a point where everything waits for something."
+        about["withheld"] = {"code": "stuck", "message": message}
+        return
+    predicted = gains.scaled(base, replayed.duration_ns)
+    path, functions = gains.path_of(base, programs, replayed)
+    found |= {
+        "predicted_ns": predicted,
+        "saving_ns": base.recorded_ns - predicted,
+        "speedup": base.recorded_ns / max(1, predicted),
+        "utilisation_before": gains.utilisation(base.programs, base.replayed),
+        "utilisation": gains.utilisation(programs, replayed),
+        "path": path,
+        "functions": functions,
+    }

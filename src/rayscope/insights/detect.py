@@ -1,0 +1,122 @@
+"""Runs the detectors over a job, and says how much each finding weighs."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from rayscope.insights import gains
+from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
+from rayscope.insights.replay.changes import BadChange, Change
+
+log = logging.getLogger("rayscope.insights")
+
+GROUP = "rayscope.detectors"
+#: From these shares of the job's time on a finding is critical, a warning, or worth telling.
+SEVERITIES = (("critical", 0.15), ("warning", 0.05), ("info", 0.01))
+#: Findings of one detector, the largest ones; and replays that one answer makes for them.
+_MOST, _MAX_REPLAYS = 10, 20
+
+
+class Silent(NamedTuple):
+    """A detector that could not say anything, and why."""
+
+    kind: str
+    message: str
+
+
+@functools.cache
+def load() -> tuple[Detector, ...]:
+    """All installed detectors by name, the built-in ones too. One that cannot be loaded is logged."""
+    found: list[Detector] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        try:
+            found.append(entry.load()())
+        except Exception:  # whatever a plug-in does
+            log.exception("could not load the detector %s", entry.value)
+    return tuple(found)
+
+
+def detect(
+    facts: Facts, base: gains.Baseline, detectors: Sequence[Detector], check: Callable[[], None]
+) -> tuple[list[dict[str, Any]], list[Silent]]:
+    """What the detectors find, the largest first, as :class:`schemas.FindingItem`; and who found no data.
+
+    The saving of a finding is predicted by a replay where that can be trusted, else it is unknown and
+    the finding weighs what it costs at most.
+    """
+    found: list[tuple[Detector, Finding]] = []
+    silent: list[Silent] = []
+    for detector in detectors:
+        check()
+        try:
+            largest = sorted(detector.find(facts), key=lambda finding: -finding.cost_ns)[:_MOST]
+        except NotEnoughData as reason:
+            silent.append(Silent(detector.kind, str(reason)))
+        except Exception as error:  # whatever a plug-in does
+            log.exception("the detector %s failed", detector.kind)
+            silent.append(Silent(detector.kind, f"It failed: {type(error).__name__}: {error}"[:500]))
+        else:
+            found += ((detector, finding) for finding in largest)
+    savings: dict[tuple[Change, ...], int | None] = {}
+    items = []
+    for detector, finding in found:
+        if base.withheld is None and finding.changes and len(savings) < _MAX_REPLAYS:
+            if finding.changes not in savings:
+                savings[finding.changes] = _saving(base, finding.changes, check)
+            saving = savings[finding.changes]
+        else:
+            saving = None
+        share = (finding.cost_ns if saving is None else saving) / max(1, base.recorded_ns)
+        severity = next((name for name, least in SEVERITIES if share >= least), None)
+        if severity is not None:
+            items.append(_item(detector, finding, severity, share, saving))
+    return sorted(items, key=lambda item: -item["share"]), silent
+
+
+def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Callable[[], None]) -> int | None:
+    try:
+        _, replayed = gains.predict(base, changes, check)
+    except BadChange:
+        return None
+    return None if replayed.is_stuck else base.recorded_ns - gains.scaled(base, replayed.duration_ns)
+
+
+def _item(
+    detector: Detector, finding: Finding, severity: str, share: float, saving: int | None
+) -> dict[str, Any]:
+    numbers = dict(finding.numbers)
+    names = {"function": finding.function, "actor_class": finding.actor_class, "caller": finding.caller}
+    return {
+        "kind": detector.kind,
+        "title": detector.title,
+        "severity": severity,
+        "share": share,
+        "saving_ns": saving,
+        "cost_ns": finding.cost_ns,
+        "confidence": finding.confidence,
+        **names,
+        "numbers": numbers,
+        "advice": detector.advice.format(**{**names, **texts(numbers)}),
+        "sketch": detector.sketch.format(**{**names, **numbers}) if detector.sketch else "",
+        "doc": detector.doc,
+        "filters": dict(finding.filters),
+    }
+
+
+def texts(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Numbers as people read them: ``_ns`` are durations."""
+    return {
+        name: _duration(value) if name.endswith("_ns") and isinstance(value, (int, float)) else value
+        for name, value in numbers.items()
+    }
+
+
+def _duration(ns: float) -> str:
+    for unit, size in (("min", 60e9), ("s", 1e9), ("ms", 1e6)):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns / 1e3:.3g} µs"

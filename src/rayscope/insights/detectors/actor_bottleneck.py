@@ -1,0 +1,74 @@
+"""An actor that everybody waits for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.changes import Change
+
+#: Of the time between its first and last call, an actor that is a bottleneck is busy so long...
+_BUSY = 0.7
+#: ... and so many calls wait for it on average.
+_QUEUE = 2.0
+#: The job gets so many more of the class, as an example.
+_MORE = 3
+
+
+class ActorBottleneck:
+    """An actor is busy nearly all the time while calls queue for it."""
+
+    kind = "actor_bottleneck"
+    title = "An actor is the bottleneck"
+    advice = (
+        "{actor_class} was busy {busy:.0%} of the time between its first call and its last, while {queue:.1f}"
+        " calls waited for it on average. Spread its calls over several actors, or let it run calls "
+        "concurrently if they mostly wait (async methods, max_concurrency)."
+    )
+    sketch = (
+        "pool = [{actor_class}.remote() for _ in range(4)]\n"
+        "refs = [pool[at % 4].work.remote(item) for at, item in enumerate(items)]"
+    )
+    doc = "pattern: using a tree of actors / actor pool"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Actors by how busy they were and how many calls waited."""
+        a = facts.attempts
+        by_class: dict[str, list[Finding]] = defaultdict(list)
+        for actor, rows in facts.calls_of_actor.items():
+            known = [row for row in rows if a.start[row] >= 0 and a.returned[row] >= 0]
+            if len(known) < 8:
+                continue
+            # Until its first call it was starting.
+            begin = min(a.start[row] for row in known)
+            end = max(a.returned[row] for row in known)
+            spans = sorted((a.start[row], a.returned[row]) for row in known)
+            waited = sum(max(0, a.start[row] - max(begin, a.created[row])) for row in known)
+            busy = _union(spans) / max(1, end - begin)
+            queue = waited / max(1, end - begin)
+            overlap = sum(until - since for since, until in spans) / max(1, _union(spans))
+            if busy < _BUSY or queue < _QUEUE or overlap > 1.5 or end - begin < facts.duration_ns / 20:
+                continue
+            name = facts.recorded.actors[actor].class_name
+            by_class[name].append(
+                Finding(
+                    end - begin,
+                    actor_class=name,
+                    changes=(Change("actors", name, _MORE),),
+                    confidence="medium",  # its state may not let itself be split
+                    numbers={"busy": busy, "queue": queue, "calls": len(known)},
+                    filters={"func_name": facts.name(known[0])},
+                )
+            )
+        for found in by_class.values():
+            yield max(found, key=lambda finding: finding.cost_ns)
+
+
+def _union(spans: list[tuple[int, int]]) -> int:
+    """How long at least one of the spans lasted; they are in the order of their begins."""
+    total, reached = 0, -1
+    for begin, end in spans:
+        total += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total

@@ -1,0 +1,67 @@
+"""A driver that does the work itself, or submits too slowly to keep the cluster busy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rayscope.insights.finding import DRIVER, Facts, Finding, blocked_ns
+from rayscope.insights.replay.changes import Change
+
+#: A driver that computes for less of the job's time is none that holds it up.
+_SHARE = 0.25
+
+
+class DriverBound:
+    """The driver computes for much of the job's time while the cluster has nothing to do."""
+
+    kind = "driver_bound"
+    title = "The driver is the bottleneck"
+    advice = (
+        "The driver computed for {own_ns} ({share:.0%} of the job) between its submissions and gets, with "
+        "{running:.1f} tasks running on average meanwhile. Move its work into tasks, or submit from several "
+        "tasks."
+    )
+    sketch = "@ray.remote\ndef prepare_and_run(part):\n    return [work(prepare(item)) for item in part]"
+    doc = "pattern: using nested tasks to achieve nested parallelism"
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """The driver's own time from its first submission to its last get, if little ran meanwhile."""
+        mine = facts.children.get(DRIVER, [])
+        waits = next((of for task, of in facts.waits() if task == DRIVER), [])
+        if len(mine) < 2:
+            return
+        begin = facts.created(mine[0])
+        end = max([facts.created(mine[-1]), *(wait.end for wait in waits)])
+        idle = _gaps(begin, end, [(wait.begin, wait.end) for wait in waits if wait.summed_ns < 0])
+        own = sum(until - since for since, until in idle) - sum(
+            blocked_ns(wait) for wait in waits if wait.summed_ns >= 0
+        )
+        if own < _SHARE * facts.duration_ns:
+            return
+        a = facts.attempts
+        ran = sum(
+            max(0, min(until, a.returned[row]) - max(since, a.start[row]))
+            for since, until in idle
+            for row in range(len(a.task))
+            if 0 <= a.start[row] < until and a.returned[row] > since
+        )
+        running = ran / max(1, own)
+        if running > max(1.0, facts.cpus) / 2:
+            return
+        yield Finding(
+            own,
+            changes=(Change("speed", "driver", 4.0),),
+            numbers={"own_ns": own, "share": own / facts.duration_ns, "running": running},
+        )
+
+
+def _gaps(begin: int, end: int, waits: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What is between the waits."""
+    found, at = [], begin
+    for since, until in sorted(waits):
+        if since > at:
+            found.append((at, min(since, end)))
+        at = max(at, until)
+    if at < end:
+        found.append((at, end))
+    return found

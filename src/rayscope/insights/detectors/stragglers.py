@@ -1,0 +1,54 @@
+"""A few calls of a function that take much longer than the others."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+
+from rayscope.insights.finding import Facts, Finding
+from rayscope.insights.replay.changes import Change
+
+#: Spark's rule for speculation is 1.5 times the median; below three times it is seldom worth a look.
+_TIMES = 3.0
+_LEAST = 8
+#: More than this share of the calls are no exception.
+_FEW = 0.2
+
+
+class Stragglers:
+    """Few calls take at least three times the median of their function, and the job waits for them."""
+
+    kind = "straggler"
+    title = "Stragglers"
+    advice = (
+        "{stragglers} of {calls} calls of {function} took up to {longest_ns}; the median is {median_ns}. "
+        "Compare their arguments and nodes with those of the others: split large inputs, or look at the node."
+    )
+    sketch = (
+        "# What takes longest goes first.\n"
+        "refs = [{function}.remote(item) for item in sorted(items, key=size, reverse=True)]"
+    )
+    doc = ""
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """Functions with a few long calls."""
+        for function, rows in facts.rows_of_function.items():
+            own = [ns for row in rows if not facts.is_creation(row) and (ns := facts.own_ns(row)) >= 0]
+            if len(own) < _LEAST:
+                continue
+            median = statistics.median(own)
+            long = [ns for ns in own if ns > _TIMES * median and ns - median > facts.duration_ns / 100]
+            if not long or len(long) > _FEW * len(own):
+                continue
+            yield Finding(
+                max(long) - round(median),
+                function=function,
+                changes=(Change("no_stragglers", function),),
+                numbers={
+                    "stragglers": len(long),
+                    "calls": len(own),
+                    "longest_ns": max(long),
+                    "median_ns": round(median),
+                },
+                filters={"func_name": function},
+            )

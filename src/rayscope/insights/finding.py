@@ -1,0 +1,153 @@
+"""What a detector says, and what it looks at. Times are ns since the begin of the job; -1 is not known."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
+
+from rayscope.insights.replay.changes import Change
+from rayscope.insights.replay.program import CALL, CREATION
+from rayscope.insights.replay.recorded import Attempts, Recorded, Wait
+
+Confidence = Literal["high", "medium", "low"]
+Number = int | float | str
+#: The driver, where a task is asked for.
+DRIVER = -1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that slows a job down.
+
+    ``function`` or ``actor_class``: where; ``caller``: the function in which it happens, "" in the driver.
+    ``cost_ns``: what it costs of the job's time at most, if no replay can tell; ``changes``: what the replay
+    changes to predict the saving. ``numbers``: the evidence, by the names that the texts use.
+    ``filters``: of the view that shows it.
+    """
+
+    cost_ns: int
+    function: str | None = None
+    actor_class: str | None = None
+    caller: str | None = None
+    changes: tuple[Change, ...] = ()
+    confidence: Confidence = "high"
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    filters: Mapping[str, str] = field(default_factory=dict)
+
+
+class NotEnoughData(Exception):
+    """A detector cannot say anything about this job: why."""
+
+
+class Detector(Protocol):
+    """One kind of thing that slows jobs down.
+
+    ``kind``: a stable name; ``title``: a few words; ``advice``: what to do, in a few sentences, with
+    ``{name}`` for numbers of the finding; ``sketch``: code that does it; ``doc``: Ray's page about it, "" if
+    there is none.
+    """
+
+    kind: str
+    title: str
+    advice: str
+    sketch: str
+    doc: str
+
+    def find(self, facts: Facts) -> Iterable[Finding]:
+        """The findings in a job. Raises NotEnoughData."""
+        ...
+
+
+class Facts:
+    """A job's record, sorted as detectors ask for it."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        self.recorded = recorded
+        self.attempts: Attempts = recorded.attempts
+        self.duration_ns = max(1, recorded.driver[1] - recorded.driver[0])
+
+    def name(self, row: int) -> str:
+        """The function of an attempt."""
+        number = self.attempts.function[row]
+        return self.recorded.functions[number] if number >= 0 else ""
+
+    def caller(self, task: int) -> str:
+        """The function that a task runs; "" for the driver."""
+        return "" if task == DRIVER else self.name(self.rows_of_task[task][-1])
+
+    def own_ns(self, row: int) -> int:
+        """How long an attempt executed without the time that it was blocked; -1 if that is not known."""
+        a = self.attempts
+        if a.start[row] < 0 or a.returned[row] < 0:
+            return -1
+        waits = self.recorded.waits.get((a.task[row], a.number[row]), ())
+        return max(0, a.returned[row] - a.start[row] - sum(blocked_ns(wait) for wait in waits))
+
+    @cached_property
+    def rows_of_task(self) -> list[list[int]]:
+        """By task its attempts."""
+        found: list[list[int]] = [[] for _ in range(self.recorded.tasks)]
+        for row, task in enumerate(self.attempts.task):
+            found[task].append(row)
+        return found
+
+    @cached_property
+    def rows_of_function(self) -> dict[str, list[int]]:
+        """By function its attempts; creations of actors are ``Class.__init__``."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for row in range(len(self.attempts.task)):
+            found[self.name(row)].append(row)
+        return dict(found)
+
+    @cached_property
+    def children(self) -> dict[int, list[int]]:
+        """By task, or DRIVER, the tasks that it submitted, in the order of their submission."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for task, rows in enumerate(self.rows_of_task):
+            found[self.attempts.parent[rows[0]]].append(task)
+        for tasks in found.values():
+            tasks.sort(key=lambda task: self.attempts.created[self.rows_of_task[task][0]])
+        return dict(found)
+
+    @cached_property
+    def calls_of_actor(self) -> dict[int, list[int]]:
+        """By actor the attempts of its methods."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for row, kind in enumerate(self.attempts.kind):
+            if kind == CALL and self.attempts.actor[row] >= 0:
+                found[self.attempts.actor[row]].append(row)
+        return dict(found)
+
+    @cached_property
+    def cpus(self) -> float:
+        """The CPUs of all nodes."""
+        return sum(node.resources.get("CPU", 0.0) for node in self.recorded.nodes)
+
+    def created(self, task: int) -> int:
+        """When a task was submitted."""
+        return self.attempts.created[self.rows_of_task[task][0]]
+
+    def is_creation(self, row: int) -> bool:
+        """Whether an attempt makes an actor."""
+        return self.attempts.kind[row] == CREATION
+
+    def waits(self) -> Iterable[tuple[int, list[Wait]]]:
+        """Each task, or DRIVER, with the waits of its last attempt in the order of time.
+
+        Raises NotEnoughData.
+        """
+        if not self.recorded.is_traced:
+            raise NotEnoughData("The tracer was not in the job's processes, so nobody knows their waits.")
+        last: dict[int, int] = {}
+        for task, number in self.recorded.waits:
+            last[task] = max(number, last.get(task, 0))
+        for task, number in last.items():
+            yield task, self.recorded.waits[task, number]
+
+
+def blocked_ns(wait: Wait) -> int:
+    """How long a wait blocked its task."""
+    return wait.summed_ns if wait.summed_ns >= 0 else wait.end - wait.begin

@@ -1,0 +1,194 @@
+"""How far a replay can be trusted, and what a job would gain by each change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from rayscope.insights.replay.build import build
+from rayscope.insights.replay.changes import Change, change
+from rayscope.insights.replay.engine import Replayed, replay
+from rayscope.insights.replay.path import Link, critical_path
+from rayscope.insights.replay.program import CPU, UNIT, Programs
+from rayscope.insights.replay.recorded import Recorded
+
+#: More attempts are not replayed while somebody waits for the answer.
+MAX_ATTEMPTS = 100_000
+#: A replay that is off by more, unchanged, predicts nothing.
+MAX_ERROR = 0.15
+#: One answer replays so many attempts in all; and so many functions at most, and stretches of a path.
+_ATTEMPTS_IN_ALL, _MAX_FUNCTIONS, _MAX_LINKS = 1_000_000, 50, 50
+_OPTIONS = ("no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus")
+
+
+class Baseline(NamedTuple):
+    """A job's record, its programs, and what their replay came to. ``withheld``: code and sentence."""
+
+    recorded: Recorded
+    programs: Programs
+    replayed: Replayed
+    recorded_ns: int
+    replayed_ns: int
+    withheld: tuple[str, str] | None
+
+    @property
+    def calibration(self) -> dict[str, Any]:
+        """As :class:`schemas.Calibration`."""
+        if self.replayed.is_stuck:
+            return {"recorded_ns": self.recorded_ns, "replayed_ns": None, "error": None}
+        error = self.replayed_ns / max(1, self.recorded_ns) - 1
+        return {"recorded_ns": self.recorded_ns, "replayed_ns": self.replayed_ns, "error": error}
+
+
+def too_large(attempts: int) -> tuple[str, str]:
+    """Why a job with so many attempts is not replayed."""
+    return (
+        "too_large",
+        f"The job has {attempts:,} attempts; at most {MAX_ATTEMPTS:,} are replayed while you wait.",
+    )
+
+
+def baseline(recorded: Recorded, check: Callable[[], None]) -> Baseline:
+    """Replay a job unchanged, and judge it by what was recorded."""
+    programs = build(recorded)
+    replayed = replay(programs, check)
+    begin = recorded.driver[0]
+    recorded_ns, replayed_ns = recorded.driver[1] - begin, max(0, replayed.duration_ns - begin)
+    withheld = None
+    if not recorded.has_driver:
+        withheld = "no_driver", "The job's driver is not on record, so nobody knows what it waited for."
+    elif not recorded.is_traced:
+        withheld = (
+            "not_traced",
+            "It is not known what the job's driver and tasks waited for: the tracer was not in them.",
+        )
+    elif replayed.is_stuck:
+        withheld = "stuck", "The replay of the job came to a point where everything waits for something."
+    elif abs(replayed_ns - recorded_ns) > MAX_ERROR * recorded_ns:
+        withheld = (
+            "inaccurate",
+            f"Replayed unchanged, the job takes {replayed_ns / 1e9:.3g} s instead of "
+            f"{recorded_ns / 1e9:.3g} s; predictions are withheld beyond {MAX_ERROR:.0%}.",
+        )
+    return Baseline(recorded, programs, replayed, recorded_ns, replayed_ns, withheld)
+
+
+def utilisation(programs: Programs, replayed: Replayed) -> float | None:
+    """The share of all CPUs' time that was reserved."""
+    whole = 0.0
+    for node, begin, end in zip(programs.nodes, programs.node_from, programs.node_until, strict=True):
+        until = replayed.duration_ns if end < 0 else min(end, replayed.duration_ns)
+        whole += node[CPU] / UNIT * max(0, until - begin)
+    return min(1.0, replayed.reserved_ns / whole) if whole else None
+
+
+def predict(
+    base: Baseline, changes: Sequence[Change], check: Callable[[], None]
+) -> tuple[Programs, Replayed]:
+    """The changed programs, and what their replay came to."""
+    programs = change(base.programs, changes)
+    return programs, replay(programs, check)
+
+
+def scaled(base: Baseline, duration_ns: int) -> int:
+    """A replayed duration in terms of what was recorded."""
+    replayed_ns = max(0, duration_ns - base.recorded.driver[0])
+    return round(replayed_ns * (base.recorded_ns / max(1, base.replayed_ns)))
+
+
+def _is_driver(programs: Programs, function: int) -> bool:
+    """Whether a function is the driver: a user's may have the same name."""
+    return function == programs.function[programs.roots[0]]
+
+
+def functions_by_time(programs: Programs) -> list[tuple[int, int, int]]:
+    """(function, attempts, ns that they compute) of all functions and the driver, the most time first."""
+    attempts: dict[int, int] = defaultdict(int)
+    own: dict[int, int] = defaultdict(int)
+    for run, function in enumerate(programs.function):
+        attempts[function] += 1
+        own_ns = programs.own_ns(run)
+        if own_ns < 1 << 59:
+            own[function] += own_ns
+    found = [(one, count, own[one]) for one, count in attempts.items()]
+    return sorted(found, key=lambda one: (-one[2], programs.functions[one[0]]))
+
+
+def gains(
+    base: Baseline, check: Callable[[], None]
+) -> tuple[list[dict[str, Any]], int, list[dict[str, Any]]]:
+    """What each function would save at half its time, how many functions there are, and what options save."""
+
+    def gain(change: Change) -> dict[str, Any] | None:
+        _, replayed = predict(base, [change], check)
+        if replayed.is_stuck:
+            return None
+        predicted = scaled(base, replayed.duration_ns)
+        saving = base.recorded_ns - predicted
+        return {"predicted_ns": predicted, "saving_ns": saving, "share": saving / max(1, base.recorded_ns)}
+
+    functions = functions_by_time(base.programs)
+    replays = _ATTEMPTS_IN_ALL // max(1, len(base.programs.kind)) - len(_OPTIONS)
+    found = []
+    for function, attempts, own_ns in functions[: max(1, min(_MAX_FUNCTIONS, replays))]:
+        name = base.programs.functions[function]
+        gained = gain(Change("speed", name, 2.0)) if own_ns else None
+        if gained is not None:
+            is_driver = _is_driver(base.programs, function)
+            found.append(
+                {"function": name, "is_driver": is_driver, "attempts": attempts, "own_ns": own_ns, **gained}
+            )
+    options = []
+    cpus = sum(node[CPU] for node in base.programs.nodes) // UNIT
+    for option in _OPTIONS:
+        asked = Change("cpus", amount=cpus) if option == "twice_the_cpus" else Change(option)
+        gained = gain(asked)
+        if gained is not None:
+            options.append({"option": option, **gained})
+    return _largest_first(found), len(functions), _largest_first(options)
+
+
+def _largest_first(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(found, key=lambda one: -one["saving_ns"])
+
+
+def path_of(
+    base: Baseline, programs: Programs, replayed: Replayed
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The longest stretches of a replay's critical path in the order of time, and the path by function."""
+    links = critical_path(programs, replayed)
+    whole = max(1, sum(link.end_ns - link.begin_ns for link in links))
+    by_function: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for link in links:
+        by_function[programs.function[link.run]][link.phase] += link.end_ns - link.begin_ns
+    longest = sorted(links, key=lambda link: link.begin_ns - link.end_ns)[:_MAX_LINKS]
+    totals = {function: sum(phases.values()) for function, phases in by_function.items()}
+    return (
+        [_stretch(base, programs, link) for link in sorted(longest, key=lambda link: link.begin_ns)],
+        [
+            {
+                "function": programs.functions[function],
+                "is_driver": _is_driver(programs, function),
+                "total_ns": totals[function],
+                "by_phase": dict(by_function[function]),
+                "share": totals[function] / whole,
+            }
+            for function in sorted(totals, key=lambda one: -totals[one])[:_MAX_LINKS]
+        ],
+    )
+
+
+def _stretch(base: Baseline, programs: Programs, link: Link) -> dict[str, Any]:
+    row = programs.attempt[link.run]
+    attempts = base.recorded.attempts
+    function = programs.function[link.run]
+    return {
+        "task_id": attempts.task_id[row] if row >= 0 else None,
+        "attempt": attempts.number[row] if row >= 0 else None,
+        "function": programs.functions[function],
+        "is_driver": _is_driver(programs, function),
+        "phase": link.phase,
+        "begin_ns": link.begin_ns - base.recorded.driver[0],
+        "duration_ns": link.end_ns - link.begin_ns,
+    }

@@ -1,0 +1,1 @@
+"""A recorded run simulated again, unchanged or with changes: what would it have taken?"""

@@ -1,0 +1,520 @@
+"""Makes programs of a job's record."""
+
+from __future__ import annotations
+
+import bisect
+import statistics
+from collections import defaultdict
+
+from rayscope.insights.replay import delays as ray_delays
+from rayscope.insights.replay import recorded as record
+from rayscope.insights.replay.delays import LARGE_BYTES
+from rayscope.insights.replay.program import (
+    CALL,
+    COMPUTE,
+    CREATION,
+    FREE,
+    KILL,
+    NORMAL,
+    REMOVE,
+    RESERVE,
+    SUBMIT,
+    UNIT,
+    UNLIMITED,
+    WAIT,
+    YIELD,
+    Group,
+    Programs,
+    Wait,
+)
+from rayscope.insights.replay.recorded import Recorded
+
+#: A task's end is told by another clock than the wait for it, and a little later than its value arrived.
+SLACK_NS = 50_000_000
+#: What a task submits so long after its end, one of its threads did.
+_THREAD_NS = 5_000_000
+#: Fetching a small value takes about so long.
+_LATENCY_NS = 1_000_000
+_FOREVER = 1 << 60
+#: The tracer names so many objects of one call.
+_MAX_NAMED = 256
+DRIVER = "driver"
+
+
+def build(recorded: Recorded) -> Programs:
+    """The programs of all attempts, of the driver, and of what threads did."""
+    return _Builder(recorded).build()
+
+
+class _Builder:
+    def __init__(self, recorded: Recorded) -> None:
+        self._recorded = recorded
+        self._attempts = recorded.attempts
+        self._programs = Programs()
+        #: By task, its rows; and when its value was known.
+        self._rows: list[list[int]] = [[] for _ in range(recorded.tasks)]
+        for row, task in enumerate(recorded.attempts.task):
+            self._rows[task].append(row)
+        # An actor is there when it was first created.
+        told = [rows[0] if recorded.attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
+        self._known = [recorded.attempts.ended[row] for row in told]
+        self._waits = {key: _joined(waits) for key, waits in recorded.waits.items()}
+        #: What generators yielded and somebody waited for: (task, index) -> (signal, time).
+        self._yielded: dict[tuple[int, int], tuple[int, int]] = {}
+        self._children: dict[int, list[list[int]]] = defaultdict(list)
+        #: By wait of a program, when it ended.
+        self._ends_of_waits: dict[int, int] = {}
+        #: By run of a thread's or the driver's, from when until when it was there; and by row its threads.
+        self._spans: dict[int, tuple[int, int]] = {}
+        self._threads: dict[int, int] = {}
+        self._marks: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
+
+    def build(self) -> Programs:
+        self._add_functions()
+        self._add_places()
+        arguments = self._needed_arguments()
+        self._learn_ends(arguments)
+        ready = self._ready(arguments)
+        measured = ray_delays.measure(self._recorded, ready)
+        self._programs.slots = measured.slots
+        self._add_workers(measured)
+        self._add_runs(arguments, measured)
+        self._mark_children()
+        for key, waits in self._waits.items():
+            self._mark_waits(key, waits)
+        for (task, _), (signal, time) in self._yielded.items():
+            self._marks[self._rows[task][-1]].append((time, 0, YIELD, signal))
+        self._mark_ends_of_actors()
+        self._write_programs()
+        return self._programs
+
+    def _add_functions(self) -> None:
+        p = self._programs
+        p.functions = [*self._recorded.functions, DRIVER]
+        names = sorted({actor.class_name for actor in self._recorded.actors})
+        p.classes = names
+        p.actor_class = [names.index(actor.class_name) for actor in self._recorded.actors]
+        for _ in range(self._recorded.tasks):
+            p.add_signal()
+
+    def _add_places(self) -> None:
+        """Nodes, and what attempts ask for."""
+        p, recorded = self._programs, self._recorded
+        asked = [*recorded.demands, *(actor.resources for actor in recorded.actors)]
+        asked += [bundle for group in recorded.groups for bundle in group.bundles]
+        # What no node ever had, nobody can have waited for.
+        had = {name for node in recorded.nodes for name in node.resources} or {
+            n for one in asked for n in one
+        }
+        p.resources = ["CPU", *sorted({name for one in asked for name in one if name in had} - {"CPU"})]
+        number = {name: place for place, name in enumerate(p.resources)}
+        most = {
+            name: max((node.resources.get(name, 0.0) for node in recorded.nodes), default=1e9)
+            for name in number
+        }
+
+        def needs(asked: dict[str, float]) -> tuple[tuple[int, int], ...]:
+            return tuple(
+                (number[name], round(min(amount, most[name]) * UNIT))
+                for name, amount in sorted(asked.items())
+                if name in number
+            )
+
+        p.demands = [needs(one) for one in recorded.demands] + [
+            needs(one.resources) for one in recorded.actors
+        ]
+        p.groups = [Group([needs(bundle) for bundle in group.bundles]) for group in recorded.groups]
+        for node in recorded.nodes or [record.Node(dict.fromkeys(p.resources, 1e9), 0, -1)]:
+            if 0 <= node.end <= recorded.driver[0]:
+                continue
+            p.nodes.append([round(node.resources.get(name, 0.0) * UNIT) for name in p.resources])
+            p.node_from.append(node.begin if node.begin > recorded.driver[0] else 0)
+            p.node_until.append(node.end if node.end < recorded.driver[1] else -1)
+        self._node_places: dict[int, int] = {}
+        for place, node in enumerate(recorded.nodes):
+            if not 0 <= node.end <= recorded.driver[0]:
+                self._node_places[place] = len(self._node_places)
+
+    def _add_workers(self, measured: ray_delays.Delays) -> None:
+        p = self._programs
+        p.idle_workers, p.worker_starts = [0] * len(p.nodes), [[] for _ in p.nodes]
+        for node, idle in measured.idle.items():
+            p.idle_workers[self._node_places.get(node, 0)] += idle
+        for node, starts in measured.starts.items():
+            p.worker_starts[self._node_places.get(node, 0)] += starts
+        known = [start for starts in p.worker_starts for start in starts]
+        if known:
+            took, loading = zip(*known, strict=True)
+            p.usual_start = int(statistics.median(took)), int(statistics.median(loading))
+        p.start_slots = [UNLIMITED] * len(p.nodes)
+        for node, slots in self._recorded.start_slots.items():
+            if node in self._node_places:
+                p.start_slots[self._node_places[node]] = slots
+
+    def _needed_arguments(self) -> list[tuple[int, ...]]:
+        """By task those whose values it was called with, as far as they were there when it began."""
+        attempts = self._attempts
+        needed: list[tuple[int, ...]] = [()] * self._recorded.tasks
+        for task, objects in self._recorded.arguments.items():
+            row = self._rows[task][0]
+            had = (
+                attempts.pending[row]
+                if attempts.pending[row] > attempts.created[row]
+                else attempts.start[row]
+            )
+            found: dict[int, None] = {}
+            if len(set(objects)) >= _MAX_NAMED:
+                call = record.Wait(attempts.created[row], had, False, objects, len(self._rows))
+                self._add_unnamed(attempts.parent[row], call)
+                objects = call.named
+            for made_by, index in objects:
+                ended = self._known[made_by]
+                if made_by == task or had < 0:
+                    continue
+                if 0 <= ended <= had + SLACK_NS:
+                    found[made_by] = None
+                elif index > 1 and self._is_generator(made_by):
+                    found[self._yield(made_by, index, had)] = None
+            needed[task] = tuple(found)
+        return needed
+
+    def _is_generator(self, task: int) -> bool:
+        return self._attempts.yielded[self._rows[task][-1]] >= 0
+
+    def _yield(self, task: int, index: int, by: int) -> int:
+        """The signal of what a generator yielded, not later than a time: evenly, as far as nobody waited."""
+        row = self._rows[task][-1]
+        begin, end = self._attempts.yielded[row], self._attempts.returned[row]
+        known = self._yielded.get((task, index))
+        signal = known[0] if known else self._programs.add_signal()
+        time = min(by, known[1] if known else _FOREVER)
+        if end >= 0:
+            time = min(time, end)
+        self._yielded[task, index] = signal, max(begin if index == 2 else self._attempts.start[row], time)
+        return signal
+
+    def _learn_ends(self, arguments: list[tuple[int, ...]]) -> None:
+        """Values were there no later than whoever needed them went on."""
+        attempts, known = self._attempts, self._known
+        for task, needed in enumerate(arguments):
+            row = self._rows[task][0]
+            had = (
+                attempts.pending[row]
+                if attempts.pending[row] > attempts.created[row]
+                else attempts.start[row]
+            )
+            for made_by in needed:
+                if made_by < self._recorded.tasks:
+                    known[made_by] = min(known[made_by], had)
+        for (by, _), waits in self._waits.items():
+            for wait in waits:
+                if wait.is_wait or wait.summed_ns >= 0:
+                    continue
+                self._add_unnamed(by, wait)
+                for task, _ in wait.named:
+                    if wait.end < known[task] <= wait.end + SLACK_NS:
+                        known[task] = wait.end
+        for task, rows in enumerate(self._rows):
+            if known[task] >= 0:
+                last = rows[0] if attempts.kind[rows[0]] == CREATION else rows[-1]
+                known[task] = max(known[task], attempts.returned[last])
+
+    def _ready(self, arguments: list[tuple[int, ...]]) -> list[int]:
+        """When each attempt had been submitted and had its arguments."""
+        ready = list(self._attempts.created)
+        for task, needed in enumerate(arguments):
+            if needed:
+                row = self._rows[task][0]
+                times = [self._known[one] for one in needed if one < self._recorded.tasks]
+                ready[row] = max(ready[row], *times) if times else ready[row]
+        return ready
+
+    def _add_runs(self, arguments: list[tuple[int, ...]], measured: ray_delays.Delays) -> None:
+        p, a = self._programs, self._attempts
+        demands = len(self._recorded.demands)
+        for task, rows in enumerate(self._rows):
+            for place, row in enumerate(rows):
+                kind, start, returned, ended = a.kind[row], a.start[row], a.returned[row], a.ended[row]
+                alone = max(0, returned - start) if returned >= 0 else _FOREVER
+                is_last = place == len(rows) - 1
+                demand = a.demand[row]
+                if kind == CREATION:
+                    demand = demands + a.actor[row] if a.actor[row] >= 0 else -1
+                    if place:  # a restart: the calls that wait for it have that in their times
+                        p.add_run(FREE, a.function[row], attempt=row)
+                        continue
+                elif kind == CALL:
+                    demand = -1
+                if start < 0:
+                    demand, alone = -1, max(0, ended - a.created[row]) if ended >= 0 else _FOREVER
+                    kind = CREATION if kind == CREATION else FREE
+                again = -1 if is_last or kind == CREATION else rows[place + 1]
+                p.add_run(
+                    kind,
+                    a.function[row],
+                    attempt=row,
+                    lead=measured.lead[row] if start >= 0 else 0,
+                    delay=measured.delay[row] if start >= 0 else 0,
+                    startup=measured.startup[row],
+                    transfer=measured.transfer[row],
+                    tail=max(0, (self._known[task] if is_last or kind == CREATION else ended) - returned)
+                    if returned >= 0 and start >= 0
+                    else 0,
+                    alone=alone,
+                    arguments=arguments[task] if place == 0 else (),
+                    signal=task if is_last or kind == CREATION else -1,
+                    again=again,
+                    again_after=max(0, a.created[rows[place + 1]] - max(ended, 0)) if again >= 0 else 0,
+                    demand=demand,
+                    home=self._node_places.get(a.node[row], -1),
+                    group=a.group[row] if kind <= CREATION else -1,
+                    actor=a.actor[row] if kind in (CREATION, CALL) else -1,
+                )
+                if kind == CREATION and a.actor[row] < 0:
+                    p.kind[row] = FREE
+        driver = p.add_run(FREE, len(p.functions) - 1)
+        p.roots, p.root_begins = [driver], [self._recorded.driver[0]]
+        self._marks[driver] = []
+        self._spans[driver] = self._recorded.driver
+        self._order_calls()
+
+    def _order_calls(self) -> None:
+        """Calls of one caller come to their actor in the order of their submission."""
+        p, a = self._programs, self._attempts
+        last: dict[tuple[int, int], int] = {}
+        rows = [row for row in range(len(a.task)) if p.kind[row] == CALL and a.number[row] == 0]
+        for row in sorted(rows, key=a.created.__getitem__):
+            key = (a.parent[row], a.actor[row])
+            before = last.get(key, -1)
+            if before >= 0 and a.start[before] <= a.start[row]:
+                p.before[row], p.after[before] = before, row
+            last[key] = row
+
+    def _run_of(self, task: int, at: int) -> int:
+        """The run of a task that did something at a time: one of its attempts, or a thread that it left."""
+        p, a = self._programs, self._attempts
+        driver = p.roots[0]
+        if task < 0:
+            return driver
+        rows = [row for row in self._rows[task] if 0 <= a.start[row] <= at + _THREAD_NS]
+        if not rows:
+            return driver
+        row = rows[-1]
+        if a.returned[row] < 0 or at <= a.returned[row] + _THREAD_NS:
+            return row
+        known = self._threads.get(row)
+        if known is None:
+            known = self._threads[row] = p.add_run(FREE, a.function[row])
+            self._spans[known] = (a.returned[row], a.returned[row])
+            self._marks[row].append((a.returned[row], 2, SUBMIT, known))
+        begin, end = self._spans[known]
+        self._spans[known] = (begin, max(end, at))
+        return known
+
+    def _mark_children(self) -> None:
+        a = self._attempts
+        for rows in self._rows:
+            row = rows[0]
+            if a.start[row] < 0 and a.ended[row] < 0:
+                continue  # it never came so far
+            self._marks[self._run_of(a.parent[row], a.created[row])].append((a.created[row], 1, SUBMIT, row))
+        driver = self._programs.roots[0]
+        for number, group in enumerate(self._recorded.groups):
+            self._marks[driver].append((group.created, 0, RESERVE, number))
+            if group.removed >= 0:
+                self._marks[driver].append((group.removed, 3, REMOVE, number))
+
+    def _mark_ends_of_actors(self) -> None:
+        """An actor that held something gave it back when its creator had no more use for it."""
+        a, p = self._attempts, self._programs
+        for row, kind in enumerate(a.kind):
+            if kind != CREATION or a.number[row] or a.actor[row] < 0:
+                continue
+            end = self._recorded.actors[a.actor[row]].end
+            if 0 <= end < self._recorded.driver[1] and p.demands[p.demand[row]]:
+                self._marks[self._run_of(a.parent[row], end)].append((end, 3, KILL, a.actor[row]))
+
+    def _mark_waits(self, key: tuple[int, int], waits: list[record.Wait]) -> None:
+        p = self._programs
+        loop: _Loop | None = None
+        for wait in waits:
+            run = self._run_of(key[0], wait.begin)
+            if wait.summed_ns >= 0:
+                made = self._summed(run, key[0], wait)
+            else:
+                there = {
+                    (task, index): signal
+                    for task, index in dict.fromkeys(wait.named)
+                    if (signal := self._signal(task, index, wait, key[0])) >= 0
+                }
+                if wait.is_wait and (max(len(wait.named), wait.objects) > 1 or (loop and loop.goes_on(wait))):
+                    if loop is None or not loop.goes_on(wait):
+                        loop = _Loop(p)
+                    made = self._looped(loop, key[0], wait)
+                else:
+                    left = {
+                        one: signal for one, signal in there.items() if not (loop and loop.has_taken(one))
+                    }
+                    made = self._gotten(wait, left)
+            p.waits.append(made)
+            self._marks[run].append((wait.begin, 1, WAIT, len(p.waits) - 1))
+            self._ends_of_waits[len(p.waits) - 1] = wait.end
+
+    def _signal(self, task: int, index: int, wait: record.Wait, by: int) -> int:
+        """The signal by which an object was there at the end of a wait of a task's, or -1."""
+        ended = self._known[task]
+        row = self._rows[task][0]
+        # What a thread submitted meanwhile, its program submits afterwards.
+        if self._attempts.created[row] > (wait.begin if self._attempts.parent[row] == by else wait.end):
+            return -1
+        if index > 1 and self._is_generator(task) and (ended < 0 or ended > wait.end):
+            return self._yield(task, index, wait.end)
+        return task if 0 <= ended <= wait.end + SLACK_NS else -1
+
+    def _gotten(self, wait: record.Wait, there: dict[tuple[int, int], int]) -> Wait:
+        """A wait until all is there that was there in the end."""
+        times = [self._known[task] if signal == task else wait.end for (task, _), signal in there.items()]
+        since = min(wait.end, max([wait.begin, *times]))
+        after = wait.end - since
+        transfer = max(0, after - _LATENCY_NS) if wait.bytes >= LARGE_BYTES or not wait.named else 0
+        return Wait(tuple(there.values()), after, transfer)
+
+    def _looped(self, loop: _Loop, task: int, wait: record.Wait) -> Wait:
+        """A call of ``ray.wait``: until as many more are there as were, whichever they are."""
+        named = dict.fromkeys(wait.named)
+        if wait.objects > len(named):
+            functions = self._functions_of(wait)
+            children = self._children_of(task)
+            while loop.children < len(children):
+                row = children[loop.children][0]
+                if self._attempts.created[row] > wait.begin:
+                    break
+                loop.children += 1
+                if self._attempts.function[row] in functions:
+                    made_by = self._attempts.task[row]
+                    loop.add((made_by, 1), made_by, self._known[made_by])
+        for one, index in named:
+            is_yield = index > 1 and self._is_generator(one)
+            loop.add((one, index), self._yield(one, index, _FOREVER) if is_yield else one, self._known[one])
+        loop.end, loop.named = wait.end, set(named)
+        removed = max(0, len(loop.ends) - max(wait.objects, len(named)))
+        made = Wait((), counter=loop.counter, needed=removed + max(1, wait.ready))
+        there = loop.ends[made.needed - 1] if made.needed <= len(loop.ends) else _FOREVER
+        if wait.ready == 0 or there > wait.end + SLACK_NS:
+            made.timeout_ns = wait.end - wait.begin
+        else:
+            made.after_ns = wait.end - min(wait.end, max(wait.begin, there))
+        return made
+
+    def _functions_of(self, wait: record.Wait) -> set[int]:
+        return {self._attempts.function[self._rows[one][0]] for one, _ in wait.named}
+
+    def _add_unnamed(self, task: int, wait: record.Wait) -> None:
+        """Of many objects not all are named: the others are taken to be of the same functions."""
+        if wait.objects > len(wait.named) and wait.named:
+            functions = self._functions_of(wait)
+            children = self._children_of(task)
+            last = bisect.bisect_right(children, wait.begin, key=lambda rows: self._attempts.created[rows[0]])
+            found = [self._attempts.task[rows[0]] for rows in children[:last]]
+            like = [one for one in found if self._attempts.function[self._rows[one][0]] in functions]
+            wait.named = list(dict.fromkeys([*wait.named, *((one, 1) for one in like[-wait.objects :])]))
+
+    def _children_of(self, task: int) -> list[list[int]]:
+        if not self._children:
+            for rows in self._rows:
+                self._children[self._attempts.parent[rows[0]]].append(rows)
+        return self._children[task]
+
+    def _summed(self, run: int, task: int, wait: record.Wait) -> Wait:
+        """Many short calls: it waited for those of its children that ended meanwhile, at the end of all."""
+        begun = [rows[0] for rows in self._children_of(task) if self._attempts.created[rows[0]] <= wait.begin]
+        signals = tuple(
+            self._attempts.task[row]
+            for row in begun
+            if wait.begin < self._known[self._attempts.task[row]] <= wait.end
+        )
+        blocked = min(wait.summed_ns, wait.end - wait.begin)
+        if not signals:
+            return Wait((), wait.end - wait.begin)
+        self._marks[run].append((wait.begin, 0, COMPUTE, wait.end - wait.begin - blocked))
+        return Wait(signals)
+
+    def _write_programs(self) -> None:
+        p, a = self._programs, self._attempts
+        for run, marks in self._marks.items():
+            if run in self._spans:
+                begin, end = self._spans[run]
+            else:
+                begin, end = a.start[run], a.returned[run]
+                if p.kind[run] == FREE and begin < 0:
+                    continue
+            marks.sort()
+            steps = []
+            now = begin
+            for told, _, step, number in marks:
+                time = told if end < 0 else min(told, end)
+                if time > now:
+                    steps.append((COMPUTE, time - now))
+                    now = time
+                steps.append((step, number))
+                if step == WAIT:
+                    now = max(now, self._ends_of_waits[number])
+            if end < 0:
+                steps.append((COMPUTE, _FOREVER))
+            elif end > now:
+                steps.append((COMPUTE, end - now))
+            p.first[run] = p.add_steps(steps)
+
+
+class _Loop:
+    """Calls of ``ray.wait`` on what is left of the same objects, and others that join them."""
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+        self.counter = programs.counters
+        programs.counters += 1
+        #: When all objects so far were there, by object and in order (what never was comes last).
+        self.known: dict[tuple[int, int], int] = {}
+        self.ends: list[int] = []
+        #: The objects that the last call named, and when that ended; and how many children were looked at.
+        self.named: set[tuple[int, int]] = set()
+        self.end = -1
+        self.children = 0
+
+    def goes_on(self, wait: record.Wait) -> bool:
+        """Whether a call is one of them."""
+        return not self.named.isdisjoint(wait.named) or (
+            wait.objects > len(wait.named) and not self.known.keys().isdisjoint(wait.named)
+        )
+
+    def add(self, one: tuple[int, int], signal: int, known: int) -> None:
+        """Count an object."""
+        if one not in self.known and self._programs.counted_by[signal] < 0:
+            self.known[one] = known if known >= 0 else _FOREVER
+            bisect.insort(self.ends, self.known[one])
+            self._programs.counted_by[signal] = self.counter
+
+    def has_taken(self, one: tuple[int, int]) -> bool:
+        """Whether an object was there after the last call."""
+        return self.known.get(one, _FOREVER) <= self.end + SLACK_NS
+
+
+def _joined(waits: list[record.Wait]) -> list[record.Wait]:
+    """Waits that overlap (of threads, or of coroutines that are awaited together) as one each."""
+    found: list[record.Wait] = []
+    for wait in waits:
+        if found and wait.begin < found[-1].end:
+            last = found[-1]
+            if wait.summed_ns >= 0 or last.summed_ns >= 0:
+                last.end = max(last.end, wait.end)
+                continue
+            last.end = max(last.end, wait.end)
+            last.named = last.named + wait.named
+            last.bytes += wait.bytes
+            last.is_wait = last.is_wait and wait.is_wait
+        else:
+            found.append(wait)
+    return found
+
+
+__all__ = ["DRIVER", "NORMAL", "build"]

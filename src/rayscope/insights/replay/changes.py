@@ -1,0 +1,394 @@
+"""What if: the programs of a job, changed."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rayscope.errors import RayscopeError
+from rayscope.insights.replay.program import (
+    CALL,
+    COMPUTE,
+    CPU,
+    CREATION,
+    NORMAL,
+    SUBMIT,
+    UNIT,
+    WAIT,
+    YIELD,
+    Programs,
+    Wait,
+)
+
+#: What takes longer than so many times its function's median is a straggler.
+STRAGGLES = 1.5
+
+
+class BadChange(RayscopeError):
+    """A change that cannot be made of this job."""
+
+    remedy = "GET /api/functions lists the functions, and GET /api/actors the classes of the actors."
+    code = "bad_change"
+    status = 400
+
+
+class Change(NamedTuple):
+    """One change: its kind, of which function or class, and how much."""
+
+    kind: str
+    name: str = ""
+    amount: float = 0.0
+
+
+def change(base: Programs, changes: Sequence[Change]) -> Programs:
+    """``base`` with changes. Raises BadChange for what there is not."""
+    made = base.copy()
+    # What changes programs comes first; the rest holds for what that made.
+    for one in sorted(changes, key=lambda one: list(_KINDS).index(one.kind)):
+        _KINDS[one.kind](made, one)
+    return made
+
+
+def runs_of(programs: Programs, name: str) -> list[int]:
+    """The runs of a function. Raises BadChange."""
+    numbers = {number for number, function in enumerate(programs.functions) if function == name}
+    found = [run for run, function in enumerate(programs.function) if function in numbers]
+    if not found:
+        raise BadChange(f"The job has no function {name[:80]!r}.")
+    return found
+
+
+def _speed(p: Programs, asked: Change) -> None:
+    for run in runs_of(p, asked.name):
+        p.factor[run] /= asked.amount
+
+
+def _no_stragglers(p: Programs, asked: Change) -> None:
+    of_function: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for run in runs_of(p, asked.name) if asked.name else range(len(p.kind)):
+        if p.kind[run] in (NORMAL, CALL) and p.alone[run] < 1 << 59:
+            of_function[p.function[run]].append((run, p.own_ns(run)))
+    for found in of_function.values():
+        median = statistics.median(own for _, own in found)
+        for run, own in found:
+            if own > STRAGGLES * median:
+                p.factor[run] *= median / own
+
+
+def _no_startup(p: Programs, _: Change) -> None:
+    p.delay = [delay - startup for delay, startup in zip(p.delay, p.startup, strict=True)]
+    p.startup = [0] * len(p.startup)
+    p.worker_starts = [[] for _ in p.worker_starts]
+    p.usual_start = 0, 0
+
+
+def _no_transfer(p: Programs, _: Change) -> None:
+    p.delay = [delay - transfer for delay, transfer in zip(p.delay, p.transfer, strict=True)]
+    p.transfer = [0] * len(p.transfer)
+    p.waits = [
+        replace(wait, after_ns=wait.after_ns - wait.transfer_ns, transfer_ns=0) if wait.transfer_ns else wait
+        for wait in p.waits
+    ]
+
+
+def _no_retries(p: Programs, asked: Change) -> None:
+    retried = set(p.again) - {-1}
+    for run in runs_of(p, asked.name) if asked.name else range(len(p.kind)):
+        last = run
+        while p.again[last] >= 0:
+            last = p.again[last]
+        if last != run and run not in retried:
+            for values in (
+                p.first,
+                p.alone,
+                p.delay,
+                p.startup,
+                p.transfer,
+                p.tail,
+                p.signal,
+                p.kind,
+                p.demand,
+            ):
+                values[run] = values[last]
+            p.again[run] = -1
+
+
+def _cpus(p: Programs, asked: Change) -> None:
+    largest = max(range(len(p.nodes)), key=lambda node: p.nodes[node][CPU])
+    p.nodes[largest][CPU] += int(asked.amount) * UNIT
+
+
+def _nodes(p: Programs, asked: Change) -> None:
+    like = [
+        0 if name.startswith("node:") else amount
+        for name, amount in zip(p.resources, p.nodes[-1], strict=True)
+    ]
+    for _ in range(int(asked.amount)):
+        p.nodes.append(like.copy())
+        p.node_from.append(0)
+        p.node_until.append(-1)
+        p.idle_workers.append(0)
+        p.worker_starts.append([])
+        p.start_slots.append(p.start_slots[-1])
+
+
+def _num_cpus(p: Programs, asked: Change) -> None:
+    names = {asked.name, f"{asked.name}.__init__"}
+    numbers = {number for number, function in enumerate(p.functions) if function in names}
+    made: dict[int, int] = {}
+    for run, function in enumerate(p.function):
+        if function in numbers and p.kind[run] <= CREATION:
+            before = p.demand[run]
+            if before not in made:
+                others = [one for one in (p.demands[before] if before >= 0 else ()) if one[0] != CPU]
+                needs = round(asked.amount * UNIT)
+                made[before] = len(p.demands)
+                p.demands.append(tuple([(CPU, needs)] * (needs > 0) + others))
+            p.demand[run] = made[before]
+    if not made:
+        raise BadChange(f"The job has no task or actor {asked.name[:80]!r} that asks for CPUs.")
+
+
+def _submitters(p: Programs) -> dict[int, int]:
+    """Who submits each run."""
+    return {
+        number: run
+        for run in range(len(p.kind))
+        if p.first[run] >= 0
+        for step, number in p.steps_of(run)
+        if step == SUBMIT
+    }
+
+
+def _actors(p: Programs, asked: Change) -> None:
+    if asked.name not in p.classes:
+        raise BadChange(f"The job has no actor of class {asked.name[:80]!r}.")
+    of_class = p.classes.index(asked.name)
+    members = [actor for actor, its in enumerate(p.actor_class) if its == of_class]
+    creations = [run for run, kind in enumerate(p.kind) if kind == CREATION and p.actor[run] in members]
+    more = int(asked.amount)
+    p.shared[of_class] = [*members, *range(len(p.slots), len(p.slots) + more)]
+    like = creations[-1] if creations else -1
+    submitters = _submitters(p)
+    new = []
+    for _ in range(more):
+        p.slots.append(p.slots[members[-1]])
+        p.actor_class.append(of_class)
+        if like >= 0:
+            names = (
+                "attempt",
+                "lead",
+                "delay",
+                "startup",
+                "transfer",
+                "tail",
+                "factor",
+                "alone",
+                "demand",
+                "home",
+                "group",
+            )
+            values = {name: getattr(p, name)[like] for name in names}
+            new.append(p.add_run(CREATION, p.function[like], actor=len(p.slots) - 1, **values))
+    if new and like in submitters:
+        steps = p.steps_of(submitters[like])
+        place = steps.index((SUBMIT, like)) + 1
+        p.first[submitters[like]] = p.add_steps(
+            [*steps[:place], *((SUBMIT, run) for run in new), *steps[place:]]
+        )
+    calls = {run for run, kind in enumerate(p.kind) if kind == CALL and p.actor[run] in members}
+    for run in calls:
+        p.before[run] = p.after[run] = -1
+    for run in {submitters[call] for call in calls if call in submitters}:
+        _pull_forward(p, run, calls, more)
+
+
+def _pull_forward(p: Programs, run: int, calls: set[int], by: int) -> None:
+    """Who submits a call whenever another is ready has so many more of them in flight."""
+    steps = p.steps_of(run)
+    places = [at for at, (step, number) in enumerate(steps) if step == SUBMIT and number in calls]
+    first = next((at for at in places if any(_is_paced(p, one) for one in steps[places[0] : at])), None)
+    if first is None:
+        return
+    paced = [at for at in places if at >= first]
+    order = [steps[at] for at in paced]
+    ahead, later = order[:by], order[by:]
+    made: list[tuple[int, int]] = []
+    begin = max(at for at in places if at < first) + 1
+    for at, step in enumerate(steps):
+        if at == begin:
+            made.extend(ahead)
+        if at in paced:
+            if later:
+                made.append(later.pop(0))
+        else:
+            made.append(step)
+    p.first[run] = p.add_steps(made)
+
+
+def _is_paced(p: Programs, step: tuple[int, int]) -> bool:
+    return step[0] == WAIT and p.waits[step[1]].counter >= 0
+
+
+def _one_get(p: Programs, asked: Change) -> None:
+    signals = {p.signal[run] for run in runs_of(p, asked.name)} - {-1}
+    is_changed = False
+    for run in {by for number, by in _submitters(p).items() if p.signal[number] in signals}:
+        steps = p.steps_of(run)
+        made: list[tuple[int, int]] = []
+        together: list[int] = []
+        at_last = -1
+
+        def close(made: list[tuple[int, int]], together: list[int], at_last: int) -> bool:
+            """One wait for all where the last of them was."""
+            if not together:
+                return False
+            merged = [p.waits[number] for number in together]
+            p.waits.append(
+                Wait(
+                    tuple(dict.fromkeys(signal for wait in merged for signal in wait.signals)),
+                    max(wait.after_ns for wait in merged),
+                    max(wait.transfer_ns for wait in merged),
+                )
+            )
+            made.insert(at_last, (WAIT, len(p.waits) - 1))
+            return len(together) > 1
+
+        for step, number in steps:
+            wait = p.waits[number] if step == WAIT else None
+            if wait is not None and wait.signals and signals.issuperset(wait.signals):
+                together.append(number)
+                at_last = len(made)
+                continue
+            if wait is not None and (wait.signals or wait.counter >= 0):
+                is_changed |= close(made, together, at_last)
+                together = []
+            made.append((step, number))
+        is_changed |= close(made, together, at_last)
+        p.first[run] = p.add_steps(made)
+    if not is_changed:
+        raise BadChange(f"No loop gets the values of {asked.name[:80]!r} one by one.")
+
+
+def _batch(p: Programs, asked: Change) -> None:
+    wanted = {run for run in runs_of(p, asked.name) if p.kind[run] in (NORMAL, CALL) and p.again[run] < 0}
+    for by in {by for number, by in _submitters(p).items() if number in wanted}:
+        batches = _batches(p, p.steps_of(by), wanted, int(asked.amount))
+        if batches:
+            _submit_batches(p, by, batches)
+
+
+def _batches(p: Programs, steps: list[tuple[int, int]], wanted: set[int], size: int) -> list[list[int]]:
+    """What can be done together: calls between which nothing needs their values."""
+    found: list[list[int]] = []
+    #: By actor the batch that still grows, and what these batches will give.
+    growing: dict[int, list[int]] = {}
+    coming: set[int] = set()
+    signals = {p.signal[run] for run in wanted}
+
+    def close() -> None:
+        found.extend(growing.values())
+        growing.clear()
+        coming.clear()
+
+    for step, number in steps:
+        if step == WAIT:
+            wait = p.waits[number]
+            if wait.counter >= 0 or not signals.issuperset(wait.signals):
+                close()
+        elif step == SUBMIT:
+            if not coming.isdisjoint(p.arguments[number]):
+                close()
+            if number in wanted:
+                batch = growing.setdefault(p.actor[number], [])
+                batch.append(number)
+                coming.add(p.signal[number])
+                if len(batch) == size:
+                    found.append(growing.pop(p.actor[number]))
+    close()
+    return [batch for batch in found if len(batch) > 1]
+
+
+def _submit_batches(p: Programs, by: int, batches: list[list[int]]) -> None:
+    steps = p.steps_of(by)
+    batch_of = {run: batch for batch in batches for run in batch}
+    gaps = [
+        steps[at][1]
+        for at in range(1, len(steps) - 1)
+        if steps[at][0] == COMPUTE
+        and steps[at - 1][0] == steps[at + 1][0] == SUBMIT
+        and steps[at - 1][1] in batch_of
+        and steps[at + 1][1] in batch_of
+    ]
+    usual = int(statistics.median(gaps)) if gaps else 0
+    for batch in batches:
+        _merge(p, batch)
+    # The programs of batches are made; now they are submitted when the last of each is known.
+    coming = {p.signal[run] for run in batch_of}
+    late: dict[int, list[int]] = defaultdict(list)
+    made: list[tuple[int, int]] = []
+    for at, (step, number) in enumerate(steps):
+        if step == SUBMIT and number in batch_of:
+            batch = batch_of[number]
+            if number != batch[-1]:
+                continue
+            made.append((SUBMIT, batch[0]))
+            coming -= {p.signal[run] for run in batch}
+            if late[batch[0]]:
+                p.waits.append(Wait(tuple(late[batch[0]])))
+                made.append((WAIT, len(p.waits) - 1))
+        elif step == COMPUTE and at and steps[at - 1][0] == SUBMIT:
+            before = steps[at - 1][1]
+            is_inside = before in batch_of and before != batch_of[before][-1]
+            left = number - min(number, usual) if is_inside else number
+            if left:
+                made.append((COMPUTE, left))
+        elif step == WAIT and not coming.isdisjoint(p.waits[number].signals):
+            wait = p.waits[number]
+            for signal in wait.signals:
+                if signal in coming:
+                    late[_leader(p, batches, signal)].append(signal)
+            p.waits.append(replace(wait, signals=tuple(one for one in wait.signals if one not in coming)))
+            made.append((WAIT, len(p.waits) - 1))
+        else:
+            made.append((step, number))
+    p.first[by] = p.add_steps(made)
+
+
+def _leader(p: Programs, batches: list[list[int]], signal: int) -> int:
+    return next(batch[0] for batch in batches if any(p.signal[run] == signal for run in batch))
+
+
+def _merge(p: Programs, batch: list[int]) -> None:
+    """Let the first run of a batch do what all of them do."""
+    leader, last = batch[0], batch[-1]
+    steps = [step for run in batch for step in p.steps_of(run)]
+    steps += [(YIELD, p.signal[run]) for run in batch[1:] if p.signal[run] >= 0]
+    own = {p.signal[run] for run in batch}
+    p.arguments[leader] = tuple(
+        dict.fromkeys(one for run in batch for one in p.arguments[run] if one not in own)
+    )
+    p.first[leader] = p.add_steps(steps)
+    p.transfer[leader] = sum(p.transfer[run] for run in batch)
+    p.after[leader] = p.after[last]
+    if p.after[last] >= 0:
+        p.before[p.after[last]] = leader
+
+
+#: How each kind of change is made, those of programs first.
+_KINDS: dict[str, Callable[[Programs, Change], None]] = {
+    "no_retries": _no_retries,
+    "one_get": _one_get,
+    "batch": _batch,
+    "actors": _actors,
+    "num_cpus": _num_cpus,
+    "cpus": _cpus,
+    "nodes": _nodes,
+    "no_stragglers": _no_stragglers,
+    "no_startup": _no_startup,
+    "no_transfer": _no_transfer,
+    "speed": _speed,
+}

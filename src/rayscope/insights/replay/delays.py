@@ -1,0 +1,279 @@
+"""Ray's own part of each attempt's time, from the record: neither the program's nor waiting for others.
+
+An attempt that waited for a slot began when the slot was free: that is told from what ran before it on the
+same worker or actor, or from what its node had reserved.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rayscope.insights.replay.program import CALL, CREATION, NORMAL, UNLIMITED
+from rayscope.insights.replay.recorded import Recorded
+
+#: A start that took longer than this may have waited for resources.
+_LONG_NS = 20_000_000
+#: A task that comes to a worker that waits for one begins about so much later.
+_USUAL_NS = 2_000_000
+#: No worker starts faster.
+FASTEST_START_NS = 50_000_000
+#: Larger arguments come through the object store.
+LARGE_BYTES = 100_000
+#: Two calls run at the same time if they overlap by more than this.
+_OVERLAP_NS = 100_000
+
+
+class Delays(NamedTuple):
+    """By attempt, ns; see :class:`Programs`. ``slots``: by actor how many calls it runs at once.
+
+    ``starts``: by node how long each worker took to start that a task had to wait for, and then to load code;
+    and ``idle`` how many were there before.
+    """
+
+    lead: list[int]
+    delay: list[int]
+    startup: list[int]
+    transfer: list[int]
+    slots: list[int]
+    starts: dict[int, list[tuple[int, int]]]
+    idle: dict[int, int]
+
+
+def measure(recorded: Recorded, ready: list[int]) -> Delays:
+    """Delays of all attempts that began. ``ready``: when each had been submitted and had its arguments."""
+    attempts = recorded.attempts
+    rows = len(attempts.task)
+    delays = Delays([0] * rows, [0] * rows, [0] * rows, [0] * rows, [1] * len(recorded.actors), {}, {})
+    _of_tasks(recorded, ready, delays)
+    _of_calls(recorded, ready, delays)
+    for row in range(rows):
+        if attempts.start[row] < 0:
+            continue
+        left = delays.delay[row]
+        startup = 0
+        if attempts.kind[row] != CALL:
+            if attempts.kind[row] == CREATION and 0 <= attempts.starting[row] <= attempts.given[row]:
+                startup = attempts.given[row] - max(attempts.starting[row], attempts.start[row] - left)
+            startup = min(left, max(0, startup) + attempts.loading[row])
+        delays.startup[row] = startup
+        if attempts.fetched_bytes[row] >= LARGE_BYTES:
+            delays.transfer[row] = min(left - startup, attempts.fetching[row])
+    return delays
+
+
+def _of_tasks(recorded: Recorded, ready: list[int], delays: Delays) -> None:
+    attempts = recorded.attempts
+    start, ended, worker, given = attempts.start, attempts.ended, attempts.worker, attempts.given
+    order = sorted(
+        (row for row in range(len(start)) if start[row] >= 0 and attempts.kind[row] <= CREATION),
+        key=start.__getitem__,
+    )
+    last: dict[int, int] = {}
+    long = []
+    fresh = []
+    for row in order:
+        pending = min(max(ready[row], attempts.pending[row]), start[row])
+        delays.lead[row] = max(0, pending - ready[row])
+        free = last.get(worker[row], -1) if worker[row] >= 0 else -1
+        base = min(start[row], max(pending, free))
+        delays.delay[row] = start[row] - base
+        if start[row] - base > _LONG_NS:
+            long.append(row)
+        if attempts.kind[row] == NORMAL and worker[row] >= 0:
+            if worker[row] not in last:
+                fresh.append(row)
+            last[worker[row]] = max(free, ended[row])
+    if long:
+        reserved = _Reserved(recorded)
+        for row in long:
+            base = start[row] - delays.delay[row]
+            until = given[row] if given[row] >= 0 else start[row]
+            if attempts.starting[row] >= 0:
+                until = min(until, attempts.starting[row])
+            delays.delay[row] = start[row] - max(base, reserved.free_since(row, base, until))
+    _split_off_starts(recorded, fresh, delays)
+
+
+def _split_off_starts(recorded: Recorded, fresh: list[int], delays: Delays) -> None:
+    """The time until a new worker was there, and had loaded code, is the worker's: not that of the task which
+    came to it first.
+    """
+    attempts = recorded.attempts
+    is_fresh = set(fresh)
+    others: dict[int, list[int]] = defaultdict(list)
+    for row, start in enumerate(attempts.start):
+        if start >= 0 and attempts.kind[row] == NORMAL and row not in is_fresh:
+            others[attempts.function[row]].append(delays.delay[row])
+    usual = {function: int(np.median(found)) for function, found in others.items()}
+    first = min(attempts.created, default=0)
+    ready: dict[int, list[int]] = defaultdict(list)
+    starts: list[tuple[int, int, int, int]] = []
+    for row in sorted(fresh, key=lambda row: _launched(recorded, row)):
+        delay, node, given = delays.delay[row], attempts.node[row], attempts.given[row]
+        delays.delay[row] = usually = min(delay, usual.get(attempts.function[row], _USUAL_NS))
+        since = attempts.start[row] - delay
+        given = min(max(given, since), attempts.start[row])
+        loading = max(0, attempts.start[row] - given - usually)
+        # As many as start at once keep others waiting.
+        slots = recorded.start_slots.get(node, UNLIMITED)
+        before = [time for time in ready[node] if time > since]
+        if len(before) >= slots:
+            since = min(given, sorted(before)[-slots])
+        waited = given - since
+        launch, started = recorded.workers[attempts.worker[row]]
+        if launch is not None and started is not None and launch > first:
+            waited = max(waited, started - launch)
+        if waited > FASTEST_START_NS or loading > FASTEST_START_NS:
+            starts.append((_launched(recorded, row), node, waited, loading))
+            ready[node].append(given)
+        else:
+            delays.idle[node] = delays.idle.get(node, 0) + 1
+    # Some came too late to be of use.
+    loads = [loading for *_, loading in starts]
+    usually = int(np.median(loads)) if loads else 0
+    for node, launch, started in recorded.unused_workers:
+        starts.append((launch, node, max(0, started - max(launch, first)), usually))
+    for _, node, waited, loading in sorted(starts):
+        delays.starts.setdefault(node, []).append((waited, loading))
+
+
+def _launched(recorded: Recorded, row: int) -> int:
+    launch = recorded.workers[recorded.attempts.worker[row]][0]
+    return recorded.attempts.given[row] if launch is None else launch
+
+
+class _Reserved:
+    """How many CPUs each node had free at each time."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        attempts = recorded.attempts
+        events: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        self._needs = [0.0] * len(attempts.task)
+        self._node = attempts.node
+        for row, start in enumerate(attempts.start):
+            if start < 0 or attempts.kind[row] > CREATION or attempts.group[row] >= 0:
+                continue
+            is_actor = attempts.kind[row] == CREATION
+            if is_actor and attempts.actor[row] >= 0:
+                actor = recorded.actors[attempts.actor[row]]
+                cpus, end = actor.resources.get("CPU", 0.0), actor.end
+            else:
+                cpus = (
+                    recorded.demands[attempts.demand[row]].get("CPU", 0.0)
+                    if attempts.demand[row] >= 0
+                    else 0.0
+                )
+                end = attempts.ended[row]
+            self._needs[row] = cpus
+            if not cpus:
+                continue
+            given = attempts.given[row] if 0 <= attempts.given[row] <= start else start
+            of_node = events[attempts.node[row]]
+            of_node.append((given, -cpus))
+            if end >= 0:
+                of_node.append((end, cpus))
+            if not is_actor:
+                for wait in recorded.waits.get((attempts.task[row], attempts.number[row]), ()):
+                    of_node.append((wait.begin, cpus))
+                    of_node.append((wait.end, -cpus))
+        self._times: dict[int, Any] = {}
+        self._free: dict[int, Any] = {}
+        for node, found in events.items():
+            found.sort()
+            total = recorded.nodes[node].resources.get("CPU", 0.0) if node >= 0 else float("inf")
+            self._times[node] = np.array([time for time, _ in found], dtype=np.int64)
+            self._free[node] = total + np.cumsum([change for _, change in found])
+
+    def free_since(self, row: int, since: int, until: int) -> int:
+        """When a node had room for an attempt, and had it on until the attempt came; not before ``since``."""
+        node, needs = self._node[row], self._needs[row]
+        if not needs or node not in self._times:
+            return since
+        times, free = self._times[node], self._free[node]
+        first = max(0, int(np.searchsorted(times, since, "right")) - 1)
+        last = int(np.searchsorted(times, until, "left"))
+        lacking = np.flatnonzero(free[first:last] < needs - 1e-6)
+        if not len(lacking):
+            return since
+        at = first + int(lacking[-1]) + 1
+        return min(until, int(times[at])) if at < len(times) else until
+
+
+def _of_calls(recorded: Recorded, ready: list[int], delays: Delays) -> None:
+    attempts = recorded.attempts
+    calls: dict[int, list[int]] = defaultdict(list)
+    created: dict[int, int] = {}
+    for row, start in enumerate(attempts.start):
+        actor = attempts.actor[row]
+        if start < 0 or actor < 0:
+            continue
+        if attempts.kind[row] == CALL:
+            calls[actor].append(row)
+        elif attempts.kind[row] == CREATION and attempts.ended[row] >= 0:
+            created[actor] = min(created.get(actor, attempts.ended[row]), attempts.ended[row])
+    for actor, rows in calls.items():
+        rows.sort(key=attempts.start.__getitem__)
+        slots = _slots(recorded, rows, ready)
+        delays.slots[actor] = slots
+        # When each of its slots was free again.
+        free = [0] * (slots if slots < UNLIMITED else 0)
+        gaps: list[int] = []
+        untold: list[tuple[int, int]] = []
+        for row in rows:
+            start, returned = attempts.start[row], attempts.returned[row]
+            arrived = min(start, max(ready[row], created.get(actor, 0)))
+            room = min(start, heapq.heappop(free)) if free else -1
+            if slots < UNLIMITED:
+                heapq.heappush(free, returned if returned >= 0 else 1 << 62)
+            if created.get(actor, 0) > max(ready[row], room):
+                # It came before its actor was there.
+                delays.delay[row] = start - arrived
+                untold.append((row, arrived - ready[row]))
+            elif room > arrived:
+                delays.delay[row] = start - room
+                gaps.append(start - room)
+                untold.append((row, room - ready[row]))
+            else:
+                delays.lead[row] = start - arrived
+        usual_gap = int(np.median(gaps)) if gaps else 0
+        leads = [delays.lead[row] for row in rows if delays.lead[row]]
+        usual_lead = int(np.median(leads)) if leads else 0
+        for row in rows:
+            if delays.lead[row]:
+                delays.delay[row] = min(usual_gap, delays.lead[row])
+                delays.lead[row] -= delays.delay[row]
+        for row, most in untold:
+            delays.lead[row] = max(0, min(usual_lead, most))
+
+
+def _slots(recorded: Recorded, rows: list[int], ready: list[int]) -> int:
+    """How many calls an actor runs at once: as many as were seen, if others had to wait meanwhile."""
+    attempts = recorded.attempts
+    running: list[int] = []
+    most = 1
+    for row in rows:
+        start = attempts.start[row]
+        while running and running[0] <= start + _OVERLAP_NS:
+            heapq.heappop(running)
+        returned = attempts.returned[row]
+        heapq.heappush(running, returned if returned >= 0 else 1 << 62)
+        most = max(most, len(running))
+    if most == 1:
+        return 1
+    running.clear()
+    for row in rows:
+        start = attempts.start[row]
+        room = -1
+        while running and running[0] <= start:
+            ended = heapq.heappop(running)
+            if len(running) + 1 >= most:
+                room = ended
+        if room > ready[row] + 5_000_000 and start - room < 5_000_000:
+            return most
+        returned = attempts.returned[row]
+        heapq.heappush(running, returned if returned >= 0 else 1 << 62)
+    return UNLIMITED

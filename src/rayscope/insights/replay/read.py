@@ -1,0 +1,316 @@
+"""Reads a job's record for a replay."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from rayscope.insights.replay import sql
+from rayscope.insights.replay.program import CALL, CREATION, NORMAL
+from rayscope.insights.replay.recorded import Actor, Attempts, Group, Node, Recorded, Wait
+from rayscope.storage.errors import NotFound
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.jobs import longest_job
+
+_KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
+
+
+def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int]:
+    """The job asked for, or the longest one that ran tasks, and how many attempts it has. Raises NotFound."""
+    with file.reader() as reader:
+        job = job or longest_job(reader, last_ns)
+        attempts = sql.count_attempts(reader, job) if job else 0
+    if job is None:
+        raise NotFound("No tasks recorded yet.", "GET /api/jobs lists the jobs.")
+    if not attempts:
+        raise NotFound(f"No tasks recorded for job {job[:80]!r}.", "GET /api/jobs lists the jobs.")
+    return job, attempts
+
+
+def extent(file: SessionFile, job: str) -> tuple[int, int]:
+    """When a job began and ended, as far as its driver tells."""
+    with file.reader() as reader:
+        driver = sql.read_driver(reader, job)
+    begin = driver["begin"] or driver["job_begin"] or 0
+    return begin, max(begin, driver["end"] or driver["job_end"] or begin)
+
+
+def read(file: SessionFile, job: str) -> Recorded:
+    """The record of a job."""
+    with file.reader() as reader:
+        driver = sql.read_driver(reader, job)
+        attempts = sql.read_attempts(reader, job)
+        waits = sql.read_waits(reader, job)
+        edges = sql.read_edges(reader, job)
+        fetched = sql.read_fetched(reader, job)
+        nodes = sql.read_nodes(reader)
+        workers = sql.read_workers(reader)
+        actors = sql.read_actors(reader, job)
+        groups = sql.read_groups(reader, job)
+    return _Reader(job, driver, attempts).recorded(waits, edges, fetched, nodes, workers, actors, groups)
+
+
+class _Reader:
+    """Numbers what the record names, and counts times from the begin of the job."""
+
+    def __init__(self, job: str, driver: dict[str, Any], attempts: pa.Table) -> None:
+        self._job = job
+        self._driver = driver
+        self._table = attempts
+        keys = _numbers(attempts, "task", np.uint64)
+        created = _numbers(attempts, "created")
+        # The tasks in the order in which they were created.
+        changes = np.flatnonzero(keys[1:] != keys[:-1]) + 1 if len(keys) else np.array([], dtype=np.int64)
+        self._task = np.zeros(len(keys), dtype=np.int64)
+        self._task[changes] = 1
+        self._task = np.cumsum(self._task)
+        firsts = np.concatenate([np.zeros(1, dtype=np.int64), changes]) if len(keys) else changes
+        self._keys = keys[firsts]
+        self._order = np.argsort(self._keys)
+        self._sorted = self._keys[self._order]
+        begins = [driver["begin"], driver["job_begin"]]
+        if len(created):
+            begins.append(int(created.min()))
+        self._begin = min(begin for begin in begins if begin is not None)
+
+    def _tasks_of(self, keys: Any) -> Any:
+        """The numbers of tasks; -1 for those that are not among them."""
+        if not len(self._sorted):
+            return np.full(len(keys), -1, dtype=np.int64)
+        places = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
+        return np.where(self._sorted[places] == keys, self._order[places], -1)
+
+    def _times(self, table: pa.Table, column: str) -> Any:
+        values = _numbers(table, column, missing=-1)
+        return np.where(values == -1, -1, np.maximum(values - self._begin, 0))
+
+    def recorded(
+        self,
+        waits: pa.Table,
+        edges: pa.Table,
+        fetched: pa.Table,
+        nodes: list[tuple[Any, ...]],
+        workers: list[tuple[Any, ...]],
+        actors: list[tuple[Any, ...]],
+        groups: list[tuple[Any, ...]],
+    ) -> Recorded:
+        table, driver = self._table, self._driver
+        functions, function = _encoded(table, "function")
+        required, demand = _encoded(table, "required_resources")
+        actor_ids, actor = _encoded(table, "actor_id")
+        node_ids = [node[0] for node in nodes]
+        worker_ids, worker = _encoded(table, "worker_id")
+        used_workers = set(worker_ids)
+        launched = {one[0]: one for one in workers}
+        used = set(_encoded(table, "placement_group_id")[0])
+        known_groups = [one for one in groups if one[0] in used]
+        task = self._task
+        of_attempt = {
+            (int(one), int(number)): size
+            for one, number, size in zip(
+                self._tasks_of(_numbers(fetched, "task", np.uint64)),
+                _numbers(fetched, "attempt"),
+                _numbers(fetched, "bytes"),
+                strict=True,
+            )
+        }
+        numbers = _numbers(table, "number").tolist()
+        attempts = Attempts(
+            task=task.tolist(),
+            task_id=table["task_id"].to_pylist(),
+            number=numbers,
+            kind=[_KINDS.get(kind, NORMAL) for kind in table["type"].to_pylist()],
+            function=function,
+            parent=self._tasks_of(_numbers(table, "parent", np.uint64)).tolist(),
+            actor=actor,
+            node=_places(table, "node_id", node_ids),
+            worker=worker,
+            group=_places(table, "placement_group_id", [one[0] for one in known_groups]),
+            demand=demand,
+            loading=np.maximum(_numbers(table, "loading"), 0).tolist(),
+            fetching=np.maximum(_numbers(table, "fetching"), 0).tolist(),
+            fetched_bytes=[int(of_attempt.get(key, 0)) for key in zip(task.tolist(), numbers, strict=True)]
+            if of_attempt
+            else [0] * len(numbers),
+            **{
+                name: self._times(table, name).tolist()
+                for name in (
+                    "created",
+                    "pending",
+                    "given",
+                    "start",
+                    "returned",
+                    "ended",
+                    "starting",
+                    "yielded",
+                )
+            },
+        )
+        named = {one[0]: one for one in actors}
+        found_waits = self._waits(waits, edges)
+        ends = [driver["end"], driver["job_end"]]
+        end = next((one - self._begin for one in ends if one is not None), None)
+        if end is None:
+            known = [max(attempts.ended, default=0), max(attempts.created, default=0)]
+            known += [wait.end for of in found_waits.values() for wait in of]
+            end = max(known)
+        begin = max(0, (driver["begin"] or driver["job_begin"] or self._begin) - self._begin)
+        is_known = driver["begin"] is not None or driver["job_begin"] is not None
+        return Recorded(
+            job_id=self._job,
+            driver=(begin, max(begin, end)),
+            has_driver=is_known or bool(driver["children"]) or any(key[0] == -1 for key in found_waits),
+            has_ended=any(one is not None for one in ends),
+            is_traced=bool(driver["traced"]) or bool(found_waits),
+            attempts=attempts,
+            functions=functions,
+            demands=[_resources(text) for text in required],
+            tasks=len(self._keys),
+            arguments=self._arguments(edges),
+            waits=found_waits,
+            nodes=[
+                Node(_resources(total), self._since(begins, 0), self._since(ends, -1))
+                for _, total, begins, ends in nodes
+            ],
+            workers=[
+                (one[2] - self._begin, one[3] - self._begin) if one else (None, None)
+                for one in map(launched.get, worker_ids)
+            ],
+            unused_workers=[
+                (node_ids.index(node), launch - self._begin, start - self._begin)
+                for identity, node, launch, start, job in workers
+                if job == self._job and identity not in used_workers and node in node_ids
+            ],
+            start_slots=_start_slots(workers, node_ids),
+            actors=[
+                Actor(named[one][1] or "", _resources(named[one][2]), self._since(named[one][3], -1))
+                if one in named
+                else Actor("", {}, -1)
+                for one in actor_ids
+            ],
+            groups=[self._group(*one) for one in known_groups],
+        )
+
+    def _since(self, time_ns: int | None, missing: int) -> int:
+        return missing if not time_ns else max(0, time_ns - self._begin)
+
+    def _group(self, _: str, bundles: str, created_ns: int | None, doc: str) -> Group:
+        observed = json.loads(doc)
+        removed = observed[2] if len(observed) > 3 and observed[3].get("state") == "REMOVED" else None
+        return Group(
+            [_resources(one.get("resources")) for one in json.loads(bundles or "[]")],
+            self._since(created_ns, 0),
+            self._since(removed, -1),
+        )
+
+    def _arguments(self, edges: pa.Table) -> dict[int, list[tuple[int, int]]]:
+        chosen = edges.filter(edges["is_argument"])
+        found: dict[int, list[tuple[int, int]]] = {}
+        for task, made_by, index in zip(
+            self._tasks_of(_numbers(chosen, "task", np.uint64)).tolist(),
+            self._tasks_of(_numbers(chosen, "object", np.uint64)).tolist(),
+            _numbers(chosen, "object_index").tolist(),
+            strict=True,
+        ):
+            if task >= 0 and made_by >= 0:
+                found.setdefault(task, []).append((made_by, index))
+        return found
+
+    def _waits(self, table: pa.Table, edges: pa.Table) -> dict[tuple[int, int], list[Wait]]:
+        """The waits of the tasks, and of the driver as task -1, in the order of their begins."""
+        driver = np.uint64(self._driver["task"])
+        found: dict[tuple[int, int], list[Wait]] = {}
+        begun: dict[tuple[int, int, int], Wait] = {}
+        keys = _numbers(table, "task", np.uint64)
+        for task, is_driver, attempt, is_wait, begin, end, begin_ns, ready, objects, summed_ns in zip(
+            self._tasks_of(keys).tolist(),
+            (keys == driver).tolist(),
+            _numbers(table, "attempt").tolist(),
+            table["is_wait"].to_pylist(),
+            self._times(table, "begin_ns").tolist(),
+            self._times(table, "end_ns").tolist(),
+            _numbers(table, "begin_ns").tolist(),
+            _numbers(table, "ready", missing=1).tolist(),
+            _numbers(table, "objects").tolist(),
+            _numbers(table, "summed_ns", missing=-1).tolist(),
+            strict=True,
+        ):
+            if task < 0 and not is_driver:
+                continue
+            wait = Wait(begin, max(begin, end), is_wait, [], objects, ready, 0, summed_ns)
+            begun[task, attempt, begin_ns] = wait
+            found.setdefault((task, attempt), []).append(wait)
+        chosen = edges.filter(pa.compute.invert(edges["is_argument"]))
+        for task, attempt, begin_ns, made_by, index, size in zip(
+            self._tasks_of(_numbers(chosen, "task", np.uint64)).tolist(),
+            _numbers(chosen, "attempt").tolist(),
+            _numbers(chosen, "begin_ns").tolist(),
+            self._tasks_of(_numbers(chosen, "object", np.uint64)).tolist(),
+            _numbers(chosen, "object_index").tolist(),
+            _numbers(chosen, "bytes").tolist(),
+            strict=True,
+        ):
+            named = begun.get((task, attempt, begin_ns))
+            if named is not None and made_by >= 0:
+                named.named.append((made_by, index))
+                named.bytes += size
+        return found
+
+
+def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 0) -> Any:
+    """A column as an array; what is not known is ``missing``."""
+    return (
+        table[column]
+        .combine_chunks()
+        .fill_null(missing)
+        .to_numpy(zero_copy_only=False)
+        .astype(kind, copy=False)
+    )
+
+
+def _encoded(table: pa.Table, column: str) -> tuple[list[str], list[int]]:
+    """The texts of a column, and of each row the number of its text; -1 where there is none."""
+    encoded = table[column].combine_chunks().dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_pylist()
+
+
+def _places(table: pa.Table, column: str, known: list[str]) -> list[int]:
+    """The same, by the places of the texts in ``known``."""
+    texts, numbers = _encoded(table, column)
+    places = {text: place for place, text in enumerate(known)}
+    of_text = [places.get(text, -1) for text in texts]
+    return [of_text[number] if number >= 0 else -1 for number in numbers]
+
+
+def _start_slots(workers: list[tuple[Any, ...]], nodes: list[str]) -> dict[int, int]:
+    """By node how many workers were seen to start at once."""
+    found: dict[int, int] = {}
+    starting: dict[int, list[int]] = {}
+    for _, node_id, launched, started, _job in workers:
+        if node_id in nodes:
+            node = nodes.index(node_id)
+            of_node = starting[node] = [end for end in starting.get(node, []) if end > launched]
+            of_node.append(started)
+            found[node] = max(found.get(node, 1), len(of_node))
+    return found
+
+
+def _resources(text: Any) -> dict[str, float]:
+    """Resources from JSON: those of a placement group by the names that they have on a node."""
+    try:
+        told = json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return {}
+    found: dict[str, float] = {}
+    for name, amount in told.items() if isinstance(told, dict) else ():
+        plain = name.split("_group_")[0]
+        if isinstance(amount, (int, float)) and plain != "bundle" and 0 < amount < 1e15:
+            found[plain] = max(found.get(plain, 0.0), float(amount))
+    return found
+
+
+__all__ = ["find_job", "read"]

@@ -1,0 +1,116 @@
+"""What a replay needs of a job's record, as plain columns. Times are ns since the begin; -1 is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: Objects of ``ray.put`` have indices from here on.
+FIRST_PUT = 100_000_001
+
+
+@dataclass
+class Attempts:
+    """All attempts of a job in the order of their tasks and numbers; lists of equal length.
+
+    ``task`` numbers the tasks, ``parent`` is a task or -1 (the driver, or one that is not on record).
+    ``kind`` as in :mod:`program`; ``given``: when it came to its worker, ``start`` when its function began,
+    ``returned`` when that returned; ``ended`` when its owner knew. ``starting``: when its worker began to
+    start, where it waited for that. ``loading`` and ``fetching``: of the time before its start, how long it
+    loaded code and fetched its arguments. ``yielded``: when a generator gave its first value.
+    """
+
+    task: list[int] = field(default_factory=list)
+    task_id: list[str] = field(default_factory=list)
+    number: list[int] = field(default_factory=list)
+    kind: list[int] = field(default_factory=list)
+    function: list[int] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)
+    actor: list[int] = field(default_factory=list)
+    node: list[int] = field(default_factory=list)
+    worker: list[int] = field(default_factory=list)
+    group: list[int] = field(default_factory=list)
+    demand: list[int] = field(default_factory=list)
+    created: list[int] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
+    given: list[int] = field(default_factory=list)
+    start: list[int] = field(default_factory=list)
+    returned: list[int] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    starting: list[int] = field(default_factory=list)
+    loading: list[int] = field(default_factory=list)
+    fetching: list[int] = field(default_factory=list)
+    fetched_bytes: list[int] = field(default_factory=list)
+    yielded: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Wait:
+    """A stretch in which an attempt was blocked: in ``ray.wait`` or not, and the objects that it named, as
+    (task, index). ``objects``: how many it waited for; ``ready``: how many were there at its end.
+    ``summed_ns``: it sums up several calls, which were blocked for so long; -1 for a single one.
+    """
+
+    begin: int
+    end: int
+    is_wait: bool
+    named: list[tuple[int, int]] = field(default_factory=list)
+    objects: int = 0
+    ready: int = 1
+    bytes: int = 0
+    summed_ns: int = -1
+
+
+@dataclass
+class Node:
+    """What a node had, and when it came and went."""
+
+    resources: dict[str, float]
+    begin: int
+    end: int
+
+
+@dataclass
+class Actor:
+    """An actor: its class, what it held, and when it was gone (-1: it stayed)."""
+
+    class_name: str
+    resources: dict[str, float]
+    end: int
+
+
+@dataclass
+class Group:
+    """A placement group: its bundles, and when it was made and removed."""
+
+    bundles: list[dict[str, float]]
+    created: int
+    removed: int
+
+
+@dataclass
+class Recorded:
+    """A job's record. ``driver``: from when until when its driver ran.
+
+    ``arguments``: by task the objects that it was called with, as (task, index). ``waits``: by task and
+    attempt; the driver's task is -1. ``workers``: when each was launched and
+    had started, None if that is not known; ``unused_workers``: node, launch and start of those that ran
+    nothing; ``start_slots``: by node how many started at once.
+    """
+
+    job_id: str
+    driver: tuple[int, int]
+    has_driver: bool
+    is_traced: bool
+    has_ended: bool
+    attempts: Attempts
+    functions: list[str]
+    demands: list[dict[str, float]]
+    tasks: int
+    arguments: dict[int, list[tuple[int, int]]]
+    waits: dict[tuple[int, int], list[Wait]]
+    nodes: list[Node]
+    workers: list[tuple[int | None, int | None]]
+    unused_workers: list[tuple[int, int, int]]
+    start_slots: dict[int, int]
+    actors: list[Actor]
+    groups: list[Group]

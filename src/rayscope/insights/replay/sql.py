@@ -1,0 +1,154 @@
+"""A job's record as columns: attempts, waits, data edges, and what there was of nodes and actors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.sql.execution import (
+    CREATED,
+    END,
+    FIRST_PUT,
+    MADE,
+    REACHED,
+    STARTING,
+    SUMMED,
+    TASK_ID,
+    WAITS,
+    with_worker_starts,
+)
+
+_TASK = "hash({0}_hi, {0}_lo)"
+#: Rows of a job: its number is the end of the ids of its tasks.
+_OF_JOB = "ends_with(task_lo, $job)"
+
+
+def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
+    """How many attempts a job has."""
+    return int(
+        reader.execute("SELECT count(*) FROM attempts WHERE job_id = $job", {"job": job}).fetchall()[0][0]
+    )
+
+
+def _table(reader: duckdb.DuckDBPyConnection, sql: str, job: str) -> pa.Table:
+    return reader.sql(sql, params={"job": job}).to_arrow_table()
+
+
+def read_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """The attempts of a job, drivers left out, in the order of their tasks' begins."""
+    return _table(
+        reader,
+        f"""
+SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, {TASK_ID} AS task_id,
+    attempt AS number, coalesce(func_name, name, creation, '') AS function, type,
+    actor_id, node_id, worker_id, placement_group_id, required_resources, {CREATED} AS created,
+    pending_node_assignment_ns AS pending,
+    coalesce(submitted_to_worker_ns, {REACHED}) AS given,
+    coalesce(execute_begin_ns, running_ns, {REACHED}) AS start,
+    least(coalesce(execute_end_ns, returned_ns, total_end_ns, {END}), {END}) AS returned, {END} AS ended,
+    {STARTING} AS starting,
+    CASE WHEN deserialize_begin_ns IS NOT NULL THEN deserialize_begin_ns - running_ns END AS loading,
+    CASE WHEN execute_begin_ns IS NOT NULL
+        THEN execute_begin_ns - coalesce(deserialize_begin_ns, running_ns) END AS fetching,
+    CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded
+FROM (SELECT *, {MADE} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
+    WHERE {CREATED} IS NOT NULL) a
+LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
+ORDER BY min({CREATED}) OVER (PARTITION BY task_hi, task_lo), task_hi, task_lo, number""",
+        job,
+    )
+
+
+def read_waits(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """The waits of a job's tasks and driver, by task and time."""
+    return _table(
+        reader,
+        f"""
+SELECT {_TASK.format("task")} AS task, attempt, name = 'ray.wait' AS is_wait, begin_ns, end_ns,
+    TRY_CAST(json_extract(extra, '$.ready') AS BIGINT) AS ready,
+    TRY_CAST(json_extract(extra, '$.objects') AS BIGINT) AS objects,
+    CASE WHEN {SUMMED} THEN TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT) END AS summed_ns
+FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
+    WHERE {WAITS} AND {_OF_JOB})
+ORDER BY task, attempt, begin_ns, end_ns""",
+        job,
+    )
+
+
+def read_edges(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """The objects that tasks of a job waited for or were called with; ``object``: the task that made it."""
+    return _table(
+        reader,
+        f"""
+SELECT DISTINCT {_TASK.format("task")} AS task, attempt, kind = 'argument' AS is_argument, begin_ns,
+    {_TASK.format("object")} AS object, object_index, coalesce(bytes, 0) AS bytes
+FROM edge_rows
+WHERE kind IN ('get', 'wait', 'argument') AND object_index < {FIRST_PUT} AND {_OF_JOB}""",
+        job,
+    )
+
+
+def read_fetched(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """How many bytes of arguments each attempt fetched."""
+    return _table(
+        reader,
+        f"SELECT {_TASK.format('task')} AS task, attempt, sum(bytes)::BIGINT AS bytes FROM edge_rows "
+        f"WHERE kind = 'fetched' AND {_OF_JOB} GROUP BY ALL",
+        job,
+    )
+
+
+def read_driver(reader: duckdb.DuckDBPyConnection, job: str) -> dict[str, Any]:
+    """When the driver of a job began and ended, whether it is on record, and its task's number."""
+    driver = DRIVER_PREFIX + job
+    high, low = int(driver[:16], 16), driver[16:]
+    found = reader.execute(
+        f"""
+SELECT hash($high::UBIGINT, $low::VARCHAR),
+    (SELECT min(coalesce(running_ns, {CREATED})) FROM attempts WHERE type = 'DRIVER_TASK' AND job_id = $job),
+    (SELECT max({END}) FROM attempts WHERE type = 'DRIVER_TASK' AND job_id = $job),
+    (SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0),
+    (SELECT max(end_ns) FROM job_rows WHERE id = $job AND end_ns > 0),
+    (SELECT count(*) FROM attempts WHERE parent_hi = $high AND parent_lo = $low),
+    (SELECT count(*) FROM worker_rows WHERE worker_type = 'DRIVER' AND job_id = $job
+        AND starts_with(tracer, 'on'))""",
+        {"high": high, "low": low, "job": job},
+    ).fetchall()[0]
+    names = ("task", "begin", "end", "job_begin", "job_end", "children", "traced")
+    return dict(zip(names, found, strict=True))
+
+
+def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """(id, resources as JSON, start, end) of all nodes."""
+    return reader.execute(
+        "SELECT id, resources_total, start_ns, end_ns FROM node_rows "
+        "ORDER BY is_head DESC NULLS LAST, start_ns, id"
+    ).fetchall()
+
+
+def read_workers(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """(id, node, launch, start, job) of all workers whose launch is known."""
+    return reader.execute(
+        "SELECT id, node_id, launch_ns, start_ns, job_id FROM worker_rows "
+        "WHERE launch_ns > 0 AND start_ns > 0 AND worker_type != 'DRIVER' ORDER BY launch_ns"
+    ).fetchall()
+
+
+def read_actors(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
+    """(id, class, resources as JSON, end) of a job's actors."""
+    return reader.execute(
+        "SELECT id, class_name, required_resources, end_ns FROM actor_rows WHERE job_id = $job ORDER BY id",
+        {"job": job},
+    ).fetchall()
+
+
+def read_groups(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
+    """(id, bundles as JSON, when it was made, the whole record) of a job's placement groups."""
+    return reader.execute(
+        "SELECT id, bundles, created_ns, doc FROM placement_group_rows WHERE job_id = $job "
+        "ORDER BY created_ns, id",
+        {"job": job},
+    ).fetchall()

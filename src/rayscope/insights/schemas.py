@@ -1,0 +1,232 @@
+"""What the insights answer and are asked. Durations are ns; ids are hex texts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from rayscope.server.schemas import Answer
+
+
+class Calibration(Answer):
+    """How long the job took, how long its replay takes unchanged, and by how much of it they differ."""
+
+    recorded_ns: int
+    replayed_ns: int | None
+    error: float | None
+
+
+class Withheld(Answer):
+    """Why nothing is predicted."""
+
+    code: Literal["inaccurate", "no_driver", "not_traced", "stuck", "too_large"]
+    message: str
+
+
+class FunctionGain(Answer):
+    """What the job would gain if a function took half the time. ``own_ns``: what its attempts computed."""
+
+    function: str
+    is_driver: bool
+    attempts: int
+    own_ns: int
+    predicted_ns: int
+    saving_ns: int
+    share: float
+
+
+class OptionGain(Answer):
+    """What the job would gain by something else."""
+
+    option: Literal["no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus"]
+    predicted_ns: int
+    saving_ns: int
+    share: float
+
+
+class FindingItem(Answer):
+    """Something that slows the job down, and what to do about it.
+
+    ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
+    most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
+    where; ``caller``: the function in which it happens, "" in the driver. ``numbers``: the evidence (``_ns``
+    are durations). ``sketch``: code. ``doc``: Ray's page about it. ``filters``: of the list of tasks.
+    """
+
+    kind: str
+    title: str
+    severity: Literal["critical", "warning", "info"]
+    share: float
+    saving_ns: int | None
+    cost_ns: int
+    confidence: Literal["high", "medium", "low"]
+    function: str | None
+    actor_class: str | None
+    caller: str | None
+    numbers: dict[str, int | float | str]
+    advice: str
+    sketch: str
+    doc: str
+    filters: dict[str, str]
+
+
+class SilentDetector(Answer):
+    """A detector that could not say anything about the job, and why."""
+
+    kind: str
+    message: str
+
+
+class InsightsAnswer(Answer):
+    """What slows a job down, and what would make it faster, by how much: the largest savings first.
+
+    ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
+    ``functions`` are those of ``functions_total`` that take the most time. ``so_far``: the job runs still.
+    """
+
+    session: str
+    job_id: str
+    attempts: int
+    so_far: bool
+    calibration: Calibration
+    withheld: Withheld | None
+    utilisation: float | None
+    findings: list[FindingItem]
+    silent: list[SilentDetector]
+    functions: list[FunctionGain]
+    functions_total: int
+    options: list[OptionGain]
+
+
+class PathStretch(Answer):
+    """A stretch of the critical path of a replay; ``begin_ns`` is since the begin of the job."""
+
+    task_id: str | None
+    attempt: int | None
+    function: str
+    is_driver: bool
+    phase: Literal["executing", "waiting", "starting"]
+    begin_ns: int
+    duration_ns: int
+
+
+class FunctionOnPath(Answer):
+    """What of the critical path of a replay is one function's."""
+
+    function: str
+    is_driver: bool
+    total_ns: int
+    by_phase: dict[str, int]
+    share: float
+
+
+class WhatIfAnswer(Answer):
+    """What a job would take with changes: ``baseline_ns`` is what it took.
+
+    ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of it.
+    """
+
+    session: str
+    job_id: str
+    attempts: int
+    so_far: bool
+    calibration: Calibration
+    withheld: Withheld | None
+    baseline_ns: int
+    predicted_ns: int | None
+    saving_ns: int | None
+    speedup: float | None
+    utilisation_before: float | None
+    utilisation: float | None
+    path: list[PathStretch]
+    functions: list[FunctionOnPath]
+
+
+_Name = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class _Change(BaseModel, extra="forbid"):
+    pass
+
+
+class SpeedChange(_Change):
+    """A function computes ``times`` as fast; below 1 it is slower. ``driver`` is the driver."""
+
+    kind: Literal["speed"]
+    function: _Name
+    times: float = Field(ge=0.001, le=1000, allow_inf_nan=False)
+
+
+class CpusChange(_Change):
+    """The largest node has so many more CPUs."""
+
+    kind: Literal["cpus"]
+    count: int = Field(ge=1, le=100_000)
+
+
+class NodesChange(_Change):
+    """So many more nodes like the last one."""
+
+    kind: Literal["nodes"]
+    count: int = Field(ge=1, le=1000)
+
+
+class ActorsChange(_Change):
+    """So many more actors of a class, which share its calls."""
+
+    kind: Literal["actors"]
+    class_name: _Name
+    count: int = Field(ge=1, le=1000)
+
+
+class PlainChange(_Change):
+    """No attempt takes longer than is usual for its function; or nothing is spent on starting workers, on
+    fetching values, or on attempts that failed and were tried again.
+    """
+
+    kind: Literal["no_stragglers", "no_startup", "no_transfer", "no_retries"]
+
+
+class NumCpusChange(_Change):
+    """A function, or an actor class, asks for so many CPUs."""
+
+    kind: Literal["num_cpus"]
+    function: _Name
+    num_cpus: float = Field(ge=0, le=100_000, allow_inf_nan=False)
+
+
+class OneGetChange(_Change):
+    """Loops that get the values of a function one by one get all of them at once."""
+
+    kind: Literal["one_get"]
+    function: _Name
+
+
+class BatchChange(_Change):
+    """Each call of a function does what ``size`` calls did."""
+
+    kind: Literal["batch"]
+    function: _Name
+    size: int = Field(ge=2, le=100_000)
+
+
+AnyChange = Annotated[
+    SpeedChange
+    | CpusChange
+    | NodesChange
+    | ActorsChange
+    | PlainChange
+    | NumCpusChange
+    | OneGetChange
+    | BatchChange,
+    Field(discriminator="kind"),
+]
+
+
+class WhatIfBody(BaseModel, extra="forbid"):
+    """What is changed, all at once, in a job (default: the longest one that ran tasks) of a session."""
+
+    session: str | None = Field(None, max_length=200)
+    job: str | None = Field(None, max_length=200)
+    changes: list[AnyChange] = Field(min_length=1, max_length=20)

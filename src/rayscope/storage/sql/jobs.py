@@ -1,0 +1,21 @@
+"""Which job is meant where nobody names one."""
+
+from __future__ import annotations
+
+import duckdb
+
+from rayscope.storage.sql.execution import CREATED, END, EXECUTING, NOT_DRIVER
+
+
+def longest_job(reader: duckdb.DuckDBPyConnection, last_ns: int) -> str | None:
+    """Of the jobs that ran tasks the one that took longest; None without any task.
+
+    ``last_ns``: until when what has not ended lasts.
+    """
+    found = reader.execute(
+        f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "
+        f"ORDER BY max(coalesce({END}, $last_ns)) FILTER ({EXECUTING} IS NOT NULL) - min({CREATED}) "
+        "DESC NULLS LAST, job_id LIMIT 1",
+        {"last_ns": last_ns},
+    ).fetchall()
+    return None if not found else found[0][0]

@@ -1,0 +1,283 @@
+"""Insights and what-ifs of records whose every number is known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.story import DRIVER, JOB, MS, Story, at
+from tests.unit.server.conftest import Running
+
+from rayscope.client import Client
+from rayscope.errors import RayscopeError
+from rayscope.model import Edge, Span
+
+A, B, C = "a1" * 28, "b2" * 28, "c3" * 28
+ONE_CPU = '{"CPU":1.0}'
+
+
+def cluster(story: Story, cpus: int, end: float) -> None:
+    """A node, and a job that lasted so long."""
+    story.entity("node", "a" * 56, -1000, resources_total=json.dumps({"CPU": float(cpus)}), is_head=True)
+    story.entity("job", JOB, 0, end)
+
+
+def fan_out(tasks: int = 6, cpus: int = 2) -> Story:
+    """Tasks of 100 ms on some CPUs, all submitted at once and then waited for, in 20 ms more."""
+    story = Story()
+    found = []
+    for number in range(tasks):
+        started = 10 + 100 * (number // cpus)
+        worker = f"{number % cpus:056x}"
+        found.append(story.task("work", 10, started, started + 100, worker=worker, resources=ONE_CPU))
+    end = 10 + 100 * -(-tasks // cpus)
+    story.get(DRIVER, found, 10, end)
+    cluster(story, cpus, end + 10)
+    return story
+
+
+def ask(running: Running, *changes: dict[str, Any], **more: Any) -> Any:
+    answer = running.client.post("/api/whatif", json={"changes": list(changes), **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def faster(function: str, times: float) -> dict[str, Any]:
+    return {"kind": "speed", "function": function, "times": times}
+
+
+def test_what_to_optimise_first(fresh: Running) -> None:
+    fresh.record(fan_out())
+    found = fresh.get("/api/insights")
+    assert (found["job_id"], found["attempts"], found["withheld"], found["so_far"]) == (JOB, 6, None, False)
+    assert found["calibration"] == {"recorded_ns": 320 * MS, "replayed_ns": 320 * MS, "error": 0.0}
+    assert found["utilisation"] == pytest.approx(600 / 640)
+    assert [
+        (one["function"], one["is_driver"], one["attempts"], one["own_ns"], one["saving_ns"])
+        for one in found["functions"]
+    ] == [("work", False, 6, 600 * MS, 150 * MS), ("driver", True, 1, 20 * MS, 10 * MS)]
+    options = {one["option"]: one["saving_ns"] / MS for one in found["options"]}
+    assert options == {
+        "twice_the_cpus": 100,
+        "no_startup": 0,
+        "no_stragglers": 0,
+        "no_retries": 0,
+        "no_transfer": 0,
+    }
+    assert found["options"][0]["option"] == "twice_the_cpus"
+
+
+def test_what_if(fresh: Running) -> None:
+    fresh.record(fan_out())
+    found = ask(fresh, faster("work", 2))
+    assert (found["baseline_ns"], found["predicted_ns"], found["saving_ns"]) == (320 * MS, 170 * MS, 150 * MS)
+    assert found["speedup"] == pytest.approx(320 / 170)
+    assert (found["utilisation_before"], found["utilisation"]) == (
+        pytest.approx(600 / 640),
+        pytest.approx(300 / 340),
+    )
+    assert [(one["function"], one["phase"], one["duration_ns"] / MS) for one in found["path"]] == [
+        ("driver", "executing", 10),
+        *[("work", "executing", 50)] * 3,
+        ("driver", "executing", 10),
+    ]
+    assert all((one["task_id"] is None) == one["is_driver"] for one in found["path"])
+    assert [(one["function"], one["total_ns"] / MS) for one in found["functions"]] == [
+        ("work", 150),
+        ("driver", 20),
+    ]
+    together = ask(fresh, faster("work", 2), {"kind": "cpus", "count": 4}, job=JOB)
+    assert together["predicted_ns"] == 70 * MS
+    assert ask(fresh, {"kind": "num_cpus", "function": "work", "num_cpus": 2})["speedup"] < 1
+
+
+def test_one_actor_is_the_bottleneck(fresh: Running) -> None:
+    story = Story()
+    actor = "ac" * 12
+    made = story.task("Board.__init__", 0, 10, 20, actor=actor)
+    calls = [
+        story.task("Board.offer", 20, 20 + 50 * place, 70 + 50 * place, actor=actor) for place in range(6)
+    ]
+    story.entity("actor", actor + JOB, 20, class_name="Board", job_id=JOB, required_resources="{}")
+    story.get(DRIVER, [made, *calls], 20, 320)
+    cluster(story, 4, 330)
+    fresh.record(story)
+    assert fresh.get("/api/insights")["functions"][0]["saving_ns"] == 150 * MS
+    found = ask(fresh, {"kind": "actors", "class_name": "Board", "count": 2})
+    assert found["saving_ns"] == pytest.approx(200 * MS, abs=5 * MS)
+
+
+def test_an_actor_that_runs_two_calls_at_once(fresh: Running) -> None:
+    story = Story()
+    actor = "ac" * 12
+    story.task("Pair.__init__", 0, 0, 20, actor=actor)
+    calls = [
+        story.task("Pair.work", 20, 20 + 50 * (place // 2), 70 + 50 * (place // 2), actor=actor)
+        for place in range(8)
+    ]
+    story.entity("actor", actor + JOB, 20, class_name="Pair", job_id=JOB, required_resources="{}")
+    story.get(DRIVER, calls, 20, 220)
+    cluster(story, 4, 220)
+    fresh.record(story)
+    assert fresh.get("/api/insights")["calibration"]["error"] == pytest.approx(0, abs=0.01)
+    assert ask(fresh, faster("Pair.work", 2))["saving_ns"] == pytest.approx(100 * MS, abs=2 * MS)
+
+
+def test_a_get_of_more_than_it_names(fresh: Running) -> None:
+    story = Story()
+    tasks = [
+        story.task("work", 0, 100 * place, 100 * place + 100, worker=A, resources=ONE_CPU)
+        for place in range(5)
+    ]
+    story.batch.spans.append(Span(DRIVER, 0, "ray.get", at(10), at(500), '{"objects":5,"unnamed":4}'))
+    story.batch.edges.append(Edge(DRIVER, 0, "get", tasks[0], 1, 100, at(10), at(500)))
+    cluster(story, 1, 500)
+    fresh.record(story)
+    assert ask(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(250 * MS, abs=2 * MS)
+
+
+def test_nested_tasks_retries_and_arguments(fresh: Running) -> None:
+    story = Story()
+    outer = story.task("outer", 0, 0, 120, worker=A, resources=ONE_CPU)
+    inner = story.task("inner", 10, 10, 60, parent=outer, worker=B, resources=ONE_CPU, failed=True)
+    story.task("inner", 70, 70, 110, parent=outer, worker=B, resources=ONE_CPU, attempt=1, task_id=inner)
+    story.get(outer, inner, 10, 110)
+    last = story.task("last", 0, 120, 160, worker=C, resources=ONE_CPU)
+    story.batch.attempts[-1].states["PENDING_NODE_ASSIGNMENT"] = at(120)
+    story.argument(last, outer)
+    story.get(DRIVER, last, 0, 160)
+    cluster(story, 1, 165)
+    fresh.record(story)
+    found = fresh.get("/api/insights")
+    assert found["calibration"]["error"] == pytest.approx(0, abs=0.01)
+    # The first attempt, 50 ms, and the 10 ms until the next.
+    assert next(one for one in found["options"] if one["option"] == "no_retries")["saving_ns"] == 60 * MS
+    assert ask(fresh, faster("inner", 2))["saving_ns"] == (25 + 20) * MS
+
+
+def test_a_loop_that_waits_for_some(fresh: Running) -> None:
+    """Of three tasks at a time the first that is ready makes room for another one."""
+    story = Story()
+    lengths = [30, 60, 90, 50, 20]
+    tasks: list[str] = []
+    begins = [0.0, 0.0, 0.0, 30.0, 60.0]
+    for begin, length in zip(begins, lengths, strict=True):
+        tasks.append(
+            story.task("work", begin, begin, begin + length, worker=f"{len(tasks):056x}", resources=ONE_CPU)
+        )
+    for begin, end, of in (
+        (0, 30, [0, 1, 2]),
+        (30, 60, [1, 2, 3]),
+        (60, 80, [2, 3, 4]),
+        (80, 81, [2, 3]),
+        (81, 90, [2]),
+    ):
+        story.batch.spans.append(Span(DRIVER, 0, "ray.wait", at(begin), at(end), '{"ready":1}'))
+        story.batch.edges += [Edge(DRIVER, 0, "wait", tasks[one], 1, None, at(begin), at(end)) for one in of]
+    cluster(story, 3, 100)
+    fresh.record(story)
+    found = fresh.get("/api/insights")
+    assert found["calibration"]["error"] == pytest.approx(0, abs=0.02)
+    assert ask(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(55 * MS, abs=2 * MS)
+
+
+def test_why_nothing_is_predicted(fresh: Running) -> None:
+    story = Story()
+    story.task("work", 0, 0, 100, job="02000000", parent="f" * 40 + "02000000")
+    story.entity("job", "02000000", 0, 110)
+    for number in range(4):
+        story.task(
+            "lost", 0, 0, 10, job="03000000", parent="1" * 40 + "03000000", task_id=f"{number:040x}03000000"
+        )
+    fresh.record(story)
+    for job, code in (("02000000", "not_traced"), ("03000000", "no_driver")):
+        found = fresh.get("/api/insights", job=job)
+        assert (found["withheld"]["code"], found["functions"], found["options"]) == (code, [], [])
+        found = ask(fresh, {"kind": "no_startup"}, job=job)
+        assert found["withheld"]["code"] == code
+        assert (found["predicted_ns"], found["saving_ns"], found["path"]) == (None, None, [])
+
+
+def test_too_many_attempts(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh.record(fan_out())
+    monkeypatch.setattr("rayscope.insights.gains.MAX_ATTEMPTS", 5)
+    found = fresh.get("/api/insights")
+    assert (found["withheld"]["code"], found["calibration"]["recorded_ns"]) == ("too_large", 320 * MS)
+    assert ask(fresh, {"kind": "no_startup"})["withheld"]["code"] == "too_large"
+
+
+def test_a_replay_that_is_far_off_predicts_nothing(fresh: Running) -> None:
+    story = fan_out()
+    # Nobody knows why these ran one after the other: there was room for all of them.
+    story.batch.entities.clear()
+    cluster(story, 64, 320)
+    for attempt in story.batch.attempts:
+        attempt.worker_id = A
+    for attempt in story.batch.attempts[1::2]:
+        attempt.states["RUNNING"] -= 10 * MS
+    fresh.record(story)
+    found = fresh.get("/api/insights")
+    assert found["withheld"]["code"] == "inaccurate"
+    assert abs(found["calibration"]["error"]) > 0.15
+    assert "15%" in found["withheld"]["message"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [],
+        [faster("work", 2)] * 21,
+        [faster("work", -1)],
+        [faster("work", 0)],
+        [{"kind": "speed", "function": "work", "times": "NaN"}],
+        [{"kind": "speed", "function": "", "times": 2}],
+        [{"kind": "speed", "function": "x" * 501, "times": 2}],
+        [{"kind": "speed", "times": 2}],
+        [{"kind": "speed", "function": "work", "times": 2, "more": 1}],
+        [{"kind": "cpus", "count": 0}],
+        [{"kind": "cpus", "count": 10**9}],
+        [{"kind": "nodes", "count": 10**6}],
+        [{"kind": "actors", "class_name": "A", "count": -3}],
+        [{"kind": "batch", "function": "work", "size": 1}],
+        [{"kind": "num_cpus", "function": "work", "num_cpus": -1}],
+        [{"kind": "wishes"}],
+        [17],
+    ],
+)
+def test_bodies_that_make_no_sense(fresh: Running, changes: list[Any]) -> None:
+    fresh.record(fan_out())
+    answer = fresh.client.post("/api/whatif", json={"changes": changes})
+    assert fresh.error(answer, 422)["code"] == "invalid_parameter"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        faster("nobody", 2),
+        {"kind": "actors", "class_name": "Nobody", "count": 2},
+        {"kind": "one_get", "function": "work"},
+        {"kind": "batch", "function": "nobody", "size": 2},
+    ],
+)
+def test_changes_of_what_there_is_not(fresh: Running, change: dict[str, Any]) -> None:
+    fresh.record(fan_out())
+    answer = fresh.client.post("/api/whatif", json={"changes": [change]})
+    assert fresh.error(answer, 400)["code"] == "bad_change"
+
+
+def test_unknown_jobs_and_sessions(fresh: Running) -> None:
+    fresh.error(fresh.client.get("/api/insights"), 404)
+    fresh.record(fan_out())
+    fresh.error(fresh.client.get("/api/insights", params={"job": "77000000"}), 404)
+    body = {"session": "session_none", "changes": [{"kind": "no_startup"}]}
+    fresh.error(fresh.client.post("/api/whatif", json=body), 404)
+
+
+def test_the_client_asks(fresh: Running) -> None:
+    fresh.record(fan_out())
+    with Client(fresh.server.url) as client:
+        assert client.insights()["calibration"]["error"] == 0
+        assert client.whatif([{"kind": "cpus", "count": 2}], job=JOB)["saving_ns"] == 100 * MS
+        with pytest.raises(RayscopeError):
+            client.whatif([])
