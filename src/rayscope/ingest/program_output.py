@@ -7,23 +7,22 @@ from collections.abc import Collection
 
 from rayscope.ray.agents.logs import driver_file
 from rayscope.server.services import Services
-from rayscope.storage.sql.entities import places_of_drivers
+from rayscope.storage.sql.entities import place_of_driver
 
 
 def keep_output(
     services: Services, session: str, pids: Collection[int], began_ns: int, offset: int, data: bytes
 ) -> bool:
-    """Keep output from ``offset`` on with the jobs whose drivers are among ``pids``; False if there are none.
+    """Keep output from ``offset`` on with the first job whose driver is among ``pids``.
 
+    A program may have several drivers; which of them printed what nobody knows. False if none is known yet.
     The limits are those of all kept logs, and nothing is kept where no logs are.
     """
     session = services.records.resolve(session)
-    drivers = services.records.read(
-        session, lambda file: places_of_drivers(file, pids, began_ns), flush=False
-    )
+    driver = services.records.read(session, lambda file: place_of_driver(file, pids, began_ns), flush=False)
     wanted = services.settings.keep_logs != "none" and not services.log_archiver.is_short_of_disk()
-    store = services.logs.store(session, make=True) if drivers and wanted else None
-    if store is not None:
-        for job_id, node_id in drivers:
-            store.append(node_id, driver_file(job_id), offset, data, time.time_ns())
-    return bool(drivers)
+    store = services.logs.store(session, make=True) if driver is not None and wanted else None
+    if driver is not None and store is not None:
+        job_id, node_id = driver
+        store.append(node_id, driver_file(job_id), offset, data, time.time_ns())
+    return driver is not None

@@ -231,6 +231,7 @@ def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None
     story = Story()
     story.entity("node", NODE, 0, 5, node_ip="10.0.0.1", is_head=True)
     story.entity("job", JOB, 0, 5, driver_pid=77, type="DRIVER")
+    story.entity("job", "02000000", 1, 5, driver_pid=5, type="DRIVER")
     story.entity("worker", WORKER, 0, 5, worker_type="DRIVER", job_id=JOB, node_id=NODE)
     fresh.record(story)
     assert fresh.get("/api/logs/of", worker_id=WORKER)["notes"] == ["driver_terminal"]
@@ -241,7 +242,7 @@ def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None
         where = {"session": SESSION, "pids": pids, "began_ns": 0, "offset": offset}
         return fresh.client.post(f"/api/ingest/{key}/program-output", params=where, content=data)
 
-    assert send(b"epoch 1\n", 0, pids="5").json() == {"taken": False}
+    assert send(b"epoch 1\n", 0, pids="6").json() == {"taken": False}
     assert send(b"epoch 1\n", 0).json() == {"taken": True}
     assert send(b"1\nepoch 2\n", 6).json() == {"taken": True}  # sent again, in part
     assert send(b"x" * 200_000 + b"\nend\n", 16).json() == {"taken": True}

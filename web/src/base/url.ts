@@ -160,7 +160,7 @@ export function parseUrl(pathname: string, search: string): Url {
   const parts = pathname.split('/').filter((part) => part !== '');
   const query = new URLSearchParams(search);
   const lang = query.get('lang') ?? undefined;
-  if (parts.length === 0) return { page: 'sessions', lang };
+  if (parts.length === 0 || pathname === '/sessions') return { page: 'sessions', lang };
   const [head, session, view = 'tasks', item] = parts;
   const isKnown = item === undefined ? parts.length <= 3 : view === 'jobs' && parts.length === 4;
   if (head !== 's' || session === undefined || !isKnown || !isView(view)) return { page: 'unknown', lang };

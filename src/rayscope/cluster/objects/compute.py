@@ -74,7 +74,7 @@ def summarize(
     ages = {
         object_id: now_ns - made.time_ns
         for object_id, made in makers.items()
-        if made.time_ns is not None and object_id in held
+        if made.time_ns is not None and made.time_ns <= now_ns and object_id in held
     }
     largest = heapq.nsmallest(MAX_OBJECTS, held, key=lambda one: (-(held[one].size or 0), one))
     return {

@@ -233,15 +233,19 @@ def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
     return [job_id for (job_id,) in found]
 
 
-def places_of_drivers(file: SessionFile, pids: Collection[int], since_ns: int) -> list[tuple[str, str]]:
-    """(job, the node of its driver or the head) of each job of a driver that began at that time or later."""
+def place_of_driver(file: SessionFile, pids: Collection[int], since_ns: int) -> tuple[str, str] | None:
+    """The first job of a driver with one of these process ids that began at that time or later, and the node
+    of that driver, or the head.
+    """
     with file.reader() as reader:
-        return reader.execute(
+        found = reader.execute(
             "SELECT id, coalesce(driver_node_id, (SELECT id FROM node_rows ORDER BY is_head IS NOT TRUE, "
             "start_ns NULLS LAST, id LIMIT 1)) AS node FROM job_rows WHERE list_contains(?, driver_pid) "
-            "AND coalesce(start_ns, 0) >= ? AND submission_id IS NULL AND node IS NOT NULL LIMIT 10",
+            "AND coalesce(start_ns, 0) >= ? AND submission_id IS NULL AND node IS NOT NULL "
+            "ORDER BY start_ns, id LIMIT 1",
             [list(pids), since_ns],
         ).fetchall()
+    return found[0] if found else None
 
 
 def script_and_host(cursor: duckdb.DuckDBPyConnection) -> tuple[str, str | None]:

@@ -705,7 +705,6 @@ export const en = {
     unknown: '(unknown caller)',
     unknownFunction: '(unknown function)',
     failedOf: '{{n}} failed',
-    job: 'Job {{job}}',
     oneInstance: '1 instance',
     otherInstances: '{{n}} other instance{{n, s}}',
     otherCalls: '(shorter calls)',

@@ -673,7 +673,6 @@ export const zh: Translation = {
     unknown: '（未知调用方）',
     unknownFunction: '（未知函数）',
     failedOf: '{{n}} 次失败',
-    job: '作业 {{job}}',
     oneInstance: '1 个实例',
     otherInstances: '另外 {{n}} 个实例',
     otherCalls: '（较短的调用）',

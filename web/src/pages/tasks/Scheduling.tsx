@@ -68,7 +68,7 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
               </td>
               <td data-align="right">{spent > 0 ? <Duration ns={spent} /> : <Dash />}</td>
               <td data-align="right" className={`${words.num} ${words.dim}`}>
-                {spent > 0 ? percent(spent / all) : ''}
+                {spent > 0 ? `${percent(spent / all)}%` : ''}
               </td>
             </tr>
           ))}

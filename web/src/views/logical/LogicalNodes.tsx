@@ -14,6 +14,7 @@ import {
 import { createContext, memo, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
+import { useJobName } from '../../ui/JobName';
 import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
 import css from './LogicalNodes.module.css';
@@ -103,6 +104,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   const { node, weight, most } = data;
   const { t } = useTranslation();
   const name = nodeName(t, node);
+  const jobName = useJobName();
   // From afar only the last part of a function's name fits.
   const prefix = node.kind === 'function' ? name.slice(0, name.lastIndexOf('.') + 1) : '';
   const hasNumbers = node.attempts > 0;
@@ -154,7 +156,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
       ) : (
         <span className={css.figures}>
           {node.kind === 'driver' && node.job_id !== null
-            ? `${node.name === null ? '' : `${t('logical.driver')} · `}${t('logical.job', { job: node.job_id })}`
+            ? `${node.name === null ? '' : `${t('logical.driver')} · `}${jobName(node.job_id)}`
             : t(`logical.kind.${node.kind}`)}
         </span>
       )}
