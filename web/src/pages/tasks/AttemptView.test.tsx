@@ -83,9 +83,9 @@ it('tells where the time of an attempt went', async () => {
   const { left, width } = (execute as HTMLElement).style;
   expect([left, width].map((part) => Math.round(Number.parseFloat(part)))).toEqual([25, 75]);
   const found = Object.fromEntries(rows('task-scheduling').map(([name, ...rest]) => [name, rest]));
-  expect(found['Waiting for resources']).toEqual(['250 ms', '25']);
-  expect(found.Executing).toEqual(['500 ms', '50']);
-  expect(found.Blocked).toEqual(['250 ms', '25']);
+  expect(found['Waiting for resources']).toEqual(['250 ms', '25%']);
+  expect(found.Executing).toEqual(['500 ms', '50%']);
+  expect(found.Blocked).toEqual(['250 ms', '25%']);
   expect(found['Starting worker']).toEqual(['–', '']);
 });
 
@@ -109,7 +109,7 @@ it('says of an attempt that never got a worker since when it waited, without emp
   expect(screen.getByTestId('task-mostly').textContent).toBe(
     `Never scheduled: waited for resources since ${time(BEGIN)}.`,
   );
-  expect(rows('task-scheduling')).toEqual([['Waiting for resources', '1.00 s', '100']]);
+  expect(rows('task-scheduling')).toEqual([['Waiting for resources', '1.00 s', '100%']]);
   rerender(<Scheduling task={task} attempt={{ ...waiting, end_ns: null }} />);
   expect(screen.getByTestId('task-mostly').textContent).toMatch(/^Not scheduled yet: waiting for resources/);
 });
