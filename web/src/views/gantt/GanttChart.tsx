@@ -62,14 +62,23 @@ export function GanttChart(props: {
     canvas: props.canvas,
     onWidth: props.onWidth,
   });
-  const { seen, scrollTo, scrollBy } = useGanttScroll({
+  const { visibleHeight, scrollTo, scrollBy } = useGanttScroll({
     model,
     size,
     scroll,
     setScroll,
     onLanes: props.onLanes,
   });
-  useGanttReveal({ find, model, shift, window: view, seen, folding, onScrollTo: scrollTo, onMove });
+  useGanttReveal({
+    find,
+    model,
+    shift,
+    window: view,
+    visibleHeight,
+    folding,
+    onScrollTo: scrollTo,
+    onMove,
+  });
   const bars = useGanttBars(model, shift, view, scroll, onMove);
   const scale = scaleOf(view, size);
   useGanttKeys({

@@ -12,12 +12,12 @@ export function useGanttReveal(chart: {
   shift: number;
   window: Span;
   /** The height of the part that scrolls, px. */
-  seen: number;
+  visibleHeight: number;
   folding: GanttFolding;
   onScrollTo: (scroll: number) => void;
   onMove: (window: Span | null) => void;
 }): void {
-  const { find, model, shift, window: view, seen, folding, onScrollTo, onMove } = chart;
+  const { find, model, shift, window: view, visibleHeight, folding, onScrollTo, onMove } = chart;
   const { data, layout } = model;
   const done = useRef(find.turn);
   useEffect(() => {
@@ -28,8 +28,8 @@ export function useGanttReveal(chart: {
     if (row.kind === 'quiet') return folding.unfold(row.key);
     done.current = find.turn;
     const line = row.folded ? 0 : (data.bars.row[find.bar] as number) * ROW;
-    if (!row.pinned) onScrollTo(row.top + line - seen / 2);
+    if (!row.pinned) onScrollTo(row.top + line - visibleHeight / 2);
     const middle = ((data.bars.begin[find.bar] as number) + (data.bars.end[find.bar] as number)) / 2 + shift;
     if (middle < view.begin || middle > view.end) onMove(panned(view, middle - (view.begin + view.end) / 2));
-  }, [find, data, layout, shift, view, seen, folding, onScrollTo, onMove]);
+  }, [find, data, layout, shift, view, visibleHeight, folding, onScrollTo, onMove]);
 }

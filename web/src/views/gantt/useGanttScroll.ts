@@ -13,19 +13,19 @@ export function useGanttScroll(chart: {
 }) {
   const { model, size, scroll, setScroll, onLanes } = chart;
   const { layout } = model;
-  const seen = size.height - model.top - layout.pinnedHeight;
-  const lowest = Math.max(0, layout.height + 8 - seen);
+  const visibleHeight = size.height - model.top - layout.pinnedHeight;
+  const lowest = Math.max(0, layout.height + 8 - visibleHeight);
   const scrolled = Math.min(scroll, lowest);
   useEffect(() => {
     if (scrolled !== scroll) setScroll(scrolled);
-    const [first, last] = lanesBetween(layout.rows, scrolled, scrolled + Math.max(0, seen));
+    const [first, last] = lanesBetween(layout.rows, scrolled, scrolled + Math.max(0, visibleHeight));
     const pinned = layout.pinned.map((row) => row.lane);
     onLanes(Math.min(first, ...pinned), Math.max(last, ...pinned));
-  }, [scrolled, scroll, layout, seen, setScroll, onLanes]);
+  }, [scrolled, scroll, layout, visibleHeight, setScroll, onLanes]);
   const within = (to: number) => Math.min(lowest, Math.max(0, to));
   return {
     /** The height of the part that scrolls, px. */
-    seen,
+    visibleHeight,
     scrollTo: (to: number) => setScroll(within(to)),
     scrollBy: (by: number) => setScroll((before) => within(before + by)),
   };
