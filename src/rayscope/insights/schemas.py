@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from rayscope.server.schemas import Answer
+from rayscope.server.schemas import Answer, Body
 
 
 class Calibration(Answer):
@@ -146,7 +146,7 @@ class WhatIfAnswer(Answer):
 _Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class _Change(BaseModel, extra="forbid"):
+class _Change(Body, extra="forbid"):
     pass
 
 
@@ -224,7 +224,7 @@ AnyChange = Annotated[
 ]
 
 
-class WhatIfBody(BaseModel, extra="forbid"):
+class WhatIfBody(Body, extra="forbid"):
     """What is changed, all at once, in a job (default: the longest one that ran tasks) of a session."""
 
     session: str | None = Field(None, max_length=200)
