@@ -45,9 +45,10 @@ class ActorBottleneck:
             end = max(a.returned[row] for row in known)
             spans = sorted((a.start[row], a.returned[row]) for row in known)
             waited = sum(max(0, a.start[row] - max(begin, a.created[row])) for row in known)
-            busy = _union(spans) / max(1, end - begin)
+            executing = _union(spans)
+            busy = executing / max(1, end - begin)
             queue = waited / max(1, end - begin)
-            overlap = sum(until - since for since, until in spans) / max(1, _union(spans))
+            overlap = sum(until - since for since, until in spans) / max(1, executing)
             if busy < _BUSY or queue < _QUEUE or overlap > 1.5 or end - begin < facts.duration_ns / 20:
                 continue
             name = facts.recorded.actors[actor].class_name

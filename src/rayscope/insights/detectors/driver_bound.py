@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 
 from rayscope.insights.finding import DRIVER, Facts, Finding, blocked_ns
+from rayscope.insights.replay.build import DRIVER as DRIVER_FUNCTION
 from rayscope.insights.replay.changes import Change
 
 #: A driver that computes for less of the job's time is none that holds it up.
@@ -38,21 +42,32 @@ class DriverBound:
         )
         if own < _SHARE * facts.duration_ns:
             return
-        a = facts.attempts
-        ran = sum(
-            max(0, min(until, a.returned[row]) - max(since, a.start[row]))
-            for since, until in idle
-            for row in range(len(a.task))
-            if 0 <= a.start[row] < until and a.returned[row] > since
-        )
-        running = ran / max(1, own)
+        running = _executed_ns(facts, idle) / max(1, own)
         if running > max(1.0, facts.cpus) / 2:
             return
         yield Finding(
             own,
-            changes=(Change("speed", "driver", 4.0),),
+            changes=(Change("speed", DRIVER_FUNCTION, 4.0),),
             numbers={"own_ns": own, "share": own / facts.duration_ns, "running": running},
         )
+
+
+def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
+    """How long attempts executed within some spans of time, all in all."""
+    starts = np.array(facts.attempts.start, dtype=np.int64)
+    ends = np.array(facts.attempts.returned, dtype=np.int64)
+    known = (starts >= 0) & (ends > starts)
+    bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+    def passed(times: Any) -> Any:
+        """By bound, how long ago all times before it were."""
+        times = np.sort(times)
+        sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)])
+        count = np.searchsorted(times, bounds)
+        return bounds * count - sums[count]
+
+    executed = passed(starts[known]) - passed(ends[known])
+    return float((executed[:, 1] - executed[:, 0]).sum())
 
 
 def _gaps(begin: int, end: int, waits: list[tuple[int, int]]) -> list[tuple[int, int]]:

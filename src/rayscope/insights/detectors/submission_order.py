@@ -38,13 +38,13 @@ class SubmissionOrder:
             for function, gets in groups.items():
                 if len(gets) < _LEAST or any(facts.created(one) > gets[0][1] for one, _, _ in gets):
                     continue
-                ends = [a.ended[facts.rows_of_task[one][-1]] for one, _, _ in gets]
-                blocked = sum(
-                    end - max(begin, min(later))
-                    for at, (_, begin, end) in enumerate(gets)
-                    if (later := [known for known in ends[at + 1 :] if 0 <= known < end])
-                    and end > max(begin, min(later))
-                )
+                blocked, first_later = 0, None
+                for one, begin, end in reversed(gets):
+                    if first_later is not None:
+                        blocked += max(0, end - max(begin, first_later))
+                    ended = a.ended[facts.rows_of_task[one][-1]]
+                    if ended >= 0:
+                        first_later = ended if first_later is None else min(first_later, ended)
                 between = sum(max(0, gets[at + 1][1] - gets[at][2]) for at in range(len(gets) - 1))
                 cost = min(blocked, between)
                 if cost > 0:
