@@ -79,10 +79,9 @@ def detect(
 
 def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Callable[[], None]) -> int | None:
     try:
-        _, replayed = gains.predict(base, changes, check)
+        return gains.saving(base, changes, check)
     except BadChange:
         return None
-    return None if replayed.is_stuck else base.recorded_ns - gains.scaled(base, replayed.duration_ns)
 
 
 def _item(

@@ -86,13 +86,10 @@ class Facts:
         waits = self.recorded.waits.get((a.task[row], a.number[row]), ())
         return max(0, a.returned[row] - a.start[row] - sum(blocked_ns(wait) for wait in waits))
 
-    @cached_property
+    @property
     def rows_of_task(self) -> list[list[int]]:
         """By task its attempts."""
-        found: list[list[int]] = [[] for _ in range(self.recorded.tasks)]
-        for row, task in enumerate(self.attempts.task):
-            found[task].append(row)
-        return found
+        return self.recorded.rows_of_task
 
     @cached_property
     def rows_of_function(self) -> dict[str, list[int]]:

@@ -91,6 +91,12 @@ def predict(
     return programs, replay(programs, check)
 
 
+def saving(base: Baseline, changes: Sequence[Change], check: Callable[[], None]) -> int | None:
+    """What changes save; None if the replay cannot go on with them. Raises BadChange."""
+    _, replayed = predict(base, changes, check)
+    return None if replayed.is_stuck else base.recorded_ns - scaled(base, replayed.duration_ns)
+
+
 def scaled(base: Baseline, duration_ns: int) -> int:
     """A replayed duration in terms of what was recorded."""
     replayed_ns = max(0, duration_ns - base.recorded.driver[0])
@@ -121,12 +127,11 @@ def gains(
     """What each function would save at half its time, how many functions there are, and what options save."""
 
     def gain(change: Change) -> dict[str, Any] | None:
-        _, replayed = predict(base, [change], check)
-        if replayed.is_stuck:
+        saved = saving(base, [change], check)
+        if saved is None:
             return None
-        predicted = scaled(base, replayed.duration_ns)
-        saving = base.recorded_ns - predicted
-        return {"predicted_ns": predicted, "saving_ns": saving, "share": saving / max(1, base.recorded_ns)}
+        share = saved / max(1, base.recorded_ns)
+        return {"predicted_ns": base.recorded_ns - saved, "saving_ns": saved, "share": share}
 
     functions = functions_by_time(base.programs)
     replays = _ATTEMPTS_IN_ALL // max(1, len(base.programs.kind)) - len(_OPTIONS)

@@ -15,7 +15,6 @@ from rayscope.insights.replay.program import (
     CREATION,
     FREE,
     KILL,
-    NORMAL,
     REMOVE,
     RESERVE,
     SUBMIT,
@@ -51,12 +50,10 @@ class _Builder:
         self._recorded = recorded
         self._attempts = recorded.attempts
         self._programs = Programs()
-        #: By task, its rows; and when its value was known.
-        self._rows: list[list[int]] = [[] for _ in range(recorded.tasks)]
-        for row, task in enumerate(recorded.attempts.task):
-            self._rows[task].append(row)
+        self._rows = recorded.rows_of_task
         # An actor is there when it was first created.
         told = [rows[0] if recorded.attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
+        #: By task, when its value was known.
         self._known = [recorded.attempts.ended[row] for row in told]
         self._waits = {key: _joined(waits) for key, waits in recorded.waits.items()}
         #: What generators yielded and somebody waited for: (task, index) -> (signal, time).
@@ -157,11 +154,7 @@ class _Builder:
         needed: list[tuple[int, ...]] = [()] * self._recorded.tasks
         for task, objects in self._recorded.arguments.items():
             row = self._rows[task][0]
-            had = (
-                attempts.pending[row]
-                if attempts.pending[row] > attempts.created[row]
-                else attempts.start[row]
-            )
+            had = self._had_arguments(row)
             found: dict[int, None] = {}
             if len(set(objects)) >= _MAX_NAMED:
                 call = record.Wait(attempts.created[row], had, False, objects, len(self._rows))
@@ -177,6 +170,11 @@ class _Builder:
                     found[self._yield(made_by, index, had)] = None
             needed[task] = tuple(found)
         return needed
+
+    def _had_arguments(self, row: int) -> int:
+        """When an attempt had its arguments, at the latest."""
+        a = self._attempts
+        return a.pending[row] if a.pending[row] > a.created[row] else a.start[row]
 
     def _is_generator(self, task: int) -> bool:
         return self._attempts.yielded[self._rows[task][-1]] >= 0
@@ -198,11 +196,7 @@ class _Builder:
         attempts, known = self._attempts, self._known
         for task, needed in enumerate(arguments):
             row = self._rows[task][0]
-            had = (
-                attempts.pending[row]
-                if attempts.pending[row] > attempts.created[row]
-                else attempts.start[row]
-            )
+            had = self._had_arguments(row)
             for made_by in needed:
                 if made_by < self._recorded.tasks:
                     known[made_by] = min(known[made_by], had)
@@ -515,6 +509,3 @@ def _joined(waits: list[record.Wait]) -> list[record.Wait]:
         else:
             found.append(wait)
     return found
-
-
-__all__ = ["DRIVER", "NORMAL", "build"]

@@ -311,6 +311,3 @@ def _resources(text: Any) -> dict[str, float]:
         if isinstance(amount, (int, float)) and plain != "bundle" and 0 < amount < 1e15:
             found[plain] = max(found.get(plain, 0.0), float(amount))
     return found
-
-
-__all__ = ["find_job", "read"]

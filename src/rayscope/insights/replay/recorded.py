@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 #: Objects of ``ray.put`` have indices from here on.
 FIRST_PUT = 100_000_001
@@ -114,3 +115,11 @@ class Recorded:
     start_slots: dict[int, int]
     actors: list[Actor]
     groups: list[Group]
+
+    @cached_property
+    def rows_of_task(self) -> list[list[int]]:
+        """By task its attempts, in the order of their numbers."""
+        found: list[list[int]] = [[] for _ in range(self.tasks)]
+        for row, task in enumerate(self.attempts.task):
+            found[task].append(row)
+        return found
