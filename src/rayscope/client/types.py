@@ -561,8 +561,9 @@ class FindingItem(TypedDict):
 
     ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
     most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
-    where; ``caller``: the function in which it happens, "" in the driver. ``numbers``: the evidence (``_ns``
-    are durations). ``sketch``: code. ``doc``: Ray's page about it. ``filters``: of the list of tasks.
+    where; ``origin``: whose it is, ``user``, a library's name, or null; ``caller``: the function in which it
+    happens, "" in the driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``:
+    Ray's page about it. ``filters``: of the list of tasks.
     """
 
     kind: str
@@ -575,6 +576,7 @@ class FindingItem(TypedDict):
     function: str | None
     actor_class: str | None
     caller: str | None
+    origin: str | None
     numbers: dict[str, int | float | str]
     advice: str
     sketch: str
@@ -651,9 +653,13 @@ class FramesWorker(TypedDict):
 
 
 class FunctionGain(TypedDict):
-    """What the job would gain if a function took half the time. ``own_ns``: what its attempts computed."""
+    """
+    What the job would gain if a function took half the time. ``own_ns``: what its attempts computed.
+    ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+    """
 
     function: str
+    origin: str | None
     is_driver: bool
     attempts: int
     own_ns: int
@@ -1309,6 +1315,21 @@ class Parent(TypedDict):
     task_id: str
     name: str | None
     state: str | None
+
+
+class PathCause(TypedDict):
+    """
+    What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
+    which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
+    """
+
+    phase: str
+    name: str
+    is_driver: bool
+    functions: int
+    total_ns: int
+    held_ns: int
+    share: float
 
 
 class PathFunction(TypedDict):
@@ -2173,6 +2194,42 @@ class Utilisation(TypedDict):
     running: list[float]
 
 
+class Verdict(TypedDict):
+    """
+    What bound a job, the largest of its causes, and what would help most.
+
+    ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``cluster`` (a function
+    kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed. ``name``: of
+    the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
+    actors), a function at half its time, or an option; null if nothing would save 1 %.
+    """
+
+    code: Literal[
+        "driver",
+        "actor",
+        "cluster",
+        "function",
+        "waiting_args",
+        "waiting_node",
+        "starting_worker",
+        "queued",
+        "loading",
+        "fetching",
+        "storing",
+        "blocked",
+        "retrying",
+        "unknown",
+    ]
+    name: str
+    total_ns: int
+    share: float
+    remedy: Literal["finding", "function", "option"] | None
+    remedy_name: str | None
+    remedy_place: str | None
+    saving_ns: int | None
+    text: str
+
+
 class Wanted(TypedDict):
     """Whose frames: of all that runs, of one line of the stack and what is below it, or of these workers."""
 
@@ -2350,6 +2407,7 @@ class CriticalPathAnswer(TypedDict):
     links_total: int
     left_out_ns: int
     functions: list[PathFunction]
+    causes: list[PathCause]
     phases: dict[str, int]
     held_ns: int
     so_far: bool
@@ -2507,7 +2565,9 @@ class InsightsAnswer(TypedDict):
     What slows a job down, and what would make it faster, by how much: the largest savings first.
 
     ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
-    ``functions`` are those of ``functions_total`` that take the most time. ``so_far``: the job runs still.
+    ``causes``: the whole of the job's time, as its critical path has it; ``verdict``: the same in one
+    sentence, with what would help most. ``functions`` are those of ``functions_total`` that take the most
+    time. ``so_far``: the job runs still.
     """
 
     session: str
@@ -2516,6 +2576,8 @@ class InsightsAnswer(TypedDict):
     so_far: bool
     calibration: Calibration
     withheld: Withheld | None
+    verdict: Verdict | None
+    causes: list[PathCause]
     utilisation: float | None
     findings: list[FindingItem]
     silent: list[SilentDetector]

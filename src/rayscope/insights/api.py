@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from rayscope.insights import detect, gains, schemas
+from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
@@ -17,10 +17,14 @@ from rayscope.server.services import Services
 from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
+from rayscope.views.critical_path import compute
+from rayscope.views.critical_path.read import read_path, shares
 
 Job = Annotated[
     str | None, Query(max_length=200, description="Job ID (default: the longest one that ran tasks).")
 ]
+
+_MAX_CAUSES = 50
 
 router = APIRouter()
 
@@ -68,20 +72,44 @@ def insights(
         about, base = _baseline(services, chosen, file, job)
         found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0, "options": []}
         found |= {"findings": [], "silent": []}
+        methods: set[str] = set()
         if base is not None:
-            findings, silent = detect.detect(Facts(base.recorded), base, detect.load(), _check)
+            facts = Facts(base.recorded)
+            methods = facts.methods
+            findings, silent = detect.detect(facts, base, detect.load(), _check)
             found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
-        if base is not None and base.withheld is None:
-            functions, functions_total, options = gains.gains(base, _check)
-            found |= {
-                "utilisation": gains.utilisation(base.programs, base.replayed),
-                "functions": functions,
-                "functions_total": functions_total,
-                "options": options,
-            }
+            if base.withheld is None:
+                functions, functions_total, options = gains.gains(base, _check)
+                found |= {
+                    "utilisation": gains.utilisation(base.programs, base.replayed),
+                    "functions": [{**one, "origin": facts.origin(one["function"])} for one in functions],
+                    "functions_total": functions_total,
+                    "options": options,
+                }
+        found |= _judge(services, chosen, file, about, found, methods)
         return {**about, **found}
 
     return answer_from_record(services, chosen, request, find)
+
+
+def _judge(
+    services: Services,
+    session: str,
+    file: SessionFile,
+    about: dict[str, Any],
+    found: dict[str, Any],
+    methods: set[str],
+) -> dict[str, Any]:
+    """What bound the job: its causes, and the verdict."""
+    last_ns, live = services.records.last_ns(session), services.records.is_live(session)
+    _, path = read_path(file, last_ns, about["job_id"], live=live)
+    causes = compute.causes(shares(path))
+    whole = path.end_ns - path.begin_ns
+    judged = verdict.judge(whole, causes, methods, found["findings"], found["functions"], found["options"])
+    return {
+        "verdict": judged,
+        "causes": [{**one._asdict(), "share": one.total_ns / max(1, whole)} for one in causes[:_MAX_CAUSES]],
+    }
 
 
 @router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})

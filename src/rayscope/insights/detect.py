@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rayscope.insights import gains
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
+from rayscope.insights.origin import USER
 from rayscope.insights.replay.changes import BadChange, Change
 
 log = logging.getLogger("rayscope.insights")
@@ -19,6 +20,7 @@ GROUP = "rayscope.detectors"
 SEVERITIES = (("critical", 0.15), ("warning", 0.05), ("info", 0.01))
 #: Findings of one detector, the largest ones; and replays that one answer makes for them.
 _MOST, _MAX_REPLAYS = 10, 20
+_OF_LIBRARY = " This is code of {library}: change how the job uses it, not the code itself."
 
 
 class Silent(NamedTuple):
@@ -73,7 +75,7 @@ def detect(
         share = (finding.cost_ns if saving is None else saving) / max(1, base.recorded_ns)
         severity = next((name for name, least in SEVERITIES if share >= least), None)
         if severity is not None:
-            items.append(_item(detector, finding, severity, share, saving))
+            items.append(_item(facts, detector, finding, severity, share, saving))
     return sorted(items, key=lambda item: -item["share"]), silent
 
 
@@ -85,9 +87,10 @@ def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Callable[[
 
 
 def _item(
-    detector: Detector, finding: Finding, severity: str, share: float, saving: int | None
+    facts: Facts, detector: Detector, finding: Finding, severity: str, share: float, saving: int | None
 ) -> dict[str, Any]:
     numbers = dict(finding.numbers)
+    origin = facts.origin(finding.function or finding.actor_class or "")
     names = {"function": finding.function, "actor_class": finding.actor_class, "caller": finding.caller}
     return {
         "kind": detector.kind,
@@ -98,8 +101,10 @@ def _item(
         "cost_ns": finding.cost_ns,
         "confidence": finding.confidence,
         **names,
+        "origin": origin,
         "numbers": numbers,
-        "advice": detector.advice.format(**{**names, **texts(numbers)}),
+        "advice": detector.advice.format(**{**names, **texts(numbers)})
+        + ("" if origin in (USER, None) else _OF_LIBRARY.format(library=origin)),
         "sketch": detector.sketch.format(**{**names, **numbers}) if detector.sketch else "",
         "doc": detector.doc,
         "filters": dict(finding.filters),
@@ -109,12 +114,13 @@ def _item(
 def texts(numbers: dict[str, Any]) -> dict[str, Any]:
     """Numbers as people read them: ``_ns`` are durations."""
     return {
-        name: _duration(value) if name.endswith("_ns") and isinstance(value, (int, float)) else value
+        name: duration(value) if name.endswith("_ns") and isinstance(value, (int, float)) else value
         for name, value in numbers.items()
     }
 
 
-def _duration(ns: float) -> str:
+def duration(ns: float) -> str:
+    """A duration as people read it."""
     for unit, size in (("min", 60e9), ("s", 1e9), ("ms", 1e6)):
         if ns >= size:
             return f"{ns / size:.3g} {unit}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
+from rayscope.insights.origin import origin
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
 from rayscope.insights.replay.recorded import Attempts, Recorded, Wait
@@ -117,6 +118,26 @@ class Facts:
             if kind == CALL and self.attempts.actor[row] >= 0:
                 found[self.attempts.actor[row]].append(row)
         return dict(found)
+
+    @cached_property
+    def _origins(self) -> dict[str, str]:
+        """By function, and by class of actors, whose it is."""
+        found = {}
+        for function, module in zip(self.recorded.functions, self.recorded.modules, strict=False):
+            known = origin(module)
+            if known is not None:
+                found[function] = known
+                found.setdefault(function.rpartition(".")[0], known)
+        return found
+
+    def origin(self, name: str) -> str | None:
+        """Whose a function or class of actors is: ``user``, a library's name, or None if it is not known."""
+        return self._origins.get(name)
+
+    @cached_property
+    def methods(self) -> set[str]:
+        """The functions that are methods of actors."""
+        return {self.name(row) for rows in self.calls_of_actor.values() for row in rows}
 
     @cached_property
     def cpus(self) -> float:

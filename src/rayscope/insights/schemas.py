@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rayscope.server.schemas import Answer, Body
+from rayscope.views.critical_path.schemas import PathCause
 
 
 class Calibration(Answer):
@@ -24,10 +25,48 @@ class Withheld(Answer):
     message: str
 
 
+class Verdict(Answer):
+    """What bound a job, the largest of its causes, and what would help most.
+
+    ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``cluster`` (a function
+    kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed. ``name``: of
+    the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
+    actors), a function at half its time, or an option; null if nothing would save 1 %.
+    """
+
+    code: Literal[
+        "driver",
+        "actor",
+        "cluster",
+        "function",
+        "waiting_args",
+        "waiting_node",
+        "starting_worker",
+        "queued",
+        "loading",
+        "fetching",
+        "storing",
+        "blocked",
+        "retrying",
+        "unknown",
+    ]
+    name: str
+    total_ns: int
+    share: float
+    remedy: Literal["finding", "function", "option"] | None
+    remedy_name: str | None
+    remedy_place: str | None
+    saving_ns: int | None
+    text: str
+
+
 class FunctionGain(Answer):
-    """What the job would gain if a function took half the time. ``own_ns``: what its attempts computed."""
+    """What the job would gain if a function took half the time. ``own_ns``: what its attempts computed.
+    ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
+    """
 
     function: str
+    origin: str | None
     is_driver: bool
     attempts: int
     own_ns: int
@@ -50,8 +89,9 @@ class FindingItem(Answer):
 
     ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
     most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
-    where; ``caller``: the function in which it happens, "" in the driver. ``numbers``: the evidence (``_ns``
-    are durations). ``sketch``: code. ``doc``: Ray's page about it. ``filters``: of the list of tasks.
+    where; ``origin``: whose it is, ``user``, a library's name, or null; ``caller``: the function in which it
+    happens, "" in the driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``:
+    Ray's page about it. ``filters``: of the list of tasks.
     """
 
     kind: str
@@ -64,6 +104,7 @@ class FindingItem(Answer):
     function: str | None
     actor_class: str | None
     caller: str | None
+    origin: str | None
     numbers: dict[str, int | float | str]
     advice: str
     sketch: str
@@ -82,7 +123,9 @@ class InsightsAnswer(Answer):
     """What slows a job down, and what would make it faster, by how much: the largest savings first.
 
     ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
-    ``functions`` are those of ``functions_total`` that take the most time. ``so_far``: the job runs still.
+    ``causes``: the whole of the job's time, as its critical path has it; ``verdict``: the same in one
+    sentence, with what would help most. ``functions`` are those of ``functions_total`` that take the most
+    time. ``so_far``: the job runs still.
     """
 
     session: str
@@ -91,6 +134,8 @@ class InsightsAnswer(Answer):
     so_far: bool
     calibration: Calibration
     withheld: Withheld | None
+    verdict: Verdict | None
+    causes: list[PathCause]
     utilisation: float | None
     findings: list[FindingItem]
     silent: list[SilentDetector]

@@ -66,6 +66,15 @@ def test_what_to_optimise_first(fresh: Running) -> None:
         "no_transfer": 0,
     }
     assert found["options"][0]["option"] == "twice_the_cpus"
+    assert sum(one["total_ns"] for one in found["causes"]) == 320 * MS
+    assert [(one["phase"], one["name"], one["total_ns"] / MS) for one in found["causes"]] == [
+        ("executing", "work", 300),
+        ("executing", "driver", 20),
+    ]
+    assert found["verdict"]["text"] == (
+        "Bound by the size of the cluster: work ran for 300 ms of 320 ms while other tasks waited for room. "
+        "Twice the CPUs would save 100 ms, 31%."
+    )
 
 
 def test_what_if(fresh: Running) -> None:
@@ -103,7 +112,9 @@ def test_one_actor_is_the_bottleneck(fresh: Running) -> None:
     story.get(DRIVER, [made, *calls], 20, 320)
     cluster(story, 4, 330)
     fresh.record(story)
-    assert fresh.get("/api/insights")["functions"][0]["saving_ns"] == 150 * MS
+    insights = fresh.get("/api/insights")
+    assert insights["functions"][0]["saving_ns"] == 150 * MS
+    assert (insights["verdict"]["code"], insights["verdict"]["name"]) == ("actor", "Board.offer")
     found = ask(fresh, {"kind": "actors", "class_name": "Board", "count": 2})
     assert found["saving_ns"] == pytest.approx(200 * MS, abs=5 * MS)
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.views.critical_path.compute import Path, shares, walk
+from rayscope.views.critical_path.compute import Cause, Path, Share, causes, shares, walk
 
 
 @dataclass
@@ -176,3 +176,20 @@ def test_time_for_which_the_next_one_waited_for_the_slot_is_told() -> None:
         "second": 18,
         "other": 0,
     }
+
+
+def test_functions_that_ran_are_causes_of_their_own_what_held_them_up_is_one_for_all() -> None:
+    found = causes(
+        [
+            Share("load", False, 1, 50, {"executing": 30, "fetching": 20}, 8),
+            Share("train", False, 1, 36, {"executing": 10, "fetching": 25, "queued": 1}, 0),
+            Share("driver", True, 1, 7, {"executing": 7}, 0),
+        ]
+    )
+    assert found == [
+        Cause("fetching", "train", False, 2, 45, 0),
+        Cause("executing", "load", False, 1, 30, 8),
+        Cause("executing", "train", False, 1, 10, 0),
+        Cause("executing", "driver", True, 1, 7, 0),
+        Cause("queued", "train", False, 1, 1, 0),
+    ]

@@ -624,6 +624,7 @@ export interface CriticalPathAnswer {
   links_total: number;
   left_out_ns: number;
   functions: PathFunction[];
+  causes: PathCause[];
   phases: {
     [k: string]: number;
   };
@@ -659,6 +660,19 @@ export interface PathFunction {
   };
   held_ns: number;
   without_ns: number;
+}
+/**
+ * What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
+ * which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
+ */
+export interface PathCause {
+  phase: string;
+  name: string;
+  is_driver: boolean;
+  functions: number;
+  total_ns: number;
+  held_ns: number;
+  share: number;
 }
 /**
  * A dashboard as it is kept; its name is its file's.
@@ -917,8 +931,9 @@ export interface FoundItem {
  *
  * ``saving_ns`` is predicted by the replay, null where that cannot tell; ``cost_ns`` is what it costs at
  * most. ``share`` is the saving, or else the cost, of the job's time. ``function`` or ``actor_class``:
- * where; ``caller``: the function in which it happens, "" in the driver. ``numbers``: the evidence (``_ns``
- * are durations). ``sketch``: code. ``doc``: Ray's page about it. ``filters``: of the list of tasks.
+ * where; ``origin``: whose it is, ``user``, a library's name, or null; ``caller``: the function in which it
+ * happens, "" in the driver. ``numbers``: the evidence (``_ns`` are durations). ``sketch``: code. ``doc``:
+ * Ray's page about it. ``filters``: of the list of tasks.
  */
 export interface FindingItem {
   kind: string;
@@ -931,6 +946,7 @@ export interface FindingItem {
   function: string | null;
   actor_class: string | null;
   caller: string | null;
+  origin: string | null;
   numbers: {
     [k: string]: number | string;
   };
@@ -1067,9 +1083,11 @@ export interface FramesWorker {
 }
 /**
  * What the job would gain if a function took half the time. ``own_ns``: what its attempts computed.
+ * ``origin``: whose it is: ``user``, a library's name, or null if it is not known.
  */
 export interface FunctionGain {
   function: string;
+  origin: string | null;
   is_driver: boolean;
   attempts: number;
   own_ns: number;
@@ -1359,7 +1377,9 @@ export interface Ingest {
  * What slows a job down, and what would make it faster, by how much: the largest savings first.
  *
  * ``findings`` weigh at least 1 % of the job's time; ``silent``: detectors that had not enough data.
- * ``functions`` are those of ``functions_total`` that take the most time. ``so_far``: the job runs still.
+ * ``causes``: the whole of the job's time, as its critical path has it; ``verdict``: the same in one
+ * sentence, with what would help most. ``functions`` are those of ``functions_total`` that take the most
+ * time. ``so_far``: the job runs still.
  */
 export interface InsightsAnswer {
   session: string;
@@ -1368,6 +1388,8 @@ export interface InsightsAnswer {
   so_far: boolean;
   calibration: Calibration;
   withheld: Withheld | null;
+  verdict: Verdict | null;
+  causes: PathCause[];
   utilisation: number | null;
   findings: FindingItem[];
   silent: SilentDetector[];
@@ -1381,6 +1403,39 @@ export interface InsightsAnswer {
 export interface Withheld {
   code: 'inaccurate' | 'no_driver' | 'not_traced' | 'stuck' | 'too_large';
   message: string;
+}
+/**
+ * What bound a job, the largest of its causes, and what would help most.
+ *
+ * ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``cluster`` (a function
+ * kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed. ``name``: of
+ * the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
+ * actors), a function at half its time, or an option; null if nothing would save 1 %.
+ */
+export interface Verdict {
+  code:
+    | 'driver'
+    | 'actor'
+    | 'cluster'
+    | 'function'
+    | 'waiting_args'
+    | 'waiting_node'
+    | 'starting_worker'
+    | 'queued'
+    | 'loading'
+    | 'fetching'
+    | 'storing'
+    | 'blocked'
+    | 'retrying'
+    | 'unknown';
+  name: string;
+  total_ns: number;
+  share: number;
+  remedy: ('finding' | 'function' | 'option') | null;
+  remedy_name: string | null;
+  remedy_place: string | null;
+  saving_ns: number | null;
+  text: string;
 }
 /**
  * A detector that could not say anything about the job, and why.

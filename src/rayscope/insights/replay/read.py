@@ -11,7 +11,17 @@ import pyarrow.compute
 
 from rayscope.insights.replay import sql
 from rayscope.insights.replay.program import CALL, CREATION, NORMAL
-from rayscope.insights.replay.recorded import Actor, Attempts, Group, Node, Recorded, Wait
+from rayscope.insights.replay.recorded import (
+    BY_DRIVER,
+    UNKNOWN,
+    Actor,
+    Attempts,
+    Group,
+    Node,
+    Passed,
+    Recorded,
+    Wait,
+)
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.jobs import longest_job
@@ -47,11 +57,15 @@ def read(file: SessionFile, job: str) -> Recorded:
         waits = sql.read_waits(reader, job)
         edges = sql.read_edges(reader, job)
         fetched = sql.read_fetched(reader, job)
+        passed = sql.read_passed(reader, job)
         nodes = sql.read_nodes(reader)
         workers = sql.read_workers(reader)
         actors = sql.read_actors(reader, job)
         groups = sql.read_groups(reader, job)
-    return _Reader(job, driver, attempts).recorded(waits, edges, fetched, nodes, workers, actors, groups)
+    found = _Reader(job, driver, attempts)
+    recorded = found.recorded(waits, edges, fetched, nodes, workers, actors, groups)
+    recorded.passed = found.passed(passed)
+    return recorded
 
 
 class _Reader:
@@ -136,6 +150,12 @@ class _Reader:
             fetched_bytes=[int(of_attempt.get(key, 0)) for key in zip(task.tolist(), numbers, strict=True)]
             if of_attempt
             else [0] * len(numbers),
+            cpu_ns=_numbers(table, "cpu_ns", missing=-1).tolist(),
+            state=_texts(table, "state"),
+            error=_texts(table, "error"),
+            code=_texts(table, "code"),
+            call_site=_texts(table, "call_site"),
+            environment=_texts(table, "environment"),
             **{
                 name: self._times(table, name).tolist()
                 for name in (
@@ -173,8 +193,8 @@ class _Reader:
             arguments=self._arguments(edges),
             waits=found_waits,
             nodes=[
-                Node(_resources(total), self._since(begins, 0), self._since(ends, -1))
-                for _, total, begins, ends in nodes
+                Node(_resources(total), self._since(begins, 0), self._since(ends, -1), node_id, name, death)
+                for node_id, total, begins, ends, name, death in nodes
             ],
             workers=[
                 (one[2] - self._begin, one[3] - self._begin) if one else (None, None)
@@ -187,12 +207,59 @@ class _Reader:
             ],
             start_slots=_start_slots(workers, node_ids),
             actors=[
-                Actor(named[one][1] or "", _resources(named[one][2]), self._since(named[one][3], -1))
-                if one in named
-                else Actor("", {}, -1)
+                self._actor(*named[one]) if one in named else Actor("", {}, -1, actor_id=one)
                 for one in actor_ids
             ],
             groups=[self._group(*one) for one in known_groups],
+            modules=_modules(table, len(functions), function),
+        )
+
+    def passed(self, table: pa.Table) -> list[Passed]:
+        """The objects that tasks made and took."""
+        driver = np.uint64(self._driver["task"])
+
+        def tasks(column: str) -> list[int]:
+            keys = _numbers(table, column, np.uint64)
+            found = self._tasks_of(keys)
+            named = np.where(found >= 0, found, np.where(keys == driver, BY_DRIVER, UNKNOWN))
+            return [int(one) for one in named]
+
+        return [
+            Passed(*one)
+            for one in zip(
+                table["kind"].to_pylist(),
+                tasks("maker"),
+                tasks("taker"),
+                _numbers(table, "key", np.uint64).tolist(),
+                _numbers(table, "bytes", missing=-1).tolist(),
+                table["nested"].to_pylist(),
+                table["by_value"].to_pylist(),
+                self._times(table, "begin").tolist(),
+                self._times(table, "end").tolist(),
+                strict=True,
+            )
+        ]
+
+    def _actor(
+        self,
+        actor_id: str,
+        class_name: str | None,
+        resources: str | None,
+        end: int | None,
+        begin: int | None,
+        state: str,
+        restarts: int,
+        death: str,
+    ) -> Actor:
+        return Actor(
+            class_name or "",
+            _resources(resources),
+            self._since(end, -1),
+            self._since(begin, -1),
+            actor_id,
+            state,
+            restarts,
+            death,
         )
 
     def _since(self, time_ns: int | None, missing: int) -> int:
@@ -270,6 +337,21 @@ def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 
         .to_numpy(zero_copy_only=False)
         .astype(kind, copy=False)
     )
+
+
+def _texts(table: pa.Table, column: str) -> list[str]:
+    """A column of texts; "" is not known."""
+    found: list[str] = table[column].combine_chunks().fill_null("").to_pylist()
+    return found
+
+
+def _modules(table: pa.Table, functions: int, function: list[int]) -> list[str]:
+    """By function its module."""
+    found = [""] * functions
+    for number, module in zip(function, _texts(table, "module"), strict=True):
+        if number >= 0 and module:
+            found[number] = module
+    return found
 
 
 def _encoded(table: pa.Table, column: str) -> tuple[list[str], list[int]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 #: Objects of ``ray.put`` have indices from here on.
 FIRST_PUT = 100_000_001
+#: In place of a task: the driver; or nobody knows which.
+BY_DRIVER, UNKNOWN = -1, -2
 
 
 @dataclass
@@ -18,6 +21,9 @@ class Attempts:
     ``returned`` when that returned; ``ended`` when its owner knew. ``starting``: when its worker began to
     start, where it waited for that. ``loading`` and ``fetching``: of the time before its start, how long it
     loaded code and fetched its arguments. ``yielded``: when a generator gave its first value.
+    ``state`` and ``error`` (its type, "" for none) as Ray names them; ``cpu_ns``: the CPU time that it used.
+    ``code``: Ray's hash of the function's code; ``call_site``: where it was called; ``environment``: its
+    runtime environment, as JSON. Each is "" if it is not known.
     """
 
     task: list[int] = field(default_factory=list)
@@ -42,6 +48,12 @@ class Attempts:
     fetching: list[int] = field(default_factory=list)
     fetched_bytes: list[int] = field(default_factory=list)
     yielded: list[int] = field(default_factory=list)
+    state: list[str] = field(default_factory=list)
+    error: list[str] = field(default_factory=list)
+    cpu_ns: list[int] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
+    call_site: list[str] = field(default_factory=list)
+    environment: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -61,22 +73,51 @@ class Wait:
     summed_ns: int = -1
 
 
-@dataclass
-class Node:
-    """What a node had, and when it came and went."""
+class Passed(NamedTuple):
+    """An object that a task made (``kind`` is ``put`` or ``return``), was called with (``argument``) or got
+    (``get``). ``maker`` and ``taker`` are tasks, BY_DRIVER or UNKNOWN: the maker took what it put itself, and
+    its caller what it returned. ``key`` is the same for the same object. ``bytes`` is -1 if it is not known.
+    ``nested``: only a reference to it was passed; ``by_value``: a large value that Ray stored for this call.
+    ``begin`` and ``end``: of the first and the last call that passed it.
+    """
 
-    resources: dict[str, float]
+    kind: str
+    maker: int
+    taker: int
+    key: int
+    bytes: int
+    nested: bool
+    by_value: bool
     begin: int
     end: int
 
 
 @dataclass
+class Node:
+    """What a node had, and when it came and went; ``death``: why it died, "" if it did not."""
+
+    resources: dict[str, float]
+    begin: int
+    end: int
+    node_id: str = ""
+    name: str = ""
+    death: str = ""
+
+
+@dataclass
 class Actor:
-    """An actor: its class, what it held, and when it was gone (-1: it stayed)."""
+    """An actor: its class, what it held, and when it was there (-1: not yet; it stayed). ``death``: why it
+    died, "" if it did not.
+    """
 
     class_name: str
     resources: dict[str, float]
     end: int
+    begin: int = -1
+    actor_id: str = ""
+    state: str = ""
+    restarts: int = 0
+    death: str = ""
 
 
 @dataclass
@@ -96,6 +137,8 @@ class Recorded:
     attempt; the driver's task is -1. ``workers``: when each was launched and
     had started, None if that is not known; ``unused_workers``: node, launch and start of those that ran
     nothing; ``start_slots``: by node how many started at once.
+    ``passed``: the objects that tasks made and took. ``modules``: of each function the module that it is
+    defined in, "" if that is not known.
     """
 
     job_id: str
@@ -115,6 +158,8 @@ class Recorded:
     start_slots: dict[int, int]
     actors: list[Actor]
     groups: list[Group]
+    passed: list[Passed] = field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
 
     @cached_property
     def rows_of_task(self) -> list[list[int]]:

@@ -18,12 +18,14 @@ from rayscope.storage.sql.execution import (
     SUMMED,
     TASK_ID,
     WAITS,
+    moved,
     with_worker_starts,
 )
 
 _TASK = "hash({0}_hi, {0}_lo)"
 #: Rows of a job: its number is the end of the ids of its tasks.
 _OF_JOB = "ends_with(task_lo, $job)"
+_OBJECT_OF_JOB = "ends_with(object_lo, $job)"
 
 
 def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
@@ -53,7 +55,9 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, {TASK
     CASE WHEN deserialize_begin_ns IS NOT NULL THEN deserialize_begin_ns - running_ns END AS loading,
     CASE WHEN execute_begin_ns IS NOT NULL
         THEN execute_begin_ns - coalesce(deserialize_begin_ns, running_ns) END AS fetching,
-    CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded
+    CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded,
+    state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
+    runtime_env AS environment
 FROM (SELECT *, {MADE} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
     WHERE {CREATED} IS NOT NULL) a
 LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made
@@ -91,6 +95,21 @@ WHERE kind IN ('get', 'wait', 'argument') AND object_index < {FIRST_PUT} AND {_O
     )
 
 
+def read_passed(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
+    """The objects that tasks of a job, and its driver, made, were called with or got."""
+    return _table(
+        reader,
+        f"""
+SELECT kind, {_TASK.format("producer")} AS maker, {_TASK.format("consumer")} AS taker,
+    hash(object_hi, object_lo, object_index) AS key, bytes,
+    coalesce(nested, false) AS nested, coalesce(by_value, false) AS by_value, begin_ns AS "begin",
+    end_ns AS "end"
+FROM ({moved(_OF_JOB, _OBJECT_OF_JOB)}) WHERE ends_with(coalesce(consumer_lo, producer_lo), $job)
+ORDER BY begin_ns, key""",
+        job,
+    )
+
+
 def read_fetched(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
     """How many bytes of arguments each attempt fetched."""
     return _table(
@@ -122,9 +141,10 @@ SELECT hash($high::UBIGINT, $low::VARCHAR),
 
 
 def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """(id, resources as JSON, start, end) of all nodes."""
+    """(id, resources as JSON, start, end, name, why it died) of all nodes."""
     return reader.execute(
-        "SELECT id, resources_total, start_ns, end_ns FROM node_rows "
+        "SELECT id, resources_total, start_ns, end_ns, coalesce(hostname, node_name, ''), "
+        "coalesce(death_reason, CASE WHEN end_known_by = 'session' THEN NULL END, '') FROM node_rows "
         "ORDER BY is_head DESC NULLS LAST, start_ns, id"
     ).fetchall()
 
@@ -138,9 +158,11 @@ def read_workers(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def read_actors(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
-    """(id, class, resources as JSON, end) of a job's actors."""
+    """(id, class, resources as JSON, end, start, state, restarts, why it died) of a job's actors."""
     return reader.execute(
-        "SELECT id, class_name, required_resources, end_ns FROM actor_rows WHERE job_id = $job ORDER BY id",
+        "SELECT id, class_name, required_resources, end_ns, start_ns, coalesce(state, ''), "
+        "coalesce(num_restarts, 0), coalesce(death_reason, '') FROM actor_rows WHERE job_id = $job "
+        "ORDER BY id",
         {"job": job},
     ).fetchall()
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, answer_from_record
-from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute, schemas
-from rayscope.views.critical_path.sql import PathReader
+from rayscope.views.critical_path.read import read_path, shares
 
 MAX_LINKS = 3_000
-PATH_TIME_S = 10.0
+MAX_CAUSES = 50
 
 
 router = APIRouter()
@@ -41,18 +39,9 @@ def critical_path(
     return answer_from_record(services, chosen, request, find)
 
 
-def _is_driver(task_id: str) -> bool:
-    return task_id.startswith(DRIVER_PREFIX)
-
-
 def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
     """The path, its longest links in the order of time, and its shares."""
-    until = time.monotonic() + PATH_TIME_S
-    with file.reader() as reader:
-        record = PathReader(reader, last_ns, job_id, live=live)
-        path = compute.walk(
-            record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
-        )
+    record, path = read_path(file, last_ns, job_id, live=live)
     duration = path.end_ns - path.begin_ns
     kept = path.links
     if len(kept) > MAX_LINKS:
@@ -61,6 +50,7 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
     phases: dict[str, int] = {}
     for link in path.links:
         phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
+    by_function = shares(path)
     return {
         "job_id": record.job_id,
         "begin_ns": path.begin_ns,
@@ -77,7 +67,11 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
                 "share": share.total_ns / max(1, duration),
                 "without_ns": duration - share.total_ns,
             }
-            for share in compute.shares(path, _is_driver)[:200]
+            for share in by_function[:200]
+        ],
+        "causes": [
+            {**cause._asdict(), "share": cause.total_ns / max(1, duration)}
+            for cause in compute.causes(by_function)[:MAX_CAUSES]
         ],
         "phases": phases,
         "held_ns": sum(link.held_ns for link in path.links),

@@ -257,3 +257,32 @@ def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
         Share(*key, links[key], sum(spent.values()), dict(spent), held[key]) for key, spent in phases.items()
     ]
     return sorted(found, key=lambda share: (-share.total_ns, share.name, share.is_driver))
+
+
+class Cause(NamedTuple):
+    """What held a job up: a function that executed, or a phase of all functions. ``name``: the function with
+    the most of it, "" if it is not known; ``functions``: of how many it is; ``held_ns`` as of :class:`Link`.
+    """
+
+    phase: str
+    name: str
+    is_driver: bool
+    functions: int
+    total_ns: int
+    held_ns: int
+
+
+def causes(of: list[Share]) -> list[Cause]:
+    """A path by cause, the largest first: each function that executed is one, and each other phase."""
+    found: dict[tuple[str, ...], list[tuple[int, Share]]] = defaultdict(list)
+    for share in of:
+        for phase, total in share.by_phase.items():
+            key = (phase, share.name, str(share.is_driver)) if phase == "executing" else (phase,)
+            found[key].append((total, share))
+    summed = []
+    for (phase, *_), parts in found.items():
+        _, most = max(parts, key=lambda part: part[0])
+        held = most.held_ns if phase == "executing" else 0
+        total = sum(part[0] for part in parts)
+        summed.append(Cause(phase, most.name, most.is_driver, len(parts), total, held))
+    return sorted(summed, key=lambda cause: -cause.total_ns)

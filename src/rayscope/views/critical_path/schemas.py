@@ -31,6 +31,20 @@ class PathFunction(Answer):
     without_ns: int
 
 
+class PathCause(Answer):
+    """What of the path is due to one function that executed, or to a phase of ``functions`` functions, of
+    which ``name`` has the most ("" if it is not known). ``held_ns``: how much of it others waited for room.
+    """
+
+    phase: str
+    name: str
+    is_driver: bool
+    functions: int
+    total_ns: int
+    held_ns: int
+    share: float
+
+
 class CriticalPathAnswer(Answer):
     """The chain that decided how long a job took."""
 
@@ -43,6 +57,7 @@ class CriticalPathAnswer(Answer):
     links_total: int
     left_out_ns: int
     functions: list[PathFunction]
+    causes: list[PathCause]
     phases: dict[str, int]
     held_ns: int
     so_far: bool

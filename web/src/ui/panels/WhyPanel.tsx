@@ -5,7 +5,7 @@ import { duration, percent } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import { slowestOf, toView, withFilter, withSettings } from '../../base/url';
-import { type Cause, pathCauses, usePathPhase } from '../criticalPath';
+import { usePathPhase } from '../criticalPath';
 import { useJobName } from '../JobName';
 import { Link } from '../Link';
 import { useSessionUrl } from '../useUrl';
@@ -46,14 +46,14 @@ export function WhyPanel({ job: of }: { job?: string }) {
 
 function Parts({ path }: { path: CriticalPath }) {
   const { t } = useTranslation();
-  const causes = pathCauses(path).slice(0, BARS);
+  const causes = path.causes.slice(0, BARS);
   const whole = Math.max(1, path.duration_ns);
-  const rest = whole - causes.reduce((sum, { total }) => sum + total, 0);
+  const rest = whole - causes.reduce((sum, { total_ns }) => sum + total_ns, 0);
   return (
     <>
       {causes.map((cause) => (
         <Part
-          key={`${cause.phase} ${cause.isDriver} ${cause.name}`}
+          key={`${cause.phase} ${cause.is_driver} ${cause.name}`}
           cause={cause}
           whole={whole}
           job={path.job_id}
@@ -69,11 +69,19 @@ function Parts({ path }: { path: CriticalPath }) {
 }
 
 /** A bar. Of a function that ran it leads to its slowest attempts, else to the path on the Gantt chart. */
-function Part({ cause, whole, job }: { cause: Cause; whole: number; job: string | null }) {
+function Part({
+  cause,
+  whole,
+  job,
+}: {
+  cause: CriticalPath['causes'][number];
+  whole: number;
+  job: string | null;
+}) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const phaseName = usePathPhase();
-  const { name, phase, total, isDriver, functions } = cause;
+  const { name, phase, total_ns: total, is_driver: isDriver, functions } = cause;
   const who = isDriver ? t('task.driver') : name || t('gantt.unexplained');
   const ran = phase === 'executing';
   const to =

@@ -1,0 +1,112 @@
+"""One sentence about a job: what bound it, and what would help most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rayscope.insights.detect import duration
+from rayscope.insights.replay.build import DRIVER
+
+#: What would save less of the job's time is no remedy.
+_LEAST = 0.01
+_BOUND_BY = {
+    "driver": "Bound by the driver: it ran for {took} of {whole}.",
+    "actor": "Bound by one actor: {name} ran for {took} of {whole} while other calls waited for it.",
+    "cluster": "Bound by the size of the cluster: {name} ran for {took} of {whole} while other tasks waited "
+    "for room.",
+    "function": "Bound by one function: {name} ran for {took} of {whole}.",
+    "waiting_args": "Bound by data: tasks waited for their arguments for {took} of {whole}.",
+    "waiting_node": "Bound by resources: tasks waited for them for {took} of {whole}.",
+    "starting_worker": "Bound by worker start-up: tasks waited for new workers for {took} of {whole}.",
+    "queued": "Bound by queues: tasks waited in front of their worker for {took} of {whole}.",
+    "loading": "Bound by loading code: it took {took} of {whole}.",
+    "fetching": "Bound by data: tasks fetched and unpacked their arguments for {took} of {whole}.",
+    "storing": "Bound by data: tasks stored their results for {took} of {whole}.",
+    "blocked": "Bound by results on their way: {took} of {whole} passed after they were made.",
+    "retrying": "Bound by failures: tasks waited to be tried again for {took} of {whole}.",
+    "unknown": "For {took} of {whole} nobody knows what the job waited for.",
+}
+_OPTIONS = {
+    "no_startup": "No worker start-up",
+    "no_stragglers": "No stragglers",
+    "no_retries": "No retries",
+    "no_transfer": "No transfers",
+    "twice_the_cpus": "Twice the CPUs",
+}
+
+
+class Remedy(NamedTuple):
+    """What would help: a ``finding`` by kind and place, a ``function`` at half its time, an ``option``."""
+
+    kind: str
+    name: str
+    place: str
+    saving_ns: int
+    words: str
+
+
+def judge(
+    recorded_ns: int,
+    causes: Sequence[Any],
+    calls: set[str],
+    findings: Sequence[dict[str, Any]],
+    functions: Sequence[dict[str, Any]],
+    options: Sequence[dict[str, Any]],
+) -> dict[str, Any] | None:
+    """As :class:`schemas.Verdict`; None of a job that took no time.
+
+    ``causes``: of the critical path, the largest first; ``calls``: functions that are methods of actors.
+    """
+    if not causes:
+        return None
+    cause = causes[0]
+    code = cause.phase if cause.phase in _BOUND_BY else "unknown"
+    if cause.phase == "executing" and cause.is_driver:
+        code = "driver"
+    elif cause.phase == "executing":
+        waited = cause.held_ns > cause.total_ns / 2
+        code = ("actor" if cause.name in calls else "cluster") if waited else "function"
+    took, whole = duration(cause.total_ns), duration(recorded_ns)
+    text = _BOUND_BY[code].format(name=cause.name or "a task", took=took, whole=whole)
+    remedy = _remedy(code, findings, functions, options)
+    if remedy is not None and remedy.saving_ns < _LEAST * recorded_ns:
+        remedy = None
+    if remedy is not None:
+        share = remedy.saving_ns / max(1, recorded_ns)
+        text += f" {remedy.words} would save {duration(remedy.saving_ns)}, {share:.0%}."
+    return {
+        "code": code,
+        "name": cause.name,
+        "total_ns": cause.total_ns,
+        "share": cause.total_ns / max(1, recorded_ns),
+        "remedy": remedy and remedy.kind,
+        "remedy_name": remedy and remedy.name,
+        "remedy_place": remedy and remedy.place,
+        "saving_ns": remedy and remedy.saving_ns,
+        "text": text,
+    }
+
+
+def _remedy(
+    code: str,
+    findings: Sequence[dict[str, Any]],
+    functions: Sequence[dict[str, Any]],
+    options: Sequence[dict[str, Any]],
+) -> Remedy | None:
+    """The finding that would save most; else more CPUs, if they are short; else the function to optimise."""
+    predicted = [one for one in findings if one["saving_ns"] is not None]
+    if predicted:
+        most = max(predicted, key=lambda one: one["saving_ns"])
+        place = most["function"] or most["actor_class"] or DRIVER
+        words = f"Mending “{most['title']}” ({place})"
+        return Remedy("finding", most["kind"], place, most["saving_ns"], words)
+    cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
+    if code == "cluster" and cpus is not None:
+        return Remedy("option", cpus["option"], "", cpus["saving_ns"], _OPTIONS[cpus["option"]])
+    if functions:
+        most = functions[0]
+        return Remedy(
+            "function", most["function"], "", most["saving_ns"], f"{most['function']} at half its time"
+        )
+    return None

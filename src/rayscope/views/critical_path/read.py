@@ -1,0 +1,30 @@
+"""Reads the critical path of a job."""
+
+from __future__ import annotations
+
+import time
+
+from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.critical_path import compute
+from rayscope.views.critical_path.sql import PathReader
+
+_TIME_S = 10.0
+
+
+def read_path(
+    file: SessionFile, last_ns: int, job_id: str | None, *, live: bool
+) -> tuple[PathReader, compute.Path]:
+    """The path of a job (None: the longest one that ran tasks), and who read it. Raises NotFound."""
+    until = time.monotonic() + _TIME_S
+    with file.reader() as reader:
+        record = PathReader(reader, last_ns, job_id, live=live)
+        path = compute.walk(
+            record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
+        )
+    return record, path
+
+
+def shares(path: compute.Path) -> list[compute.Share]:
+    """The path by function, the one with the most time first."""
+    return compute.shares(path, lambda task_id: task_id.startswith(DRIVER_PREFIX))
