@@ -2199,7 +2199,8 @@ class Verdict(TypedDict):
     What bound a job, the largest of its causes, and what would help most.
 
     ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``cluster`` (a function
-    kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed. ``name``: of
+    kept the CPUs busy while tasks waited), ``function``, or the phase in which most time passed
+    (``preparing``: the driver before the first task; ``finishing``: after the last). ``name``: of
     the function, "" if it is not known. ``remedy``: a finding by its kind and place (function or class of
     actors), a function at half its time, or an option; null if nothing would save 1 %.
     """
@@ -2218,6 +2219,8 @@ class Verdict(TypedDict):
         "storing",
         "blocked",
         "retrying",
+        "preparing",
+        "finishing",
         "unknown",
     ]
     name: str

@@ -18,7 +18,7 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import read_path, shares
+from rayscope.views.critical_path.read import is_driver, read_path
 
 Job = Annotated[
     str | None, Query(max_length=200, description="Job ID (default: the longest one that ran tasks).")
@@ -103,7 +103,7 @@ def _judge(
     """What bound the job: its causes, and the verdict."""
     last_ns, live = services.records.last_ns(session), services.records.is_live(session)
     _, path = read_path(file, last_ns, about["job_id"], live=live)
-    causes = compute.causes(shares(path))
+    causes = compute.causes(path, is_driver)
     whole = path.end_ns - path.begin_ns
     judged = verdict.judge(whole, causes, methods, found["findings"], found["functions"], found["options"])
     return {

@@ -24,6 +24,8 @@ _BOUND_BY = {
     "fetching": "Bound by data: tasks fetched and unpacked their arguments for {took} of {whole}.",
     "storing": "Bound by data: tasks stored their results for {took} of {whole}.",
     "blocked": "Bound by results on their way: {took} of {whole} passed after they were made.",
+    "preparing": "Bound by what comes before the first task: the driver prepared for {took} of {whole}.",
+    "finishing": "Bound by what comes after the last task: the driver went on for {took} of {whole}.",
     "retrying": "Bound by failures: tasks waited to be tried again for {took} of {whole}.",
     "unknown": "For {took} of {whole} nobody knows what the job waited for.",
 }
@@ -60,7 +62,7 @@ def judge(
     """
     if not causes:
         return None
-    cause = causes[0]
+    cause = next((one for one in causes if _counts(one, recorded_ns)), causes[0])
     code = cause.phase if cause.phase in _BOUND_BY else "unknown"
     if cause.phase == "executing" and cause.is_driver:
         code = "driver"
@@ -88,6 +90,11 @@ def judge(
     }
 
 
+def _counts(cause: Any, recorded_ns: int) -> bool:
+    """Whether a cause can be what bound a job. Importing, connecting and leaving take some seconds of any."""
+    return cause.phase not in ("preparing", "finishing") or cause.total_ns > recorded_ns / 2
+
+
 def _remedy(
     code: str,
     findings: Sequence[dict[str, Any]],
@@ -99,14 +106,14 @@ def _remedy(
     if predicted:
         most = max(predicted, key=lambda one: one["saving_ns"])
         place = most["function"] or most["actor_class"] or DRIVER
-        words = f"Mending “{most['title']}” ({place})"
+        words = f"Fixing “{most['title']}” ({place})"
         return Remedy("finding", most["kind"], place, most["saving_ns"], words)
     cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
     if code == "cluster" and cpus is not None:
         return Remedy("option", cpus["option"], "", cpus["saving_ns"], _OPTIONS[cpus["option"]])
-    if functions:
-        most = functions[0]
-        return Remedy(
-            "function", most["function"], "", most["saving_ns"], f"{most['function']} at half its time"
-        )
-    return None
+    best = [one for one in functions if code == "driver" or not one["is_driver"]]
+    if not best:
+        return None
+    most = best[0]
+    name = "The driver" if most["is_driver"] else most["function"]
+    return Remedy("function", most["function"], "", most["saving_ns"], f"{name} at half its time")

@@ -69,7 +69,8 @@ def test_what_to_optimise_first(fresh: Running) -> None:
     assert sum(one["total_ns"] for one in found["causes"]) == 320 * MS
     assert [(one["phase"], one["name"], one["total_ns"] / MS) for one in found["causes"]] == [
         ("executing", "work", 300),
-        ("executing", "driver", 20),
+        ("preparing", "driver", 10),
+        ("finishing", "driver", 10),
     ]
     assert found["verdict"]["text"] == (
         "Bound by the size of the cluster: work ran for 300 ms of 320 ms while other tasks waited for room. "

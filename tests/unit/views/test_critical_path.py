@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.views.critical_path.compute import Cause, Path, Share, causes, shares, walk
+from rayscope.views.critical_path.compute import Cause, Link, Path, causes, shares, walk
 
 
 @dataclass
@@ -179,17 +179,22 @@ def test_time_for_which_the_next_one_waited_for_the_slot_is_told() -> None:
 
 
 def test_functions_that_ran_are_causes_of_their_own_what_held_them_up_is_one_for_all() -> None:
-    found = causes(
-        [
-            Share("load", False, 1, 50, {"executing": 30, "fetching": 20}, 8),
-            Share("train", False, 1, 36, {"executing": 10, "fetching": 25, "queued": 1}, 0),
-            Share("driver", True, 1, 7, {"executing": 7}, 0),
-        ]
-    )
-    assert found == [
+    links = [
+        Link("driver", 0, "driver", "executing", 0, 4),
+        Link("a", 0, "load", "fetching", 4, 24),
+        Link("a", 0, "load", "executing", 24, 54, 8),
+        Link("driver", 0, "driver", "executing", 54, 60),
+        Link("b", 0, "train", "queued", 60, 61),
+        Link("b", 0, "train", "fetching", 61, 86),
+        Link("b", 0, "train", "executing", 86, 96),
+        Link("driver", 0, "driver", "executing", 96, 99),
+    ]
+    assert causes(Path(links, 0, 99, False), "driver".__eq__) == [
         Cause("fetching", "train", False, 2, 45, 0),
         Cause("executing", "load", False, 1, 30, 8),
         Cause("executing", "train", False, 1, 10, 0),
-        Cause("executing", "driver", True, 1, 7, 0),
+        Cause("executing", "driver", True, 1, 6, 0),
+        Cause("preparing", "driver", True, 1, 4, 0),
+        Cause("finishing", "driver", True, 1, 3, 0),
         Cause("queued", "train", False, 1, 1, 0),
     ]

@@ -44,7 +44,9 @@ class ActorBottleneck:
             begin = min(a.start[row] for row in known)
             end = max(a.returned[row] for row in known)
             spans = sorted((a.start[row], a.returned[row]) for row in known)
-            waited = sum(max(0, a.start[row] - max(begin, a.created[row])) for row in known)
+            # A call that waits for its arguments does not wait for the actor.
+            ready = ((row, a.given[row] if a.given[row] >= 0 else a.created[row]) for row in known)
+            waited = sum(max(0, a.start[row] - max(begin, since)) for row, since in ready)
             executing = _union(spans)
             busy = executing / max(1, end - begin)
             queue = waited / max(1, end - begin)

@@ -11,6 +11,8 @@ from rayscope.insights.replay.changes import Change
 #: Spark's rule for speculation is 1.5 times the median; below three times it is seldom worth a look.
 _TIMES = 3.0
 _LEAST = 8
+#: On a busy machine some call always takes longer: all in all below this share of the job's time it is noise.
+_SHARE = 0.05
 #: More than this share of the calls are no exception.
 _FEW = 0.2
 
@@ -38,12 +40,13 @@ class Stragglers:
                 continue
             median = statistics.median(own)
             long = [ns for ns in own if ns > _TIMES * median and ns - median > facts.duration_ns / 100]
-            if not long or len(long) > _FEW * len(own):
+            lost = sum(long) - len(long) * median
+            if lost < _SHARE * facts.duration_ns or len(long) > _FEW * len(own):
                 continue
             yield Finding(
                 max(long) - round(median),
                 function=function,
-                changes=(Change("no_stragglers", function),),
+                changes=(Change("no_stragglers", function, _TIMES),),
                 numbers={
                     "stragglers": len(long),
                     "calls": len(own),

@@ -74,7 +74,7 @@ def _no_stragglers(p: Programs, asked: Change) -> None:
     for found in of_function.values():
         median = statistics.median(own for _, own in found)
         for run, own in found:
-            if own > STRAGGLES * median:
+            if own > (asked.amount or STRAGGLES) * median:
                 p.factor[run] *= median / own
 
 

@@ -11,7 +11,7 @@ from rayscope.server.parameters import ERRORS, CurrentServices, Session, Text, a
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute, schemas
-from rayscope.views.critical_path.read import read_path, shares
+from rayscope.views.critical_path.read import is_driver, read_path
 
 MAX_LINKS = 3_000
 MAX_CAUSES = 50
@@ -50,7 +50,6 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
     phases: dict[str, int] = {}
     for link in path.links:
         phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
-    by_function = shares(path)
     return {
         "job_id": record.job_id,
         "begin_ns": path.begin_ns,
@@ -67,11 +66,11 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
                 "share": share.total_ns / max(1, duration),
                 "without_ns": duration - share.total_ns,
             }
-            for share in by_function[:200]
+            for share in compute.shares(path, is_driver)[:200]
         ],
         "causes": [
             {**cause._asdict(), "share": cause.total_ns / max(1, duration)}
-            for cause in compute.causes(by_function)[:MAX_CAUSES]
+            for cause in compute.causes(path, is_driver)[:MAX_CAUSES]
         ],
         "phases": phases,
         "held_ns": sum(link.held_ns for link in path.links),

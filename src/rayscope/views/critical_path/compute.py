@@ -272,10 +272,17 @@ class Cause(NamedTuple):
     held_ns: int
 
 
-def causes(of: list[Share]) -> list[Cause]:
-    """A path by cause, the largest first: each function that executed is one, and each other phase."""
+def causes(path: Path, is_driver: Callable[[str], bool]) -> list[Cause]:
+    """A path by cause, the largest first: each function that executed is one, and each other phase. What the
+    driver executed before all others is ``preparing``, what it executed after them ``finishing``.
+    """
     found: dict[tuple[str, ...], list[tuple[int, Share]]] = defaultdict(list)
-    for share in of:
+    links = list(path.links)
+    if len(links) > 1:
+        for place, phase in ((0, "preparing"), (-1, "finishing")):
+            if links[place].phase == "executing" and is_driver(links[place].task_id):
+                links[place] = links[place]._replace(phase=phase)
+    for share in shares(path._replace(links=links), is_driver):
         for phase, total in share.by_phase.items():
             key = (phase, share.name, str(share.is_driver)) if phase == "executing" else (phase,)
             found[key].append((total, share))

@@ -25,6 +25,6 @@ def read_path(
     return record, path
 
 
-def shares(path: compute.Path) -> list[compute.Share]:
-    """The path by function, the one with the most time first."""
-    return compute.shares(path, lambda task_id: task_id.startswith(DRIVER_PREFIX))
+def is_driver(task_id: str) -> bool:
+    """Whether a task is a driver."""
+    return task_id.startswith(DRIVER_PREFIX)

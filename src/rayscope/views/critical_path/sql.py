@@ -40,6 +40,11 @@ SLICE_ATTEMPTS = 100_000
 #: So many slices are kept: a walk goes to and fro between one and the next.
 _KEPT_SLICES = 2
 _PHASES = tuple(name for name, _ in RECORDED)
+#: Before its first task a worker imports what all of its tasks need.
+_FIRST_PHASES = tuple(
+    "starting_worker" if _PHASES.index("loading") <= place < _PHASES.index("executing") else name
+    for place, name in enumerate(_PHASES)
+)
 
 
 class PathAttempt(NamedTuple):
@@ -285,13 +290,16 @@ class PathReader:
         return found
 
     def _attempt(self, attempts: Attempts, row: int) -> PathAttempt:
+        is_first = self._first.get(attempts.value("worker_id", row)) == attempts.reached_ns[row]
         begins = [
             (phase, begin)
-            for phase, begin in zip(_PHASES, attempts.begins[row].tolist(), strict=True)
+            for phase, begin in zip(
+                _FIRST_PHASES if is_first else _PHASES, attempts.begins[row].tolist(), strict=True
+            )
             if begin != -FOREVER
         ]
         worker = attempts.value("worker_id", row)
-        if worker is not None and (started := self._worker_start(worker, dict(begins[::-1]))) is not None:
+        if worker is not None and (started := self._worker_start(worker, begins)) is not None:
             begins.insert([phase for phase, _ in begins].index("waiting_node") + 1, started)
         end = int(attempts.end_ns[row])
         return PathAttempt(
@@ -304,16 +312,24 @@ class PathReader:
             worker,
         )
 
-    def _worker_start(self, worker: str, begins: dict[str, int]) -> tuple[str, int] | None:
+    def _worker_start(self, worker: str, begins: list[tuple[str, int]]) -> tuple[str, int] | None:
         """The phase in which an attempt's worker started; see :func:`execution.with_worker_starts`."""
-        waited = begins.get("waiting_node")
-        given = begins.get("queued", begins.get("loading", begins.get("fetching", begins.get("executing"))))
+        waited = next((begin for phase, begin in begins if phase == "waiting_node"), None)
+        given = next((begin for phase, begin in begins if not phase.startswith("waiting")), None)
         if waited is None or given is None or given - waited <= FASTEST_START_NS:
             return None
         known = self._started.get(worker)
         if known is None or not max(waited, given - FIRST_TASK_NS) <= known[1] <= given:
             return None
         return "starting_worker", min(known[1], max(waited, known[0]))
+
+    @cached_property
+    def _first(self) -> dict[str | None, int]:
+        """By worker when its first attempt reached it."""
+        found = self._reader.execute(
+            f"SELECT worker_id, min({REACHED}) FROM attempts WHERE worker_id IS NOT NULL GROUP BY 1"
+        ).fetchall()
+        return dict(found)
 
     @cached_property
     def _started(self) -> dict[str, tuple[int, int]]:

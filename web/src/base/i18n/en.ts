@@ -567,12 +567,14 @@ export const en = {
       executing: 'Executing',
       blocked: 'Blocked',
       storing: 'Storing outputs',
+      preparing: 'Before the first task',
+      finishing: 'After the last task',
     },
     phaseHint: {
       waiting_args: 'Submitted, but some of its arguments were not ready yet',
       waiting_node:
         'Waiting for free resources, for large arguments to reach the node, and for the runtime environment to be set up',
-      starting_worker: 'The worker process was starting; this was its first task',
+      starting_worker: 'The worker process was starting and importing modules; this was its first task',
       queued: 'On its way to the worker, or in its queue',
       loading: 'The worker loaded the function or class, including its imports',
       fetching:

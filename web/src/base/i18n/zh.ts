@@ -545,6 +545,8 @@ export const zh: Translation = {
       executing: '执行',
       blocked: '阻塞',
       storing: '存储输出',
+      preparing: '首个任务之前',
+      finishing: '最后一个任务之后',
     },
     phaseHint: {
       waiting_args: '已提交，但部分参数尚未就绪',
