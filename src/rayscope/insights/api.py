@@ -12,6 +12,7 @@ from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
+from rayscope.insights.series import series_reader
 from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer_from_record
 from rayscope.server.services import Services
 from rayscope.storage.interruption import current_work
@@ -74,7 +75,7 @@ def insights(
         found |= {"findings": [], "silent": []}
         methods: set[str] = set()
         if base is not None:
-            facts = Facts(base.recorded)
+            facts = Facts(base.recorded, series_reader(services.metrics, chosen, base.recorded))
             methods = facts.methods
             findings, silent = detect.detect(facts, base, detect.load(), _check)
             found |= {"findings": findings, "silent": [one._asdict() for one in silent]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
@@ -15,6 +15,10 @@ from rayscope.insights.replay.recorded import Attempts, Recorded, Wait
 
 Confidence = Literal["high", "medium", "low"]
 Number = int | float | str
+#: Samples of a metric, in the order of time: (ns since the begin of the job, value).
+Points = list[tuple[int, float]]
+#: A metric's samples in the job's time, of the series with some labels, by the number of their node.
+ReadSeries = Callable[[str, dict[str, str]], dict[int, Points]]
 #: The driver, where a task is asked for.
 DRIVER = -1
 
@@ -63,10 +67,11 @@ class Detector(Protocol):
 
 
 class Facts:
-    """A job's record, sorted as detectors ask for it."""
+    """A job's record, sorted as detectors ask for it. ``read_series``: reads the machines' metrics."""
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Recorded, read_series: ReadSeries = lambda metric, labels: {}) -> None:
         self.recorded = recorded
+        self._read_series = read_series
         self.attempts: Attempts = recorded.attempts
         self.duration_ns = max(1, recorded.driver[1] - recorded.driver[0])
 
@@ -143,6 +148,18 @@ class Facts:
     def cpus(self) -> float:
         """The CPUs of all nodes."""
         return sum(node.resources.get("CPU", 0.0) for node in self.recorded.nodes)
+
+    def series(self, metric: str, **labels: str) -> dict[int, Points]:
+        """A metric in the job's time by node, the series of a node added up. Raises NotEnoughData.
+
+        A series has 200 points at most. Nodes with less than two are left out.
+        """
+        found = {
+            node: points for node, points in self._read_series(metric, labels).items() if len(points) > 1
+        }
+        if not found:
+            raise NotEnoughData(f"There are no samples of {metric} from the job's time.")
+        return found
 
     def created(self, task: int) -> int:
         """When a task was submitted."""

@@ -212,6 +212,7 @@ class _Reader:
             ],
             groups=[self._group(*one) for one in known_groups],
             modules=_modules(table, len(functions), function),
+            begin_ns=self._begin,
         )
 
     def passed(self, table: pa.Table) -> list[Passed]:

@@ -138,7 +138,7 @@ class Recorded:
     had started, None if that is not known; ``unused_workers``: node, launch and start of those that ran
     nothing; ``start_slots``: by node how many started at once.
     ``passed``: the objects that tasks made and took. ``modules``: of each function the module that it is
-    defined in, "" if that is not known.
+    defined in, "" if that is not known. ``begin_ns``: what all times count from, ns since the epoch.
     """
 
     job_id: str
@@ -160,6 +160,7 @@ class Recorded:
     groups: list[Group]
     passed: list[Passed] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
+    begin_ns: int = 0
 
     @cached_property
     def rows_of_task(self) -> list[list[int]]:

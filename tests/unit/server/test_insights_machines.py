@@ -1,0 +1,87 @@
+"""What detectors say of data, resources and machines, in records whose every number is known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.story import DRIVER, JOB, SESSION, Story, at
+from tests.unit.server.conftest import Running
+
+from rayscope.insights.finding import Facts, NotEnoughData
+from rayscope.insights.replay import read
+from rayscope.insights.series import series_reader
+from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model.metric import sample
+
+HEAD, OTHER = "a" * 56, "b" * 56
+S = 1000.0
+GIB = 2**30
+
+
+def node(story: Story, node_id: str = HEAD, cpus: float = 4, until: float | None = None, **more: Any) -> None:
+    """A node with some CPUs, and other resources."""
+    resources = {"CPU": float(cpus), **more}
+    story.entity(
+        "node", node_id, -1000, until, resources_total=json.dumps(resources), is_head=node_id == HEAD
+    )
+
+
+def ends(story: Story, end: float, cpus: float = 4) -> None:
+    """One node, and a job that lasted so long."""
+    node(story, cpus=cpus)
+    story.entity("job", JOB, 0, end)
+
+
+def measure(
+    running: Running, metric: str, points: dict[str, list[tuple[float, float]]], **labels: str
+) -> None:
+    """A metric of some nodes, as (ms, value), in the session's file of metrics."""
+    folder = running.folder / "sessions" / SESSION
+    folder.mkdir(parents=True, exist_ok=True)
+    store = SeriesStore(folder / "metrics.duckdb", step_s=1.0)
+    for time in sorted({time for of_node in points.values() for time, _ in of_node}):
+        found = [
+            sample(metric, value, node_id=node_id, **labels)
+            for node_id, of_node in points.items()
+            for when, value in of_node
+            if when == time
+        ]
+        store.append(at(time), found)
+    store.close()
+
+
+def insights(running: Running, story: Story, kind: str) -> tuple[dict[str, Any], str]:
+    """The one finding of a kind, and why there is none: each empty if it is not so."""
+    running.record(story)
+    answer = running.get("/api/insights")
+    found = [one for one in answer["findings"] if one["kind"] == kind]
+    assert len(found) < 2, found
+    silent = {one["kind"]: one["message"] for one in answer["silent"]}
+    assert "failed" not in silent.get(kind, ""), silent[kind]
+    return (found[0] if found else {}), silent.get(kind, "")
+
+
+def test_metrics_of_the_time_of_a_job(fresh: Running) -> None:
+    story = Story()
+    story.get(DRIVER, story.task("work", 10, 20, 9990), 20, 9990)
+    node(story, OTHER)
+    ends(story, 10 * S)
+    fresh.record(story)
+    busy = [(second * S, float(second)) for second in range(-5, 16)]
+    measure(fresh, "cpu", {HEAD: busy, OTHER: [(2 * S, 7.0)], "c" * 56: busy}, part="user")
+    measure(fresh, "cpu", {HEAD: [(second * S, 100.0) for second, _ in enumerate(busy)]}, part="system")
+    measure(fresh, "many", {HEAD: [(step * 20, float(step)) for step in range(500)]})
+    services = fresh.server.services
+    assert services is not None
+    with services.catalog.reading(SESSION) as file:
+        recorded = read.read(file, JOB)
+    facts = Facts(recorded, series_reader(services.metrics, SESSION, recorded))
+    assert facts.series("cpu", part="user") == {0: [(second * 10**9, second) for second in range(11)]}
+    assert facts.series("cpu")[0][3] == (3 * 10**9, 103.0)
+    many = facts.series("many")[0]
+    assert len(many) <= 200
+    assert all(value == time_ns / 20e6 for time_ns, value in many)
+    with pytest.raises(NotEnoughData, match="no samples of memory"):
+        facts.series("memory")
