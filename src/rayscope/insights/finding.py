@@ -52,7 +52,8 @@ class Detector(Protocol):
 
     ``kind``: a stable name; ``title``: a few words; ``advice``: what to do, in a few sentences, with
     ``{name}`` for numbers of the finding; ``sketch``: code that does it; ``doc``: Ray's page about it, "" if
-    there is none.
+    there is none. The docstring is what its users read: what it finds, on the first line; a paragraph that
+    begins with "Limits:", from which sizes on; and one that begins with "Needs:", what has to be on record.
     """
 
     kind: str

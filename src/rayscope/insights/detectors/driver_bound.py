@@ -16,7 +16,13 @@ _SHARE = 0.25
 
 
 class DriverBound:
-    """The driver computes for much of the job's time while the cluster has nothing to do."""
+    """The driver computes for much of the job's time while the cluster has nothing to do.
+
+    Limits: from its first submission to its last wait, the driver computes for at least a quarter of the
+    job's time, and meanwhile no more tasks run on average than half of the CPUs.
+
+    Needs: the tracer in the driver: its waits.
+    """
 
     kind = "driver_bound"
     title = "The driver is the bottleneck"

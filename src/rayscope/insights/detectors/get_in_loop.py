@@ -13,7 +13,14 @@ _LEAST = 4
 
 
 class GetInLoop:
-    """Each call is submitted and waited for before the next one is submitted."""
+    """Each call is submitted and waited for before the next one is submitted.
+
+    Limits: at least 4 such calls of one function by one caller, fewer than half of them with the value of
+    the one before as an argument. Values that go from one call to the next by value leave no trace, so such
+    a loop is reported too.
+
+    Needs: the tracer in the caller: its waits, and the objects that they name.
+    """
 
     kind = "get_in_loop"
     title = "ray.get in a loop"

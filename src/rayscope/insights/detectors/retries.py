@@ -9,7 +9,12 @@ from rayscope.insights.replay.changes import Change
 
 
 class Retries:
-    """Attempts that failed and were tried again."""
+    """Attempts that failed and were tried again.
+
+    Limits: any attempt that had begun and that another one followed; restarts of actors are left out.
+
+    Needs: when attempts began and ended.
+    """
 
     kind = "retries"
     title = "Work lost to retries"

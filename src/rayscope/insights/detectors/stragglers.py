@@ -18,7 +18,13 @@ _FEW = 0.2
 
 
 class Stragglers:
-    """Few calls take at least three times the median of their function, and the job waits for them."""
+    """Few calls take at least three times the median of their function.
+
+    Limits: at least 8 calls; the long ones are at most a fifth of them, take more than three times the
+    median, and are longer than it by 1 % of the job's time.
+
+    Needs: when calls began and ended.
+    """
 
     kind = "straggler"
     title = "Stragglers"

@@ -10,7 +10,13 @@ _LEAST = 5
 
 
 class SubmissionOrder:
-    """A caller waits for one result while others of the same batch, which it processes later, are there."""
+    """A caller waits for one result while others of the same batch, which it processes later, are there.
+
+    Limits: at least 5 results of one function that were all submitted before the first of them is waited
+    for, with work between the waits.
+
+    Needs: the tracer in the caller: its waits, and the objects that they name.
+    """
 
     kind = "submission_order"
     title = "Results processed in submission order"

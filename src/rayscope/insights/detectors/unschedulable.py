@@ -9,7 +9,13 @@ from rayscope.insights.finding import Facts, Finding
 
 
 class Unschedulable:
-    """What never started since no node has what it asks for."""
+    """Tasks and actors that never start since no node has what they ask for.
+
+    Limits: any task or actor that asks for more of a resource than the largest node has; those in placement
+    groups are left out.
+
+    Needs: what tasks ask for, and what the nodes have.
+    """
 
     kind = "unschedulable"
     title = "Can't be scheduled"
