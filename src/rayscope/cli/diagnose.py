@@ -12,15 +12,18 @@ from rich.text import Text
 
 from rayscope.cli.api import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
+from rayscope.cli.findings import gain, owned, shares, where
 from rayscope.cli.options import DataDir, ServerUrl, Token
 from rayscope.cli.printing import counted
 from rayscope.cli.summary import duration
+from rayscope.model.program import program_name
 
 if TYPE_CHECKING:
-    from rayscope.client.types import FindingItem, InsightsAnswer
+    from rayscope.client import Client
+    from rayscope.client.types import InsightsAnswer
 
-#: Functions whose gain is told.
-_FUNCTIONS = 5
+#: Functions whose gain is told, and letters of a bar.
+_FUNCTIONS, _BAR = 5, 20
 _STYLES = {"critical": "bold red", "warning": "yellow", "info": "dim"}
 
 
@@ -61,36 +64,33 @@ def diagnose(
     """Say what slowed a job down, what would help, and how much time that would save."""
     with asking(server, data_dir, token, session) as client:
         found = client.insights(job)
+        name = "" if form is Form.json else _job_name(client, found["job_id"])
     if form is Form.json:
         print_json(found, indent=2)
     elif form is Form.md:
-        typer.echo("\n".join(_markdown(found)))
+        typer.echo("\n".join(_markdown(found, name)))
     else:
         console = stdout()
-        for line in _lines(found):
+        for line in _lines(found, name):
             console.print(line)
     grave = {"critical"} | ({"warning"} if fail_on is Severity.warning else set())
     if fail_on is not None and any(finding["severity"] in grave for finding in found["findings"]):
         raise typer.Exit(1)
 
 
-def _where(finding: FindingItem) -> str:
-    return finding["function"] or finding["actor_class"] or "driver"
+def _job_name(client: Client, job_id: str) -> str:
+    """A job by its script and arguments, if it told them."""
+    entrypoints = [job["entrypoint"] for job in client.jobs(job_id=job_id, internal=True)]
+    return shown(program_name(next(filter(None, entrypoints), None) or ""))
 
 
-def _gain(finding: FindingItem) -> str:
-    """What the finding weighs."""
-    if finding["saving_ns"] is None:
-        return f"costs up to {duration(finding['cost_ns'])}, {finding['share']:.0%}"
-    return f"would save {duration(finding['saving_ns'])}, {finding['share']:.0%}"
-
-
-def _head(found: InsightsAnswer) -> str:
+def _head(found: InsightsAnswer, name: str) -> str:
     took = duration(found["calibration"]["recorded_ns"])
     verb = "has taken" if found["so_far"] else "took"
     error = found["calibration"]["error"]
     trust = "" if error is None else f" The replay of its record is off by {abs(error):.1%}."
-    return f"Job {found['job_id']} {verb} {took} for {counted(found['attempts'], 'attempt')}.{trust}"
+    job = f"{name} (job {found['job_id']})" if name else f"Job {found['job_id']}"
+    return f"{job} {verb} {took} for {counted(found['attempts'], 'attempt')}.{trust}"
 
 
 def _nothing(found: InsightsAnswer) -> str:
@@ -105,31 +105,42 @@ def _notes(found: InsightsAnswer) -> Iterator[str]:
         yield f"Not enough data for {silent['kind']}: {silent['message']}"
 
 
-def _lines(found: InsightsAnswer) -> Iterator[Text | Padding]:
-    yield Text(_head(found), style="bold")
+def _lines(found: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
+    yield Text(_head(found, name), style="bold")
+    if found["verdict"] is not None:
+        yield Text(shown(found["verdict"]["text"]))
+    origins = {one["function"]: one["origin"] for one in found["functions"]}
+    if causes := shares(found["causes"], origins):
+        yield Text("\nWhere its time went", style="bold")
+        for one in causes:
+            bar = ("█" * round(one.tenths * _BAR / 1000)).ljust(_BAR)
+            yield Text(f"  {one.name:30} {bar} {duration(one.total_ns):>9}  {one.tenths / 1000:6.1%}")
     for finding in found["findings"]:
         yield Text()
         line = Text(f"{finding['severity']:8}  ", style=_STYLES[finding["severity"]])
-        line.append(f"{finding['title']}: {shown(_where(finding))}", style="not bold default")
-        line.append(f"  ({_gain(finding)})", style="not bold dim")
+        line.append(f"{finding['title']}: {where(finding)}", style="not bold default")
+        line.append(f"  ({gain(finding)})", style="not bold dim")
         yield line
         yield Padding(Text(shown(finding["advice"])), (0, 0, 0, 10))
         yield Padding(Text(visible(finding["sketch"]), style="dim"), (0, 0, 0, 14))
     if not found["findings"]:
-        yield Text(_nothing(found))
+        yield Text(f"\n{_nothing(found)}")
     if functions := found["functions"][:_FUNCTIONS]:
         yield Text("\nIf it took half the time, the job would save", style="bold")
-        for one in functions:
-            yield Text(f"  {shown(one['function']):30} {duration(one['saving_ns']):>9}  {one['share']:6.1%}")
+        for each in functions:
+            function = owned(each["function"], each["origin"])
+            yield Text(f"  {function:30} {duration(each['saving_ns']):>9}  {each['share']:6.1%}")
     for note in _notes(found):
         yield Text(f"\n{note}", style="yellow")
 
 
-def _markdown(found: InsightsAnswer) -> Iterator[str]:
-    yield from (f"# {_head(found)}", "")
+def _markdown(found: InsightsAnswer, name: str) -> Iterator[str]:
+    yield from (f"# {_head(found, name)}", "")
+    if found["verdict"] is not None:
+        yield from (shown(found["verdict"]["text"]), "")
     for finding in found["findings"]:
-        yield f"## {finding['title']}: `{shown(_where(finding)).replace('`', '')}` ({finding['severity']})"
-        yield from ("", f"{shown(finding['advice'])} It {_gain(finding)}.", "")
+        yield f"## {finding['title']}: `{where(finding).replace('`', '')}` ({finding['severity']})"
+        yield from ("", f"{shown(finding['advice'])} It {gain(finding)}.", "")
         if finding["sketch"]:
             yield from ("```python", visible(finding["sketch"]), "```", "")
     if not found["findings"]:
@@ -137,7 +148,7 @@ def _markdown(found: InsightsAnswer) -> Iterator[str]:
     if found["functions"]:
         yield from ("| Function | Saving at half its time | Share |", "|---|---|---|")
         for one in found["functions"][:_FUNCTIONS]:
-            name = shown(one["function"]).replace("|", "\\|")
-            yield f"| {name} | {duration(one['saving_ns'])} | {one['share']:.1%} |"
+            function = owned(one["function"], one["origin"]).replace("|", "\\|")
+            yield f"| {function} | {duration(one['saving_ns'])} | {one['share']:.1%} |"
     for note in _notes(found):
         yield from ("", note)

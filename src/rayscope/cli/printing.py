@@ -23,6 +23,19 @@ _UNLIMITED = 10_000
 _GOOD = frozenset({"FINISHED", "SUCCEEDED", "ALIVE", "CREATED", "RUNNING", "INFO", "live"})
 _BAD = frozenset({"FAILED", "DEAD", "ERROR", "STOPPED", "REMOVED", "unreadable"})
 
+#: The phases of an attempt in the order of its life, and what they are called.
+PHASES = {
+    "waiting_args": "waiting for arguments",
+    "waiting_node": "waiting for resources",
+    "starting_worker": "starting worker",
+    "queued": "queued at worker",
+    "loading": "loading code",
+    "fetching": "unpacking arguments",
+    "executing": "executing",
+    "blocked": "blocked",
+    "storing": "storing outputs",
+}
+
 Row = Mapping[str, Any]
 
 

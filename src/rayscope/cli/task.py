@@ -13,24 +13,12 @@ from rich.text import Text
 from rayscope.cli.api import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import clock, counted, short_id, size, state_text
+from rayscope.cli.printing import PHASES, clock, counted, short_id, size, state_text
 from rayscope.cli.summary import duration
 
 if TYPE_CHECKING:
     from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail
 
-#: Fields of ``scheduling`` in the order of an attempt's life, and what they are called.
-_TIMES = (
-    ("waiting_args_ns", "waiting for arguments"),
-    ("waiting_node_ns", "waiting for resources"),
-    ("starting_worker_ns", "starting worker"),
-    ("queued_ns", "queued at worker"),
-    ("loading_ns", "loading code"),
-    ("fetching_ns", "unpacking arguments"),
-    ("executing_ns", "executing"),
-    ("blocked_ns", "blocked"),
-    ("storing_ns", "storing outputs"),
-)
 #: States before a worker has the attempt.
 _UNSCHEDULED = ("PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT")
 #: Callers, children and objects that are named.
@@ -80,8 +68,8 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
     yield "ended", clock(attempt["end_ns"])
     for one in scheduling:
         if one["attempt"] == attempt["attempt"]:
-            for field, meaning in _TIMES:
-                if spent := one.get(field):
+            for phase, meaning in PHASES.items():
+                if spent := one.get(f"{phase}_ns"):
                     yield meaning, duration(int(str(spent)))
     if attempt["cpu_ns"] is not None:
         yield "CPU time", duration(attempt["cpu_ns"])

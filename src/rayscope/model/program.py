@@ -1,4 +1,4 @@
-"""What people call a command line: the script that it runs."""
+"""What people call a command line: the script that it runs, alone or with its arguments."""
 
 from __future__ import annotations
 
@@ -20,6 +20,24 @@ def script_name(command: str) -> str:
         if word in ("-m", "-c") and at > 0 and _PYTHON.fullmatch(_base(words[at - 1])):
             return "python -c" if word == "-c" else " ".join(words[at + 1 : at + 2])
     return _base(words[0]) if words else ""
+
+
+def program_name(command: str) -> str:
+    """A job's entrypoint without the interpreter, its options and the script's folder: ``train.py --lr 1``.
+
+    Code on the command line stays as it is.
+    """
+    words = command.split()
+    at = 0
+    if words and _PYTHON.fullmatch(_base(words[0])):
+        at = 1
+        while at < len(words) and words[at].startswith("-") and words[at] not in ("-m", "-c"):
+            at += 1
+        at += words[at : at + 1] == ["-m"]
+    program = words[at : at + 1]
+    if not program or program == ["-c"]:
+        return " ".join(words)
+    return " ".join([_base(program[0]), *words[at + 1 :]])
 
 
 def _base(path: str) -> str:

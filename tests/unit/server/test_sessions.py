@@ -12,7 +12,7 @@ from tests.story import SESSION, Story
 from typer.testing import CliRunner
 
 from rayscope.cli.main import app as cli
-from rayscope.model.program import script_name
+from rayscope.model.program import program_name, script_name
 from rayscope.server.settings import operator_token
 from rayscope.server.write_access import HEADER
 
@@ -63,6 +63,21 @@ def act(running: Running, method: str, token: str | None = None, **given: Any) -
 )
 def test_a_command_is_called_by_its_script(command: str, name: str) -> None:
     assert script_name(command) == name
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("/usr/bin/python3.11 -u /home/me/train.py --lr 1", "train.py --lr 1"),
+        ("python -m pkg.main -v", "pkg.main -v"),
+        ("python -c print(1)", "python -c print(1)"),
+        ("./run.sh a/b", "run.sh a/b"),
+        ("python", "python"),
+        (" ", ""),
+    ],
+)
+def test_a_job_is_called_by_its_script_and_arguments(command: str, name: str) -> None:
+    assert program_name(command) == name
 
 
 def test_a_session_is_called_by_its_first_script_and_how_many_jobs_more(fresh: Running) -> None:
