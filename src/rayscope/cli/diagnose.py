@@ -15,7 +15,7 @@ from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.findings import gain, owned, shares, where
 from rayscope.cli.options import DataDir, ServerUrl, Token
 from rayscope.cli.printing import counted
-from rayscope.cli.summary import duration
+from rayscope.durations import duration
 from rayscope.model.program import program_name
 
 if TYPE_CHECKING:

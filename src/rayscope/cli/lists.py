@@ -23,8 +23,8 @@ from rayscope.cli.printing import (
     text,
     when,
 )
-from rayscope.cli.summary import duration
 from rayscope.client import Rows
+from rayscope.durations import duration
 from rayscope.model.writer import writer_title
 
 Form = Annotated[

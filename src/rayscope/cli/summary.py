@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rayscope.cli.console import shown
 from rayscope.cli.printing import clock, counted
+from rayscope.durations import duration
 from rayscope.model import CUT_OFF
 
 _SLOWEST = 10
@@ -19,21 +20,6 @@ _SLOWEST = 10
 FAILURES = 5
 _ON_PATH = 4
 _MESSAGE_CHARS = 160
-
-
-def duration(ns: int | None) -> str:
-    """A length of time with three digits and a unit that fits: ``12.3 ms``; ``-`` if unknown."""
-    if ns is None:
-        return "-"
-    seconds = ns / 1e9
-    if seconds >= 3600:
-        return f"{seconds / 3600:.3g} h"
-    if seconds >= 100:
-        return f"{seconds / 60:.3g} min"
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{ns} ns"
 
 
 def session_name(row: Mapping[str, Any]) -> str:

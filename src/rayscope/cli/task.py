@@ -14,7 +14,7 @@ from rayscope.cli.api import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import PHASES, clock, counted, short_id, size, state_text
-from rayscope.cli.summary import duration
+from rayscope.durations import duration
 
 if TYPE_CHECKING:
     from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from rayscope.cli.console import shown
 from rayscope.cli.printing import clock, counted, state_text
-from rayscope.cli.summary import duration
+from rayscope.durations import duration
 from rayscope.model import CUT_OFF
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
+from rayscope.durations import duration
 from rayscope.insights import gains
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
 from rayscope.insights.origin import USER
@@ -117,11 +118,3 @@ def texts(numbers: dict[str, Any]) -> dict[str, Any]:
         name: duration(value) if name.endswith("_ns") and isinstance(value, (int, float)) else value
         for name, value in numbers.items()
     }
-
-
-def duration(ns: float) -> str:
-    """A duration as people read it."""
-    for unit, size in (("min", 60e9), ("s", 1e9), ("ms", 1e6)):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns / 1e3:.3g} µs"

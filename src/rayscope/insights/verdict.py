@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rayscope.insights.detect import duration
+from rayscope.durations import duration
 from rayscope.insights.replay.build import DRIVER
 
 #: What would save less of the job's time is no remedy.

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rayscope.cli.summary import duration, show
+from rayscope.cli.summary import show
+from rayscope.durations import duration
 
 SUMMARY: dict[str, Any] = {
     "session": "session_1",
@@ -162,6 +163,8 @@ def test_an_empty_session() -> None:
         (999, "999 ns"),
         (1_500, "1.5 µs"),
         (12_345_678, "12.3 ms"),
+        (999_400_000, "999 ms"),
+        (999_600_000, "1 s"),
         (5_130_000_000, "5.13 s"),
         (150_000_000_000, "2.5 min"),
         (7_200_000_000_000, "2 h"),
