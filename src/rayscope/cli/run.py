@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,10 +32,15 @@ from rayscope.cli.serving import Serving, any_server, until_stopped
 from rayscope.cli.target import TargetError, can_import_hook, command_for
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 
+if TYPE_CHECKING:
+    from rayscope.client.types import InsightsAnswer, Job
+
 #: How long the last events of a cluster that still runs may take to arrive, s.
 _DRAIN_S = 5.0
 #: How long the server may take to merge what has arrived, s.
 _MERGE_S = 10.0
+#: How long the end of a run waits for what slowed the jobs down, all sessions together, s.
+_INSIGHTS_S = 1.5
 
 
 def run(
@@ -148,18 +155,42 @@ def _conclude(
         url = recording.program_end_url(serving.ingest_url)
         api.tell_program_end(url, session=session, cluster_is_gone=session in gone, **end)
     known = api.by_name()
+    deadline = time.monotonic() + _INSIGHTS_S
     for session in reversed(used):  # the newest last, where the eye is
         waited = api.get("/api/cluster/status", session=session)["pending"] if session in gone else []
         failures = api.failures(session=session, limit=summary.FAILURES)
         shown = {**api.summary(session), "never_placed": waited, "failures": failures}
         if session in known:
             shown["title"] = summary.session_title(known[session])
-        summary.show(stderr(), shown, serving.url, _critical_path(api, session))
+        job_id = _longest_job(api, session, end["began_ns"])
+        path = _critical_path(api, session, job_id)
+        summary.show(stderr(), shown, serving.url, path, _insights(api, session, job_id, deadline))
 
 
-def _critical_path(api: Api, session: str) -> Mapping[str, Any] | None:
+def _longest_job(api: Api, session: str, since_ns: int) -> str | None:
+    """Of the jobs with tasks that began since then the longest; None if there is none."""
+
+    def took_ns(job: Job) -> float:
+        return (job["end_ns"] or math.inf) - (job["start_ns"] or 0)
+
+    began = [job for job in api.jobs(session=session) if (job["start_ns"] or 0) >= since_ns and job["tasks"]]
+    return max(began, key=took_ns)["job_id"] if began else None
+
+
+def _critical_path(api: Api, session: str, job_id: str | None) -> Mapping[str, Any] | None:
     with contextlib.suppress(RayscopeError):  # it ran no task
-        return api.critical_path(session=session)
+        return api.critical_path(job_id, session)
+    return None
+
+
+def _insights(api: Api, session: str, job_id: str | None, deadline: float) -> InsightsAnswer | None:
+    """What slowed a job down; None if that is not known by the deadline, as of a large job."""
+    left_s = deadline - time.monotonic()
+    if left_s <= 0:
+        return None
+    call = replace(Api.insights(api, job_id, session), timeout_s=left_s)
+    with contextlib.suppress(RayscopeError):
+        return api.ask(call)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.panel import Panel
@@ -11,11 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.console import shown
+from rayscope.cli.findings import gain, where
 from rayscope.cli.printing import clock, counted
 from rayscope.durations import duration
 from rayscope.model import CUT_OFF
 
+if TYPE_CHECKING:
+    from rayscope.client.types import FindingItem, InsightsAnswer
+
 _SLOWEST = 10
+_FINDINGS = 3
 #: Groups of failures that are listed.
 FAILURES = 5
 _ON_PATH = 4
@@ -33,22 +38,32 @@ def session_title(row: Mapping[str, Any]) -> str:
     return " · ".join(filter(None, (session_name(row), clock(row["first_ns"]), took, row.get("host"))))
 
 
-def session_url(url: str, session: str) -> str:
-    """Where the UI shows a session at a glance."""
-    return f"{url.rstrip('/')}/s/{session}/overview"
+def session_url(url: str, session: str, view: str = "overview") -> str:
+    """Where the UI shows a session, at a glance if no other view is named."""
+    return f"{url.rstrip('/')}/s/{session}/{view}"
 
 
 def show(
-    console: Console, summary: Mapping[str, Any], url: str, path: Mapping[str, Any] | None = None
+    console: Console,
+    summary: Mapping[str, Any],
+    url: str,
+    path: Mapping[str, Any] | None = None,
+    insights: InsightsAnswer | None = None,
 ) -> None:
-    """Print ``summary`` (of ``GET /api/summary``) and ``path`` (of ``GET /api/flow/critical_path``).
+    """Print ``summary`` (of ``GET /api/summary``), ``path`` (of ``GET /api/flow/critical_path``) and
+    ``insights`` (of ``GET /api/insights``).
 
     Its ``failures`` are those of ``GET /api/failures``. It may have ``never_placed``: what waited for a place
     to the end and could not have had one; and ``title``, what the session is called.
     """
     parts: list[Any] = [_states(summary)]
+    if insights and insights["verdict"]:
+        parts.append(Text(insights["verdict"]["text"], style="bold"))
     if path:
         parts.append(_path(path))
+    if insights and insights["findings"]:
+        page = session_url(url, insights["session"], "insights")
+        parts += [_findings(insights["findings"]), Text(f"How, and what else: rayscope diagnose, or {page}")]
     if summary.get("functions"):
         parts.append(_functions(summary["functions"]))
     if summary["failures"]["items"]:
@@ -98,6 +113,17 @@ def _path(path: Mapping[str, Any]) -> Text:
 
 def _table(title: str, style: str) -> Table:
     return Table(title=title, title_justify="left", title_style=style, box=None, pad_edge=False)
+
+
+def _findings(findings: list[FindingItem]) -> Table:
+    """The largest findings."""
+    table = _table("What to change first", "bold")
+    for name in ("finding", "where"):
+        table.add_column(name, overflow="fold")
+    table.add_column("gain", no_wrap=True)
+    for one in findings[:_FINDINGS]:
+        table.add_row(Text(one["title"]), Text(where(one)), gain(one))
+    return table
 
 
 def _functions(functions: list[Mapping[str, Any]]) -> Table:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from tests.story import DRIVER, JOB, Story
+from rich.console import Console
+from tests.cluster import wait_until
+from tests.story import DRIVER, JOB, SESSION, Story, at
 from tests.unit.server.conftest import Running
 from typer.testing import CliRunner
 
+from rayscope.cli import run, summary
+from rayscope.cli.api import Api
 from rayscope.cli.main import app
 
 ONE_CPU = '{"CPU":1.0}'
@@ -21,13 +29,13 @@ VERDICT = "Bound by one function: load ran for 400 ms of 800 ms."
 def here(fresh: Running) -> Running:
     """Nine functions one after the other, each submitted once the one before was there, then 10 ms more."""
     story = Story()
-    at = 0
+    begin = 0
     for number, took in enumerate((400, 100, 80, 60, 50, 40, 30, 20, 10)):
         name = "load" if number == 0 else f"step_{number}"
-        task = story.task(name, at, at, at + took, resources=ONE_CPU)
+        task = story.task(name, begin, begin, begin + took, resources=ONE_CPU)
         story.batch.attempts[-1].module_name = "ray.data._internal" if name == "load" else "__main__"
-        story.get(DRIVER, task, at, at + took)
-        at += took
+        story.get(DRIVER, task, begin, begin + took)
+        begin += took
     story.entity("node", "a" * 56, -1000, resources_total='{"CPU":4.0}', is_head=True)
     story.entity("job", JOB, 0, 800, entrypoint=COMMAND)
     fresh.record(story)
@@ -63,16 +71,76 @@ def test_markdown_has_the_verdict_and_json_all(here: Running) -> None:
     assert json.loads(diagnose(here, "--format", "json"))["verdict"]["text"].startswith(VERDICT)
 
 
-def test_fail_on_a_finding(fresh: Running) -> None:
+@pytest.fixture
+def looping(fresh: Running) -> Running:
+    """Eight calls of which each is waited for before the next is submitted."""
     story = Story()
-    for at in range(0, 800, 100):
-        task = story.task("load", at, at, at + 100, resources=ONE_CPU)
-        story.get(DRIVER, task, at, at + 100)
+    for begin in range(0, 800, 100):
+        task = story.task("load", begin, begin, begin + 100, resources=ONE_CPU)
+        story.get(DRIVER, task, begin, begin + 100)
     story.entity("node", "a" * 56, -1000, resources_total='{"CPU":4.0}', is_head=True)
     story.entity("job", JOB, 0, 800)
     fresh.record(story)
-    text = diagnose(fresh)
+    return fresh
+
+
+def test_fail_on_a_finding(looping: Running) -> None:
+    text = diagnose(looping)
     assert text.startswith(f"Job {JOB} took")
     assert re.search(r"critical +ray.get in a loop: load +\(would save \d", text)
-    done = CliRunner().invoke(app, ["diagnose", "--fail-on", "warning", "--server", fresh.server.url])
+    done = CliRunner().invoke(app, ["diagnose", "--fail-on", "warning", "--server", looping.server.url])
     assert done.exit_code == 1
+
+
+def shown_at_the_end(running: Running) -> str:
+    """The summary of a run that began with the story."""
+    console = Console(file=io.StringIO(), width=200)
+    with Api(running.server.url) as api:
+        job_id = run._longest_job(api, SESSION, at(0))
+        found = run._insights(api, SESSION, job_id, time.monotonic() + 1)
+        shown = {**api.summary(SESSION), "failures": api.failures(session=SESSION)}
+        summary.show(console, shown, running.server.url, insights=found)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return text
+
+
+def test_a_run_ends_with_the_verdict_and_what_to_change_first(looping: Running) -> None:
+    lines = [" ".join(line.strip("│ ").split()) for line in shown_at_the_end(looping).splitlines()]
+    assert lines[2].startswith("Bound by one function: load ran for 800 ms of 800 ms.")
+    start = lines.index("What to change first")
+    assert lines[start + 1] == "finding where gain"
+    assert lines[start + 2].startswith("ray.get in a loop load would save")
+    page = f"{looping.server.url}/s/{SESSION}/insights"
+    assert lines[start + 3] == f"How, and what else: rayscope diagnose, or {page}"
+
+
+def test_a_run_does_not_wait_for_insights_that_take_long(
+    looping: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = []
+
+    def endless(_: Any, check: Callable[[], None]) -> None:
+        try:
+            while True:
+                check()
+                time.sleep(0.01)
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr("rayscope.insights.gains.baseline", endless)
+    text = shown_at_the_end(looping)
+    assert "8 tasks" in text
+    assert "Bound by" not in text
+    wait_until(lambda: ended, "the server to give up, too")
+
+
+def test_the_longest_job_of_a_run_is_one_that_began_in_it(fresh: Running) -> None:
+    story = Story()
+    for job, begin, end in (("01000000", 0, 900), ("02000000", 1000, 1100), ("03000000", 1200, 1500)):
+        story.task("work", begin, begin, end, job=job)
+        story.entity("job", job, begin, end)
+    story.entity("job", "04000000", 1200)
+    fresh.record(story)
+    with Api(fresh.server.url) as api:
+        assert run._longest_job(api, SESSION, at(950)) == "03000000"
+        assert run._longest_job(api, SESSION, at(2000)) is None
