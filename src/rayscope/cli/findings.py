@@ -17,6 +17,8 @@ _CAUSES = 6
 #: What only the critical path has beside the phases of an attempt, and calls by other names.
 _CAUSE_NAMES = {
     **PHASES,
+    "preparing": "driver before its first task",
+    "finishing": "driver after its last task",
     "blocked": "results on their way",
     "retrying": "waiting to be retried",
     "unknown": "not known",
