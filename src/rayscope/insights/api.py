@@ -12,6 +12,7 @@ from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay import read
 from rayscope.insights.replay.changes import Change
+from rayscope.insights.replay.recorded import Recorded
 from rayscope.insights.series import series_reader
 from rayscope.server.parameters import BODY_ERRORS, ERRORS, CurrentServices, Session, answer_from_record
 from rayscope.server.services import Services
@@ -37,26 +38,37 @@ def _check() -> None:
         work.check()
 
 
-def _baseline(
-    services: Services, session: str, file: SessionFile, job: str | None
-) -> tuple[dict[str, Any], gains.Baseline | None]:
-    """What both answers begin with, and the baseline, unless the job is too large for one."""
+def _record(
+    services: Services, session: str, file: SessionFile, job: str | None, most: int
+) -> tuple[dict[str, Any], Recorded | None]:
+    """What both answers begin with, and the job's record, unless that has more than ``most`` attempts."""
     last_ns = services.records.last_ns(session)
     job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
-    about: dict[str, Any] = {"session": session, "job_id": job_id, "attempts": attempts}
-    if attempts > gains.MAX_ATTEMPTS:
-        code, message = gains.too_large(attempts)
-        begin_ns, end_ns = read.extent(file, job_id)
-        calibration = {"recorded_ns": end_ns - begin_ns, "replayed_ns": None, "error": None}
-        withheld = {"code": code, "message": message}
-        return {**about, "so_far": False, "calibration": calibration, "withheld": withheld}, None
-    recorded = read.read(file, job_id)
+    recorded = read.read(file, job_id) if attempts <= most else None
+    begin_ns, end_ns = recorded.driver if recorded else read.extent(file, job_id)
+    about = {
+        "session": session,
+        "job_id": job_id,
+        "attempts": attempts,
+        "so_far": recorded is not None and not recorded.has_ended,
+        "calibration": {"recorded_ns": end_ns - begin_ns, "replayed_ns": None, "error": None},
+        "withheld": None,
+    }
     _check()
+    return about, recorded
+
+
+def _baseline(about: dict[str, Any], recorded: Recorded | None) -> gains.Baseline | None:
+    """The replay of a record that is not too large for that; tells of it in ``about``."""
+    if recorded is None or about["attempts"] > gains.MAX_ATTEMPTS:
+        code, message = gains.too_large(about["attempts"])
+        about["withheld"] = {"code": code, "message": message}
+        return None
     base = gains.baseline(recorded, _check)
-    about |= {"so_far": not recorded.has_ended, "calibration": base.calibration, "withheld": None}
+    about["calibration"] = base.calibration
     if base.withheld is not None:
         about["withheld"] = {"code": base.withheld[0], "message": base.withheld[1]}
-    return about, base
+    return base
 
 
 @router.get("/api/insights", responses={**ERRORS, 200: {"model": schemas.InsightsAnswer}})
@@ -70,16 +82,17 @@ def insights(
     chosen = services.records.resolve(session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, base = _baseline(services, chosen, file, job)
+        about, recorded = _record(services, chosen, file, job, gains.MAX_READ)
+        base = _baseline(about, recorded)
         found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0, "options": []}
         found |= {"findings": [], "silent": []}
         methods: set[str] = set()
-        if base is not None:
-            facts = Facts(base.recorded, series_reader(services.metrics, chosen, base.recorded))
+        if recorded is not None:
+            facts = Facts(recorded, series_reader(services.metrics, chosen, recorded))
             methods = facts.methods
             findings, silent = detect.detect(facts, base, detect.load(), _check)
             found |= {"findings": findings, "silent": [one._asdict() for one in silent]}
-            if base.withheld is None:
+            if base is not None and base.withheld is None:
                 functions, functions_total, options = gains.gains(base, _check)
                 found |= {
                     "utilisation": gains.utilisation(base.programs, base.replayed),
@@ -119,7 +132,8 @@ def whatif(services: CurrentServices, asked: schemas.WhatIfBody) -> Response:
     chosen = services.records.resolve(asked.session)
 
     def find(file: SessionFile) -> dict[str, Any]:
-        about, base = _baseline(services, chosen, file, asked.job)
+        about, recorded = _record(services, chosen, file, asked.job, gains.MAX_ATTEMPTS)
+        base = _baseline(about, recorded)
         found: dict[str, Any] = dict.fromkeys(
             ("predicted_ns", "saving_ns", "speedup", "utilisation_before", "utilisation")
         )

@@ -44,12 +44,12 @@ def load() -> tuple[Detector, ...]:
 
 
 def detect(
-    facts: Facts, base: gains.Baseline, detectors: Sequence[Detector], check: Callable[[], None]
+    facts: Facts, base: gains.Baseline | None, detectors: Sequence[Detector], check: Callable[[], None]
 ) -> tuple[list[dict[str, Any]], list[Silent]]:
     """What the detectors find, the largest first, as :class:`schemas.FindingItem`; and who found no data.
 
-    The saving of a finding is predicted by a replay where that can be trusted, else it is unknown and
-    the finding weighs what it costs at most.
+    The saving of a finding is predicted by a replay where there is one that can be trusted, else it is
+    unknown and the finding weighs what it costs at most.
     """
     found: list[tuple[Detector, Finding]] = []
     silent: list[Silent] = []
@@ -67,13 +67,13 @@ def detect(
     savings: dict[tuple[Change, ...], int | None] = {}
     items = []
     for detector, finding in found:
-        if base.withheld is None and finding.changes and len(savings) < _MAX_REPLAYS:
+        if base is not None and base.withheld is None and finding.changes and len(savings) < _MAX_REPLAYS:
             if finding.changes not in savings:
                 savings[finding.changes] = _saving(base, finding.changes, check)
             saving = savings[finding.changes]
         else:
             saving = None
-        share = (finding.cost_ns if saving is None else saving) / max(1, base.recorded_ns)
+        share = (finding.cost_ns if saving is None else saving) / facts.duration_ns
         severity = next((name for name, least in SEVERITIES if share >= least), None)
         if severity is not None:
             items.append(_item(facts, detector, finding, severity, share, saving))

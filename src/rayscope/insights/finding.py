@@ -87,11 +87,20 @@ class Facts:
 
     def own_ns(self, row: int) -> int:
         """How long an attempt executed without the time that it was blocked; -1 if that is not known."""
+        return self._own_ns[row]
+
+    @cached_property
+    def _own_ns(self) -> list[int]:
         a = self.attempts
-        if a.start[row] < 0 or a.returned[row] < 0:
-            return -1
-        waits = self.recorded.waits.get((a.task[row], a.number[row]), ())
-        return max(0, a.returned[row] - a.start[row] - sum(blocked_ns(wait) for wait in waits))
+        own = [
+            max(0, end - start) if start >= 0 and end >= 0 else -1
+            for start, end in zip(a.start, a.returned, strict=True)
+        ]
+        for (task, number), waits in self.recorded.waits.items():
+            for row in self.rows_of_task[task] if task != DRIVER else ():
+                if a.number[row] == number and own[row] > 0:
+                    own[row] = max(0, own[row] - sum(blocked_ns(wait) for wait in waits))
+        return own
 
     @property
     def rows_of_task(self) -> list[list[int]]:

@@ -13,8 +13,8 @@ from rayscope.insights.replay.path import Link, critical_path
 from rayscope.insights.replay.program import CPU, UNIT, Programs
 from rayscope.insights.replay.recorded import Recorded
 
-#: More attempts are not replayed while somebody waits for the answer.
-MAX_ATTEMPTS = 100_000
+#: More attempts are not replayed while somebody waits for the answer; nor read, of which one takes 2 KB.
+MAX_ATTEMPTS, MAX_READ = 100_000, 1_000_000
 #: A replay that is off by more, unchanged, predicts nothing.
 MAX_ERROR = 0.15
 #: One answer replays so many attempts in all; and so many functions at most, and stretches of a path.

@@ -212,10 +212,14 @@ def test_why_nothing_is_predicted(fresh: Running) -> None:
 
 
 def test_too_many_attempts(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh.record(fan_out())
+    story = fan_out()
+    story.task("never", 10, None, None, resources='{"TPU":1.0}')
+    fresh.record(story)
     monkeypatch.setattr("rayscope.insights.gains.MAX_ATTEMPTS", 5)
     found = fresh.get("/api/insights")
     assert (found["withheld"]["code"], found["calibration"]["recorded_ns"]) == ("too_large", 320 * MS)
+    assert [(one["kind"], one["saving_ns"]) for one in found["findings"]] == [("unschedulable", None)]
+    assert found["verdict"]["code"] == "cluster"
     assert ask(fresh, {"kind": "no_startup"})["withheld"]["code"] == "too_large"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from rayscope.insights.replay.delays import LARGE_BYTES
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.sql.execution import (
     CREATED,
@@ -96,7 +97,9 @@ WHERE kind IN ('get', 'wait', 'argument') AND object_index < {FIRST_PUT} AND {_O
 
 
 def read_passed(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The objects that tasks of a job, and its driver, made, were called with or got."""
+    """The objects that tasks of a job, and its driver, made, were called with or got. Small values that were
+    returned are left out: each task has one.
+    """
     return _table(
         reader,
         f"""
@@ -105,6 +108,7 @@ SELECT kind, {_TASK.format("producer")} AS maker, {_TASK.format("consumer")} AS 
     coalesce(nested, false) AS nested, coalesce(by_value, false) AS by_value, begin_ns AS "begin",
     end_ns AS "end"
 FROM ({moved(_OF_JOB, _OBJECT_OF_JOB)}) WHERE ends_with(coalesce(consumer_lo, producer_lo), $job)
+    AND (kind != 'return' OR bytes > {LARGE_BYTES})
 ORDER BY begin_ns, key""",
         job,
     )
