@@ -15,6 +15,7 @@ AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min
 PAGES = (
     *(
         "overview",
+        "insights",
         "tasks",
         "functions",
         "failures",

@@ -9,6 +9,7 @@ const asPage = (page: ComponentType<PageProps>) => ({ default: page });
 /** How each view comes: as a chunk of its own. */
 export const LOADERS: Record<View, Loader> = {
   overview: () => import('./pages/overview/OverviewPage'),
+  insights: () => import('./pages/insights/InsightsPage'),
   tasks: () => import('./pages/tasks/TasksView').then((found) => asPage(found.TasksView)),
   functions: () => import('./pages/functions/FunctionsView').then((found) => asPage(found.FunctionsView)),
   failures: () => import('./pages/failures/FailuresPage'),

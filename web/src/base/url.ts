@@ -2,6 +2,7 @@
 
 export const VIEWS = [
   'overview',
+  'insights',
   'tasks',
   'functions',
   'failures',
@@ -114,6 +115,8 @@ export const SETTINGS = [
   'tab',
   'internal',
   'sql',
+  'finding',
+  'changes',
 ] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
@@ -228,7 +231,7 @@ export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: st
 }
 
 /** What a range of time does not narrow: nothing there has a beginning and an end, or it says its own. */
-const WHOLE: readonly View[] = ['placement-groups', 'memory', 'alerts', 'sql'];
+const WHOLE: readonly View[] = ['insights', 'placement-groups', 'memory', 'alerts', 'sql'];
 
 /** Whether a page is narrowed by the range of time. */
 export const heedsRange = (view: View) => !WHOLE.includes(view);

@@ -19,6 +19,7 @@ import {
   IconSitemap,
   IconSql,
   IconStack2,
+  IconStethoscope,
   IconUser,
 } from '@tabler/icons-react';
 import { Suspense } from 'react';
@@ -48,6 +49,7 @@ import { useTitle } from './useTitle';
 
 const NAV: { group: 'work' | 'execution' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
   { group: 'work', view: 'overview', icon: IconGauge },
+  { group: 'work', view: 'insights', icon: IconStethoscope },
   { group: 'work', view: 'tasks', icon: IconListDetails },
   { group: 'work', view: 'functions', icon: IconFunction },
   { group: 'work', view: 'failures', icon: IconAlertOctagon },

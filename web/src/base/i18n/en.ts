@@ -1,4 +1,5 @@
 import { enAlerts } from './en.alerts';
+import { enInsights } from './en.insights';
 import { enJobs } from './en.jobs';
 import { enLogs } from './en.logs';
 import { enMemory } from './en.memory';
@@ -194,6 +195,7 @@ export const en = {
   nav: {
     label: 'Session',
     overview: 'Overview',
+    insights: 'Insights',
     tasks: 'Tasks',
     functions: 'Functions',
     failures: 'Failures',
@@ -222,6 +224,7 @@ export const en = {
     close: 'Do not show again on this page',
     docs: 'Documentation of this page',
     overview: 'The state of this session, what it spent its time on, and what failed.',
+    insights: 'What slowed a job down, what would help, and how much time that would save.',
     tasks: 'Every attempt of every task and actor call, with what it waited for and how long it took.',
     functions: 'Where the time went, by function: click one to see its calls, slowest first.',
     failures: 'Failures grouped by error and source line, those that no retry recovered first.',
@@ -1168,6 +1171,7 @@ export const en = {
     noSessionRemedy:
       'Choose another session. This one may have been deleted to stay within the retention limits, or it may be in another data directory.',
   },
+  ...enInsights,
   ...enJobs,
   ...enMemory,
   ...enAlerts,

@@ -19,9 +19,12 @@ const placeholders = (text: string) => [
   ...new Set([...text.matchAll(/\{\{(\w+)/g)].map((match) => match[1] as string)),
 ];
 
+/** The server has the English texts of findings. */
+const ofServer = (key: string) => /^insights\.(kinds|numbers)\./.test(key);
+
 describe('the languages', () => {
   const english = new Map(texts(en));
-  const chinese = new Map(texts(zh));
+  const chinese = new Map(texts(zh).filter(([key]) => !ofServer(key)));
 
   it('have the same keys', () => {
     expect([...chinese.keys()].sort()).toEqual([...english.keys()].sort());

@@ -1,5 +1,6 @@
 import type { Translation } from './en';
 import { zhAlerts } from './zh.alerts';
+import { zhInsights } from './zh.insights';
 import { zhJobs } from './zh.jobs';
 import { zhLogs } from './zh.logs';
 import { zhMemory } from './zh.memory';
@@ -189,6 +190,7 @@ export const zh: Translation = {
   nav: {
     label: '会话',
     overview: '概览',
+    insights: '诊断',
     tasks: '任务',
     functions: '函数',
     failures: '失败',
@@ -217,6 +219,7 @@ export const zh: Translation = {
     close: '不再在本页显示',
     docs: '本页文档',
     overview: '本次会话的状态、时间花在哪里、哪些失败了。',
+    insights: '作业为什么慢，怎样改进，能节省多少时间。',
     tasks: '每个任务和 Actor 调用的每次尝试：等了什么，用了多久。',
     functions: '按函数统计时间花在哪里，点击函数可查看其各次调用，最慢的在前。',
     failures: '按错误和源码行归类的失败，未能由重试恢复的排在前面。',
@@ -1123,6 +1126,7 @@ export const zh: Translation = {
     noSession: '会话不存在',
     noSessionRemedy: '请选择其他会话：它可能因超出保留限制而被删除，或者在另一个数据目录中。',
   },
+  ...zhInsights,
   ...zhJobs,
   ...zhMemory,
   ...zhAlerts,

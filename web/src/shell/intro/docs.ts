@@ -5,6 +5,7 @@ const UI = 'reference/ui.md';
 /** Where the documentation, which the server brings along, explains a page. */
 const PAGES: Record<View, string> = {
   overview: 'reference/metrics-page.md',
+  insights: 'how-to/diagnose.md',
   tasks: UI,
   functions: UI,
   failures: UI,

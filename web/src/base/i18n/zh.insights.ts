@@ -1,0 +1,161 @@
+import type { Translation } from './en';
+
+/**
+ * Findings by their kind; `{{name}}` is a number of the finding, or its `function`, `actor_class` or `caller`.
+ * A kind that is not here (a detector of somebody's own) has the texts of its detector.
+ */
+export const zhKinds: Record<string, { title: string; advice: string }> = {
+  actor_bottleneck: {
+    title: '单个 Actor 是瓶颈',
+    advice:
+      '{{actor_class}} 从第一次调用到最后一次调用有 {{busy}} 的时间在忙，平均有 {{queue}} 个调用在等它。请把调用分散到多个 Actor；如果调用大多在等待，可让它并发执行（async 方法、max_concurrency）。',
+  },
+  driver_bound: {
+    title: 'Driver 是瓶颈',
+    advice:
+      'Driver 在提交和 ray.get 之间自己计算了 {{own_ns}}（占作业的 {{share}}），其间平均只有 {{running}} 个任务在运行。请把这些工作移到任务中，或由多个任务来提交。',
+  },
+  get_in_loop: {
+    title: '循环中调用 ray.get',
+    advice:
+      '{{function}} 的 {{calls}} 次调用逐个提交，每次提交后都立即 ray.get，因此同时最多只有一个在运行。请先全部提交，再用一次 ray.get 取回所有结果。如果后一次调用需要前一次的结果，请传递引用而不是值。',
+  },
+  retries: {
+    title: '重试浪费的工作',
+    advice:
+      '{{function}} 有 {{failed}} 次尝试失败后重试，这些尝试共运行了 {{lost_ns}}。原因见 {{function}} 的失败列表。',
+  },
+  straggler: {
+    title: '掉队任务',
+    advice:
+      '{{function}} 的 {{calls}} 次调用中有 {{stragglers}} 次耗时最长达 {{longest_ns}}，而中位数是 {{median_ns}}。请把它们的参数和节点与其他调用比较：拆分过大的输入，或检查该节点。',
+  },
+  submission_order: {
+    title: '按提交顺序处理结果',
+    advice:
+      '{{function}} 的结果按提交顺序逐个取回；调用者等待某个结果的时间里，有 {{blocked_ns}} 后面的结果其实已经就绪。请用 ray.wait 先处理已完成的结果。',
+  },
+  tiny_tasks: {
+    title: '任务粒度过细',
+    advice:
+      '{{function}} 的 {{calls}} 次调用每次运行时间的中位数只有 {{median_ns}}，比 Ray 运行一个任务的开销还小。请让每次调用完成约 {{batch}} 次的工作量。',
+  },
+  unschedulable: {
+    title: '无法调度',
+    advice:
+      '{{function}} 有 {{tasks}} 个任务从未开始：每个需要 {{needed}} 个 {{resource}}，而最大的节点只有 {{largest}} 个。请减少需求，或增加拥有该资源的节点。',
+  },
+};
+
+/** What the numbers of findings are called. */
+const numbers: Record<string, string> = {
+  batch: '每批',
+  between_ns: '其间计算',
+  blocked_ns: '阻塞',
+  busy: '忙碌',
+  calls: '调用次数',
+  failed: '失败',
+  largest: '最大节点',
+  longest_ns: '最长',
+  lost_ns: '浪费',
+  median_ns: '中位数',
+  needed: '需要',
+  own_ns: '自身计算',
+  queue: '排队',
+  resource: '资源',
+  running: '运行中',
+  share: '占比',
+  stragglers: '掉队',
+  tasks: '任务',
+};
+
+export const zhInsights: Pick<Translation, 'insights'> = {
+  insights: {
+    job: '作业',
+    loading: '正在重放作业',
+    none: '还没有可诊断的作业',
+    noneText: '作业运行任务后，这里会显示它为什么慢。',
+    verdict: {
+      driver: '瓶颈在 Driver：{{whole}} 中它自己运行了 {{took}}。',
+      actor: '瓶颈是一个 Actor：{{whole}} 中 {{name}} 运行了 {{took}}，其他调用在等它。',
+      cluster: '瓶颈是集群规模：{{whole}} 中 {{name}} 运行了 {{took}}，其他任务在等待空位。',
+      function: '瓶颈是一个函数：{{whole}} 中 {{name}} 运行了 {{took}}。',
+      waiting_args: '瓶颈在数据：{{whole}} 中有 {{took}} 任务在等待参数。',
+      waiting_node: '瓶颈在资源：{{whole}} 中有 {{took}} 任务在等待资源。',
+      starting_worker: '瓶颈在启动 Worker：{{whole}} 中有 {{took}} 任务在等待新的 Worker。',
+      queued: '瓶颈在排队：{{whole}} 中有 {{took}} 任务在其 Worker 前排队。',
+      loading: '瓶颈在加载代码：{{whole}} 中花了 {{took}}。',
+      fetching: '瓶颈在数据：{{whole}} 中有 {{took}} 任务在获取和解包参数。',
+      storing: '瓶颈在数据：{{whole}} 中有 {{took}} 任务在存储结果。',
+      blocked: '瓶颈在结果的传递：{{whole}} 中有 {{took}} 是结果产生之后才过去的。',
+      retrying: '瓶颈在失败：{{whole}} 中有 {{took}} 任务在等待重试。',
+      unknown: '{{whole}} 中有 {{took}} 不知道作业在等什么。',
+    },
+    aTask: '某个任务',
+    remedy: {
+      finding: '解决“{{title}}”（{{place}}）可节省 {{saving}}，即 {{share}}%。',
+      function: '{{name}} 的耗时减半可节省 {{saving}}，即 {{share}}%。',
+      option: '{{name}}可节省 {{saving}}，即 {{share}}%。',
+    },
+    option: {
+      no_startup: '无需启动 Worker',
+      no_stragglers: '没有掉队任务',
+      no_retries: '没有重试',
+      no_transfer: '没有数据传输',
+      twice_the_cpus: 'CPU 翻倍',
+    },
+    optionHint: {
+      no_startup: '需要时 Worker 已经就绪',
+      no_stragglers: '没有调用比其函数通常的耗时长很多',
+      no_retries: '没有尝试失败后重试',
+      no_transfer: '值已在需要它的节点上',
+      twice_the_cpus: '集群的 CPU 数量翻倍',
+    },
+    facts: {
+      duration: '耗时',
+      soFar: '已耗时',
+      soFarHint: '作业仍在运行：以下内容可能变化。',
+      attempts: '尝试次数',
+      utilisation: 'CPU 利用率',
+      utilisationHint: '所有 CPU 的时间中被任务和 Actor 预留的部分',
+      error: '重放误差',
+      errorHint: '预测的可信程度：不作改变地重放，作业耗时 {{replayed}}。',
+    },
+    withheld: {
+      title: '不作预测',
+      consequence: '各项发现给出的是最多损失多少，而不是解决后能节省多少。',
+      inaccurate: '不作改变地重放，作业耗时 {{replayed}}，而实际是 {{recorded}}。误差超过 15% 时不作预测。',
+      no_driver: '没有此作业 Driver 的记录，因此不知道它在等什么。',
+      not_traced:
+        '不知道作业的 Driver 和任务在等什么：其中没有跟踪器。请用 `rayscope run` 启动程序，或用 `rayscope start` 启动集群。',
+      stuck: '重放作业时到了一个所有部分都在等待的状态。',
+      too_large: '作业有 {{attempts}} 次尝试，超过了可即时重放的数量。',
+    },
+    causes: {
+      title: '时间花在哪里',
+      hint: '关键路径：作业每一刻在等什么',
+      other: '其余部分',
+    },
+    findings: {
+      title: '发现',
+      none: '没有发现',
+      noneText: '没有检测到占作业时间 1% 或以上的问题。',
+      saves: '可节省 {{time}}（{{share}}%）',
+      costs: '最多损失 {{time}}（{{share}}%）',
+      caller: '调用者：{{name}}',
+      confidence: { high: '可信度高', medium: '可信度中', low: '可信度低' },
+      evidence: '依据',
+      sketch: '可以这样写',
+      copySketch: '复制代码',
+      doc: 'Ray 文档：{{page}}',
+      tasks: '查看这些任务',
+      gantt: '在甘特图上查看',
+      more: '再显示 {{n}} 项',
+      silent: '{{n}} 项检查数据不足',
+      open: '查看发现：{{title}}',
+    },
+    ofLibrary: '这是 {{library}} 的代码：请改变作业使用它的方式，而不是这段代码。',
+    kinds: zhKinds,
+    numbers,
+  },
+};

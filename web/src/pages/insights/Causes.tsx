@@ -1,0 +1,108 @@
+import { useTranslation } from 'react-i18next';
+import type { Cause, Insights } from '../../api/insights';
+import { duration, percent } from '../../base/format';
+import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
+import { stateColor } from '../../base/tokens';
+import { type SessionUrl, slowestOf, toView, withFilter, withSettings } from '../../base/url';
+import { usePathPhase } from '../../ui/criticalPath';
+import { Link } from '../../ui/Link';
+import { Panel } from '../../ui/panels/Panel';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './Causes.module.css';
+import { type Part, partsOf, shadeOf } from './causes';
+
+/** Causes that have a part of the bar. */
+const PARTS = 9;
+/** A part of the bar that is smaller has no room for words. */
+const WORDS_FROM = 0.12;
+
+/** All of a job's time, by what it was spent on. */
+export function Causes({ insights }: { insights: Insights }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const nameOf = usePartName();
+  const { causes, job_id: job, calibration } = insights;
+  const parts = partsOf(causes, calibration.recorded_ns, PARTS);
+  if (parts.length === 0) return null;
+  const path = withSettings(toView(url, 'gantt', { job_id: job }), { path: '1' });
+  return (
+    <Panel title={t('insights.causes.title')} note={t('insights.causes.hint')} to={path} testId="causes" wide>
+      <div className={css.bar}>
+        {parts.map((part) => {
+          const { name, beside } = nameOf(part.cause);
+          const color = colorOf(parts, part);
+          return (
+            <span key={keyOf(part)} className={css.part} style={{ flexGrow: part.share, background: color }}>
+              <Link
+                to={part.cause === null ? path : placeOf(url, job, part.cause)}
+                className={css.way}
+                title={[name, beside, `${duration(part.total_ns)} (${percent(part.share)}%)`].join('\n')}
+                label={`${name} ${percent(part.share)}% ${beside}`}
+                testId="cause-part"
+              >
+                {part.share >= WORDS_FROM && (
+                  <span className={css.words}>
+                    {name} {percent(part.share)}%
+                  </span>
+                )}
+              </Link>
+            </span>
+          );
+        })}
+      </div>
+      <ul className={css.legend}>
+        {parts.map((part) => {
+          const { name, beside } = nameOf(part.cause);
+          return (
+            <li key={keyOf(part)} data-testid="cause">
+              <Link
+                to={part.cause === null ? path : placeOf(url, job, part.cause)}
+                className={css.entry}
+                title={`${name} ${beside}`}
+              >
+                <span className={css.swatch} style={{ background: colorOf(parts, part) }} />
+                <span className={`${css.name} ${words.ellipsis}`}>
+                  {name} <span className={words.dim}>{beside}</span>
+                </span>
+                <span className={words.num}>{duration(part.total_ns)}</span>
+                <span className={`${words.num} ${words.dim}`}>{percent(part.share)}%</span>
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}
+
+const keyOf = ({ cause }: Part) =>
+  cause === null ? 'other' : `${cause.phase} ${cause.is_driver} ${cause.name}`;
+
+/** What a part is, and (muted) what more there is to say. */
+function usePartName(): (cause: Cause | null) => { name: string; beside: string } {
+  const { t } = useTranslation();
+  const phaseName = usePathPhase();
+  return (cause) => {
+    if (cause === null) return { name: t('insights.causes.other'), beside: '' };
+    const { phase, name, is_driver: isDriver, functions } = cause;
+    const who = isDriver ? t('task.driver') : name || t('gantt.unexplained');
+    if (phase === 'executing') return { name: who, beside: phaseName(phase) };
+    const beside = functions > 1 ? t('overview.whyMost', { name: who, more: functions - 1 }) : who;
+    return { name: phaseName(phase), beside };
+  };
+}
+
+function colorOf(parts: readonly Part[], part: Part): string {
+  if (part.cause === null) return 'var(--rs-line)';
+  const color = stateColor(PHASE_STATES[part.cause.phase as SchedulingPhase] ?? 'CUT_OFF');
+  if (part.cause.phase !== 'executing') return color;
+  return `color-mix(in srgb, ${color} ${shadeOf(parts, part)}%, var(--rs-panel))`;
+}
+
+/** A function that ran leads to its slowest attempts, all else to the path on the Gantt chart. */
+function placeOf(url: SessionUrl, job: string, cause: Cause): SessionUrl {
+  if (cause.phase !== 'executing' || cause.is_driver || cause.name === '')
+    return withSettings(toView(url, 'gantt', { job_id: job }), { path: '1' });
+  return withFilter(slowestOf(url, { func_name: cause.name, type: null }), 'job_id', job);
+}

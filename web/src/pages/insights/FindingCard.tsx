@@ -1,0 +1,133 @@
+import { IconChevronRight } from '@tabler/icons-react';
+import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Finding } from '../../api/insights';
+import { toView, withSettings } from '../../base/url';
+import { Severity } from '../../ui/alerts/Severity';
+import { severityTone } from '../../ui/alerts/severity';
+import { CopyButton } from '../../ui/CopyButton';
+import { filtersOf, numberText } from '../../ui/insights/findings';
+import { OriginTag } from '../../ui/insights/OriginTag';
+import { useFindingTexts } from '../../ui/insights/useFindingTexts';
+import { Link } from '../../ui/Link';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import css from './FindingCard.module.css';
+
+interface Props {
+  finding: Finding;
+  job: string;
+  /** The URL names it: it is opened, and in sight. */
+  isWanted: boolean;
+  isFirst: boolean;
+}
+
+/** A finding: what, where and how much; unfolded also why, and what to do. */
+export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
+  const texts = useFindingTexts();
+  const [opened, setOpened] = useState(isFirst || isWanted);
+  const card = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (!isWanted) return;
+    setOpened(true);
+    card.current?.scrollIntoView({ block: 'nearest' });
+  }, [isWanted]);
+  return (
+    <li
+      ref={card}
+      className={css.card}
+      data-tone={severityTone(finding.severity)}
+      data-wanted={isWanted || undefined}
+      data-testid="finding"
+      data-kind={finding.kind}
+    >
+      <button
+        type="button"
+        className={css.head}
+        aria-expanded={opened}
+        onClick={() => setOpened((before) => !before)}
+      >
+        <IconChevronRight size={16} className={css.chevron} aria-hidden />
+        <Severity severity={finding.severity} />
+        <span className={css.title}>{texts.title(finding.kind, finding.title)}</span>
+        <span className={css.place}>
+          <span className={`${words.mono} ${words.ellipsis}`}>{texts.place(finding)}</span>
+          <OriginTag origin={finding.origin} />
+        </span>
+        <span className={`${css.gain} ${words.num}`}>{texts.gain(finding)}</span>
+      </button>
+      {opened && (
+        <div className={css.body}>
+          <p className={css.advice}>{texts.advice(finding)}</p>
+          <Evidence finding={finding} />
+          {finding.sketch !== '' && <Sketch code={finding.sketch} />}
+          <Ways finding={finding} job={job} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Evidence({ finding }: { finding: Finding }) {
+  const { t } = useTranslation();
+  const texts = useFindingTexts();
+  return (
+    <dl className={css.evidence} aria-label={t('insights.findings.evidence')}>
+      {Object.entries(finding.numbers).map(([name, value]) => (
+        <div key={name}>
+          <dt>{texts.number(name)}</dt>
+          <dd className={words.num}>{numberText(name, value)}</dd>
+        </div>
+      ))}
+      {finding.caller && (
+        <div>
+          <dt>{t('insights.findings.caller', { name: finding.caller })}</dt>
+        </div>
+      )}
+      <div>
+        <dt>{t(`insights.findings.confidence.${finding.confidence}`)}</dt>
+      </div>
+    </dl>
+  );
+}
+
+function Sketch({ code }: { code: string }) {
+  const { t } = useTranslation();
+  return (
+    <div className={css.sketch}>
+      <pre className={words.pre} data-testid="sketch">
+        {code}
+      </pre>
+      <span className={css.copy}>
+        <CopyButton text={code} label={t('insights.findings.copySketch')} />
+      </span>
+    </div>
+  );
+}
+
+/** Where to see it. */
+function Ways({ finding, job }: { finding: Finding; job: string }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const filters = filtersOf(finding);
+  const name = finding.function ?? filters.func_name;
+  const chart =
+    name === undefined
+      ? withSettings(toView(url, 'gantt', { job_id: job }), { path: '1' })
+      : toView(url, 'gantt', { func_name: name, job_id: job });
+  return (
+    <p className={css.ways}>
+      {Object.keys(filters).length > 0 && (
+        <Link to={toView(url, 'tasks', { ...filters, job_id: job })} testId="finding-tasks">
+          {t('insights.findings.tasks')}
+        </Link>
+      )}
+      <Link to={chart} testId="finding-gantt">
+        {t('insights.findings.gantt')}
+      </Link>
+      {finding.doc !== '' && (
+        <span className={words.dim}>{t('insights.findings.doc', { page: finding.doc })}</span>
+      )}
+    </p>
+  );
+}

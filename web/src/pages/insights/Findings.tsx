@@ -1,0 +1,75 @@
+import { IconCircleCheck } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Insights } from '../../api/insights';
+import { count } from '../../base/format';
+import { EmptyState } from '../../ui/EmptyState';
+import { findingKey } from '../../ui/insights/findings';
+import { useFindingTexts } from '../../ui/insights/useFindingTexts';
+import { Panel } from '../../ui/panels/Panel';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { FindingCard } from './FindingCard';
+import css from './Findings.module.css';
+
+/** So many are listed until one asks for more. */
+const SHOWN = 10;
+
+/** What slows the job down, the largest savings first; below it what nobody could tell. */
+export function Findings({ insights }: { insights: Insights }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const [all, setAll] = useState(false);
+  const { findings, silent, job_id: job } = insights;
+  const wanted = url.settings?.finding;
+  const keys = findings.map(findingKey);
+  // Several loops of one function have the same key: the first one, the largest, is meant.
+  const opened = wanted === undefined ? 0 : keys.indexOf(wanted);
+  const shown = all ? findings : findings.slice(0, Math.max(SHOWN, opened + 1));
+  return (
+    <Panel title={t('insights.findings.title')} note={count(findings.length)} testId="findings" wide>
+      {findings.length === 0 ? (
+        <EmptyState icon={<IconCircleCheck size={26} />} title={t('insights.findings.none')}>
+          {t('insights.findings.noneText')}
+        </EmptyState>
+      ) : (
+        <ul>
+          {shown.map((finding, at) => (
+            <FindingCard
+              // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same name.
+              key={`${keys[at]} ${at}`}
+              finding={finding}
+              job={job}
+              isWanted={wanted !== undefined && at === opened}
+              isFirst={at === 0 && wanted === undefined}
+            />
+          ))}
+        </ul>
+      )}
+      {shown.length < findings.length && (
+        <button type="button" className={words.link} onClick={() => setAll(true)} data-testid="findings-more">
+          {t('insights.findings.more', { n: count(findings.length - shown.length) })}
+        </button>
+      )}
+      {silent.length > 0 && <Silent silent={silent} />}
+    </Panel>
+  );
+}
+
+function Silent({ silent }: Pick<Insights, 'silent'>) {
+  const { t } = useTranslation();
+  const texts = useFindingTexts();
+  return (
+    <details className={css.silent} data-testid="silent">
+      <summary>{t('insights.findings.silent', { n: silent.length })}</summary>
+      <dl>
+        {silent.map(({ kind, message }) => (
+          <div key={`${kind} ${message}`}>
+            <dt>{texts.title(kind)}</dt>
+            <dd className={words.dim}>{message}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,86 @@
+import { Loader, Select } from '@mantine/core';
+import { IconStethoscope } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { isMissing } from '../../api/client';
+import { type Insights, useInsights } from '../../api/insights';
+import { useChoices } from '../../api/queries';
+import { withFilter, withSettings } from '../../base/url';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import { choices, jobLabel } from '../../ui/filterChoices';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { Causes } from './Causes';
+import { Findings } from './Findings';
+import css from './InsightsPage.module.css';
+import { VerdictHead } from './VerdictHead';
+
+/** What slowed a job down, what would help, and how much time that would save. */
+export default function InsightsPage() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const { data, error, refetch, isPlaceholderData } = useInsights(url.session, url.filters.job_id);
+  return (
+    <div className={layout.scrollPage} data-testid="insights-page">
+      <JobChoice job={url.filters.job_id ?? data?.job_id} />
+      {data !== undefined ? (
+        <div className={css.panels} data-outdated={isPlaceholderData || undefined}>
+          <Answer key={data.job_id} insights={data} />
+        </div>
+      ) : isMissing(error) ? (
+        <EmptyState icon={<IconStethoscope size={26} />} title={t('insights.none')}>
+          {t('insights.noneText')}
+        </EmptyState>
+      ) : error !== null ? (
+        <ErrorPanel error={error} onRetry={() => void refetch()} />
+      ) : (
+        <p className={`${css.loading} ${words.dim}`}>
+          <Loader size={14} /> {t('insights.loading')}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Answer({ insights }: { insights: Insights }) {
+  return (
+    <>
+      <VerdictHead insights={insights} />
+      <Causes insights={insights} />
+      <Findings insights={insights} />
+    </>
+  );
+}
+
+/** Which job, if the session has several. */
+function JobChoice({ job }: { job: string | undefined }) {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const jobs = useChoices(url.session, '/jobs').data?.items;
+  // What was submitted and has no driver yet has no tasks.
+  const offered = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => /^[0-9a-f]{8}$/.test(value));
+  if (offered.length < 2) return <div className={css.top} />;
+  return (
+    <div className={layout.bar}>
+      <span className={words.dim}>{t('insights.job')}</span>
+      <Select
+        size="xs"
+        w={320}
+        aria-label={t('insights.job')}
+        value={job ?? null}
+        allowDeselect={false}
+        data={offered}
+        onChange={(value) =>
+          change((before) =>
+            withSettings(withFilter(before, 'job_id', value ?? undefined), {
+              finding: undefined,
+              changes: undefined,
+            }),
+          )
+        }
+        data-testid="insights-job"
+      />
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Insights } from '../../api/insights';
+import { count, duration } from '../../base/format';
+import { useVerdict } from '../../ui/insights/useVerdict';
+import { Prose } from '../../ui/Prose';
+import words from '../../ui/theme/words.module.css';
+import { useWithheld } from './useWithheld';
+import css from './VerdictHead.module.css';
+
+/** What bound the job, in a sentence; what is known of it, in figures; and why nothing is predicted, if so. */
+export function VerdictHead({ insights }: { insights: Insights }) {
+  const { t } = useTranslation();
+  const verdict = useVerdict(insights);
+  const withheld = useWithheld(insights);
+  const { calibration, so_far: soFar, utilisation, attempts } = insights;
+  const { recorded_ns: recorded, replayed_ns: replayed, error } = calibration;
+  return (
+    <section className={css.head} data-testid="verdict">
+      {verdict !== null && (
+        <div className={css.sentence}>
+          <p className={css.bound} data-testid="verdict-bound">
+            {verdict.bound}
+          </p>
+          {verdict.remedy !== null && (
+            <p className={css.remedy} data-testid="verdict-remedy">
+              {verdict.remedy}
+            </p>
+          )}
+        </div>
+      )}
+      <dl className={css.facts}>
+        <Fact
+          name={t(soFar ? 'insights.facts.soFar' : 'insights.facts.duration')}
+          hint={soFar ? t('insights.facts.soFarHint') : undefined}
+        >
+          {duration(recorded)}
+        </Fact>
+        <Fact name={t('insights.facts.attempts')}>{count(attempts)}</Fact>
+        {utilisation !== null && (
+          <Fact name={t('insights.facts.utilisation')} hint={t('insights.facts.utilisationHint')}>
+            {Math.round(100 * utilisation)}%
+          </Fact>
+        )}
+        {error !== null && (
+          <Fact
+            name={t('insights.facts.error')}
+            hint={t('insights.facts.errorHint', { replayed: duration(replayed) })}
+          >
+            <span data-testid="calibration">{errorText(error)}</span>
+          </Fact>
+        )}
+      </dl>
+      {withheld !== null && (
+        <p className={css.withheld} role="note" data-testid="withheld">
+          <b>{t('insights.withheld.title')}.</b> <Prose text={withheld} />{' '}
+          {t('insights.withheld.consequence')}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** `0.3%`, `9%`: by how much a replay is off, whichever way. */
+function errorText(error: number): string {
+  const percents = Math.abs(error) * 100;
+  if (percents < 0.05) return '0%';
+  return `${percents < 9.95 ? percents.toFixed(1) : percents.toFixed(0)}%`;
+}
+
+function Fact({ name, hint, children }: { name: string; hint?: string; children: ReactNode }) {
+  return (
+    <div className={css.fact}>
+      <dt className={words.dim}>{name}</dt>
+      <dd>
+        <span className={`${css.figure} ${words.num}`}>{children}</span>
+        {hint !== undefined && <span className={css.hint}>{hint}</span>}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { Cause } from '../../api/insights';
+import { partsOf, shadeOf } from './causes';
+
+const cause = (name: string, share: number, phase = 'executing'): Cause => ({
+  phase,
+  name,
+  is_driver: false,
+  functions: 1,
+  total_ns: share * 1e9,
+  held_ns: 0,
+  share,
+});
+
+it('adds up to the whole, whatever is left out', () => {
+  const causes = [cause('a', 0.5), cause('b', 0.2), cause('c', 0.2), cause('d', 0.1)];
+  const parts = partsOf(causes, 1e9, 2);
+  expect(parts.map((part) => part.cause?.name)).toEqual(['a', 'b', undefined]);
+  expect(parts.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
+  expect(parts.at(-1)?.total_ns).toBeCloseTo(3e8);
+});
+
+it('has no rest where nothing is left', () => {
+  expect(partsOf([cause('a', 1)], 1e9, 5)).toHaveLength(1);
+  expect(partsOf([cause('a', 0.99999), cause('b', 0.00001)], 1e9, 5)).toHaveLength(1);
+});
+
+it('gives functions that execute shades of their own', () => {
+  const parts = partsOf([cause('a', 0.4), cause('', 0.3, 'queued'), cause('b', 0.3)], 1e9, 5);
+  expect(shadeOf(parts, parts[0] as never)).not.toBe(shadeOf(parts, parts[2] as never));
+});

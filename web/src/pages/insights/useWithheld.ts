@@ -1,0 +1,18 @@
+import { useTranslation } from 'react-i18next';
+import type { Insights } from '../../api/insights';
+import { count, duration } from '../../base/format';
+
+/** Why nothing is predicted, in the reader's language; null: something is. */
+export function useWithheld({
+  withheld,
+  calibration,
+  attempts,
+}: Pick<Insights, 'withheld' | 'calibration' | 'attempts'>): string | null {
+  const { t } = useTranslation();
+  if (withheld === null) return null;
+  return t(`insights.withheld.${withheld.code}`, {
+    recorded: duration(calibration.recorded_ns),
+    replayed: duration(calibration.replayed_ns),
+    attempts: count(attempts),
+  });
+}

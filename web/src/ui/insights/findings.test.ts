@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import type { Finding } from '../../api/insights';
+import { zhKinds } from '../../base/i18n/zh.insights';
+import { filtersOf, findingKey, numberText, plainName } from './findings';
+
+const FINDING: Finding = {
+  kind: 'get_in_loop',
+  title: 'ray.get in a loop',
+  severity: 'critical',
+  share: 0.3,
+  saving_ns: null,
+  cost_ns: 3e9,
+  confidence: 'medium',
+  function: 'work',
+  actor_class: null,
+  caller: '',
+  origin: 'user',
+  numbers: {},
+  advice: '',
+  sketch: '',
+  doc: '',
+  filters: { func_name: 'work', unheard_of: '1' },
+};
+
+it('writes numbers as their names say', () => {
+  expect(numberText('median_ns', 1_500_000_000)).toBe('1.50 s');
+  expect(numberText('share', 0.354)).toBe('35%');
+  expect(numberText('memory_bytes', 2048)).toBe('2.00 KiB');
+  expect(numberText('calls', 6000)).toBe('6,000');
+  expect(numberText('queue', 48.9507)).toBe('49');
+  expect(numberText('resource', 'TPU')).toBe('TPU');
+  expect(plainName('own_work_ns')).toBe('own work');
+});
+
+it('names a finding by kind, place and caller', () => {
+  expect(findingKey(FINDING)).toBe('get_in_loop:work');
+  expect(findingKey({ ...FINDING, caller: 'main' })).toBe('get_in_loop:work:main');
+  expect(findingKey({ ...FINDING, function: null, caller: null })).toBe('get_in_loop');
+});
+
+it('takes the filters that lists have', () => {
+  expect(filtersOf(FINDING)).toEqual({ func_name: 'work' });
+});
+
+/** What the Chinese texts of a kind take must be what its detector gives. */
+it('has Chinese texts for the detectors that ship', () => {
+  const folder = '../src/rayscope/insights/detectors';
+  const sources = readdirSync(folder)
+    .filter((name) => name.endsWith('.py'))
+    .map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
+  const kinds = sources.flatMap((source) =>
+    [...source.matchAll(/^ {4}kind = "(\w+)"/gm)].map(([, kind]) => kind),
+  );
+  expect(kinds.filter((kind) => zhKinds[kind ?? ''] === undefined)).toEqual([]);
+  for (const [kind, { advice }] of Object.entries(zhKinds)) {
+    const source = sources.find((text) => text.includes(`kind = "${kind}"`)) ?? '';
+    const names = [...advice.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name);
+    expect(
+      names.filter((name) => !new RegExp(`\\{${name}[:}]`).test(source)),
+      kind,
+    ).toEqual([]);
+  }
+});

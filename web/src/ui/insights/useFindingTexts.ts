@@ -1,0 +1,45 @@
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+import type { Finding } from '../../api/insights';
+import { duration, percent } from '../../base/format';
+import { numberText, plainName } from './findings';
+
+/** Code of the user's own, or whose is not known. */
+export const isOwn = (origin: string | null) => origin === null || origin === 'user';
+
+/** The texts of findings in the reader's language: by their kind, or else as the server has them. */
+export function useFindingTexts() {
+  const { t, i18n } = useTranslation();
+  const translate = t as TFunction<'translation', undefined> as (key: string, values: object) => string;
+  const known = (key: string) => i18n.exists(`insights.${key}`);
+  const title = (kind: string, english?: string) =>
+    known(`kinds.${kind}.title`)
+      ? translate(`insights.kinds.${kind}.title`, {})
+      : (english ?? plainName(kind));
+  const place = (finding: Pick<Finding, 'function' | 'actor_class'>) =>
+    finding.function ?? finding.actor_class ?? t('task.driver');
+  return {
+    title,
+    place,
+    advice: (finding: Finding) => {
+      const key = `kinds.${finding.kind}.advice`;
+      if (!known(key)) return finding.advice;
+      const { function: name, actor_class, caller, origin } = finding;
+      const numbers = Object.entries(finding.numbers).map(([of, value]) => [of, numberText(of, value)]);
+      const own = translate(`insights.${key}`, {
+        function: name,
+        actor_class,
+        caller,
+        ...Object.fromEntries(numbers),
+      });
+      return isOwn(origin) ? own : `${own}${t('insights.ofLibrary', { library: origin ?? '' })}`;
+    },
+    number: (name: string) =>
+      known(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
+    gain: ({ saving_ns, cost_ns, share }: Finding) =>
+      t(saving_ns === null ? 'insights.findings.costs' : 'insights.findings.saves', {
+        time: duration(saving_ns ?? cost_ns),
+        share: percent(share),
+      }),
+  };
+}

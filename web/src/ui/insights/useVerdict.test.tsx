@@ -1,0 +1,83 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { Insights } from '../../api/insights';
+import type { Language } from '../../base/i18n/language';
+import { render } from '../../testing/render';
+import { useVerdict } from './useVerdict';
+
+type Verdict = NonNullable<Insights['verdict']>;
+
+const VERDICT: Verdict = {
+  code: 'actor',
+  name: 'Board.offer',
+  total_ns: 5e9,
+  share: 0.5,
+  remedy: 'finding',
+  remedy_name: 'actor_bottleneck',
+  remedy_place: 'Board',
+  saving_ns: 3e9,
+  text: '',
+};
+
+const FINDING = {
+  kind: 'actor_bottleneck',
+  title: 'An actor is the bottleneck',
+  function: null,
+  actor_class: 'Board',
+} as Insights['findings'][number];
+
+function Sentence({ insights }: { insights: Insights }) {
+  const verdict = useVerdict(insights);
+  return <p data-testid="said">{verdict === null ? 'nothing' : `${verdict.bound} ${verdict.remedy}`}</p>;
+}
+
+async function said(
+  verdict: Partial<Verdict> | null,
+  findings: Insights['findings'] = [FINDING],
+  language: Language = 'en',
+): Promise<string | null> {
+  const insights = {
+    verdict: verdict && { ...VERDICT, ...verdict },
+    calibration: { recorded_ns: 1e10, replayed_ns: 1e10, error: 0 },
+    findings,
+  } as Insights;
+  const { unmount } = await render(<Sentence insights={insights} />, { language });
+  const text = screen.getByTestId('said').textContent;
+  unmount();
+  return text;
+}
+
+it('says what bound the job and what would help', async () => {
+  expect(await said({})).toBe(
+    'Bound by one actor: Board.offer ran for 5.00 s of 10.0 s while other calls waited for it. ' +
+      'Mending “An actor is the bottleneck” (Board) would save 3.00 s, 30%.',
+  );
+});
+
+it('says it in Chinese, the kind included', async () => {
+  expect(await said({}, [FINDING], 'zh')).toBe(
+    '瓶颈是一个 Actor：10.0 s 中 Board.offer 运行了 5.00 s，其他调用在等它。 ' +
+      '解决“单个 Actor 是瓶颈”（Board）可节省 3.00 s，即 30%。',
+  );
+});
+
+it('has the title of a detector of somebody’s own in any language', async () => {
+  const own = { ...FINDING, kind: 'mine', title: 'Mine', actor_class: null };
+  const verdict = { remedy_name: 'mine', remedy_place: 'driver' };
+  expect(await said(verdict, [own], 'zh')).toContain('解决“Mine”（Driver）');
+});
+
+it('names functions and options that would help', async () => {
+  expect(await said({ remedy: 'function', remedy_name: 'load' })).toContain(
+    'load at half its time would save 3.00 s, 30%.',
+  );
+  expect(await said({ remedy: 'option', remedy_name: 'twice_the_cpus' })).toContain(
+    'Twice the CPUs would save 3.00 s, 30%.',
+  );
+});
+
+it('says only what bound the job where nothing would help', async () => {
+  const none = { remedy: null, remedy_name: null, remedy_place: null, saving_ns: null };
+  expect(await said({ ...none, code: 'queued' })).toMatch(/^Bound by queues: .* null$/);
+  expect(await said(null)).toBe('nothing');
+});

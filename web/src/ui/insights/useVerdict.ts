@@ -1,0 +1,41 @@
+import { useTranslation } from 'react-i18next';
+import type { Insights } from '../../api/insights';
+import { duration, percent } from '../../base/format';
+import { useFindingTexts } from './useFindingTexts';
+
+/** The place of a remedy in the driver. */
+const DRIVER = 'driver';
+
+/** What bound a job and what would help most, a sentence each; null for a job that took no time. */
+export function useVerdict(insights: Insights): { bound: string; remedy: string | null } | null {
+  const { t } = useTranslation();
+  const texts = useFindingTexts();
+  const { verdict, calibration, findings } = insights;
+  if (verdict === null) return null;
+  const whole = calibration.recorded_ns;
+  const bound = t(`insights.verdict.${verdict.code}`, {
+    name: verdict.name || t('insights.aTask'),
+    took: duration(verdict.total_ns),
+    whole: duration(whole),
+  });
+  const { remedy, remedy_name: name, remedy_place: place, saving_ns: saving } = verdict;
+  if (remedy === null || name === null || saving === null) return { bound, remedy: null };
+  const gain = { saving: duration(saving), share: percent(saving / Math.max(1, whole)) };
+  if (remedy === 'option')
+    return {
+      bound,
+      remedy: t('insights.remedy.option', { name: t(`insights.option.${name as 'no_startup'}`), ...gain }),
+    };
+  if (remedy === 'function') return { bound, remedy: t('insights.remedy.function', { name, ...gain }) };
+  const finding = findings.find(
+    (one) => one.kind === name && (one.function ?? one.actor_class ?? DRIVER) === place,
+  );
+  return {
+    bound,
+    remedy: t('insights.remedy.finding', {
+      title: texts.title(name, finding?.title),
+      place: finding === undefined ? (place ?? '') : texts.place(finding),
+      ...gain,
+    }),
+  };
+}
