@@ -1,12 +1,15 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { get } from './client';
-import type { FindingItem, InsightsAnswer, PathCause } from './schema';
+import { get, post } from './client';
+import type { FindingItem, InsightsAnswer, PathCause, WhatIfAnswer, WhatIfBody } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
 /** What slowed a job down. */
 export type Insights = InsightsAnswer;
 export type Finding = FindingItem;
 export type Cause = PathCause;
+/** What a job would take with changes. */
+export type WhatIf = WhatIfAnswer;
+export type Change = WhatIfBody['changes'][number];
 
 /** Of one job, or (undefined) of the longest one. */
 export function useInsights(session: string, job: string | undefined) {
@@ -16,5 +19,17 @@ export function useInsights(session: string, job: string | undefined) {
     queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job }, signal)),
     placeholderData: keepPreviousData,
     refetchInterval: calm.interval,
+  });
+}
+
+/** How long a job would have taken with these changes; nothing is asked for none. */
+export function useWhatIf(session: string, job: string, changes: Change[]) {
+  return useQuery({
+    queryKey: ['whatif', session, job, changes],
+    queryFn: ({ signal }) => post<WhatIf>('/whatif', { session, job, changes }, undefined, { signal }),
+    enabled: changes.length > 0,
+    placeholderData: keepPreviousData,
+    refetchInterval: false,
+    staleTime: 30_000,
   });
 }

@@ -1,8 +1,9 @@
 import { Loader, Select } from '@mantine/core';
 import { IconStethoscope } from '@tabler/icons-react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
-import { type Insights, useInsights } from '../../api/insights';
+import { type Change, type Insights, useInsights } from '../../api/insights';
 import { useChoices } from '../../api/queries';
 import { withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
@@ -13,8 +14,11 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Causes } from './Causes';
 import { Findings } from './Findings';
+import { Gains } from './Gains';
 import css from './InsightsPage.module.css';
+import { useChanges } from './useChanges';
 import { VerdictHead } from './VerdictHead';
+import { WhatIf } from './WhatIf';
 
 /** What slowed a job down, what would help, and how much time that would save. */
 export default function InsightsPage() {
@@ -44,11 +48,24 @@ export default function InsightsPage() {
 }
 
 function Answer({ insights }: { insights: Insights }) {
+  const [, setChanges] = useChanges();
+  const [tried, setTried] = useState(0);
+  const whatIf = useRef<HTMLDivElement>(null);
+  const tryOut = (change: Change) => {
+    setChanges(() => [change]);
+    // The panel forgets which function it showed.
+    setTried((before) => before + 1);
+    whatIf.current?.scrollIntoView({ block: 'start', behavior: 'smooth' });
+  };
   return (
     <>
       <VerdictHead insights={insights} />
       <Causes insights={insights} />
       <Findings insights={insights} />
+      <Gains insights={insights} onTry={tryOut} />
+      <div ref={whatIf} className={css.whatIf}>
+        <WhatIf key={tried} insights={insights} />
+      </div>
     </>
   );
 }

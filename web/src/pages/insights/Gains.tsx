@@ -1,0 +1,216 @@
+import { Switch } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Change, Insights } from '../../api/insights';
+import { useChoices } from '../../api/queries';
+import { count, duration, percent } from '../../base/format';
+import { withSettings } from '../../base/url';
+import { OriginTag } from '../../ui/insights/OriginTag';
+import { isOwn } from '../../ui/insights/useFindingTexts';
+import { Panel } from '../../ui/panels/Panel';
+import { ShareBar } from '../../ui/ShareBar';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { changeOf } from './changes';
+import css from './Gains.module.css';
+import { useChangeText } from './useChanges';
+
+/** Functions that are listed until one asks for more. */
+const SHOWN = 10;
+/** The longest bar is at least such a share: no saving of a thousandth looks large. */
+const MIN_SCALE = 0.1;
+/** As the server tries it: half the time. */
+const TWICE = 2;
+
+type Try = (change: Change) => void;
+
+/** What the job would gain by each function and by other changes, the largest savings first. */
+export function Gains({ insights, onTry }: { insights: Insights; onTry: Try }) {
+  const { t } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const { functions, functions_total: total, options } = insights;
+  const onlyMine = url.settings?.only === 'mine';
+  const hasOthers = functions.some(({ origin }) => !isOwn(origin));
+  const shown = onlyMine ? functions.filter(({ origin }) => isOwn(origin)) : functions;
+  const most = Math.max(MIN_SCALE, ...[...functions, ...options].map(({ share }) => share));
+  if (functions.length === 0 && options.length === 0) return null;
+  return (
+    <Panel title={t('insights.gains.title')} note={t('insights.gains.hint')} testId="gains" wide>
+      {(hasOthers || onlyMine) && (
+        <Switch
+          size="xs"
+          mb={8}
+          label={t('insights.gains.onlyMine')}
+          title={t('insights.gains.onlyMineHint')}
+          checked={onlyMine}
+          onChange={(event) => {
+            const only = event.currentTarget.checked ? 'mine' : undefined;
+            change((before) => withSettings(before, { only }), { replace: true });
+          }}
+          data-testid="only-mine"
+        />
+      )}
+      <div className={css.tables}>
+        <FunctionTable functions={shown} total={total} most={most} onTry={onTry} />
+        <OptionTable options={options} most={most} onTry={onTry} />
+      </div>
+    </Panel>
+  );
+}
+
+function FunctionTable(props: { functions: Insights['functions']; total: number; most: number; onTry: Try }) {
+  const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const { functions, total, most } = props;
+  const shown = all ? functions : functions.slice(0, SHOWN);
+  return (
+    <div>
+      <table className={css.table}>
+        <thead>
+          <tr>
+            <th>{t('insights.gains.function')}</th>
+            <th data-align="right">{t('insights.gains.attempts')}</th>
+            <th data-align="right" title={t('insights.gains.ownHint')}>
+              {t('insights.gains.own')}
+            </th>
+            <th data-align="right">{t('insights.gains.saving')}</th>
+            <th>{t('insights.gains.share')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <Row
+              key={`${row.is_driver} ${row.function}`}
+              change={changeOf('speed', row.function, TWICE)}
+              onTry={props.onTry}
+              testId="gain"
+              name={
+                <>
+                  <span className={words.ellipsis} title={row.function}>
+                    {row.is_driver ? t('task.driver') : row.function}
+                  </span>
+                  <OriginTag origin={row.origin} />
+                </>
+              }
+            >
+              <td data-align="right" className={words.num}>
+                {count(row.attempts)}
+              </td>
+              <td data-align="right" className={words.num}>
+                {duration(row.own_ns)}
+              </td>
+              <Saving saving={row.saving_ns} share={row.share} most={most} />
+            </Row>
+          ))}
+        </tbody>
+      </table>
+      {shown.length < functions.length && (
+        <button type="button" className={`${words.link} ${css.more}`} onClick={() => setAll(true)}>
+          {t('insights.gains.more', { n: count(functions.length - shown.length) })}
+        </button>
+      )}
+      {total > functions.length && shown.length === functions.length && (
+        <p className={`${words.dim} ${css.more}`}>
+          {t('insights.gains.some', { n: count(functions.length), all: count(total) })}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function OptionTable(props: { options: Insights['options']; most: number; onTry: Try }) {
+  const { t } = useTranslation();
+  const cpus = useCpus();
+  const { options, most, onTry } = props;
+  return (
+    <table className={css.table} data-kind="options">
+      <thead>
+        <tr>
+          <th>{t('insights.gains.otherTitle')}</th>
+          <th data-align="right">{t('insights.gains.saving')}</th>
+          <th>{t('insights.gains.share')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {options.map(({ option, saving_ns: saving, share }) => (
+          <Row
+            key={option}
+            change={option === 'twice_the_cpus' ? changeOf('cpus', '', cpus) : changeOf(option)}
+            onTry={option === 'twice_the_cpus' && cpus === 0 ? undefined : onTry}
+            testId="option"
+            name={
+              <span className={words.ellipsis} title={t(`insights.optionHint.${option}`)}>
+                {t(`insights.option.${option}`)}
+              </span>
+            }
+          >
+            <Saving saving={saving} share={share} most={most} />
+          </Row>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** How many CPUs the nodes of the session have; 0 until that is known. */
+function useCpus(): number {
+  const [url] = useSessionUrl();
+  const nodes = useChoices(url.session, '/nodes').data?.items ?? [];
+  return nodes.reduce((sum, { resources_total: text }) => {
+    const resources = typeof text === 'string' ? (JSON.parse(text) as Record<string, number>) : {};
+    return sum + Math.floor(resources.CPU ?? 0);
+  }, 0);
+}
+
+/** A row that a click tries out. */
+function Row(props: {
+  change: Change;
+  onTry: Try | undefined;
+  testId: string;
+  name: React.ReactNode;
+  children: React.ReactNode;
+}) {
+  const { t } = useTranslation();
+  const changeText = useChangeText();
+  const { change, onTry } = props;
+  return (
+    // A mouse may click anywhere on the row; the button in it is for all others.
+    <tr
+      data-testid={props.testId}
+      data-clicks={onTry !== undefined || undefined}
+      onClick={() => onTry?.(change)}
+    >
+      <td>
+        {onTry === undefined ? (
+          <span className={css.name}>{props.name}</span>
+        ) : (
+          <button
+            type="button"
+            className={css.name}
+            title={t('insights.gains.try', { change: changeText(change) })}
+          >
+            {props.name}
+          </button>
+        )}
+      </td>
+      {props.children}
+    </tr>
+  );
+}
+
+function Saving({ saving, share, most }: { saving: number; share: number; most: number }) {
+  const shown = Math.max(0, share);
+  return (
+    <>
+      <td data-align="right" className={words.num} data-zero={saving <= 0 || undefined}>
+        {saving <= 0 ? '–' : duration(saving)}
+      </td>
+      <td>
+        <span className={css.share}>
+          <ShareBar share={shown / most} />
+          <span className={`${words.num} ${css.percent}`}>{saving <= 0 ? '' : `${percent(shown)}%`}</span>
+        </span>
+      </td>
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+import { useTranslation } from 'react-i18next';
+import type { WhatIf } from '../../api/insights';
+import { duration, percent } from '../../base/format';
+import { ShareBar } from '../../ui/ShareBar';
+import words from '../../ui/theme/words.module.css';
+import { NewPath } from './NewPath';
+import css from './WhatIfResult.module.css';
+
+/** A saving that is smaller is none. */
+const NOTHING = 0.001;
+
+/** What the changes come to, beside what the job took. */
+export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: boolean }) {
+  const { t } = useTranslation();
+  const { baseline_ns: before, predicted_ns, saving_ns, speedup, utilisation, utilisation_before } = answer;
+  const after = predicted_ns ?? before;
+  const saving = saving_ns ?? 0;
+  const most = Math.max(1, before, after);
+  const share = Math.abs(saving) / Math.max(1, before);
+  const times = (speedup ?? 1).toFixed(2);
+  const text =
+    share < NOTHING
+      ? t('insights.whatif.same')
+      : t(saving > 0 ? 'insights.whatif.saves' : 'insights.whatif.costs', {
+          times,
+          time: duration(Math.abs(saving)),
+          share: percent(share),
+        });
+  return (
+    <div className={css.result} data-outdated={outdated || undefined} data-testid="whatif-result">
+      <p className={css.said} data-tone={share < NOTHING ? undefined : saving > 0 ? 'good' : 'bad'}>
+        {text}
+      </p>
+      <dl className={css.bars}>
+        <Bar name={t('insights.whatif.before')} ns={before} most={most} color="var(--rs-tone-quiet)" />
+        <Bar name={t('insights.whatif.after')} ns={after} most={most} color="var(--rs-tone-busy)" />
+      </dl>
+      {utilisation !== null && utilisation_before !== null && (
+        <p className={words.dim}>
+          {t('insights.whatif.utilisation', {
+            before: percent(utilisation_before),
+            after: percent(utilisation),
+          })}
+        </p>
+      )}
+      <NewPath answer={answer} />
+    </div>
+  );
+}
+
+function Bar({ name, ns, most, color }: { name: string; ns: number; most: number; color: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <ShareBar share={ns / most} color={color} />
+        <span className={`${words.num} ${css.time}`}>{duration(ns)}</span>
+      </dd>
+    </div>
+  );
+}

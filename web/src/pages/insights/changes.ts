@@ -1,0 +1,92 @@
+import type { Change } from '../../api/insights';
+
+type Kind = Change['kind'];
+
+/** By kind: which fields of a change hold its name and its amount. */
+const FIELDS: Record<Kind, { name?: string; amount?: string }> = {
+  speed: { name: 'function', amount: 'times' },
+  cpus: { amount: 'count' },
+  nodes: { amount: 'count' },
+  actors: { name: 'class_name', amount: 'count' },
+  num_cpus: { name: 'function', amount: 'num_cpus' },
+  batch: { name: 'function', amount: 'size' },
+  one_get: { name: 'function' },
+  no_startup: {},
+  no_stragglers: {},
+  no_retries: {},
+  no_transfer: {},
+};
+
+const isKind = (text: string): text is Kind => Object.hasOwn(FIELDS, text);
+
+/** What a change is of and how much it changes; '' and null where it has none. */
+export function partsOfChange(change: Change): { name: string; amount: number | null } {
+  const fields = change as unknown as Record<string, string | number>;
+  const { name, amount } = FIELDS[change.kind];
+  return {
+    name: name === undefined ? '' : String(fields[name]),
+    amount: amount === undefined ? null : Number(fields[amount]),
+  };
+}
+
+/** A change of a kind; what it does not take is left out. */
+export function changeOf(kind: Kind, name = '', amount = 0): Change {
+  const fields = FIELDS[kind];
+  return {
+    kind,
+    ...(fields.amount && { [fields.amount]: amount }),
+    ...(fields.name && { [fields.name]: name }),
+  } as unknown as Change;
+}
+
+const escaped = (name: string) => name.replace(/[%,]/g, encodeURIComponent);
+
+function unescaped(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // a stray % that somebody typed
+  }
+}
+
+/** Changes as the URL has them: `speed:2:load_chunk,cpus:4,no_startup`. */
+export function formatChanges(changes: readonly Change[]): string {
+  return changes
+    .map((change) => {
+      const { name, amount } = partsOfChange(change);
+      return [change.kind, ...(amount === null ? [] : [amount]), ...(name ? [escaped(name)] : [])].join(':');
+    })
+    .join(',');
+}
+
+/** The same read back; what is none is left out. */
+export function parseChanges(text: string | undefined): Change[] {
+  return (text ?? '').split(',').flatMap((part) => {
+    const [kind = '', ...rest] = part.split(':');
+    if (!isKind(kind)) return [];
+    const fields = FIELDS[kind];
+    const amount = fields.amount === undefined ? 0 : Number(rest.shift() || Number.NaN);
+    const name = unescaped(rest.join(':'));
+    if (Number.isNaN(amount) || (fields.name !== undefined && name === '')) return [];
+    return [changeOf(kind, name, amount)];
+  });
+}
+
+const isSame = (one: Change, other: Change) =>
+  one.kind === other.kind && partsOfChange(one).name === partsOfChange(other).name;
+
+/** Without the change of that kind and name. */
+export const withoutChange = (changes: readonly Change[], change: Change) =>
+  changes.filter((one) => !isSame(one, change));
+
+/** With a change, in the place of the one of that kind and name. */
+export const withChange = (changes: readonly Change[], change: Change) =>
+  changes.some((one) => isSame(one, change))
+    ? changes.map((one) => (isSame(one, change) ? change : one))
+    : [...changes, change];
+
+/** How much the change of a kind (and name) changes; undefined: there is none. */
+export function amountOf(changes: readonly Change[], kind: Kind, name = ''): number | undefined {
+  const found = changes.find((one) => isSame(one, changeOf(kind, name)));
+  return found === undefined ? undefined : (partsOfChange(found).amount ?? 1);
+}
