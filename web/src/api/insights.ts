@@ -11,14 +11,25 @@ export type Cause = PathCause;
 export type WhatIf = WhatIfAnswer;
 export type Change = WhatIfBody['changes'][number];
 
-/** Of one job, or (undefined) of the longest one. */
-export function useInsights(session: string, job: string | undefined) {
+/** What stands beside other things is asked for so often at most. ms. */
+const ASIDE = 30_000;
+
+/** Of one job, or (undefined) of the longest one; nobody waits for what is an aside. */
+export function useInsights(
+  session: string,
+  job: string | undefined,
+  { isAside, enabled }: { isAside: boolean; enabled: boolean } = { isAside: false, enabled: true },
+) {
   const calm = useAdaptiveRefetch(session);
   return useQuery({
     queryKey: ['insights', session, job],
     queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job }, signal)),
-    placeholderData: keepPreviousData,
-    refetchInterval: calm.interval,
+    enabled,
+    // Those of another session say nothing.
+    placeholderData: (before, query) =>
+      query?.queryKey[1] === session ? keepPreviousData(before) : undefined,
+    refetchInterval: () => (isAside ? Math.max(ASIDE, calm.interval()) : calm.interval()),
+    ...(isAside && { staleTime: ASIDE, meta: { isAside } }),
   });
 }
 

@@ -57,7 +57,8 @@ function isUnanswered(query: Query): boolean {
 }
 
 function isAwaited(query: Query): boolean {
-  return isUnanswered(query) && query.state.fetchStatus === 'fetching' && query.getObserversCount() > 0;
+  const isWanted = query.getObserversCount() > 0 && query.meta?.isAside !== true;
+  return isUnanswered(query) && query.state.fetchStatus === 'fetching' && isWanted;
 }
 
 /** Seconds since the oldest question was asked that has no answer yet. */

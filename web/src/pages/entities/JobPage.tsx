@@ -15,6 +15,7 @@ import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
+import { InsightsPanel } from '../../ui/insights/InsightsPanel';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
@@ -81,6 +82,7 @@ function Job({ job }: { job: Item }) {
         </section>
       )}
       <div className={css.panels}>
+        {hasDriver && <InsightsPanel job={id} />}
         {hasDriver && <WhyPanel job={id} />}
         {hasDriver && <FailuresPanel filters={filters} />}
         {hasDriver && <JobFunctions id={id} />}
@@ -132,7 +134,7 @@ function Ways({ id }: { id: string }) {
   const lists = ['tasks', 'failures', 'actors', 'placement-groups', 'events'] as const;
   return (
     <nav className={css.ways} aria-label={t('jobs.look')}>
-      {[...FLOW_VIEWS, ...lists].map((view) => (
+      {['insights' as const, ...FLOW_VIEWS, ...lists].map((view) => (
         <Link key={view} to={toView(url, view, { job_id: id })} testId={`job-to-${view}`}>
           {t(`nav.${view}`)}
         </Link>

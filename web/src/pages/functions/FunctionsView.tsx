@@ -9,6 +9,8 @@ import { slowestOf } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
+import { FindingBadge } from '../../ui/insights/FindingBadge';
+import { useFindings } from '../../ui/insights/useFindings';
 import { ShareBar } from '../../ui/ShareBar';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
@@ -41,6 +43,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const scheduling = useScheduling(url.session, url.filters).data?.items;
   const inRange = useFunctions(url.session, url.filters);
   const found = isWhole ? summary?.functions : inRange.data?.items;
+  const findings = useFindings(url.session, undefined, found !== undefined);
   const functions = useMemo(() => withScheduling(found, scheduling), [found, scheduling]);
   const most = functions.reduce((found, row) => Math.max(found, row.duration_ns), 0);
   const all = functions.reduce((sum, row) => sum + row.duration_ns, 0);
@@ -90,8 +93,11 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         sort: 'func_name',
         cell: (row) =>
           row.func_name ? (
-            <span className={`${words.ellipsis} ${words.name}`} title={row.func_name}>
-              {row.func_name}
+            <span className={css.name}>
+              <span className={`${words.ellipsis} ${words.name}`} title={row.func_name}>
+                {row.func_name}
+              </span>
+              <FindingBadge finding={findings.of(row.func_name)} job={findings.job} />
             </span>
           ) : (
             <span className={words.dim}>{t('common.unknown')}</span>
@@ -142,7 +148,7 @@ export function FunctionsView({ summary }: { summary: Summary | undefined }) {
         cell: (row) => (row.type ? typeName(row.type) : <Dash />),
       },
     ];
-  }, [t, i18n.language, most, all]);
+  }, [t, i18n.language, most, all, findings]);
 
   const choice = useColumnChoice('functions', columns);
   const sort = url.sort ?? '-duration_ns';

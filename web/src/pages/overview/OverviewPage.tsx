@@ -6,6 +6,7 @@ import { useClusterStatus } from '../../api/useClusterStatus';
 import { NO_FILTERS, type SessionUrl, toView, type Url, withSettings } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { valueText } from '../../ui/charts/units';
+import { InsightsPanel } from '../../ui/insights/InsightsPanel';
 import { Link } from '../../ui/Link';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { WhyPanel } from '../../ui/panels/WhyPanel';
@@ -36,6 +37,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
       {session !== undefined && <HealthLine summary={summary} session={session} live={live} />}
       <RunTimeline />
       <div className={css.panels}>
+        <InsightsPanel />
         <WhyPanel />
         <JobsPanel live={live} />
         <FailuresPanel />

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Finding } from '../../api/insights';
 import { zhKinds } from '../../base/i18n/zh.insights';
 import { filtersOf, findingKey, numberText, plainName } from './findings';
+import { findingsByName } from './useFindings';
 
 const FINDING: Finding = {
   kind: 'get_in_loop',
@@ -61,4 +62,20 @@ it('has Chinese texts for the detectors that ship', () => {
       kind,
     ).toEqual([]);
   }
+});
+
+it('finds a class by its own name and by that of its methods, and the first of several', () => {
+  const board = { ...FINDING, kind: 'actor_bottleneck', function: null, actor_class: 'main.<locals>.Board' };
+  const named = findingsByName([
+    FINDING,
+    { ...FINDING, kind: 'straggler' },
+    { ...board, filters: { func_name: 'Board.offer' } },
+    { ...FINDING, kind: 'driver_bound', function: null },
+  ]);
+  expect([...named].map(([name, { kind }]) => `${name} ${kind}`)).toEqual([
+    'work get_in_loop',
+    'main.<locals>.Board actor_bottleneck',
+    'Board actor_bottleneck',
+    'Board.offer actor_bottleneck',
+  ]);
 });

@@ -2,6 +2,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
 import { count } from '../../base/format';
+import { toFinding } from '../../ui/insights/findings';
+import { useSessionUrl } from '../../ui/useUrl';
 import type { Span } from '../shared/span';
 import css from './GanttChart.module.css';
 import { GanttTooltip } from './GanttTooltip';
@@ -42,6 +44,7 @@ export function GanttChart(props: {
 }) {
   const { data, shift, window: view, find, onMove, onRange } = props;
   const { t } = useTranslation();
+  const [, change] = useSessionUrl();
   const [scroll, setScroll] = useState(0);
   const [drawn, setDrawn] = useState<Span | null>(null);
   const [hover, setHover] = useState<Point | null>(null);
@@ -111,6 +114,11 @@ export function GanttChart(props: {
     onMove,
     onRange,
     onLanePick: props.onLanePick,
+    onFinding: (lane) => {
+      const finding = model.findingOf(lane);
+      if (finding !== undefined) change((before) => toFinding(before, model.findingsJob, finding));
+      return finding !== undefined;
+    },
   });
   const under = hover && { ...hover, ...hit(hover.x, hover.y, size.width) };
   return (

@@ -1,6 +1,9 @@
 import { useTranslation } from 'react-i18next';
+import type { Finding } from '../../api/insights';
 import { count, duration, shortId } from '../../base/format';
+import { Severity } from '../../ui/alerts/Severity';
 import type { Size } from '../../ui/canvas';
+import { useFindingTexts } from '../../ui/insights/useFindingTexts';
 import words from '../../ui/theme/words.module.css';
 import css from './GanttTooltip.module.css';
 import shared from './gantt.module.css';
@@ -43,7 +46,11 @@ export function GanttTooltip(
         <BarTooltip data={data} bar={bar} detail={index?.detail.get(bar)} />
       ) : (
         <>
-          {lane ? <LaneTooltip lane={lane} label={label} /> : <b>{label?.text}</b>}
+          {lane ? (
+            <LaneTooltip lane={lane} label={label} finding={props.model.findingOf(lane)} />
+          ) : (
+            <b>{label?.text}</b>
+          )}
           {isBand && (
             <div>
               {t('gantt.runningAt', { n: atOnce(runningAt(running, time)), most: atOnce(running.most) })}
@@ -91,8 +98,14 @@ function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: n
   );
 }
 
-function LaneTooltip({ lane, label }: { lane: GanttLane; label?: { text: string; beside: string } }) {
+function LaneTooltip(props: {
+  lane: GanttLane;
+  label?: { text: string; beside: string };
+  finding: Finding | undefined;
+}) {
+  const { lane, label, finding } = props;
   const { t } = useTranslation();
+  const texts = useFindingTexts();
   return (
     <>
       <b className={words.breaks}>{label?.text.trim()}</b>
@@ -101,6 +114,12 @@ function LaneTooltip({ lane, label }: { lane: GanttLane; label?: { text: string;
         <div className={`${words.mono} ${words.breaks}`}>{lane.id}</div>
       )}
       <div>{t('gantt.tipLane', { n: count(lane.attempts), busy: duration(lane.busy_ns) })}</div>
+      {finding && (
+        <div>
+          <Severity severity={finding.severity} /> {texts.title(finding.kind, finding.title)}:{' '}
+          {texts.gain(finding)}
+        </div>
+      )}
       {lane.folded > 0 && <div className={words.dim}>{t('gantt.folded', { n: count(lane.folded) })}</div>}
       {lane.kind !== 'not_placed' && <div className={words.dim}>{t('gantt.tipLanePick')}</div>}
     </>

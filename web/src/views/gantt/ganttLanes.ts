@@ -3,9 +3,12 @@
 import type { TFunction } from 'i18next';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Finding } from '../../api/insights';
 import { useTask } from '../../api/queries';
 import { count, shortId } from '../../base/format';
 import { workerName } from '../../base/workerName';
+import { severityTone } from '../../ui/alerts/severity';
+import type { Findings } from '../../ui/insights/useFindings';
 import { rowIndex } from './gantt';
 import type { Gantt, GanttLane } from './ganttData';
 import type { Arrow, Scene } from './ganttScene';
@@ -37,6 +40,7 @@ export function useRowLabels(
   lanes: ReadonlyMap<number, GanttLane>,
   profile: Scene['profile'],
   nodeProfile: Scene['nodeProfile'],
+  findingOf: (lane: GanttLane) => Finding | undefined,
 ): Scene['labels'] {
   const { t } = useTranslation();
   return useCallback(
@@ -54,16 +58,27 @@ export function useRowLabels(
             .join(' · '),
         };
       // The node stands above.
-      const label = laneLabel(
-        t,
-        lane.kind === 'worker' ? { ...lane, label: null, node_ip: null, node_id: null } : lane,
-      );
+      const finding = findingOf(lane);
+      const label = {
+        ...laneLabel(
+          t,
+          lane.kind === 'worker' ? { ...lane, label: null, node_ip: null, node_id: null } : lane,
+        ),
+        ...(finding && { tone: severityTone(finding.severity) }),
+      };
       return row.folded
         ? { ...label, beside: [peak(profile(row.lane).most), label.beside].filter(Boolean).join(' · ') }
         : label;
     },
-    [lanes, profile, nodeProfile, t],
+    [lanes, profile, nodeProfile, findingOf, t],
   );
+}
+
+/** What is found about the function or the class of a lane. */
+export function findingOfLane(findings: Findings, lane: GanttLane): Finding | undefined {
+  if (lane.kind === 'function') return findings.of(lane.id);
+  if (lane.kind === 'path') return findings.of(lane.label);
+  return lane.kind === 'actor' || lane.kind === 'worker' ? findings.of(lane.class_name) : undefined;
 }
 
 /** How many ran at once: on average where short ones are merged. */

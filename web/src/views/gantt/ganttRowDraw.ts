@@ -1,5 +1,6 @@
 /** Draws the rows of the Gantt chart without their bars: names, what folds, and how busy a node was. */
 
+import type { SeverityTone } from '../../ui/alerts/severity';
 import { fitText, type Palette, type Size } from '../../ui/canvas';
 import { ROW } from './gantt';
 import { drawBand, drawProfile } from './ganttBandDraw';
@@ -9,6 +10,8 @@ import { type Scene, sectionOf, yOf } from './ganttScene';
 /** Right of the names, where a lane is pinned; left of them, where one is unfolded. px. */
 export const PIN_WIDTH = 24;
 export const FOLD_WIDTH = 20;
+/** Left of where a lane is pinned, the mark of a finding. px. */
+export const MARK_WIDTH = 16;
 
 function visibleRows(scene: Scene, size: Size, pinned: boolean): { row: LayoutRow; y: number }[] {
   const { from, to } = sectionOf(scene, size, pinned);
@@ -45,13 +48,16 @@ export function drawLabels(
     const middle = Math.max(y, Math.min(from, y + row.height - ROW - 4)) + inset;
     if (row.folds) drawChevron(context, look, middle, row.folded);
     const isHovered = scene.hoveredRow?.key === row.key && row.kind === 'lane';
-    const room = scene.left - FOLD_WIDTH - (isHovered || row.pinned ? PIN_WIDTH : 4);
+    const taken = label.tone !== undefined ? PIN_WIDTH + MARK_WIDTH : isHovered || row.pinned ? PIN_WIDTH : 4;
+    const room = scene.left - FOLD_WIDTH - taken;
     context.fillStyle = row.kind === 'quiet' ? look.muted : look.text;
     const text = fitText(context, label.text, room);
     context.fillText(text, FOLD_WIDTH, middle);
     const used = context.measureText(text).width + 8;
     context.fillStyle = look.muted;
     context.fillText(fitText(context, label.beside, room - used), FOLD_WIDTH + used, middle);
+    if (label.tone !== undefined)
+      drawMark(context, look, scene.left - PIN_WIDTH - MARK_WIDTH / 2, middle, label.tone);
     if (isHovered || row.pinned) drawPin(context, look, scene.left - PIN_WIDTH / 2 - 2, middle, row.pinned);
   }
 }
@@ -83,6 +89,26 @@ function drawChevron(context: CanvasRenderingContext2D, look: Palette, y: number
   context.moveTo(points[0] as number, y + (points[1] as number));
   context.lineTo(points[2] as number, y + (points[3] as number));
   context.lineTo(points[4] as number, y + (points[5] as number));
+  context.stroke();
+}
+
+/** A small warning sign in the colour of what it warns of. */
+function drawMark(
+  context: CanvasRenderingContext2D,
+  look: Palette,
+  x: number,
+  y: number,
+  tone: SeverityTone,
+): void {
+  context.strokeStyle = look.tone(tone);
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.moveTo(x, y - 5);
+  context.lineTo(x + 5.5, y + 4.5);
+  context.lineTo(x - 5.5, y + 4.5);
+  context.closePath();
+  context.moveTo(x, y - 1.5);
+  context.lineTo(x, y + 2);
   context.stroke();
 }
 

@@ -1,6 +1,7 @@
 /** What is drawn in the Gantt chart, and where. */
 
 import type { PathLink } from '../../api/criticalPath';
+import type { SeverityTone } from '../../ui/alerts/severity';
 import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import type { Gantt } from './ganttData';
@@ -29,7 +30,8 @@ export interface Scene {
   scroll: number;
   left: number;
   top: number;
-  labels: (row: LayoutRow) => { text: string; beside: string } | undefined;
+  /** What stands on a row and beside it; `tone` is how grave a finding about it is. */
+  labels: (row: LayoutRow) => { text: string; beside: string; tone?: SeverityTone } | undefined;
   /** How many of a lane ran at once, and of the node of a lane. */
   profile: (lane: number) => Profile;
   nodeProfile: (lane: number) => Profile | null;

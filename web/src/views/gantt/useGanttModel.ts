@@ -1,9 +1,12 @@
-import { useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
+import type { Finding } from '../../api/insights';
+import { useFindings } from '../../ui/insights/useFindings';
 import { useSessionUrl } from '../../ui/useUrl';
 import type { Gantt, GanttLane } from './ganttData';
 import {
+  findingOfLane,
   type Index,
   indexed,
   keyOf,
@@ -23,6 +26,9 @@ export interface GanttModel {
   index: Index | null;
   lanes: ReadonlyMap<number, GanttLane>;
   labels: Scene['labels'];
+  /** What is found about a lane, and of which job. */
+  findingOf: (lane: GanttLane) => Finding | undefined;
+  findingsJob: string;
   layout: Layout;
   /** How many of a lane ran at once, and of the node of a lane. */
   profile: Scene['profile'];
@@ -66,7 +72,9 @@ export function useGanttModel(
         : shifted(ofNodes(at + nodes.lanes_from), nodes.origin_ns - data.origin_ns);
     };
   }, [nodes, lanes, ofNodes, data]);
-  const labels = useRowLabels(lanes, profile, nodeProfile);
+  const findings = useFindings(url.session, url.filters.job_id, data !== undefined);
+  const findingOf = useCallback((lane: GanttLane) => findingOfLane(findings, lane), [findings]);
+  const labels = useRowLabels(lanes, profile, nodeProfile, findingOf);
   const arrows = useArrows(url.session, url.task, selected, index, data?.origin_ns ?? 0);
   const onPath = useMemo(() => {
     if (!path || !index) return null;
@@ -84,6 +92,8 @@ export function useGanttModel(
       index,
       lanes,
       labels,
+      findingOf,
+      findingsJob: findings.job,
       layout,
       profile,
       nodeProfile,
@@ -92,7 +102,21 @@ export function useGanttModel(
       arrows,
       path: onPath,
     }),
-    [data, index, lanes, labels, layout, profile, nodeProfile, top, selected, arrows, onPath],
+    [
+      data,
+      index,
+      lanes,
+      labels,
+      findingOf,
+      findings,
+      layout,
+      profile,
+      nodeProfile,
+      top,
+      selected,
+      arrows,
+      onPath,
+    ],
   );
 }
 

@@ -3,7 +3,7 @@ import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import { panned, zoomed } from './gantt';
 import type { GanttLane } from './ganttData';
-import { FOLD_WIDTH, PIN_WIDTH } from './ganttRowDraw';
+import { FOLD_WIDTH, MARK_WIDTH, PIN_WIDTH } from './ganttRowDraw';
 import type { Scale } from './ganttScene';
 import type { GanttBars } from './useGanttBars';
 import type { GanttFolding } from './useGanttFolding';
@@ -38,6 +38,8 @@ export function useGanttPointer(chart: {
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
+  /** Goes to what is found about a lane; returns false where that is nothing. */
+  onFinding: (lane: GanttLane) => boolean;
 }) {
   const { box, window: view, size, scroll, lanes, bars, folding, drawn } = chart;
   const { left, perPixel, timeAt } = chart.scale;
@@ -110,6 +112,8 @@ export function useGanttPointer(chart: {
       if (lane && row?.kind === 'node')
         onLanePick({ kind: 'node', id: lane.node_id ?? '', label: lane.label });
       else if (lane && row && lane.id !== '' && x >= left - PIN_WIDTH) folding.togglePin(lane.id);
+      else if (lane && row?.kind === 'lane' && x >= left - PIN_WIDTH - MARK_WIDTH && chart.onFinding(lane))
+        return;
       else if (lane && lane.kind !== 'not_placed') onLanePick(lane);
       else if (bar >= 0) click.current = setTimeout(() => bars.select(bar), DOUBLE);
     },

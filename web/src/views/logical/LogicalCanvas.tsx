@@ -14,11 +14,12 @@ import {
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count, duration } from '../../base/format';
+import { useFindings } from '../../ui/insights/useFindings';
 import { NOT_IN_PICTURE } from '../../ui/picture/picture';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './LogicalCanvas.module.css';
-import { type Box, edgeTypes, type Line, nodeTypes, Unfold } from './LogicalNodes';
+import { type Box, edgeTypes, FindingsContext, type Line, nodeTypes, Unfold } from './LogicalNodes';
 import { toEdges } from './logicalEdges';
 import { type Focus, focusOf } from './logicalFocus';
 import { depthOf, type Layout } from './logicalLayout';
@@ -52,10 +53,14 @@ export interface CanvasProps {
 }
 
 export function LogicalCanvas(props: CanvasProps) {
+  const [url] = useSessionUrl();
+  const findings = useFindings(url.session, url.filters.job_id, true);
   return (
     <ReactFlowProvider>
       <Unfold.Provider value={props.onUnfold}>
-        <Canvas {...props} />
+        <FindingsContext.Provider value={findings}>
+          <Canvas {...props} />
+        </FindingsContext.Provider>
       </Unfold.Provider>
     </ReactFlowProvider>
   );

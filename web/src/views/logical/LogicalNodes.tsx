@@ -14,6 +14,8 @@ import {
 import { createContext, memo, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
+import { FindingBadge } from '../../ui/insights/FindingBadge';
+import type { Findings } from '../../ui/insights/useFindings';
 import { useJobName } from '../../ui/JobName';
 import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
@@ -49,6 +51,9 @@ export interface EdgeData extends Record<string, unknown> {
 
 export type Box = Node<NodeData>;
 export type Line = Edge<EdgeData>;
+
+/** What slows the job down, by function and class. */
+export const FindingsContext = createContext<Findings | null>(null);
 
 export const Unfold = createContext<(name: string) => void>(() => {});
 
@@ -125,6 +130,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
           <span className={css.prefix}>{prefix}</span>
           {name.slice(prefix.length)}
         </span>
+        <NodeBadge node={node} />
         <UnfoldButton node={node} size={18} />
       </span>
       {hasNumbers ? (
@@ -161,6 +167,20 @@ function Leaf({ data, selected }: NodeProps<Box>) {
         </span>
       )}
     </div>
+  );
+}
+
+/** The mark of a function, a class or the driver that a finding names. */
+function NodeBadge({ node }: { node: LogicalNode }) {
+  const findings = useContext(FindingsContext);
+  if (findings === null) return null;
+  const { kind, name } = node;
+  const isNamed = kind === 'function' || kind === 'class' || kind === 'method';
+  const finding = kind === 'driver' ? findings.driver : isNamed ? findings.of(name) : undefined;
+  return finding === undefined ? null : (
+    <span className={css.mark}>
+      <FindingBadge finding={finding} job={findings.job} />
+    </span>
   );
 }
 
@@ -220,6 +240,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
             <span className={css.time}>{duration(node.duration_ns)}</span>
           </span>
         </div>
+        <NodeBadge node={node} />
         <UnfoldButton node={node} size={24} />
       </div>
     </div>

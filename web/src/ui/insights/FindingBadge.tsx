@@ -1,0 +1,34 @@
+import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import type { Finding } from '../../api/insights';
+import { severityTone, useSeverityName } from '../alerts/severity';
+import { Link } from '../Link';
+import { useSessionUrl } from '../useUrl';
+import css from './FindingBadge.module.css';
+import { toFinding } from './findings';
+import { useFindingTexts } from './useFindingTexts';
+
+/** Beside a function or class that a finding names: how grave it is, and the way to it. */
+export function FindingBadge({ finding, job }: { finding: Finding | undefined; job: string }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const texts = useFindingTexts();
+  const severityName = useSeverityName();
+  if (finding === undefined) return null;
+  const { kind, title, severity } = finding;
+  const Icon = severity === 'info' ? IconInfoCircle : IconAlertTriangle;
+  const name = texts.title(kind, title);
+  return (
+    <span className={css.badge} data-tone={severityTone(severity)}>
+      <Link
+        to={toFinding(url, job, finding)}
+        className={css.way}
+        title={`${name}: ${texts.gain(finding)}`}
+        label={`${t('insights.findings.open', { title: name })} (${severityName(severity)})`}
+        testId="finding-badge"
+      >
+        <Icon size={14} stroke={2} aria-hidden />
+      </Link>
+    </span>
+  );
+}

@@ -1,0 +1,46 @@
+import { useMemo } from 'react';
+import { type Finding, useInsights } from '../../api/insights';
+
+/** What is known to slow a job down, by where it is. */
+export interface Findings {
+  /** The gravest finding of a function or a class of actors. */
+  of: (name: string | null | undefined) => Finding | undefined;
+  /** The gravest one of the driver itself. */
+  driver: Finding | undefined;
+  job: string;
+}
+
+const NONE: Findings = { of: () => undefined, driver: undefined, job: '' };
+
+/** The names of a finding; a class has its own and the one that its methods begin with. */
+function namesOf({ function: name, actor_class, filters }: Finding): string[] {
+  if (name !== null) return [name];
+  if (actor_class === null) return [];
+  const short = actor_class.split('.').at(-1) ?? actor_class;
+  return [actor_class, short, ...(filters.func_name ? [filters.func_name] : [])];
+}
+
+/** Findings by name; of several of one name it is the first, which weighs most. */
+export function findingsByName(findings: readonly Finding[]): ReadonlyMap<string, Finding> {
+  const found = new Map<string, Finding>();
+  for (const finding of findings)
+    for (const name of namesOf(finding)) if (!found.has(name)) found.set(name, finding);
+  return found;
+}
+
+/**
+ * What slows a job (or the longest one) down, for marks beside other things. Nothing is asked before these are
+ * there (`ready`), and until there is an answer there are no findings.
+ */
+export function useFindings(session: string, job: string | undefined, ready: boolean): Findings {
+  const { data, isPlaceholderData } = useInsights(session, job, { isAside: true, enabled: ready });
+  return useMemo(() => {
+    if (data === undefined || isPlaceholderData) return NONE;
+    const byName = findingsByName(data.findings);
+    return {
+      of: (name) => (name ? byName.get(name) : undefined),
+      driver: data.findings.find((one) => one.function === null && one.actor_class === null),
+      job: data.job_id,
+    };
+  }, [data, isPlaceholderData]);
+}
