@@ -70,8 +70,7 @@ export const enInsights = {
     },
     findings: {
       title: 'Findings',
-      none: 'Nothing found',
-      noneText: 'No detector found anything that costs 1% of the time of the job or more.',
+      noneText: 'Nothing was found that costs 1% of the time of the job or more.',
       saves: 'would save {{time}} ({{share}}%)',
       costs: 'costs up to {{time}} ({{share}}%)',
       caller: 'called by {{name}}',

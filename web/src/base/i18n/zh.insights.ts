@@ -138,7 +138,6 @@ export const zhInsights: Pick<Translation, 'insights'> = {
     },
     findings: {
       title: '发现',
-      none: '没有发现',
       noneText: '没有检测到占作业时间 1% 或以上的问题。',
       saves: '可节省 {{time}}（{{share}}%）',
       costs: '最多损失 {{time}}（{{share}}%）',

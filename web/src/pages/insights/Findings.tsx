@@ -1,12 +1,10 @@
-import { IconCircleCheck } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Insights } from '../../api/insights';
 import { count } from '../../base/format';
-import { EmptyState } from '../../ui/EmptyState';
 import { findingKey } from '../../ui/insights/findings';
 import { useFindingTexts } from '../../ui/insights/useFindingTexts';
-import { Panel } from '../../ui/panels/Panel';
+import { Panel, PanelText } from '../../ui/panels/Panel';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindingCard } from './FindingCard';
@@ -29,9 +27,7 @@ export function Findings({ insights }: { insights: Insights }) {
   return (
     <Panel title={t('insights.findings.title')} note={count(findings.length)} testId="findings" wide>
       {findings.length === 0 ? (
-        <EmptyState icon={<IconCircleCheck size={26} />} title={t('insights.findings.none')}>
-          {t('insights.findings.noneText')}
-        </EmptyState>
+        <PanelText good>{t('insights.findings.noneText')}</PanelText>
       ) : (
         <ul>
           {shown.map((finding, at) => (

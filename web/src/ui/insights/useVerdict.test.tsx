@@ -40,6 +40,7 @@ async function said(
     verdict: verdict && { ...VERDICT, ...verdict },
     calibration: { recorded_ns: 1e10, replayed_ns: 1e10, error: 0 },
     findings,
+    functions: [{ function: 'driver', is_driver: true }],
   } as Insights;
   const { unmount } = await render(<Sentence insights={insights} />, { language });
   const text = screen.getByTestId('said').textContent;
@@ -71,6 +72,7 @@ it('names functions and options that would help', async () => {
   expect(await said({ remedy: 'function', remedy_name: 'load' })).toContain(
     'load at half its time would save 3.00 s, 30%.',
   );
+  expect(await said({ remedy: 'function', remedy_name: 'driver' })).toContain('Driver at half its time');
   expect(await said({ remedy: 'option', remedy_name: 'twice_the_cpus' })).toContain(
     'Twice the CPUs would save 3.00 s, 30%.',
   );

@@ -10,7 +10,7 @@ const DRIVER = 'driver';
 export function useVerdict(insights: Insights): { bound: string; remedy: string | null } | null {
   const { t } = useTranslation();
   const texts = useFindingTexts();
-  const { verdict, calibration, findings } = insights;
+  const { verdict, calibration, findings, functions } = insights;
   if (verdict === null) return null;
   const whole = calibration.recorded_ns;
   const bound = t(`insights.verdict.${verdict.code}`, {
@@ -26,7 +26,11 @@ export function useVerdict(insights: Insights): { bound: string; remedy: string 
       bound,
       remedy: t('insights.remedy.option', { name: t(`insights.option.${name as 'no_startup'}`), ...gain }),
     };
-  if (remedy === 'function') return { bound, remedy: t('insights.remedy.function', { name, ...gain }) };
+  if (remedy === 'function') {
+    const isDriver = functions.some((one) => one.function === name && one.is_driver);
+    const text = t('insights.remedy.function', { name: isDriver ? t('task.driver') : name, ...gain });
+    return { bound, remedy: text };
+  }
   const finding = findings.find(
     (one) => one.kind === name && (one.function ?? one.actor_class ?? DRIVER) === place,
   );
