@@ -15,8 +15,8 @@ from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.findings import gain, owned, shares, where
 from rayscope.cli.options import DataDir, ServerUrl, Token
 from rayscope.cli.printing import counted
-from rayscope.durations import duration
 from rayscope.model.program import program_name
+from rayscope.units import duration
 
 if TYPE_CHECKING:
     from rayscope.client import Client

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rayscope.cli.console import shown
 from rayscope.cli.printing import PHASES
-from rayscope.durations import duration
+from rayscope.units import duration
 
 if TYPE_CHECKING:
     from rayscope.client.types import FindingItem, PathCause

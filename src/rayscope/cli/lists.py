@@ -18,14 +18,13 @@ from rayscope.cli.printing import (
     identity,
     last_line,
     print_rows,
-    size,
     state,
     text,
     when,
 )
 from rayscope.client import Rows
-from rayscope.durations import duration
 from rayscope.model.writer import writer_title
+from rayscope.units import duration, size
 
 Form = Annotated[
     Format, typer.Option("--format", help="Output format: a table, or all fields as JSON or CSV.")

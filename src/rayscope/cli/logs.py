@@ -12,9 +12,10 @@ from rayscope.cli.console import fail, say, shown, warn
 from rayscope.cli.lists import Wide, given
 from rayscope.cli.log_lines import Tail, Writer, follow_tails
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, counted, identity, print_rows, short_id, size, text, when
+from rayscope.cli.printing import Column, Format, counted, identity, print_rows, short_id, text, when
 from rayscope.client import Client
 from rayscope.model.writer import writer_title
+from rayscope.units import size
 
 if TYPE_CHECKING:
     from rayscope.client.types import LogFile, LogPart

@@ -119,17 +119,6 @@ def clock(time_ns: int | None) -> str:
         return f"{time_ns} ns"
 
 
-def size(number: float | None) -> str:
-    """Bytes with a unit that fits: ``1.2 GB``; ``-`` if unknown."""
-    if number is None:
-        return "-"
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(number) < 1000:
-            return f"{number:.3g} {unit}"
-        number /= 1000
-    return f"{number:.3g} TB"
-
-
 def counted(count: int, noun: str) -> str:
     """``1 batch``, ``1,200 batches``."""
     plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"

@@ -11,9 +11,10 @@ from rayscope.cli.api import asking
 from rayscope.cli.console import say, shown, visible
 from rayscope.cli.lists import Form, Limit, Wide, print_list, took
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import Column, Format, size, state, text, when
+from rayscope.cli.printing import Column, Format, state, text, when
 from rayscope.cli.summary import session_name, session_title, session_url
 from rayscope.client import Client
+from rayscope.units import size
 
 if TYPE_CHECKING:
     from rayscope.client.types import SessionItem

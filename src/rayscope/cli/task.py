@@ -13,8 +13,8 @@ from rich.text import Text
 from rayscope.cli.api import asking
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import PHASES, clock, counted, short_id, size, state_text
-from rayscope.durations import duration
+from rayscope.cli.printing import PHASES, clock, counted, short_id, state_text
+from rayscope.units import duration, size
 
 if TYPE_CHECKING:
     from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail

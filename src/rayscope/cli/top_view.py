@@ -13,8 +13,8 @@ from rich.text import Text
 
 from rayscope.cli.console import shown
 from rayscope.cli.printing import clock, counted, state_text
-from rayscope.durations import duration
 from rayscope.model import CUT_OFF
+from rayscope.units import duration
 
 if TYPE_CHECKING:
     from rayscope.client.types import AlertInfo, FunctionItem, Job, Node, SessionItem

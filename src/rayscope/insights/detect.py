@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
-from rayscope.durations import duration
 from rayscope.insights import gains
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
 from rayscope.insights.origin import USER
 from rayscope.insights.replay.changes import BadChange, Change
+from rayscope.units import duration, size
 
 log = logging.getLogger("rayscope.insights")
 
@@ -113,8 +113,14 @@ def _item(
 
 
 def texts(numbers: dict[str, Any]) -> dict[str, Any]:
-    """Numbers as people read them: ``_ns`` are durations."""
-    return {
-        name: duration(value) if name.endswith("_ns") and isinstance(value, (int, float)) else value
-        for name, value in numbers.items()
-    }
+    """Numbers as people read them: ``_ns`` are durations, ``_bytes`` are sizes."""
+    return {name: _text(name, value) for name, value in numbers.items()}
+
+
+def _text(name: str, value: Any) -> Any:
+    if isinstance(value, (int, float)):
+        if name.endswith("_ns"):
+            return duration(value)
+        if name.endswith("_bytes"):
+            return size(value)
+    return value

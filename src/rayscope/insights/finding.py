@@ -102,6 +102,13 @@ class Facts:
                     own[row] = max(0, own[row] - sum(blocked_ns(wait) for wait in waits))
         return own
 
+    def held(self, row: int) -> tuple[int, int]:
+        """From when until when an attempt held its worker; until the job's end if it has no end on record."""
+        a = self.attempts
+        begin = a.start[row] if a.start[row] >= 0 else a.given[row] if a.given[row] >= 0 else a.created[row]
+        end = max(a.returned[row], a.ended[row])
+        return begin, max(begin, end if end >= 0 else self.recorded.driver[1])
+
     @property
     def rows_of_task(self) -> list[list[int]]:
         """By task its attempts."""

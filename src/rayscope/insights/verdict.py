@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rayscope.durations import duration
 from rayscope.insights.replay.build import DRIVER
+from rayscope.units import duration
 
 #: What would save less of the job's time is no remedy.
 _LEAST = 0.01

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from rayscope.cli.summary import show
-from rayscope.durations import duration
+from rayscope.units import duration
 
 SUMMARY: dict[str, Any] = {
     "session": "session_1",

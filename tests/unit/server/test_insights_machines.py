@@ -6,18 +6,20 @@ import json
 from typing import Any
 
 import pytest
-from tests.story import DRIVER, JOB, SESSION, Story, at
+from tests.story import DRIVER, JOB, MS, SESSION, Story, at
 from tests.unit.server.conftest import Running
 
 from rayscope.insights.finding import Facts, NotEnoughData
 from rayscope.insights.replay import read
 from rayscope.insights.series import series_reader
 from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model import TaskError
 from rayscope.model.metric import sample
 
 HEAD, OTHER = "a" * 56, "b" * 56
 S = 1000.0
-GIB = 2**30
+MIB, GIB = 2**20, 2**30
+CPU = '{"CPU":1.0}'
 
 
 def node(story: Story, node_id: str = HEAD, cpus: float = 4, until: float | None = None, **more: Any) -> None:
@@ -32,6 +34,12 @@ def ends(story: Story, end: float, cpus: float = 4) -> None:
     """One node, and a job that lasted so long."""
     node(story, cpus=cpus)
     story.entity("job", JOB, 0, end)
+
+
+def fail(story: Story, when: float, error: str, message: str = "It is a story.") -> None:
+    """The last attempt failed with an error of Ray's."""
+    story.batch.attempts[-1].states["FAILED"] = at(when)
+    story.batch.attempts[-1].error = TaskError(at(when), error, message)
 
 
 def measure(
@@ -85,3 +93,31 @@ def test_metrics_of_the_time_of_a_job(fresh: Running) -> None:
     assert all(value == time_ns / 20e6 for time_ns, value in many)
     with pytest.raises(NotEnoughData, match="no samples of memory"):
         facts.series("memory")
+
+
+@pytest.mark.parametrize("error", ["OUT_OF_MEMORY", "TASK_EXECUTION_EXCEPTION"])
+def test_tasks_that_are_killed_for_lack_of_memory(fresh: Running, error: str) -> None:
+    story = Story()
+    tasks = [story.task("load", 10, 20, 900, worker=f"{number:056x}", resources=CPU) for number in range(2)]
+    killed = story.task("load", 10, 20, 500, worker="e" * 56, resources=CPU)
+    fail(story, 500, error)
+    story.task("load", 10, 700, 1000, worker="f" * 56, resources=CPU, attempt=1, task_id=killed)
+    story.get(DRIVER, [*tasks, killed], 10, 1000)
+    node(story, memory=6.0 * GIB)
+    story.entity("job", JOB, 0, 1000)
+    found, _ = insights(fresh, story, "oom_kill")
+    if error != "OUT_OF_MEMORY":
+        assert not found
+        return
+    # From its begin to that of the next attempt.
+    assert (found["function"], found["cost_ns"], found["saving_ns"]) == ("load", 680 * MS, None)
+    assert found["numbers"] == {
+        "killed": 1,
+        "calls": 3,
+        "running": 3,
+        "lost_ns": 480 * MS,
+        "node_memory_bytes": 6 * GIB,
+        "memory_bytes": 3 * GIB,
+    }
+    assert "Reserve 3.22 GB for each" in found["advice"]
+    assert f"memory={3 * GIB}" in found["sketch"]

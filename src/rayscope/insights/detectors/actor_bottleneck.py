@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
+from rayscope.insights.spans import union_ns
 
 #: Of the time between its first and last call, an actor that is a bottleneck is busy so long...
 _BUSY = 0.7
@@ -49,11 +50,11 @@ class ActorBottleneck:
             # Until its first call it was starting.
             begin = min(a.start[row] for row in known)
             end = max(a.returned[row] for row in known)
-            spans = sorted((a.start[row], a.returned[row]) for row in known)
+            spans = [(a.start[row], a.returned[row]) for row in known]
             # A call that waits for its arguments does not wait for the actor.
             ready = ((row, a.given[row] if a.given[row] >= 0 else a.created[row]) for row in known)
             waited = sum(max(0, a.start[row] - max(begin, since)) for row, since in ready)
-            executing = _union(spans)
+            executing = union_ns(spans)
             busy = executing / max(1, end - begin)
             queue = waited / max(1, end - begin)
             overlap = sum(until - since for since, until in spans) / max(1, executing)
@@ -72,12 +73,3 @@ class ActorBottleneck:
             )
         for found in by_class.values():
             yield max(found, key=lambda finding: finding.cost_ns)
-
-
-def _union(spans: list[tuple[int, int]]) -> int:
-    """How long at least one of the spans lasted; they are in the order of their begins."""
-    total, reached = 0, -1
-    for begin, end in spans:
-        total += max(0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total

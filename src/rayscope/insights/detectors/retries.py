@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from rayscope.insights.finding import Facts, Finding
 from rayscope.insights.replay.changes import Change
 
+#: Other detectors tell of these errors.
+_TOLD_ELSEWHERE = ("OUT_OF_MEMORY",)
+
 
 class Retries:
     """Attempts that failed and were tried again.
@@ -35,6 +38,7 @@ class Retries:
                 if not facts.is_creation(row)
                 and row != facts.rows_of_task[a.task[row]][-1]
                 and a.start[row] >= 0
+                and a.error[row] not in _TOLD_ELSEWHERE
             ]
             if lost:
                 spent = sum(max(0, max(a.returned[row], a.ended[row]) - a.start[row]) for row in lost)

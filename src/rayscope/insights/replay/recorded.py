@@ -77,8 +77,8 @@ class Passed(NamedTuple):
     """An object that a task made (``kind`` is ``put`` or ``return``), was called with (``argument``) or got
     (``get``). ``maker`` and ``taker`` are tasks, BY_DRIVER or UNKNOWN: the maker took what it put itself, and
     its caller what it returned, if that was large. ``key`` is the same for the same object. ``bytes`` is -1
-    if it is not known. ``nested``: only a reference to it was passed; ``by_value``: a large value that Ray stored for this call.
-    ``begin`` and ``end``: of the first and the last call that passed it.
+    if it is not known. ``nested``: only a reference to it was passed; ``by_value``: a large value that
+    Ray stored for this call. ``begin`` and ``end``: of the first and the last call that passed it.
     """
 
     kind: str

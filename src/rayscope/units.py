@@ -1,4 +1,4 @@
-"""Durations as people read them."""
+"""Durations and sizes as people read them."""
 
 from __future__ import annotations
 
@@ -16,3 +16,14 @@ def duration(ns: float | None) -> str:
         if ns >= _ROUNDS_UP * least:
             return f"{ns / size:.3g} {unit}"
     return f"{ns:.0f} ns"
+
+
+def size(number: float | None) -> str:
+    """Bytes with a unit that fits: ``1.2 GB``; ``-`` if unknown."""
+    if number is None:
+        return "-"
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(number) < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} TB"
