@@ -46,6 +46,9 @@ def measure(
     running: Running, metric: str, points: dict[str, list[tuple[float, float]]], **labels: str
 ) -> None:
     """A metric of some nodes, as (ms, value), in the session's file of metrics."""
+    services = running.server.services
+    assert services is not None
+    services.metrics.stop()  # what is measured now would hide what is written here
     folder = running.folder / "sessions" / SESSION
     folder.mkdir(parents=True, exist_ok=True)
     store = SeriesStore(folder / "metrics.duckdb", step_s=1.0)
